@@ -1,0 +1,279 @@
+// The Redis store beside the same commands sent through Boost.Redis without it.
+//
+// HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the client on CPU 1.
+#include <sched.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/redis/connection.hpp>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <support/redis_server.hpp>
+#include <thread>
+
+#include <herdlock/store.hpp>
+#include <herdlock/url.hpp>
+#include "harness.hpp"
+#include "stores/redis/redis_store.hpp"
+#include "stores/redis/scripts.hpp"
+
+namespace {
+
+using namespace herdlock;
+using boost::system::error_code;
+
+constexpr std::size_t concurrent = 64;
+constexpr std::size_t operations = 4096;  // of one round at 64 concurrent
+constexpr std::size_t steps = 256;        // of one round one after the other
+constexpr char ttl_text[] = "30000";
+constexpr milliseconds ttl{30'000};
+
+void pin_to(int cpu) {
+  char const* wanted = std::getenv("HERDLOCK_BENCH_PIN");
+  if (!wanted || *wanted != '1' || std::thread::hardware_concurrency() < 2) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+// One server, one io_context on the measuring thread, and a connection of either kind on it.
+class setting {
+ public:
+  setting() {
+    pin_to(0);
+    server_.emplace();
+    pin_to(1);
+    ports_ = open_redis(store_url::parse(server_->url()).value(), io_.get_executor()).value();
+    boost::redis::config config;
+    config.addr.port = std::to_string(server_->port());
+    config.health_check_interval = std::chrono::seconds::zero();
+    raw_.emplace(io_.get_executor());
+    raw_->async_run(config, boost::redis::logger(boost::redis::logger::level::disabled),
+                    [](error_code) {});
+    warm_up();
+  }
+  ~setting() {
+    raw_->cancel();
+    ports_ = {};
+    io_.restart();
+    io_.run();
+  }
+
+  template <class Done>
+  void run_until(Done done) {
+    io_.restart();
+    while (!done()) io_.run_one();
+  }
+
+  lease_store& leases() { return *ports_.leases; }
+  cache_store& values() { return *ports_.values; }
+  boost::redis::connection& raw() { return *raw_; }
+  owner_token const owner = owner_token::generate();
+
+ private:
+  // Both connected, the scripts known, the values there.
+  void warm_up() {
+    bool stored = false;
+    values().put({cache_key("hit"), std::string(100, 'x'), std::chrono::hours(1)},
+                 [&](result<void> r) { stored = r.has_value(); });
+    run_until([&] { return stored; });
+    for (auto const* script : {&redis::scripts().acquire, &redis::scripts().release}) {
+      server_->command({"SCRIPT", "LOAD", std::string(script->source)});
+    }
+    // Boost.Redis sets no TCP_NODELAY; compare like with like.
+    error_code ec;
+    boost::redis::request ping;
+    ping.push("PING");
+    bool answered = false;
+    raw_->async_exec(ping, boost::redis::ignore,
+                     [&](error_code failed, std::size_t) { answered = !failed; });
+    run_until([&] { return answered; });
+    raw_->next_layer().next_layer().set_option(asio::ip::tcp::no_delay(true), ec);
+  }
+
+  asio::io_context io_{1};
+  std::optional<herdlock_test::redis_server> server_;
+  backend ports_;
+  std::optional<boost::redis::connection> raw_;
+};
+
+// One caller of the store: acquire, release, again, until the common budget is used up.
+struct store_pairs {
+  setting& at;
+  resource name;
+  std::size_t& left;
+  std::size_t& running;
+
+  void next() {
+    if (left == 0) return static_cast<void>(--running);
+    --left;
+    at.leases().acquire({name, at.owner, ttl}, [this](result<acquire_reply> r) {
+      if (!r.has_value() || !std::holds_alternative<grant>(*r)) std::abort();
+      at.leases().release(name, at.owner, [this](result<release_reply> released) {
+        if (!released.has_value()) std::abort();
+        next();
+      });
+    });
+  }
+};
+
+// The same two commands by hand.
+struct raw_pairs {
+  setting& at;
+  std::string name;
+  std::string fence;
+  std::size_t& left;
+  std::size_t& running;
+  boost::redis::request request{};
+  boost::redis::response<std::int64_t> answer{};
+
+  void next() {
+    if (left == 0) return static_cast<void>(--running);
+    --left;
+    auto const& script = redis::scripts().acquire;
+    request.clear();
+    request.push("EVALSHA", script.sha, script.key_count, name, fence, at.owner.str(), ttl_text);
+    at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
+      if (ec || std::get<0>(answer).has_error()) std::abort();
+      release();
+    });
+  }
+  void release() {
+    auto const& script = redis::scripts().release;
+    request.clear();
+    request.push("EVALSHA", script.sha, script.key_count, name, at.owner.str());
+    at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
+      if (ec || std::get<0>(answer).value() != 1) std::abort();
+      next();
+    });
+  }
+};
+
+// Two round trips of the cheapest kind that takes and gives back: SET NX PX, DEL.
+struct raw_sets {
+  setting& at;
+  std::string name;
+  std::size_t& left;
+  std::size_t& running;
+  boost::redis::request request{};
+  boost::redis::response<std::string> set_answer{};
+  boost::redis::response<std::int64_t> del_answer{};
+
+  void next() {
+    if (left == 0) return static_cast<void>(--running);
+    --left;
+    request.clear();
+    request.push("SET", name, at.owner.str(), "NX", "PX", ttl_text);
+    at.raw().async_exec(request, set_answer, [this](error_code ec, std::size_t) {
+      if (ec || std::get<0>(set_answer).has_error()) std::abort();
+      request.clear();
+      request.push("DEL", name);
+      at.raw().async_exec(request, del_answer, [this](error_code failed, std::size_t) {
+        if (failed) std::abort();
+        next();
+      });
+    });
+  }
+};
+
+struct store_hits {
+  setting& at;
+  std::size_t& left;
+  std::size_t& running;
+
+  void next() {
+    if (left == 0) return static_cast<void>(--running);
+    --left;
+    at.values().get(cache_key("hit"), layout::string, [this](result<cache_lookup> r) {
+      if (!r.has_value() || !r->has_value()) std::abort();
+      next();
+    });
+  }
+};
+
+struct raw_hits {
+  setting& at;
+  std::size_t& left;
+  std::size_t& running;
+  boost::redis::request request{};
+  boost::redis::response<std::optional<std::string>> answer{};
+
+  void next() {
+    if (left == 0) return static_cast<void>(--running);
+    --left;
+    request.clear();
+    request.push("GET", "hit");
+    at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
+      if (ec || !std::get<0>(answer).value()) std::abort();
+      next();
+    });
+  }
+};
+
+// Nanoseconds for `count` operations by `callers` at once.
+template <class Make>
+double measure(setting& at, std::size_t callers, std::size_t count, Make make) {
+  using caller = decltype(make(std::size_t{}, count, count));
+  std::size_t left = count;
+  std::size_t running = callers;
+  std::vector<std::unique_ptr<caller>> all;
+  for (std::size_t i = 0; i < callers; ++i) all.emplace_back(new caller(make(i, left, running)));
+  return bench::nanoseconds_of([&] {
+    for (auto& one : all) one->next();
+    at.run_until([&] { return running == 0; });
+  });
+}
+
+std::string raw_name(std::size_t i) { return "raw" + std::to_string(i); }
+
+void measure_redis(bench::report& report) {
+  setting at;
+  auto pairs = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return store_pairs{at, resource("r" + std::to_string(i)), left, running};
+  };
+  auto raw = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return raw_pairs{at, raw_name(i), "{" + raw_name(i) + "}:herdlock:fence", left, running};
+  };
+  auto sets = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return raw_sets{at, raw_name(i), left, running};
+  };
+  auto hits = [&](std::size_t, std::size_t& left, std::size_t& running) {
+    return store_hits{at, left, running};
+  };
+  auto gets = [&](std::size_t, std::size_t& left, std::size_t& running) {
+    return raw_hits{at, left, running};
+  };
+  auto per_pair = [&](auto make) {
+    return [&at, make] { return measure(at, 1, steps, make) / 1000 / steps; };
+  };
+  auto per_second = [&](auto make) {
+    return [&at, make] { return operations * 1e9 / measure(at, concurrent, operations, make); };
+  };
+  report.compare({.name = "redis.pair_in_turn",
+                  .unit = "us/pair",
+                  .subject = per_pair(pairs),
+                  .baseline = per_pair(sets),
+                  .limit = bench::at_most(1.15)});
+  report.compare({.name = "redis.pairs_64_concurrent",
+                  .unit = "pairs/s",
+                  .subject = per_second(pairs),
+                  .baseline = per_second(raw),
+                  .limit = bench::at_least(0.85)});
+  report.compare({.name = "redis.hit_64_concurrent",
+                  .unit = "hits/s",
+                  .subject = per_second(hits),
+                  .baseline = per_second(gets),
+                  .limit = bench::at_least(0.9)});
+}
+
+bench::suite const redis_suite("redis", [](bench::report& report) {
+  try {
+    measure_redis(report);
+  } catch (std::runtime_error const& why) {
+    report.skip("redis", why.what());
+  }
+});
+
+}  // namespace

@@ -1,0 +1,58 @@
+# Install and export: the library, its headers, the command, find_package(herdlock) and pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/herdlock")
+
+# What users of the static library must link as well, each with the way to find it again. A box
+# with a new client library fails here until both lists below know it.
+get_target_property(needed herdlock LINK_LIBRARIES)
+list(FILTER needed EXCLUDE REGEX "BUILD_INTERFACE|^Threads::Threads$")
+list(REMOVE_DUPLICATES needed)
+set(herdlock_find_dependencies "find_dependency(Threads)\n")
+set(herdlock_pc_requires "")
+foreach(library IN LISTS needed)
+  if(library STREQUAL "SQLite::SQLite3")
+    set(dependency SQLite3)
+    set(pc sqlite3)
+  elseif(library MATCHES "^OpenSSL::(SSL|Crypto)$")
+    set(dependency OpenSSL)
+    set(pc openssl)
+  else()
+    message(FATAL_ERROR "cmake/HerdlockInstall.cmake does not know how a user finds ${library}")
+  endif()
+  string(APPEND herdlock_find_dependencies "find_dependency(${dependency})\n")
+  list(APPEND herdlock_pc_requires ${pc})
+endforeach()
+list(REMOVE_DUPLICATES herdlock_pc_requires)
+list(JOIN herdlock_pc_requires ", " herdlock_pc_requires)
+
+install(TARGETS herdlock EXPORT herdlockTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/herdlock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT herdlockTargets NAMESPACE herdlock:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET herdlock_cli)
+  install(TARGETS herdlock_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/herdlockConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/package/herdlockConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/herdlockConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/herdlockConfig.cmake
+              ${PROJECT_BINARY_DIR}/package/herdlockConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/HerdlockFindBoost.cmake
+        DESTINATION ${package_dir})
+
+# The .pc file finds its prefix from its own place, so that `cmake --install --prefix` just works.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(herdlock_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/prefix/${pc_dir}" "/prefix")
+  set(herdlock_pc_prefix "\${pcfiledir}/${up}")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/herdlock.pc.in
+               ${PROJECT_BINARY_DIR}/package/herdlock.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/herdlock.pc DESTINATION ${pc_dir})

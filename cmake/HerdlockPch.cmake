@@ -1,0 +1,30 @@
+# One precompiled header for everything that includes Boost.Asio. It is only a matter of build
+# time: the clang preset and the header check build without it, so no source may lean on it.
+add_library(herdlock_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
+target_link_libraries(herdlock_pch PUBLIC herdlock_headers PRIVATE herdlock_options)
+target_precompile_headers(herdlock_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.hpp)
+
+# Calls herdlock_use_pch for each compiled target of a directory and below it.
+function(herdlock_pch_below dir)
+  get_property(targets DIRECTORY ${dir} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    herdlock_use_pch(${target})
+  endforeach()
+  get_property(subdirectories DIRECTORY ${dir} PROPERTY SUBDIRECTORIES)
+  foreach(subdirectory IN LISTS subdirectories)
+    herdlock_pch_below(${subdirectory})
+  endforeach()
+endfunction()
+
+# Targets say HERDLOCK_NO_PCH when they must not have it (the header check) or do not need it.
+function(herdlock_use_pch target)
+  get_target_property(type ${target} TYPE)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(excluded ${target} HERDLOCK_NO_PCH)
+  if(type MATCHES "^(EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY)$" AND sources MATCHES "\\.cpp"
+     AND NOT excluded AND NOT target STREQUAL "herdlock_pch")
+    target_precompile_headers(${target} REUSE_FROM herdlock_pch)
+  endif()
+endfunction()
+
+herdlock_pch_below(${PROJECT_SOURCE_DIR})

@@ -1,0 +1,235 @@
+// The guarded cache: one load per miss, from one process to a fleet.
+//
+//     herdlock::cache<std::string> products(herdlock::open_store("redis://cache"));
+//     auto name = products.get_or_load(herdlock::cache_key("product:1"),
+//         [&](herdlock::load_context const&) { return database.find_name(1); });
+//
+// What happens on a miss: the cache takes the claim on the key in the store, looking a second time
+// in the same step; whoever gets the claim runs its loader and stores the result, everyone else,
+// in this process and in others, waits and gets the value or the loader's error.
+//
+//  * Hits are plain reads. Callers of one key share a read only while it has not been sent, so no
+//    answer is older than the call. A caller who comes while this process loads the key joins.
+//  * A loader belongs to everyone who waits for it: it goes on when its first caller cancels or
+//    times out, and stores its value even when nobody is left.
+//  * A loader that died with its process holds up the key for claim_ttl at most; one that lives
+//    may take longer than that (its claim is renewed), up to max_load_time.
+//  * put and invalidate, from any process, void a running load: it cannot overwrite what they did.
+//    Its value still answers those who were already waiting for it.
+//  * An error is shared with all who wait, here and elsewhere, and for error_back_off.
+//  * A store that fails is not a miss: loads then run without it, one per key and process, at most
+//    max_loads_without_store at once, and nothing is written. After a failure the store is left
+//    alone for 250 ms to 1 s, then probed beside the callers' own way, so that a store that hangs
+//    costs its timeout only once.
+//  * A value over limits::max_value_bytes, or that does not encode, answers those who wait and is
+//    not stored; an entry that does not decode counts as a miss and is overwritten.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+
+#include <herdlock/cache_options.hpp>
+#include <herdlock/codec.hpp>
+#include <herdlock/detail/cache_call.hpp>
+#include <herdlock/open.hpp>
+
+namespace herdlock {
+
+/// What a look without a loader found: a value, a negative entry, or nothing.
+template <class T>
+class cached {
+ public:
+  cached() = default;  ///< a miss
+  explicit cached(absent) : negative_(true) {}
+  explicit cached(T value) : value_(std::move(value)) {}
+
+  bool is_miss() const noexcept { return !value_ && !negative_; }
+  /// "We asked, and there is no such thing."
+  bool is_negative() const noexcept { return negative_; }
+  explicit operator bool() const noexcept { return value_.has_value(); }
+
+  /// REQUIRES: a value is there.
+  T const& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
+  T const* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  bool negative_ = false;
+};
+
+/// A handle on a cache in a store; cheap to copy; safe from any thread. The copies share their
+/// running loads, so make one and keep it. T is copyable and movable; how it is stored is the
+/// Codec's business (see codec.hpp).
+///
+/// When the last copy goes, calls that still wait complete with errc::canceled and claims are
+/// given back.
+template <class T, class Codec = codec<T>>
+  requires codec_for<Codec, T>
+class cache {
+ public:
+  /// Values and claims in one store. Throws herdlock::error: errc::invalid_ttl, invalid_value or
+  /// invalid_name for options outside their ranges.
+  explicit cache(store values, cache_options options = {})
+      : core_(std::make_shared<detail::cache_core>(std::move(values), std::nullopt,
+                                                   std::move(options), Codec::form,
+                                                   &detail::decode_entry<T, Codec>)) {}
+
+  /// Values in one store, locks in another (which may be the better lock): get, lock, get again,
+  /// load, set, release, on the resource `prefix + key`. The value store does not know of the lock:
+  /// a loader that was paused past claim_ttl just before it stores can overwrite a newer value
+  /// (the lock is checked one round trip before, not in the same step); put and invalidate void
+  /// the loads of this process only; errors are shared within a process only.
+  cache(store values, store locks, cache_options options = {})
+      : core_(std::make_shared<detail::cache_core>(std::move(values), std::move(locks),
+                                                   std::move(options), Codec::form,
+                                                   &detail::decode_entry<T, Codec>)) {}
+
+  /// Where cancellation timers and the like run: the value store's executor.
+  asio::any_io_executor get_executor() const { return core_->get_executor(); }
+
+  /// Completes with `result<std::optional<T>>`: the value, or nothing when there is no such thing.
+  ///
+  /// `loader` is called with a load_context and returns asio::awaitable<std::optional<T>>; it runs
+  /// on the handler's associated executor (a coroutine's own), which must live as long as the
+  /// load, else on the store's executor, which it must not block. Nothing becomes a negative
+  /// entry; an exception a failed load.
+  ///
+  /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
+  /// options.wait; overloaded; invalid_name (prefix and key too long); wrong_type (the key holds
+  /// something of another kind); canceled. Cancellation: all types; the load goes on.
+  template <class Loader, class Token = asio::deferred_t>
+  auto async_get_or_load(cache_key key, Loader loader, Token&& token = {}) const {
+    auto start = [core = core_, key = std::move(key), loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<load_reply, handler_type>(
+          *core, core->full_key(key), std::move(h),
+          call_loader{std::move(loader), std::move(executor)});
+    };
+    return initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  /// Completes with `result<cached<T>>`: what is in the store now. No load is begun or joined.
+  /// Store trouble is an error here, at once while the store is known to fail.
+  template <class Token = asio::deferred_t>
+  auto async_get(cache_key key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::move(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<look_reply, handler_type>(*core, core->full_key(key), std::move(h),
+                                                   detail::no_loader{});
+    };
+    return initiate<cached<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  /// Stores the value and voids running loads of the key. `result<void>`; errc::invalid_value for a
+  /// value that does not encode or is too large. Not cancellable: it ends by the store's timeout,
+  /// and after an error the outcome is unknown.
+  template <class Token = asio::deferred_t>
+  auto async_put(cache_key key, T value, Token&& token = {}) const {
+    auto encoded = detail::encode_entry<T, Codec>(value);
+    return detail::initiate<void>(
+        get_executor(),
+        [core = core_, key = std::move(key), encoded = std::move(encoded)](handler<void> h) {
+          core->put(key, encoded, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
+  /// Removes the entry (also a negative one, or a shared error) and voids running loads of the
+  /// key. `result<bool>`: true when there was an entry. Cancellation as for async_put.
+  template <class Token = asio::deferred_t>
+  auto async_invalidate(cache_key key, Token&& token = {}) const {
+    return detail::initiate<bool>(
+        get_executor(),
+        [core = core_, key = std::move(key)](handler<bool> h) {
+          core->invalidate(key, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
+  // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread.
+
+  /// `loader` is called with a load_context const& and returns std::optional<T>. It runs on a
+  /// thread of the cache's own (at most max_loads + max_loads_without_store of them).
+  template <class Loader>
+  std::optional<T> get_or_load(cache_key key, Loader loader) const {
+    using call_loader = detail::blocking_loader<T, Codec, Loader>;
+    return wait_for<std::optional<T>, load_reply>(
+        key, call_loader{std::move(loader), core_->pool()});
+  }
+
+  cached<T> get(cache_key key) const {
+    return wait_for<cached<T>, look_reply>(key, detail::no_loader{});
+  }
+
+  void put(cache_key key, T value) const {
+    block<void>([&](handler<void> h) {
+      core_->put(std::move(key), detail::encode_entry<T, Codec>(value), std::move(h));
+    }).value();
+  }
+
+  bool invalidate(cache_key key) const {
+    return block<bool>([&](handler<bool> h) {
+             core_->invalidate(std::move(key), std::move(h));
+           }).value();
+  }
+
+  /// Any thread; the counts are not taken at one instant.
+  cache_stats stats() const { return core_->stats(); }
+  /// The latest failure of the store that get_or_load bore in silence; success if there was none.
+  failure last_store_error() const { return core_->last_store_error(); }
+
+ private:
+  struct load_reply {
+    static result<std::optional<T>> from(result<detail::cache_answer> answer) {
+      if (answer.has_error()) return std::move(answer).error();
+      if (answer->kind != detail::entry_kind::value) return std::optional<T>();
+      return std::optional<T>(detail::take_value<T>(*answer));
+    }
+  };
+
+  struct look_reply {
+    static result<cached<T>> from(result<detail::cache_answer> answer) {
+      if (answer.has_error()) return std::move(answer).error();
+      if (answer->kind == detail::entry_kind::miss) return cached<T>();
+      if (answer->kind == detail::entry_kind::absent) return cached<T>(absent{});
+      return cached<T>(detail::take_value<T>(*answer));
+    }
+  };
+
+  // detail::initiate with the handler's own type: a hit costs no type-erased handler of ours.
+  template <class Value, class Start, class Token>
+  auto initiate(Start start, Token&& token) const {
+    return asio::async_initiate<Token, void(result<Value>)>(
+        detail::initiation<Start>{get_executor(), std::move(start)}, token);
+  }
+
+  template <class Value, class Start>
+  result<Value> block(Start&& start) const {
+    core_->require_other_thread();
+    auto promise = std::make_shared<std::promise<result<Value>>>();
+    auto answer = promise->get_future();
+    start([promise = std::move(promise)](result<Value> r) { promise->set_value(std::move(r)); });
+    try {
+      return answer.get();
+    } catch (std::future_error const&) {
+      return core_->closed_failure();
+    }
+  }
+
+  template <class Value, class Reply, class Loader>
+  Value wait_for(cache_key const& key, Loader loader) const {
+    auto answer = block<Value>([&](auto done) {
+      detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
+                                                std::move(loader));
+    });
+    return std::move(answer).value();
+  }
+
+  std::shared_ptr<detail::cache_core> core_;
+};
+
+}  // namespace herdlock

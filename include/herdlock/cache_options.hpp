@@ -1,0 +1,74 @@
+// What a guarded cache is told and what it tells: options, the loader's context, statistics.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+
+/// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
+struct cache_options {
+  /// Put in front of every key; counts towards limits::max_name_bytes.
+  std::string prefix = {};
+  /// How long a value is kept.
+  milliseconds ttl = std::chrono::minutes(5);
+  /// The ttl varies by ± this share, so that what was filled together does not expire together.
+  /// 0 to less than 1.
+  double ttl_jitter = 0.1;
+  /// How long "there is no such thing" is kept; 0 keeps it not at all.
+  milliseconds negative_ttl = std::chrono::seconds(10);
+  /// How long a key waits for a loader that died. Renewed while a loader lives, so a load may take
+  /// longer than this.
+  milliseconds claim_ttl = std::chrono::seconds(5);
+  /// After this the claim of a loader that is still running is not renewed any more: it is told
+  /// (load_context::lost) and another may load. A loader that hangs holds up its key for no longer.
+  milliseconds max_load_time = std::chrono::minutes(5);
+  /// Deadline of one get_or_load, from 1 ms; wait_forever for none.
+  milliseconds wait = std::chrono::seconds(30);
+  /// How long the error of a failed load answers everyone before the next load is tried; 0 shares
+  /// it only with those who are waiting in this process.
+  milliseconds error_back_off = std::chrono::seconds(1);
+  /// Loads of this cache object at once; further ones queue until their callers' deadlines.
+  std::size_t max_loads = 64;
+  /// The same while the store fails. This is what then reaches the database, per process.
+  std::size_t max_loads_without_store = 8;
+  /// Callers in this cache at once; beyond it errc::overloaded.
+  std::size_t max_waiting = 1'000'000;
+};
+
+/// What a loader is given.
+struct load_context {
+  /// The key as the caller gave it, without the prefix.
+  cache_key key;
+  /// Of the claim; 0 in a load without the store. Greater at each load of the key.
+  fencing_token fencing;
+  /// Stopped when the claim was lost or superseded (put, invalidate, a stopped process): the
+  /// result will not be stored, but still answers those who wait for this load. Triggered on the
+  /// store's executor.
+  std::stop_token lost;
+};
+
+/// Counts since the cache was made. Each caller of get_or_load is counted once among hits,
+/// negative_hits and misses; those who join a running load without a look are misses.
+struct cache_stats {
+  std::uint64_t hits = 0;            ///< answered by the first plain read
+  std::uint64_t negative_hits = 0;   ///< the same, with a negative entry
+  std::uint64_t misses = 0;
+  std::uint64_t joined = 0;          ///< misses that waited for a load begun by another here
+  std::uint64_t loads = 0;           ///< loaders run, of all kinds
+  std::uint64_t unguarded_loads = 0; ///< of these, without the store
+  std::uint64_t load_errors = 0;     ///< loaders that threw
+  std::uint64_t superseded = 0;      ///< loaded values that a newer put, invalidate or load beat
+  std::uint64_t unstorable = 0;      ///< loaded values over the limit, or that did not encode
+  std::uint64_t undecodable = 0;     ///< stored entries that did not decode
+  std::uint64_t store_errors = 0;    ///< operations of the store that failed
+  std::uint64_t overloaded = 0;      ///< callers turned away at max_waiting
+  std::uint64_t timed_out = 0;       ///< callers whose deadline passed
+  std::uint64_t canceled = 0;        ///< callers who cancelled, or whose cache was destroyed
+};
+
+}  // namespace herdlock

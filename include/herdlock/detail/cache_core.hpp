@@ -1,0 +1,144 @@
+// The compiled half of cache<T>: what the template hands over, with the types erased.
+#pragma once
+
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <herdlock/cache_options.hpp>
+#include <herdlock/detail/async.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/store.hpp>
+
+namespace herdlock::runtime {
+class cache_engine;
+class loader_pool;
+}  // namespace herdlock::runtime
+
+namespace herdlock::detail {
+
+enum class entry_kind { miss, absent, value };
+
+/// A decoded entry: a `T` behind the pointer when it is a value. All who asked share it; `sole`
+/// says that only one did, who may move from it.
+struct cache_answer {
+  entry_kind kind = entry_kind::miss;
+  std::shared_ptr<void> object = nullptr;
+  bool sole = false;
+};
+
+/// Makes the T of an entry that is not `absent`. Must not throw.
+using cache_decode = result<std::shared_ptr<void>> (*)(cache_value const&);
+
+/// What a loader came back with.
+struct load_outcome {
+  cache_answer answer;
+  result<cache_value> encoded = cache_value(absent{});
+  std::optional<std::string> error = std::nullopt;  ///< of a loader that threw: its text
+};
+
+/// The text of a loader's exception.
+std::string exception_text(std::exception_ptr const& thrown);
+
+/// Takes a loader's outcome to the flight, from any thread, once. Dropped without a call (the
+/// loader's context was torn down) it reports that as the loader's error.
+class load_sink {
+ public:
+  using deliver_type = std::function<void(load_outcome)>;
+  explicit load_sink(deliver_type deliver) : deliver_(std::move(deliver)) {}
+  load_sink(load_sink&& other) noexcept : deliver_(std::exchange(other.deliver_, nullptr)) {}
+  load_sink& operator=(load_sink&&) = delete;
+  ~load_sink();
+
+  void operator()(load_outcome outcome) {
+    if (auto const deliver = std::exchange(deliver_, nullptr)) deliver(std::move(outcome));
+  }
+
+ private:
+  deliver_type deliver_;
+};
+
+/// Whether a caller wants what is there, or has a loader for what is not.
+enum class caller_wish { look, load };
+
+/// One waiting call: its completion handler, its loader, and its place in the engine. One
+/// allocation per call.
+class cache_caller
+    : public boost::intrusive_ref_counter<cache_caller, boost::thread_safe_counter>,
+      public boost::intrusive::list_base_hook<> {
+ public:
+  virtual ~cache_caller() = default;
+
+  /// Completes the call, on its handler's executor. Called once.
+  virtual void complete(result<cache_answer> answer) = 0;
+  /// Runs the loader, not on the store's thread unless that is the caller's own executor.
+  virtual void start_load(load_context context, load_sink sink) = 0;
+  /// The loader will not be needed (any more).
+  virtual void drop_loader() = 0;
+
+  // The engine's.
+  cache_key key;  ///< prefix included
+  caller_wish wish;
+  bool answered = false;
+  bool leads = false;        ///< its loader belongs to a flight
+  bool seated = false;       ///< the ticket below is valid
+  std::uint64_t flight = 0;  ///< a ticket of the flight table
+  std::uint32_t place = 0;
+  std::uint32_t visit = 0;
+  clock::time_point deadline{};
+
+ protected:
+  cache_caller(cache_key full_key, caller_wish what) : key(std::move(full_key)), wish(what) {}
+};
+
+using caller_ptr = boost::intrusive_ptr<cache_caller>;
+
+/// What the copies of a cache<T> share. Its destructor is the moment at which nobody can ask any
+/// more: pending calls complete with errc::canceled, running claims are given up, and blocking
+/// loaders that still run are waited for (unless it runs on their or the store's own thread).
+class cache_core {
+ public:
+  /// Throws herdlock::error for options outside their ranges.
+  cache_core(store values, std::optional<store> locks, cache_options options, layout form,
+             cache_decode decode);
+  cache_core(cache_core const&) = delete;
+  cache_core& operator=(cache_core const&) = delete;
+  ~cache_core();
+
+  asio::any_io_executor get_executor() const { return values_.get_executor(); }
+  /// The key with the prefix, or errc::invalid_name.
+  result<cache_key> full_key(cache_key const& key) const;
+
+  /// Any thread. The caller is completed exactly once, never inside the call.
+  void submit(caller_ptr caller);
+  /// Any thread: completes the caller with errc::canceled if it is still waiting.
+  std::function<void()> canceler(caller_ptr const& caller) const;
+
+  void put(cache_key key, result<cache_value> value, handler<void> done);
+  void invalidate(cache_key key, handler<bool> done);
+
+  /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
+  std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }
+  static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
+
+  void require_other_thread() const;
+  failure closed_failure() const;
+  cache_stats stats() const;
+  failure last_store_error() const;
+
+ private:
+  std::optional<store> locks_;  // outlives values_, which waits for claims being given up
+  store values_;
+  std::string prefix_;
+  layout form_;
+  std::shared_ptr<runtime::cache_engine> engine_;
+  std::shared_ptr<runtime::loader_pool> pool_;
+};
+
+}  // namespace herdlock::detail

@@ -1,0 +1,115 @@
+// The typed side of single_flight: outcomes, handlers that wait for them, and the flight itself.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/detail/keyed_mutex_located.hpp>
+#include <herdlock/detail/single_flight_core.hpp>
+
+namespace herdlock::detail {
+
+template <class T>
+struct flight_outcome {
+  std::exception_ptr error;
+  std::optional<T> value;  // has one unless there is an error
+};
+
+template <class T>
+std::shared_ptr<flight_outcome<T> const> failed_outcome(failure why) {
+  auto outcome = std::make_shared<flight_outcome<T>>();
+  outcome->error = std::make_exception_ptr(error(std::move(why)));
+  return outcome;
+}
+
+// A handler that waits. Its copy of the value is made where the handler runs.
+template <class T>
+class handler_joiner final : public flight_joiner {
+ public:
+  using erased_handler = asio::any_completion_handler<void(std::exception_ptr, T)>;
+
+  explicit handler_joiner(located<erased_handler> done)
+      : executor_(
+            asio::prefer(std::move(done.executor), asio::execution::outstanding_work.tracked)),
+        done_(std::move(done.done)) {}
+
+  erased_handler const& waiting_handler() const { return done_; }
+
+  void settle(erased_outcome outcome) override {
+    auto typed = std::static_pointer_cast<flight_outcome<T> const>(std::move(outcome));
+    auto executor = std::exchange(executor_, {});
+    asio::post(executor, [done = std::move(done_), typed = std::move(typed)]() mutable {
+      if (typed->error) {
+        std::move(done)(typed->error, T());
+      } else {
+        std::move(done)(nullptr, *typed->value);
+      }
+    });
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  erased_handler done_;
+};
+
+// The leader's duty to end its flight. A flight whose coroutine is destroyed before it ended (its
+// execution context was shut down) answers errc::canceled, so that nobody waits for ever.
+template <class T>
+class landing {
+ public:
+  landing(std::shared_ptr<single_flight_core> core, std::uint64_t flight)
+      : core_(std::move(core)), flight_(flight) {}
+  landing(landing const&) = delete;
+  landing& operator=(landing const&) = delete;
+  ~landing() {
+    if (landed_) return;
+    land(failed_outcome<T>(make_failure(
+        errc::canceled, "single_flight: the operation was destroyed before it ended")));
+  }
+
+  void land(std::shared_ptr<flight_outcome<T> const> outcome) {
+    landed_ = true;
+    core_->finish(flight_, std::move(outcome));
+  }
+
+ private:
+  std::shared_ptr<single_flight_core> core_;
+  std::uint64_t flight_;
+  bool landed_ = false;
+};
+
+template <class T, class Operation>
+asio::awaitable<T> start_operation(Operation& operation, std::stop_token abandoned) {
+  if constexpr (std::is_invocable_v<Operation&, std::stop_token>) {
+    return operation(std::move(abandoned));
+  } else {
+    return operation();
+  }
+}
+
+// The operation lives in this frame for as long as the coroutine that it returned.
+template <class T, class Operation>
+asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
+                          std::stop_token abandoned) {
+  auto outcome = std::make_shared<flight_outcome<T>>();
+  try {
+    asio::awaitable<T> running = start_operation<T>(operation, std::move(abandoned));
+    outcome->value.emplace(co_await std::move(running));
+  } catch (...) {
+    outcome->error = std::current_exception();
+  }
+  end->land(std::move(outcome));
+}
+
+}  // namespace herdlock::detail

@@ -1,0 +1,14 @@
+// Everything at once.
+#pragma once
+
+#include <herdlock/cache.hpp>
+#include <herdlock/error.hpp>
+#include <herdlock/first_or_create.hpp>
+#include <herdlock/keyed_mutex.hpp>
+#include <herdlock/lease.hpp>
+#include <herdlock/lock.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/single_flight.hpp>
+#include <herdlock/types.hpp>
+#include <herdlock/url.hpp>
+#include <herdlock/while_held.hpp>

@@ -1,0 +1,103 @@
+// The lease: a time-bounded right to a resource, renewed in the background, that says in time when
+// it is gone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/store.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+
+namespace detail {
+class lease_core;  // src/runtime: the lease machine over a store and a timer
+}
+
+/// What another process needs to go on with a lease: as text it is
+/// `ttl in ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
+struct lease_ticket {
+  resource name;
+  owner_token owner;
+  fencing_token fencing;
+  milliseconds ttl;
+
+  std::string str() const;
+  /// Fails with errc::invalid_owner.
+  static result<lease_ticket> parse(std::string_view text);
+};
+
+/// A held lease. Move-only; the destructor gives the resource back (in the background), release()
+/// does it early and tells the outcome. All members may be called from any thread, not
+/// concurrently with a move or the destructor.
+///
+/// Loss: when the right can no longer be proved (the store said so, or valid_until() less the
+/// loss margin passed without a renewal) the stop token is triggered, once, on the store's
+/// executor. A lost lease is never taken again behind your back.
+class lease {
+ public:
+  lease(lease&&) noexcept;
+  lease& operator=(lease&&) noexcept;
+  ~lease();
+
+  resource const& name() const;
+  fencing_token fencing() const;
+  owner_token const& owner() const;
+
+  /// True while the right is proved: not lost, not released, and the clock is before
+  /// valid_until(). Asks the clock itself, so it is right also after a pause of the process.
+  bool valid() const noexcept;
+
+  /// The local end of the lease as last granted or renewed: counted from before the request was
+  /// sent, less a drift margin of 1 % + 2 ms.
+  clock::time_point valid_until() const noexcept;
+
+  /// Triggered at loss; never by a release.
+  std::stop_token lost_token() const noexcept;
+
+  /// Why it was lost; success while it is not.
+  failure lost_reason() const;
+
+  /// Completes at loss with its reason (errc::lost), and with errc::canceled when the lease is
+  /// released or the wait is cancelled. `void(result<void>)`.
+  template <class Token = asio::deferred_t>
+  auto async_wait_lost(Token&& token = {}) {
+    return detail::initiate<void>(
+        executor(), [core = core_](handler<void> h) { wait_lost(core, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// Gives the resource back. `lost` when it was ours no more. The first outcome is remembered.
+  template <class Token = asio::deferred_t>
+  auto async_release(Token&& token = {}) {
+    return detail::initiate<release_reply>(
+        executor(), [core = core_](handler<release_reply> h) { give_back(core, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// Blocking release. Throws herdlock::error when the store cannot answer (the lease then ends by
+  /// its ttl; the library goes on trying for that long). Not on the store's own thread.
+  release_reply release();
+
+  /// Stops renewing and lets go of the lease without giving it back: another process restores it
+  /// with lock::restore within the ttl.
+  lease_ticket hand_over() &&;
+
+ private:
+  friend class detail::lease_core;
+  lease(std::shared_ptr<detail::store_context> context,
+        std::shared_ptr<detail::lease_core> core) noexcept;
+  asio::any_io_executor executor() const;
+  static void wait_lost(std::shared_ptr<detail::lease_core> const&, handler<void>);
+  static void give_back(std::shared_ptr<detail::lease_core> const&, handler<release_reply>);
+
+  std::shared_ptr<detail::store_context> context_;
+  std::shared_ptr<detail::lease_core> core_;
+};
+
+}  // namespace herdlock

@@ -1,0 +1,126 @@
+// The lock: a resource in a store, from which leases are had.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+
+#include <herdlock/lease.hpp>
+
+namespace herdlock {
+
+/// Renewing in the background, or not.
+enum class renewal { automatic, none };
+
+struct acquire_options {
+  /// How long the store keeps the resource ours without a renewal; 10 ms to a year.
+  milliseconds ttl = std::chrono::seconds(30);
+  /// How long to wait while another holds it; 0 tries once.
+  milliseconds wait{0};
+  /// Renewed at a third of the ttl, with jitter.
+  renewal renew = renewal::automatic;
+  /// How long before valid_until() the loss is signalled when no renewal gets through: the time
+  /// the work needs to stop. Less than half of the ttl.
+  milliseconds loss_margin{0};
+  /// Stop renewing after this long, so that hung work does not hold for ever.
+  std::optional<milliseconds> max_hold = std::nullopt;
+};
+
+/// Nothing when another held it until the wait was over: that is no error.
+using acquired = std::optional<lease>;
+
+/// A handle on one resource of one store; cheap to copy; safe from any thread.
+///
+/// Asynchronous operations take any completion token, complete with `void(result<…>)` on the
+/// handler's executor, and can be cancelled with every cancellation type: they then complete with
+/// errc::canceled, and a grant that crosses the cancellation is given back by the library.
+/// Blocking operations throw herdlock::error for trouble with the store, and must not be called on
+/// the store's own thread.
+class lock {
+ public:
+  lock(store s, resource name) : store_(std::move(s)), name_(std::move(name)) {}
+  /// Throws herdlock::error for an invalid name.
+  lock(store s, std::string_view name) : lock(std::move(s), resource(name)) {}
+
+  resource const& name() const noexcept { return name_; }
+  store const& where() const noexcept { return store_; }
+
+  /// Completes with `result<acquired>`: the lease, or nothing while another holds the resource.
+  template <class Token = asio::deferred_t>
+  auto async_acquire(acquire_options const& options, Token&& token = {}) const {
+    return detail::initiate<acquired>(
+        store_.get_executor(),
+        [self = *this, options](handler<acquired> h) { start_acquire(self, options, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// async_acquire without waiting.
+  template <class Token = asio::deferred_t>
+  auto async_try_acquire(acquire_options options = {}, Token&& token = {}) const {
+    options.wait = milliseconds{0};
+    return async_acquire(options, std::forward<Token>(token));
+  }
+
+  /// Completes with `result<acquired>`: the lease of the ticket, proved by a renewal; nothing when
+  /// it is not held by the ticket's owner any more.
+  template <class Token = asio::deferred_t>
+  auto async_restore(lease_ticket ticket, acquire_options const& options, Token&& token = {}) const {
+    return detail::initiate<acquired>(
+        store_.get_executor(),
+        [self = *this, ticket = std::move(ticket), options](handler<acquired> h) {
+          start_restore(self, ticket, options, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
+  /// Who holds the resource; nothing when it is free. `result<std::optional<lease_info>>`.
+  template <class Token = asio::deferred_t>
+  auto async_inspect(Token&& token = {}) const {
+    return detail::initiate<std::optional<lease_info>>(
+        store_.get_executor(),
+        [self = *this](handler<std::optional<lease_info>> h) { start_inspect(self, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  acquired acquire(acquire_options const& options) const;
+  acquired try_acquire(acquire_options options = {}) const;
+  acquired restore(lease_ticket const& ticket, acquire_options const& options = {}) const;
+  std::optional<lease_info> inspect() const;
+  /// Takes the resource from whoever holds it; false when nobody did. For operators.
+  bool force_release() const;
+
+  /// Calls `work(lease&)` while holding the resource and gives it back in every case, also when
+  /// `work` throws. Returns `work`'s value in an optional (`true` for void): nothing when busy.
+  /// Throws errc::lost when the lease was lost while `work` ran: others may have been at it too.
+  template <class Work>
+  auto with(acquire_options const& options, Work&& work) const;
+
+ private:
+  static void start_acquire(lock const&, acquire_options const&, handler<acquired>);
+  static void start_restore(lock const&, lease_ticket const&, acquire_options const&,
+                            handler<acquired>);
+  static void start_inspect(lock const&, handler<std::optional<lease_info>>);
+  static void finish_with(lease& held);
+
+  store store_;
+  resource name_;
+};
+
+template <class Work>
+auto lock::with(acquire_options const& options, Work&& work) const {
+  using value = std::invoke_result_t<Work&, lease&>;
+  static_assert(!std::is_reference_v<value>, "work returns a value or void");
+  acquired held = acquire(options);
+  if constexpr (std::is_void_v<value>) {
+    if (!held) return false;
+    std::forward<Work>(work)(*held);
+    finish_with(*held);
+    return true;
+  } else {
+    if (!held) return std::optional<value>();
+    std::optional<value> made(std::forward<Work>(work)(*held));
+    finish_with(*held);
+    return made;
+  }
+}
+
+}  // namespace herdlock

@@ -1,0 +1,58 @@
+// From a URL to something that locks and caches.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <herdlock/store.hpp>
+
+namespace herdlock {
+
+namespace detail {
+class store_context;  // executor, thread, lease keeper; src/runtime
+}
+
+struct open_options {
+  /// Where the store runs its sockets and timers. By default it has a thread of its own. The
+  /// executor's context must outlive every handle and be run once more after the last of them is
+  /// gone (the closing happens there); herdlock puts its own strand around it.
+  std::optional<asio::any_io_executor> executor;
+};
+
+/// A handle on an opened store: cheap to copy, safe to use from any thread. The store closes with
+/// its last handle (leases and caches hold one): leases still being given up get a second for it.
+class store {
+ public:
+  /// Makes a backend that is to run on this executor.
+  using backend_factory = std::function<result<backend>(asio::any_io_executor)>;
+
+  /// Runs over a backend of your own; `make` is called once.
+  static result<store> over(backend_factory const& make, open_options options = {});
+
+  /// All of herdlock's work for this store happens here, one handler at a time.
+  asio::any_io_executor get_executor() const;
+
+  /// The URL without its password.
+  std::string const& display_name() const;
+  store_traits const& traits() const;
+
+  /// For the classes of this library.
+  std::shared_ptr<detail::store_context> const& context() const { return context_; }
+
+ private:
+  explicit store(std::shared_ptr<detail::store_context> context) : context_(std::move(context)) {}
+  std::shared_ptr<detail::store_context> context_;
+};
+
+/// Opens `memory:`, `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`. Does not wait for
+/// a server: a server that cannot be reached shows at the first operation, with its reason.
+/// Throws herdlock::error: errc::invalid_url, unknown_scheme, not_built, unavailable (SQLite file).
+store open_store(std::string_view url, open_options options = {});
+
+/// The same without an exception.
+result<store> try_open_store(std::string_view url, open_options options = {});
+
+}  // namespace herdlock

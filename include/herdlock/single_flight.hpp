@@ -1,0 +1,186 @@
+// One running operation per key, in one process: whoever asks for the same key meanwhile shares its
+// value or its exception.
+//
+//     herdlock::single_flight<product> loads(pool.get_executor());
+//     product p = co_await loads.async_run("product:42", [&] { return load_product(42); });
+//     product q = loads.run("product:42", [&] { return load_product_blocking(42); });
+//
+// It keeps no results: once the operation has ended, the next caller starts a new one. (For that
+// there is herdlock::cache.)
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <herdlock/detail/single_flight_landing.hpp>
+
+namespace herdlock {
+
+/// What becomes of an operation that nobody waits for any more, as all its callers cancelled.
+using detail::abandoned_flight;
+
+struct single_flight_options {
+  /// Flights at a time; a caller that would start one more gets errc::overloaded.
+  std::size_t max_flights = 65'536;
+  /// Callers waiting at a time, over all keys; the next one gets errc::overloaded.
+  std::size_t max_callers = 1'000'000;
+  /// goes_on: it runs to its end, and newcomers may still join it. is_stopped: the std::stop_token
+  /// that it was given is triggered, and newcomers start a new flight.
+  abandoned_flight abandoned = abandoned_flight::goes_on;
+};
+
+/// Runs one operation per key at a time and shares its outcome. Thread-safe: all members may be
+/// called from any thread. The object may be destroyed while flights are running; their callers
+/// still get the outcome.
+///
+/// T is copied for each caller, on that caller's executor or thread (take a
+/// std::shared_ptr<X const> for large things), and must be default-constructible. An exception is
+/// shared, not copied: rethrown, it is the same object for all callers, so don't modify it.
+///
+/// Blocking and asynchronous callers of a key share flights. A blocking caller must not be on the
+/// only thread of the executor on which the flight that it joins is running, and an operation must
+/// not ask for its own key: both wait for ever (the former: until its deadline).
+template <class T>
+class single_flight {
+  static_assert(std::copy_constructible<T> && std::default_initializable<T>);
+
+ public:
+  using value_type = T;
+
+  /// Operations of async_run are run on this executor, not on that of the caller who happened to
+  /// be first and may be gone.
+  explicit single_flight(asio::any_io_executor executor = asio::system_executor(),
+                         single_flight_options options = {})
+      : executor_(std::move(executor)),
+        core_(std::make_shared<detail::single_flight_core>(
+            detail::single_flight_bounds{options.max_flights, options.max_callers},
+            options.abandoned)) {}
+
+  /// Completes with the outcome of the key's flight, started now with `operation` if there is none:
+  /// `void(std::exception_ptr, T)`, on the handler's executor, never from inside this call.
+  ///
+  /// `operation` is a movable callable `asio::awaitable<T>()` or
+  /// `asio::awaitable<T>(std::stop_token)`; it is kept until what it returned has ended, and runs
+  /// on the flight's executor, possibly at once if this call is made there.
+  ///
+  /// Errors of this function itself are exceptions of type herdlock::error: errc::overloaded (a
+  /// bound of single_flight_options); errc::canceled.
+  ///
+  /// Cancellation, of every type, makes this caller complete with errc::canceled (or with the
+  /// outcome, when the two cross). It never touches the operation, whoever started it, except as
+  /// single_flight_options::abandoned says for the last caller to leave. A flight whose executor
+  /// is shut down answers errc::canceled.
+  template <class Operation, class Token = asio::deferred_t>
+  auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
+    auto start = [core = core_, executor = executor_, key = std::string(key),
+                  operation = std::move(operation)](auto&& h) mutable {
+      using erased = typename detail::handler_joiner<T>::erased_handler;
+      auto joiner = std::make_shared<detail::handler_joiner<T>>(
+          detail::locate<erased>(std::move(h), executor));
+      start_async(core, executor, key, std::move(joiner), std::move(operation));
+    };
+    using initiation = detail::initiation<decltype(start)>;
+    return asio::async_initiate<Token, void(std::exception_ptr, T)>(
+        initiation{executor_, std::move(start)}, token);
+  }
+
+  /// The outcome of the key's flight. If there is none, calls `operation` (`T()`) on this thread;
+  /// else waits. Rethrows the operation's exception; throws herdlock::error (errc::overloaded).
+  template <class Operation>
+  T run(std::string_view key, Operation&& operation) {
+    return run_by(key, std::nullopt, operation);
+  }
+
+  /// The same, but a caller that waits for another's operation gives up at the deadline:
+  /// herdlock::error (errc::timed_out). The deadline does not interrupt an `operation` that runs
+  /// on this thread.
+  template <class Operation>
+  T run_until(std::string_view key, clock::time_point deadline, Operation&& operation) {
+    return run_by(key, deadline, operation);
+  }
+
+  /// From now on the running flight of this key takes no more callers; it answers those it has,
+  /// and the next caller starts a new one. Call it when what the flight is loading has changed.
+  /// False when none was running.
+  bool forget(std::string_view key) { return core_->forget(key); }
+
+  /// How many callers wait for the key's running flight at this moment, its leader included.
+  std::size_t waiting(std::string_view key) const { return core_->waiting(key); }
+
+  asio::any_io_executor get_executor() const noexcept { return executor_; }
+
+ private:
+  using core = detail::single_flight_core;
+  using outcome = detail::flight_outcome<T>;
+  using role = detail::flight_entry::role;
+
+  template <class Operation>
+  static void start_async(std::shared_ptr<core> const& flights,
+                          asio::any_io_executor const& executor, std::string const& key,
+                          std::shared_ptr<detail::handler_joiner<T>> joiner, Operation operation) {
+    auto slot = asio::get_associated_cancellation_slot(joiner->waiting_handler());
+    if (slot.is_connected()) {
+      // Weak: a slot may keep its handler long after the operation.
+      slot.assign([flights, weak = std::weak_ptr(joiner), key](asio::cancellation_type type) {
+        auto caller = weak.lock();
+        if (!caller || type == asio::cancellation_type::none || !flights->leave(*caller)) return;
+        caller->settle(detail::failed_outcome<T>(
+            make_failure(errc::canceled, "waiting for key '" + key + "' was cancelled")));
+      });
+    }
+    auto const entry = flights->join(key, joiner);
+    if (entry.what == role::refused) joiner->settle(detail::failed_outcome<T>(entry.why));
+    if (entry.what != role::leads) return;
+    auto end = std::make_shared<detail::landing<T>>(flights, entry.flight);
+    asio::co_spawn(executor, detail::fly<T>(std::move(end), std::move(operation), entry.abandoned),
+                   asio::detached);
+  }
+
+  template <class Operation>
+  T run_by(std::string_view key, std::optional<clock::time_point> deadline, Operation& operation) {
+    auto joiner = std::make_shared<detail::thread_joiner>();
+    auto const entry = core_->join(key, joiner);
+    if (entry.what == role::refused) throw error(entry.why);
+    std::shared_ptr<outcome const> shared;
+    if (entry.what == role::leads) {
+      shared = lead(entry.flight, operation);
+    } else {
+      shared = std::static_pointer_cast<outcome const>(joiner->wait(deadline));
+      // An outcome that crosses the deadline is taken.
+      if (!shared && !core_->leave(*joiner)) {
+        shared = std::static_pointer_cast<outcome const>(joiner->wait(std::nullopt));
+      }
+    }
+    if (!shared) {
+      throw error(make_failure(errc::timed_out, "waiting for key '" + std::string(key) +
+                                                    "': its operation did not end in time"));
+    }
+    if (shared->error) std::rethrow_exception(shared->error);
+    return *shared->value;
+  }
+
+  template <class Operation>
+  std::shared_ptr<outcome const> lead(std::uint64_t flight, Operation& operation) {
+    detail::landing<T> end(core_, flight);
+    auto made = std::make_shared<outcome>();
+    try {
+      made->value.emplace(operation());
+    } catch (...) {
+      made->error = std::current_exception();
+    }
+    end.land(made);
+    return made;
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<core> core_;
+};
+
+}  // namespace herdlock

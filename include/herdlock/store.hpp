@@ -1,0 +1,210 @@
+// The two ports that a backend implements. Everything above them is written once for all stores.
+//
+// Rules for every operation of both ports:
+//  * One server step. Atomic at the server; a retry with the same owner token returns the first
+//    answer (acquire and claim are idempotent by owner).
+//  * Called on the executor that the store was opened with, which runs one handler at a time.
+//  * The handler is called exactly once, never from inside the call, within the store's command
+//    timeout (plus `wait` where the request has one): with errc::timed_out or errc::unavailable
+//    at the latest. After such a failure the outcome at the server is unknown; the caller cleans
+//    up with release() or fail().
+//  * Cancellation: the handler's slot is honoured for all cancellation types, and is emitted on
+//    the store's executor. A cancelled operation completes with errc::canceled, or with its result
+//    when the two cross; after errc::canceled the outcome is unknown, as above.
+//  * Expiry is judged by the store's clock. No operation compares a client's wall clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/error.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+
+// ---------------------------------------------------------------------------------- leases
+
+struct acquire_request {
+  resource name;
+  owner_token owner;
+  milliseconds ttl;
+  /// How long the store itself may queue the request. A store without a queue ignores it and
+  /// answers busy at once; the runtime then backs off and asks again.
+  milliseconds wait{0};
+};
+
+/// We hold it. `fencing` is greater than any token granted for this resource before.
+struct grant {
+  fencing_token fencing;
+};
+
+/// Another holds it.
+struct busy {
+  std::string holder;      ///< label of the holder, for people; may be empty
+  milliseconds remaining;  ///< until it expires if nobody renews it; 0 when unknown
+};
+
+using acquire_reply = std::variant<grant, busy>;
+
+enum class renew_reply { renewed, lost };
+enum class release_reply { released, lost };
+
+struct lease_info {
+  std::string holder;
+  fencing_token fencing;
+  milliseconds remaining;
+};
+
+/// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
+struct store_traits {
+  bool queues = false;           ///< honours acquire_request::wait, first come first served
+  bool pushes_fills = false;     ///< cache_store::watch is woken by the event itself
+  bool across_processes = false; ///< excludes other processes
+  bool across_hosts = false;     ///< excludes other machines
+};
+
+/// Leases by owner token. See the rules at the top of this file.
+class lease_store {
+ public:
+  virtual ~lease_store() = default;
+
+  /// Grants the resource to the owner for ttl, or says who has it. Asking again with the owner
+  /// that already holds it returns the same grant and does not prolong it.
+  virtual void acquire(acquire_request request, handler<acquire_reply> done) = 0;
+
+  /// Sets the time left to ttl if the owner still holds the resource; never takes it anew.
+  virtual void renew(resource name, owner_token owner, milliseconds ttl,
+                     handler<renew_reply> done) = 0;
+
+  /// Gives the resource up if the owner still holds it; never touches another's.
+  virtual void release(resource name, owner_token owner, handler<release_reply> done) = 0;
+
+  /// The present holder; nothing when the resource is free.
+  virtual void inspect(resource name, handler<std::optional<lease_info>> done) = 0;
+
+  /// Takes the resource from whoever holds it (`lost` when nobody did). An operator's last resort.
+  virtual void force_release(resource name, handler<release_reply> done) = 0;
+};
+
+// ---------------------------------------------------------------------------------- cache
+
+/// How a value is laid out in the store, so that existing data can be read.
+enum class layout {
+  string,  ///< one byte string (Redis GET/SET)
+  hash,    ///< named fields (Redis HGETALL/HSET)
+};
+
+/// "We asked, and there is no such thing": a negative entry.
+struct absent {
+  friend bool operator==(absent const&, absent const&) = default;
+};
+using hash_fields = std::vector<std::pair<std::string, std::string>>;
+/// An entry as the store keeps it.
+using cache_value = std::variant<absent, std::string, hash_fields>;
+
+/// What limits::max_value_bytes counts: the bytes of a string, or of all names and contents of a
+/// hash with 8 for each field.
+std::size_t value_bytes(cache_value const& value) noexcept;
+/// errc::invalid_value when the value is over the limit.
+failure check_value(cache_key const& key, cache_value const& value);
+/// errc::wrong_type when the value is kept in the other layout; a negative entry fits both.
+failure check_layout(cache_key const& key, cache_value const& value, layout form);
+
+/// Nothing is a miss.
+using cache_lookup = std::optional<cache_value>;
+
+struct claim_request {
+  cache_key key;
+  owner_token owner;
+  milliseconds ttl;  ///< of the claim: how long the key waits for a loader that died
+  layout form = layout::string;
+};
+
+struct cache_hit { cache_value value; };
+struct claimed { fencing_token fencing; };
+struct claim_busy { milliseconds remaining; };
+/// The last load failed a moment ago; its error is everyone's answer until the back-off ends.
+struct load_backing_off { std::string error; milliseconds remaining; };
+
+using claim_reply = std::variant<cache_hit, claimed, claim_busy, load_backing_off>;
+
+struct fill_request {
+  cache_key key;
+  owner_token owner;
+  cache_value value;
+  milliseconds ttl;
+};
+
+enum class fill_reply { stored, superseded };
+
+struct put_request {
+  cache_key key;
+  cache_value value;
+  milliseconds ttl;
+};
+
+struct watch_request {
+  cache_key key;
+  milliseconds wait;
+  layout form = layout::string;
+};
+
+/// The claim ended in some way that carried no result: look again.
+struct look_again {};
+using watch_reply = std::variant<cache_hit, load_backing_off, look_again>;
+
+/// Values with claims: a claim is the lease on a missing key, its holder the one who loads.
+/// See the rules at the top of this file.
+class cache_store {
+ public:
+  virtual ~cache_store() = default;
+
+  /// A plain read, never a script (it is the hit path).
+  virtual void get(cache_key key, layout form, handler<cache_lookup> done) = 0;
+
+  /// The second look and the claim in one step: the value if it is there by now, else the claim,
+  /// else who is at it. The same owner asking again gets the same claim.
+  virtual void claim(claim_request request, handler<claim_reply> done) = 0;
+
+  /// Sets the claim's time left to ttl if the owner still has it.
+  virtual void extend(cache_key key, owner_token owner, milliseconds ttl,
+                      handler<renew_reply> done) = 0;
+
+  /// Stores the value and ends the claim, waking the watchers, if the owner still has the claim;
+  /// else nothing is changed and the answer is `superseded` (a newer load, put or invalidate won).
+  virtual void fill(fill_request request, handler<fill_reply> done) = 0;
+
+  /// Ends the claim with an error that answers everyone for `back_off`; with back_off 0 the claim
+  /// is just given up and the next caller loads. `superseded` when the claim was not ours.
+  virtual void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
+                    handler<fill_reply> done) = 0;
+
+  /// Stores the value whatever was there, and voids a running claim.
+  virtual void put(put_request request, handler<void> done) = 0;
+
+  /// Removes the entry, its error and a running claim, so that a late load can't bring back an
+  /// old value. True when there was an entry.
+  virtual void invalidate(cache_key key, handler<bool> done) = 0;
+
+  /// Completes when the running claim on the key ends, with its result where the store pushes it;
+  /// with look_again when there is no claim (any more), or after `wait`. A claim that ends between
+  /// the caller's claim() and this call is not missed: the store looks once after it listens.
+  /// Stores that don't push (store_traits::pushes_fills) complete with look_again at once.
+  virtual void watch(watch_request request, handler<watch_reply> done) = 0;
+};
+
+/// One opened backend: both ports, what it is, and what it promises.
+struct backend {
+  std::shared_ptr<lease_store> leases;
+  std::shared_ptr<cache_store> values;
+  store_traits traits;
+  std::string display_name;  ///< the URL without its password, for messages
+};
+
+}  // namespace herdlock

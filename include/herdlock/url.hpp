@@ -1,0 +1,43 @@
+// Store URLs, taken apart once and the same way for every backend.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <herdlock/error.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+
+/// `scheme:path`, `scheme://user:password@host:port/path?option=value`, percent-decoded.
+struct store_url {
+  std::string scheme;
+  std::string user;
+  std::string password;
+  std::string host;
+  std::optional<std::uint16_t> port;
+  std::string path;  ///< with its leading '/' in the `//` form
+  std::map<std::string, std::string, std::less<>> options;
+
+  /// Fails with errc::invalid_url; the message shows the URL without its password.
+  static result<store_url> parse(std::string_view text);
+
+  /// The URL for messages: the password is replaced by `***`.
+  std::string redacted() const;
+
+  /// An option that is a duration (`250ms`, `2s`, `5m`), removed from `options` so that what is
+  /// left over can be reported as unknown.
+  result<milliseconds> take_duration(std::string_view name, milliseconds fallback);
+  /// The same for a text.
+  std::string take_text(std::string_view name, std::string_view fallback);
+  /// Fails with errc::invalid_url naming any option that nobody took.
+  failure reject_unknown_options() const;
+};
+
+/// `250ms`, `2s`, `5m`, `1h`, or a plain number of milliseconds; errc::invalid_value otherwise.
+result<milliseconds> parse_duration(std::string_view text);
+
+}  // namespace herdlock

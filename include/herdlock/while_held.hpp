@@ -1,0 +1,71 @@
+// Work that must not outlive its lease.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+
+#include <herdlock/lock.hpp>
+
+namespace herdlock {
+
+/// Runs `work` on the calling coroutine's executor and cancels it (every cancellation type) when
+/// the lease is lost; returns when the work has ended, with its value.
+///
+/// Throws herdlock::error with errc::lost when the lease was lost before the work had ended, even
+/// if the work ended well afterwards: others may have been at it too. Throws what the work throws
+/// otherwise. Cancelling the caller cancels the work. The lease must outlive the call; it is not
+/// released. When the work never reaches a suspension that honours cancellation, use
+/// lease::lost_token() inside it.
+template <class T>
+asio::awaitable<T> while_held(lease& held, asio::awaitable<T> work) {
+  auto const executor = co_await asio::this_coro::executor;
+  auto group = asio::experimental::make_parallel_group(
+      asio::co_spawn(executor, std::move(work), asio::deferred),
+      held.async_wait_lost(asio::deferred));
+  // Whichever ends first cancels the other; both have ended when the wait returns.
+  auto race = group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  if constexpr (std::is_void_v<T>) {
+    auto [order, thrown, loss] = co_await std::move(race);
+    if (failure why = held.lost_reason(); why.code) throw error(why);
+    if (thrown) std::rethrow_exception(thrown);
+  } else {
+    auto [order, thrown, value, loss] = co_await std::move(race);
+    if (failure why = held.lost_reason(); why.code) throw error(why);
+    if (thrown) std::rethrow_exception(thrown);
+    co_return std::move(value);
+  }
+}
+
+/// The coroutine form of lock::with: acquires, runs `work(lease&)` (a callable that returns
+/// asio::awaitable<void>) under while_held, and releases in every case, also when the work throws
+/// or is cancelled. False when another held the resource until the wait was over.
+///
+/// Throws herdlock::error for trouble with the store on acquiring, and for errc::lost.
+template <class Work>
+asio::awaitable<bool> async_with(lock where, acquire_options options, Work work) {
+  auto got = co_await where.async_acquire(options, asio::use_awaitable);
+  acquired held = std::move(got).value();
+  if (!held) co_return false;
+  std::exception_ptr thrown;
+  try {
+    auto working = work(*held);
+    co_await while_held(*held, std::move(working));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  // The release must not be skipped because the caller was cancelled meanwhile.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  auto released = co_await held->async_release(asio::use_awaitable);
+  if (thrown) std::rethrow_exception(thrown);
+  if (released.has_value() && *released == release_reply::lost) {
+    throw error(make_failure(errc::lost, "the lease on '" + where.name().str() +
+                                             "' was lost while the work ran"));
+  }
+  co_return true;
+}
+
+}  // namespace herdlock

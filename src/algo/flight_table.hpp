@@ -1,0 +1,254 @@
+// Who waits for which running load: one flight per key, joined by everyone who wants the same key.
+//
+// Pure: it starts nothing, waits for nothing and locks nothing. The owner (single_flight, cache)
+// guards it, runs the operation for whoever was told `leader`, and hangs its own state for each
+// flight (stop source, owner token, …) off `State`.
+//
+//   join(key)      the first is the leader and a joiner like the others: it may leave, too
+//   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
+//   detach(key)    the running flight answers those it has, and the next join starts a new one
+//   finish(id)     hands the joiners back in the order in which they came
+//
+// Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
+// in one array threaded by a list, so a herd costs no allocation of its own per joiner, and a
+// caller that comes and goes re-uses a place instead of growing the array.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace herdlock::algo {
+
+/// Bounds of a flight table; a join past one of them is refused and changes nothing.
+struct flight_limits {
+  std::size_t max_flights = 65'536;                ///< running at once, detached ones included
+  std::size_t max_joiners_per_flight = 1'000'000;  ///< waiting for one flight
+  std::size_t max_joiners = 1'000'000;             ///< waiting for all flights together
+};
+
+/// Names one flight for ever: ids are not used again.
+struct flight_id {
+  std::uint64_t value = 0;
+  friend auto operator<=>(flight_id const&, flight_id const&) = default;
+};
+
+/// A joiner's place in a flight. A stale ticket (left, or finished) is recognised as such.
+struct flight_ticket {
+  flight_id flight;
+  std::uint32_t place = 0;
+  std::uint32_t visit = 0;  ///< tells apart those who had this place one after the other
+};
+
+enum class join_outcome {
+  leader,            ///< a new flight: run the operation
+  joined,            ///< somebody is at it already
+  too_many_flights,  ///< refused: max_flights
+  too_many_joiners,  ///< refused: max_joiners_per_flight or max_joiners
+};
+
+struct join_reply {
+  join_outcome outcome = join_outcome::too_many_flights;
+  flight_ticket ticket;  ///< meaningful for leader and joined
+
+  bool accepted() const noexcept {
+    return outcome == join_outcome::leader || outcome == join_outcome::joined;
+  }
+};
+
+/// What leave() found: the joiner it took out (nothing for a stale ticket: its result is already
+/// on the way) and how many are still waiting for the flight.
+template <class Joiner>
+struct leave_reply {
+  std::optional<Joiner> joiner;
+  std::size_t remaining = 0;
+};
+
+/// See the top of this file. Joiner: any movable type. State: default-constructible, movable.
+/// Not thread-safe; Joiner's and State's members must not call back into the table.
+template <class Joiner, class State = std::monostate>
+class flight_table {
+ public:
+  explicit flight_table(flight_limits limits = {}) : limits_(limits) {}
+  flight_table(flight_table const&) = delete;
+  flight_table& operator=(flight_table const&) = delete;
+
+  /// Joins the flight of this key, or starts one. A refused joiner is not moved from.
+  join_reply join(std::string_view key, Joiner&& joiner) {
+    if (joiners_ >= limits_.max_joiners) return {join_outcome::too_many_joiners, {}};
+    if (auto found = by_key_.find(key); found != by_key_.end()) {
+      flight& running = *found->second;
+      if (running.waiting >= limits_.max_joiners_per_flight) {
+        return {join_outcome::too_many_joiners, {}};
+      }
+      return {join_outcome::joined, seat(running, std::move(joiner))};
+    }
+    if (flights_.size() >= limits_.max_flights) return {join_outcome::too_many_flights, {}};
+    if (limits_.max_joiners_per_flight == 0) return {join_outcome::too_many_joiners, {}};
+    return {join_outcome::leader, seat(launch(key), std::move(joiner))};
+  }
+
+  /// Takes one joiner out. The flight stays, and may be joined again, until finish().
+  leave_reply<Joiner> leave(flight_ticket const& ticket) {
+    flight* running = find(ticket.flight);
+    if (!running) return {};
+    if (ticket.place >= running->places.size()) return {std::nullopt, running->waiting};
+    place& mine = running->places[ticket.place];
+    if (!mine.joiner || mine.visit != ticket.visit) return {std::nullopt, running->waiting};
+    leave_reply<Joiner> reply;
+    reply.joiner = std::exchange(mine.joiner, std::nullopt);
+    unlink(*running, ticket.place);
+    reply.remaining = running->waiting;
+    return reply;
+  }
+
+  /// From now on the key's flight takes no new joiners. False when there was none to detach.
+  bool detach(std::string_view key) {
+    auto found = by_key_.find(key);
+    if (found == by_key_.end()) return false;
+    found->second->attached = false;
+    by_key_.erase(found);
+    return true;
+  }
+
+  /// The same by id, and only if the key is still served by this very flight.
+  bool detach(flight_id id) {
+    flight* running = find(id);
+    return running && running->attached && detach(running->key);
+  }
+
+  /// Ends the flight: its joiners in join order; nothing for a flight that has ended before.
+  std::vector<Joiner> finish(flight_id id) {
+    auto found = flights_.find(id.value);
+    if (found == flights_.end()) return {};
+    flight& running = found->second;
+    std::vector<Joiner> all;
+    all.reserve(running.waiting);
+    for (std::uint32_t at = running.first; at != nowhere; at = running.places[at].next) {
+      all.push_back(std::move(*running.places[at].joiner));
+    }
+    joiners_ -= all.size();
+    if (running.attached) by_key_.erase(by_key_.find(std::string_view(running.key)));
+    flights_.erase(found);
+    return all;
+  }
+
+  /// The owner's state of a running flight, or null. Valid until the flight's finish().
+  State* state(flight_id id) {
+    flight* running = find(id);
+    return running ? &running->state : nullptr;
+  }
+
+  /// The flight that a join of this key would get into, if there is one.
+  std::optional<flight_id> flying(std::string_view key) const {
+    auto found = by_key_.find(key);
+    if (found == by_key_.end()) return std::nullopt;
+    return found->second->id;
+  }
+
+  /// The key of a running flight (detached or not); empty when it has ended.
+  std::string_view key(flight_id id) const {
+    auto found = flights_.find(id.value);
+    return found == flights_.end() ? std::string_view() : std::string_view(found->second.key);
+  }
+
+  /// Those who wait for this flight; 0 when it has ended.
+  std::size_t waiting(flight_id id) const {
+    auto found = flights_.find(id.value);
+    return found == flights_.end() ? 0 : found->second.waiting;
+  }
+
+  /// The ids of all running flights, detached ones included, in no order: for closing down.
+  std::vector<flight_id> running() const {
+    std::vector<flight_id> ids;
+    ids.reserve(flights_.size());
+    for (auto const& [id, unused] : flights_) ids.push_back(flight_id{id});
+    return ids;
+  }
+
+  std::size_t flights() const noexcept { return flights_.size(); }
+  std::size_t joiners() const noexcept { return joiners_; }
+  flight_limits const& bounds() const noexcept { return limits_; }
+
+ private:
+  static constexpr std::uint32_t nowhere = UINT32_MAX;
+
+  // A place is either in the list of joiners or in the list of vacant places.
+  struct place {
+    std::optional<Joiner> joiner;
+    std::uint32_t previous = nowhere;
+    std::uint32_t next = nowhere;
+    std::uint32_t visit = 0;
+  };
+
+  struct flight {
+    flight_id id;
+    std::string key;
+    State state{};
+    std::vector<place> places;
+    std::uint32_t first = nowhere;
+    std::uint32_t last = nowhere;
+    std::uint32_t vacant = nowhere;
+    std::size_t waiting = 0;
+    bool attached = true;
+  };
+
+  flight* find(flight_id id) {
+    auto found = flights_.find(id.value);
+    return found == flights_.end() ? nullptr : &found->second;
+  }
+
+  // The index by key borrows the key's bytes from the flight, whose node does not move.
+  flight& launch(std::string_view key) {
+    flight_id id{++last_id_};
+    flight& fresh = flights_[id.value];
+    fresh.id = id;
+    fresh.key = key;
+    by_key_.emplace(fresh.key, &fresh);
+    return fresh;
+  }
+
+  flight_ticket seat(flight& running, Joiner&& joiner) {
+    std::uint32_t at = running.vacant;
+    if (at == nowhere) {
+      at = static_cast<std::uint32_t>(running.places.size());
+      running.places.emplace_back();
+    } else {
+      running.vacant = running.places[at].next;
+    }
+    place& mine = running.places[at];
+    mine.joiner.emplace(std::move(joiner));
+    mine.previous = running.last;
+    mine.next = nowhere;
+    (running.last == nowhere ? running.first : running.places[running.last].next) = at;
+    running.last = at;
+    ++running.waiting;
+    ++joiners_;
+    return {running.id, at, mine.visit};
+  }
+
+  void unlink(flight& running, std::uint32_t at) {
+    place& mine = running.places[at];
+    (mine.previous == nowhere ? running.first : running.places[mine.previous].next) = mine.next;
+    (mine.next == nowhere ? running.last : running.places[mine.next].previous) = mine.previous;
+    ++mine.visit;
+    mine.next = std::exchange(running.vacant, at);
+    --running.waiting;
+    --joiners_;
+  }
+
+  flight_limits limits_;
+  std::uint64_t last_id_ = 0;
+  std::size_t joiners_ = 0;
+  std::unordered_map<std::uint64_t, flight> flights_;
+  std::unordered_map<std::string_view, flight*> by_key_;
+};
+
+}  // namespace herdlock::algo

@@ -1,0 +1,87 @@
+// The lease, as a state machine: when to renew, until when the right is proved, when it is lost.
+//
+//            tick at renew_at            renewed
+//   held ─────────────────────▶ renewing ────────▶ held
+//    │ ▲                           │ │
+//    │ └──────── failed ───────────┘ │ lost (the store says so)
+//    │ tick at loss_at               │ tick at loss_at
+//    ▼                               ▼
+//   lost ◀───────────────────────── lost            release, from any state ▶ released
+//
+// Pure: no clock, no random source, no store. Time only moves forward through the arguments.
+#pragma once
+
+#include <optional>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock::algo {
+
+/// What a grant sent at `sent` proves at most: the ttl less 1 % + 2 ms for clocks that run at
+/// different speeds (the margin of the Redlock description).
+clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
+
+enum class lease_state { held, renewing, lost, released };
+
+/// Why a lease was lost.
+enum class loss { none, told, expired, held_too_long };
+
+struct lease_terms {
+  milliseconds ttl;
+  milliseconds loss_margin{0};             ///< the signal comes so long before valid_until
+  std::optional<milliseconds> max_hold{};  ///< no renewal after so long
+  bool renews = true;
+};
+
+/// What the driver is to do now.
+struct lease_action {
+  enum class kind {
+    wait,   ///< call tick() at `at`
+    renew,  ///< send a renewal now; call tick() at `at` whatever becomes of it
+    lose,   ///< signal the loss, stop the timer
+    none,   ///< nothing, ever again
+  };
+  kind what = kind::none;
+  clock::time_point at{};
+};
+
+class lease_machine {
+ public:
+  /// `sent` is the time read before the request that was granted. `random` in [0, 1).
+  lease_machine(lease_terms terms, clock::time_point sent, double random);
+
+  /// The timer fired, or the driver wants to know what to wait for.
+  lease_action tick(clock::time_point now);
+  /// The renewal was answered: still ours.
+  lease_action renewed(clock::time_point now, double random);
+  /// The renewal was answered: not ours.
+  lease_action told_lost();
+  /// The renewal had no answer (error, timeout): its outcome is unknown.
+  lease_action renew_failed(clock::time_point now, double random);
+  /// The holder gives up; `lose` when the time was over already. Later events do nothing (B3: no
+  /// renewal after a release).
+  lease_action release(clock::time_point now);
+
+  lease_state state() const { return state_; }
+  loss why() const { return why_; }
+  clock::time_point valid_until() const { return valid_until_; }
+
+ private:
+  lease_action next(clock::time_point now);
+  lease_action lose(loss why);
+  bool over() const { return state_ == lease_state::lost || state_ == lease_state::released; }
+  clock::time_point loss_at() const { return valid_until_ - terms_.loss_margin; }
+  bool may_renew(clock::time_point at) const;
+  void plan_renewal(double random);
+
+  lease_terms terms_;
+  lease_state state_ = lease_state::held;
+  loss why_ = loss::none;
+  clock::time_point granted_;
+  clock::time_point sent_;
+  clock::time_point valid_until_;
+  clock::time_point renew_at_;
+  int failures_ = 0;
+};
+
+}  // namespace herdlock::algo

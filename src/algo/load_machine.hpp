@@ -1,0 +1,164 @@
+// One load of one cache key, as a machine: when to claim, wait, load, extend, store and answer.
+//
+// Pure: events go in (with the time and a random number where one is needed), a plan comes out,
+// and the runtime does what the plan says. Values, errors and owner tokens never pass through
+// here; the runtime keeps them and the plan says which of them is the answer.
+//
+//   queued ── slot ──> claiming ──┬─ hit, backing off ────────────────> done
+//     ^                           ├─ busy ──> watching | pausing ──┐
+//     │                           ├─ cannot be read ──> clearing ──┤
+//     └───────────────────────────┼────────────────────────────────┘
+//                                 ├─ claimed ──> loading ──┬─ value ──> filling ──> done
+//                                 │                        └─ error ──> ending ───> done
+//                                 └─ the store fails: queued again, unguarded, for a limited slot;
+//                                    then loading without a claim, and nothing is written (S9)
+#pragma once
+
+#include <optional>
+
+#include <herdlock/types.hpp>
+
+#include "algo/backoff.hpp"
+
+namespace herdlock::algo {
+
+/// Whether the load is protected by a claim in the store, or only by the bounds of this process.
+enum class load_guard { guarded, unguarded };
+
+/// How a waiter learns that another's claim ended.
+enum class load_waiting { watch, back_off };
+
+struct load_settings {
+  milliseconds claim_ttl;
+  milliseconds max_load_time;  ///< after it the claim is not extended any more
+  load_waiting waiting;
+  backoff_options busy_backoff{milliseconds{1}, milliseconds{25}};
+  milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
+};
+
+/// What the runtime is to start. At most one per plan, and (but for `extend`, which runs beside
+/// the loader) one at a time.
+enum class load_call {
+  none,
+  take_slot,   ///< queue for a load slot of the kind guard() says; answer with slot_granted
+  claim,
+  clear,       ///< invalidate the entry, which cannot be read
+  watch,       ///< for watch_wait()
+  run_loader,
+  extend,
+  fill,
+  share_error, ///< cache_store::fail with the loader's error and the back-off
+  give_up,     ///< cache_store::fail with no back-off: nobody is told anything, the next may load
+};
+
+/// Which of the things the runtime holds is everyone's answer.
+enum class load_answer {
+  found,        ///< the entry that claim or watch brought
+  shared_error, ///< the error of another's load, as the store brought it
+  loaded,       ///< what our loader returned
+  load_error,   ///< what our loader threw
+  refused,      ///< the store's failure
+  closed,       ///< errc::canceled: the cache is being closed
+};
+
+struct load_plan {
+  load_call call = load_call::none;
+  std::optional<load_answer> answer = std::nullopt;
+  bool free_slot = false;
+  bool signal_lost = false;  ///< tell the loader that its result will not be stored
+  bool detach = false;       ///< new callers must not join any more
+  bool clean_up = false;     ///< the claim may still stand: end it in the background
+};
+
+/// What the loader came back with.
+enum class load_result {
+  storable,    ///< a value, or "there is no such thing", with its encoding
+  unstorable,  ///< a value that is too large or cannot be encoded
+  failed,
+};
+
+/// See the top of this file. An event that the state has no use for (a late reply) changes nothing.
+class load_machine {
+ public:
+  explicit load_machine(load_settings settings)
+      : settings_(settings), busy_backoff_(settings.busy_backoff) {}
+
+  load_plan start(load_guard guard);
+  load_plan slot_granted(clock::time_point now);
+
+  load_plan claim_hit();
+  /// The claim's step found an entry that cannot be decoded.
+  load_plan claim_unreadable();
+  load_plan claim_granted(clock::time_point now);
+  load_plan claim_busy(milliseconds remaining, clock::time_point now, double random);
+  load_plan claim_backing_off();
+  /// Store trouble: whether we have the claim is unknown.
+  load_plan claim_failed();
+  load_plan clear_replied();
+
+  load_plan watch_hit();
+  load_plan watch_error();
+  load_plan watch_look_again(clock::time_point now, double random);
+  load_plan watch_failed();
+
+  /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
+  load_plan refused();
+
+  load_plan loader_done(load_result what, clock::time_point now);
+  load_plan extend_renewed();
+  load_plan extend_lost();
+  load_plan extend_failed(clock::time_point now);
+  load_plan store_replied();  ///< of fill, share_error, give_up: stored or superseded
+  load_plan store_failed();   ///< of the same: the outcome is unknown
+
+  /// due() has come.
+  load_plan timer(clock::time_point now);
+
+  void joined() { abandoned_ = false; }
+  /// The last caller left. A running loader goes on and stores its value; anything else ends.
+  load_plan everyone_left();
+  /// put or invalidate through this very cache: what is being loaded is out of date.
+  load_plan voided();
+  load_plan close();
+
+  bool done() const noexcept { return state_ == state::done; }
+  bool loading() const noexcept { return state_ == state::loading; }
+  bool claim_is_lost() const noexcept { return claim_ == claim::lost; }
+  load_guard guard() const noexcept { return guard_; }
+  milliseconds watch_wait() const noexcept { return watch_wait_; }
+  /// When timer() is to be called; time_point::max() for never.
+  clock::time_point due() const noexcept { return due_; }
+
+ private:
+  enum class state {
+    idle, queued, claiming, clearing, watching, pausing, loading, filling, ending, done
+  };
+  enum class claim { none, held, lost };
+
+  load_plan queue();
+  load_plan finish(std::optional<load_answer> answer);
+  load_plan unguard();
+  load_plan lose();
+  load_plan store_ended();
+  void plan_extension(clock::time_point at);
+
+  load_settings settings_;
+  backoff busy_backoff_;
+  state state_ = state::idle;
+  load_guard guard_ = load_guard::guarded;
+  claim claim_ = claim::none;
+  bool abandoned_ = false;
+  bool extending_ = false;
+  bool answered_ = false;
+  bool voided_ = false;
+  bool cleared_ = false;
+  bool looked_again_ = false;
+  load_answer result_ = load_answer::loaded;
+  milliseconds watch_wait_{0};
+  clock::time_point sent_{};  // of the claim or the extension that is on its way
+  clock::time_point held_until_{};
+  clock::time_point extend_until_{};
+  clock::time_point due_ = clock::time_point::max();
+};
+
+}  // namespace herdlock::algo

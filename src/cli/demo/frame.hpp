@@ -1,0 +1,85 @@
+// What the demo and its worker processes say to each other, over a socket pair.
+//
+//   demo                      worker
+//   orders (JSON)      ─────▶ opens the store
+//                      ◀───── ready
+//   expire (JSON)      ─────▶ (one worker) puts the old entry, waits until it has expired
+//                      ◀───── expired
+//   go (JSON)          ─────▶ R requests at once
+//                      ◀───── loading, when this process starts a load
+//                      ◀───── report (binary)
+//   clean_up           ─────▶ (one worker) removes the entry
+//                      ◀───── cleaned
+//   end of file        ─────▶ exits
+//
+// A worker that cannot go on sends `failed` (JSON) and exits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace herdlock::cli {
+
+enum class frame_kind : std::uint8_t {
+  orders,
+  ready,
+  expire,
+  expired,
+  go,
+  loading,
+  report,
+  clean_up,
+  cleaned,
+  failed,
+};
+
+struct frame {
+  frame_kind kind{};
+  std::string body;
+};
+
+/// Length of the body and kind, in the machine's byte order: both ends are the same program.
+struct frame_header {
+  static constexpr std::size_t size = 5;
+  /// A report of the largest herd is well below this.
+  static constexpr std::uint32_t max_body = 64 * 1024 * 1024;
+
+  std::uint32_t body_size = 0;
+  frame_kind kind{};
+
+  std::array<char, size> bytes() const;
+  static frame_header of(std::array<char, size> const& bytes);
+};
+
+/// The frame as it is sent.
+std::string pack(frame const& f);
+
+/// Blocking ends, for the worker. read_frame: nothing at the end of file.
+std::optional<frame> read_frame(int fd);
+/// False when the other end is gone.
+bool write_frame(int fd, frame const& f);
+
+/// From the start of the worker's requests, in microseconds.
+struct load_span {
+  std::uint32_t from_us = 0;
+  std::uint32_t to_us = 0;
+};
+
+/// What one worker did in one expiry.
+struct report {
+  std::int64_t started_ns = 0;             ///< steady clock, comparable on one machine
+  std::vector<std::uint32_t> answered_us;  ///< of the right answers, from started_ns
+  std::uint32_t errors = 0;                ///< requests that failed or got a wrong answer
+  std::string first_error;
+  std::vector<load_span> loads;
+
+  std::string pack() const;
+  /// Throws std::runtime_error when the text is not a report.
+  static report unpack(std::string const& bytes);
+};
+
+}  // namespace herdlock::cli

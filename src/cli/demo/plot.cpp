@@ -1,0 +1,199 @@
+// The picture: one panel for each mode, all on the same time axis. Above, every load of the
+// database as a bar from its start to its end; below, every request as a thin line from the expiry
+// to its answer, which is a dot. A herd is a wall; one load is one bar.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/duration.hpp"
+#include "demo/outcome.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr double panel_width = 340;
+constexpr double panel_gap = 28;
+constexpr double margin = 32;
+constexpr double loads_top = 150;
+constexpr double loads_height = 170;
+constexpr double answers_top = 362;
+constexpr double answers_height = 170;
+constexpr double axis_y = answers_top + answers_height + 8;
+constexpr double height = axis_y + 58;
+constexpr std::size_t max_rows = 250;  // lines of a panel's half, at most
+
+constexpr char const* style = R"(<style>
+  text { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2933 }
+  .title { font-size: 21px; font-weight: 600 }
+  .sub, .tick, .label { font-size: 12.5px; fill: #61707f }
+  .mode { font-size: 16px; font-weight: 600 }
+  .count { font-size: 30px; font-weight: 700 }
+  .panel { fill: #f6f8fa }
+  .grid { stroke: #dde3e9; stroke-width: 1 }
+  .load { fill: #e4572e }
+  .killed { fill: #8a1c1c }
+  .wait { stroke: #9dc6b5; stroke-width: 1; stroke-opacity: .55 }
+  .answer { fill: #14865f }
+</style>
+)";
+
+char const* explain(guard_mode mode) {
+  switch (mode) {
+    case guard_mode::naive: return "get; on a miss query and set";
+    case guard_mode::process: return "a mutex per key in each process";
+    case guard_mode::fleet: break;
+  }
+  return "herdlock: one load for all processes";
+}
+
+// A round step that gives four to eight ticks.
+double tick_step(double span_ms) {
+  double const rough = span_ms / 5;
+  double const power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (double const factor : {1.0, 2.0, 5.0}) {
+    if (power * factor >= rough) return power * factor;
+  }
+  return power * 10;
+}
+
+double last_moment(std::vector<mode_outcome> const& outcomes) {
+  double last = 1;
+  for (mode_outcome const& o : outcomes) {
+    if (!o.last.answers_ms.empty()) last = std::max(last, o.last.answers_ms.back());
+    for (auto const& load : o.last.loads) last = std::max(last, load.to_ms);
+  }
+  return last * 1.03;
+}
+
+template <class T>
+std::vector<T> rows_of(std::vector<T> const& all) {
+  std::vector<T> some;
+  std::size_t const count = std::min(all.size(), max_rows);
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+  return some;
+}
+
+class panel {
+ public:
+  panel(mode_outcome const& o, double left, double span_ms)
+      : o_(o), left_(left), scale_(panel_width / span_ms), span_ms_(span_ms) {}
+
+  std::string draw() {
+    head();
+    back(loads_top, loads_height);
+    back(answers_top, answers_height);
+    axis();
+    loads();
+    answers();
+    return std::move(svg_);
+  }
+
+ private:
+  double x(double ms) const { return left_ + std::max(ms, 0.0) * scale_; }
+
+  void text(double y, char const* css, std::string const& words) {
+    svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", left_, y, css,
+                        words);
+  }
+
+  void head() {
+    text(92, "mode", name_of(o_.mode));
+    std::size_t const killed = static_cast<std::size_t>(
+        std::count_if(o_.last.loads.begin(), o_.last.loads.end(),
+                      [](drawn_load const& l) { return l.killed; }));
+    std::size_t const count = o_.last.load_count + killed;
+    svg_ += fmt::format(
+        "<text x=\"{:.1f}\" y=\"92\" text-anchor=\"end\" class=\"count\">{} {}</text>\n",
+        left_ + panel_width, count, count == 1 ? "load" : "loads");
+    text(112, "label", explain(o_.mode));
+    text(loads_top - 8, "label",
+         killed ? "Loads of the database (dark: its process was killed)"
+                : "Loads of the database");
+    text(answers_top - 8, "label", fmt::format("{} requests, answered at", o_.last.answers));
+  }
+
+  void back(double top, double tall) {
+    svg_ += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"panel\"/>\n",
+        left_, top, panel_width, tall);
+  }
+
+  void axis() {
+    double const step = tick_step(span_ms_);
+    for (double at = 0; at <= span_ms_; at += step) {
+      svg_ += fmt::format(
+          "<path d=\"M{0:.1f} {1}V{2}M{0:.1f} {3}V{4}\" class=\"grid\"/>"
+          "<text x=\"{0:.1f}\" y=\"{5}\" text-anchor=\"middle\" class=\"tick\">{6:g}</text>\n",
+          x(at), loads_top, loads_top + loads_height, answers_top, answers_top + answers_height,
+          axis_y + 12, at);
+    }
+    svg_ += fmt::format(
+        "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" class=\"label\">ms after the entry "
+        "expired</text>\n",
+        left_ + panel_width / 2, axis_y + 34);
+  }
+
+  void loads() {
+    auto const rows = rows_of(o_.last.loads);
+    double const pitch = std::min(16.0, loads_height / std::max<double>(rows.size(), 1));
+    double const thick = std::max(pitch * 0.78, 0.6);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      double const from = x(rows[i].from_ms);
+      svg_ += fmt::format(
+          "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" class=\"{}\"/>\n",
+          from, loads_top + static_cast<double>(i) * pitch + (pitch - thick) / 2,
+          std::max(x(rows[i].to_ms) - from, 1.5), thick, rows[i].killed ? "killed" : "load");
+    }
+  }
+
+  void answers() {
+    auto const rows = rows_of(o_.last.answers_ms);
+    double const pitch = answers_height / std::max<double>(rows.size(), 1);
+    std::string lines;
+    std::string dots;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      double const y = answers_top + (static_cast<double>(i) + 0.5) * pitch;
+      lines += fmt::format("M{:.1f} {:.2f}H{:.1f}", left_, y, x(rows[i]));
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.2f}\" r=\"1.8\" class=\"answer\"/>\n",
+                          x(rows[i]), y);
+    }
+    if (!lines.empty()) svg_ += fmt::format("<path d=\"{}\" class=\"wait\"/>\n", lines);
+    svg_ += dots;
+  }
+
+  mode_outcome const& o_;
+  double left_;
+  double scale_;
+  double span_ms_;
+  std::string svg_;
+};
+
+}  // namespace
+
+std::string render_plot(std::vector<mode_outcome>& outcomes) {
+  double const count = static_cast<double>(outcomes.size());
+  double const width = std::max(2 * margin + count * panel_width + (count - 1) * panel_gap, 640.0);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" role=\"img\">\n<title>One expiry of a hot cache entry</title>\n{2}"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+      width, height, style);
+  mode_outcome const& any = outcomes.front();
+  svg += fmt::format(
+      "<text x=\"{0}\" y=\"36\" class=\"title\">A hot entry expires: how many load it?</text>\n"
+      "<text x=\"{0}\" y=\"56\" class=\"sub\">{1} × {2} requests at once; a load takes {3}"
+      "</text>\n",
+      margin,
+      any.processes == 1 ? "1 process" : fmt::format("{} processes", any.processes),
+      any.requests, say(any.load_time));
+  double const span = last_moment(outcomes);
+  double left = margin;
+  for (mode_outcome const& o : outcomes) {
+    svg += panel(o, left, span).draw();
+    left += panel_width + panel_gap;
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace herdlock::cli

@@ -1,0 +1,165 @@
+#include "demo/stampede.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <fstream>
+#include <optional>
+#include <random>
+
+#include "common/exit_code.hpp"
+#include "common/temp_folder.hpp"
+#include "demo/play.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+std::string random_name() {
+  std::random_device bits;
+  return fmt::format("{:08x}{:08x}", bits(), bits());
+}
+
+// One line on a terminal that is written over; nothing elsewhere.
+class progress_line {
+ public:
+  ~progress_line() { show({}); }
+  void show(std::string const& text) {
+    if (!shown_) return;
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+  }
+
+ private:
+  bool shown_ = ::isatty(STDERR_FILENO) == 1;
+};
+
+class demo {
+ public:
+  explicit demo(stampede_options options);
+  int run();
+
+ private:
+  asio::awaitable<void> play_all();
+  worker_orders orders_for(guard_mode mode);
+  void check_plot() const;
+  void write_plot();
+  void report_outcomes();
+
+  stampede_options options_;
+  std::optional<temp_folder> temporary_;
+  std::string const run_ = random_name();
+  std::unique_ptr<origin_session> origin_;
+  std::vector<mode_outcome> outcomes_;
+  progress_line progress_;
+};
+
+demo::demo(stampede_options options) : options_(std::move(options)) {
+  check_plot();
+  if (options_.store_url.empty() || options_.origin.url.empty()) temporary_.emplace();
+  if (options_.store_url.empty()) {
+    options_.store_url = sqlite_url(temporary_->path() / "store.db");
+  }
+  if (options_.origin.url.empty()) {
+    options_.origin.url = sqlite_url(temporary_->path() / "origin.db");
+  }
+  // A store that cannot be opened is told before a database gets tables.
+  value_or_raise(try_open_store(options_.store_url));
+  origin_ = open_origin(options_.origin);
+  origin_->create();
+}
+
+// Before minutes of work, not after them.
+void demo::check_plot() const {
+  if (options_.plot.empty()) return;
+  auto const folder = options_.plot.parent_path();
+  bool const fine = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 &&
+                    !std::filesystem::is_directory(options_.plot);
+  if (!fine) {
+    throw command_error(exit_code::usage,
+                        fmt::format("--plot {}: cannot be written there", options_.plot.string()));
+  }
+}
+
+worker_orders demo::orders_for(guard_mode mode) {
+  int const shared =
+      std::min(stampede_limits::max_connections, origin_->max_sessions() - 1) / options_.processes;
+  worker_orders orders;
+  orders.store_url = options_.store_url;
+  orders.origin = options_.origin;
+  orders.mode = mode;
+  orders.run = run_;
+  orders.key = fmt::format("herdlock-demo:{}:product:{}", run_, hot_product_id);
+  orders.processes = options_.processes;
+  orders.requests = options_.requests;
+  orders.connections = std::max(
+      1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
+  orders.claim_ttl = options_.claim_ttl;
+  return orders;
+}
+
+asio::awaitable<void> demo::play_all() {
+  for (guard_mode const mode : options_.modes) {
+    play one(options_, orders_for(mode), *origin_);
+    play::progress const tell = [this, mode](int expiry) {
+      progress_.show(
+          fmt::format("{}: expiry {} of {} …", name_of(mode), expiry, options_.expiries));
+    };
+    outcomes_.push_back(co_await one.run(tell));
+  }
+}
+
+int demo::run() {
+  asio::io_context io;
+  asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
+  int interrupted_by = 0;
+  signals.async_wait([&](boost::system::error_code code, int number) {
+    if (code) return;
+    interrupted_by = number;
+    io.stop();
+  });
+  std::exception_ptr failed;
+  asio::co_spawn(io, play_all(), [&](std::exception_ptr e) {
+    failed = e;
+    signals.cancel();
+  });
+  io.run();
+  progress_.show({});
+  // Destroying the loop destroys what it was waiting for: processes are killed and reaped.
+  if (interrupted_by) return 128 + interrupted_by;
+  if (failed) std::rethrow_exception(failed);
+  report_outcomes();
+  bool const fine = std::all_of(outcomes_.begin(), outcomes_.end(),
+                                [](mode_outcome const& o) { return o.errors == 0; });
+  return static_cast<int>(fine ? exit_code::success : exit_code::not_all_answered);
+}
+
+void demo::report_outcomes() {
+  if (!options_.plot.empty()) write_plot();
+  std::string const text =
+      options_.json ? render_json(outcomes_) : render_table(options_, outcomes_);
+  fmt::print("{}", text);
+  if (!options_.plot.empty() && !options_.json) {
+    fmt::print("\nThe timeline is in {}\n", options_.plot.string());
+  }
+}
+
+void demo::write_plot() {
+  std::ofstream file(options_.plot);
+  file << render_plot(outcomes_);
+  file.flush();
+  if (!file) {
+    throw command_error(exit_code::unavailable,
+                        fmt::format("--plot {}: could not be written", options_.plot.string()));
+  }
+}
+
+}  // namespace
+
+int stampede(stampede_options options) { return demo(std::move(options)).run(); }
+
+}  // namespace herdlock::cli

@@ -1,0 +1,198 @@
+#include "demo/stampede_options.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/duration.hpp"
+#include "common/exit_code.hpp"
+#include "common/usage_line.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr char const* footer = R"(
+A product's cache entry expires while every process gets requests for it. Each
+process is a real one; they share the cache (--store) and the database
+(--origin), whose query is deliberately slow. Loads are counted by the database:
+each one leaves a row in the table herdlock_demo_load.
+
+  naive    get; on a miss query and set: what most code does
+  process  a mutex per key in each process, and a second look after it
+  fleet    herdlock: one load for all processes, everyone gets its answer
+
+The last answer is that of the slowest expiry. A process has at most 64
+connections to the database, all together at most 256 (MySQL: four fifths of
+its max_connections); further loads wait for one.
+
+A database that you give is left with the tables Product and herdlock_demo_load;
+the cache entry is removed. A password in a URL can be read by every user in the
+list of processes: this command has HERDLOCK_STORE and HERDLOCK_ORIGIN for it.
+
+Exit status: 0; 1 if a request failed or got a wrong answer; 64 for usage;
+69 if the store or the origin cannot be used.
+
+Examples:
+  herdlock demo stampede
+  herdlock demo stampede --plot stampede.svg
+  herdlock demo stampede --mode fleet --kill-loader
+  herdlock demo stampede --store redis://127.0.0.1:6379 \
+    --origin mysql://demo@127.0.0.1/demo --processes 10 --requests 10000 \
+    --expiries 20 --mode fleet)";
+
+void require_between(char const* option, int value, int most) {
+  if (value >= 1 && value <= most) return;
+  throw command_error(exit_code::usage,
+                      fmt::format("{} {}: must be between 1 and {}", option, value, most));
+}
+
+milliseconds time_between(char const* option, std::string const& text, milliseconds least,
+                          milliseconds most) {
+  milliseconds const time = duration_argument(option, text);
+  if (time >= least && time <= most) return time;
+  throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", option,
+                                                    text, say(least), say(most)));
+}
+
+std::vector<guard_mode> modes_argument(std::string const& text) {
+  if (text == "all") return {guard_mode::naive, guard_mode::process, guard_mode::fleet};
+  if (auto const mode = parse_mode(text)) return {*mode};
+  throw command_error(exit_code::usage,
+                      fmt::format("--mode '{}': is none of all, naive, process, fleet", text));
+}
+
+void check_kill(stampede_options const& options) {
+  if (!options.kill_loader) return;
+  if (options.modes.back() != guard_mode::fleet || options.processes < 2) {
+    throw command_error(exit_code::usage,
+                        "--kill-loader: needs the mode fleet and at least 2 processes, so that "
+                        "one is left to load");
+  }
+}
+
+// Refused before anything is started; the rest of the URL is for the store to judge.
+void check_store(stampede_options const& options) {
+  if (options.store_url.empty()) return;
+  store_url const url = value_or_raise(store_url::parse(options.store_url));
+  if (url.scheme == "memory" && options.processes > 1) {
+    throw command_error(exit_code::usage,
+                        "memory: lives in one process; use --processes 1, or a store that "
+                        "processes share (sqlite:PATH, redis://…)");
+  }
+}
+
+void add_numbers(CLI::App& app, stampede_arguments& arguments) {
+  app.add_option("--processes", arguments.processes, "Real processes")
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--requests", arguments.requests, "Concurrent requests in each process")
+      ->type_name("R")
+      ->capture_default_str();
+  app.add_option("--expiries", arguments.expiries, "How often the entry expires")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--load-time", arguments.load_time, "How long the query takes")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--claim-ttl", arguments.claim_ttl,
+                 "fleet: how long the others wait for a loader that died")
+      ->type_name("TIME")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+char const* name_of(guard_mode mode) {
+  switch (mode) {
+    case guard_mode::naive: return "naive";
+    case guard_mode::process: return "process";
+    case guard_mode::fleet: break;
+  }
+  return "fleet";
+}
+
+std::optional<guard_mode> parse_mode(std::string_view text) {
+  for (auto const mode : {guard_mode::naive, guard_mode::process, guard_mode::fleet}) {
+    if (text == name_of(mode)) return mode;
+  }
+  return std::nullopt;
+}
+
+CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
+  CLI::App* app = demo.add_subcommand(
+      "stampede", "A hot entry expires under many requests: how many load it?");
+  usage_line::set(*app, "herdlock demo stampede [OPTIONS]");
+  app->add_option("--store", arguments.store,
+                  "Where the cache entry lives: sqlite:PATH, redis://…, memory:\n"
+                  "(default: a temporary SQLite file)")
+      ->envname("HERDLOCK_STORE")
+      ->type_name("URL");
+  app->add_option("--origin", arguments.origin,
+                  "The database: sqlite:PATH or mysql://user:password@host:port/database\n"
+                  "(default: a temporary SQLite file)")
+      ->envname("HERDLOCK_ORIGIN")
+      ->type_name("URL");
+  app->add_option("--mode", arguments.mode, "all, naive, process or fleet")
+      ->type_name("MODE")
+      ->capture_default_str();
+  add_numbers(*app, arguments);
+  app->add_flag("--kill-loader", arguments.kill_loader,
+                "fleet: in the first expiry SIGKILL the process that loads, while it does");
+  app->add_flag("--json", arguments.json, "Print the figures as JSON");
+  app->add_option("--plot", arguments.plot, "Draw the timeline of one expiry of each mode")
+      ->type_name("FILE.svg");
+  app->footer(footer);
+  return app;
+}
+
+stampede_options check(stampede_arguments const& arguments) {
+  using namespace std::chrono_literals;
+  require_between("--processes", arguments.processes, stampede_limits::max_processes);
+  require_between("--requests", arguments.requests, stampede_limits::max_requests);
+  require_between("--expiries", arguments.expiries, stampede_limits::max_expiries);
+  stampede_options options;
+  options.store_url = arguments.store;
+  options.origin = {arguments.origin, time_between("--load-time", arguments.load_time, 1ms, 10min)};
+  options.modes = modes_argument(arguments.mode);
+  options.processes = arguments.processes;
+  options.requests = arguments.requests;
+  options.expiries = arguments.expiries;
+  options.claim_ttl = time_between("--claim-ttl", arguments.claim_ttl, 100ms, 10min);
+  options.json = arguments.json;
+  options.kill_loader = arguments.kill_loader;
+  options.plot = arguments.plot;
+  check_kill(options);
+  check_store(options);
+  return options;
+}
+
+std::string worker_orders::to_json() const {
+  return nlohmann::json{{"store", store_url},
+                        {"origin", origin.url},
+                        {"load_time", origin.load_time.count()},
+                        {"mode", name_of(mode)},
+                        {"run", run},
+                        {"key", key},
+                        {"processes", processes},
+                        {"requests", requests},
+                        {"connections", connections},
+                        {"claim_ttl", claim_ttl.count()}}
+      .dump();
+}
+
+worker_orders worker_orders::from_json(std::string const& text) {
+  auto const json = nlohmann::json::parse(text);
+  worker_orders orders;
+  orders.store_url = json.at("store");
+  orders.origin = {json.at("origin"), milliseconds(json.at("load_time").get<std::int64_t>())};
+  orders.mode = parse_mode(json.at("mode").get<std::string>()).value();
+  orders.run = json.at("run");
+  orders.key = json.at("key");
+  orders.processes = json.at("processes");
+  orders.requests = json.at("requests");
+  orders.connections = json.at("connections");
+  orders.claim_ttl = milliseconds(json.at("claim_ttl").get<std::int64_t>());
+  return orders;
+}
+
+}  // namespace herdlock::cli

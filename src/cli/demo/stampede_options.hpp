@@ -1,0 +1,86 @@
+// `herdlock demo stampede`: what was asked for, checked; and what a worker is told.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "demo/origin.hpp"
+
+namespace herdlock::cli {
+
+/// Bounds of the demo.
+namespace stampede_limits {
+inline constexpr int max_processes = 256;
+inline constexpr int max_requests = 100'000;  ///< in each process
+inline constexpr int max_expiries = 10'000;
+/// Connections that the processes open to the origin together, at most.
+inline constexpr int max_connections = 256;
+/// Connections of one process, at most.
+inline constexpr int max_connections_each = 64;
+}  // namespace stampede_limits
+
+/// How a process protects the origin.
+enum class guard_mode {
+  naive,    ///< get; on a miss query and set
+  process,  ///< the same behind a mutex per key in each process
+  fleet,    ///< herdlock's cache
+};
+char const* name_of(guard_mode mode);
+std::optional<guard_mode> parse_mode(std::string_view text);
+
+/// As typed.
+struct stampede_arguments {
+  std::string store;
+  std::string origin;
+  std::string mode = "all";
+  int processes = 4;
+  int requests = 50;
+  int expiries = 3;
+  std::string load_time = "50ms";
+  std::string claim_ttl = "2s";
+  bool json = false;
+  bool kill_loader = false;
+  std::string plot;
+};
+
+/// As meant.
+struct stampede_options {
+  std::string store_url;  ///< empty: a temporary file
+  origin_place origin;    ///< url empty: a temporary file
+  std::vector<guard_mode> modes;
+  int processes = 0;
+  int requests = 0;
+  int expiries = 0;
+  milliseconds claim_ttl{2'000};
+  bool json = false;
+  bool kill_loader = false;
+  std::filesystem::path plot;  ///< empty: none
+};
+
+/// What one worker process is told at its start, over its socket: a URL in its argument list
+/// would show the password to everybody on the machine.
+struct worker_orders {
+  std::string store_url;
+  origin_place origin;
+  guard_mode mode = guard_mode::fleet;
+  std::string run;
+  std::string key;
+  int processes = 1;
+  int requests = 0;
+  int connections = 1;
+  milliseconds claim_ttl{2'000};
+
+  std::string to_json() const;
+  static worker_orders from_json(std::string const& text);
+};
+
+CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments);
+
+/// Throws command_error (usage) naming the argument that is wrong.
+stampede_options check(stampede_arguments const& arguments);
+
+}  // namespace herdlock::cli

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "common/duration.hpp"
+#include "demo/outcome.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+double rounded(double ms) { return std::round(ms * 1e3) / 1e3; }
+
+std::string plural(int count, char const* one, char const* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string render_table(stampede_options const& options, std::vector<mode_outcome>& outcomes) {
+  std::string text = fmt::format(
+      "One product, {} × {} at once, {}; a load takes {}.\n\n",
+      plural(options.processes, "process", "processes"),
+      plural(options.requests, "request", "requests"),
+      plural(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
+  text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9} {:>9} {:>9} {:>12}\n", "mode",
+                      "loads/expiry", "answers", "errors", "p50 ms", "p99 ms", "max ms",
+                      "last answer");
+  for (mode_outcome& o : outcomes) {
+    double const loads = o.loads_per_expiry();
+    std::string const shown = std::floor(loads) == loads ? fmt::format("{:.0f}", loads)
+                                                         : fmt::format("{:.1f}", loads);
+    text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} ms\n",
+                        name_of(o.mode), shown, o.answers, o.errors, o.percentile_ms(0.5),
+                        o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms());
+  }
+  for (mode_outcome const& o : outcomes) {
+    if (!o.note.empty()) text += fmt::format("\n{}: {}\n", name_of(o.mode), o.note);
+    if (o.errors) {
+      text += fmt::format("\n{}: {} without a right answer; the first: {}\n", name_of(o.mode),
+                          o.errors, o.first_error);
+    }
+  }
+  return text;
+}
+
+std::string render_json(std::vector<mode_outcome>& outcomes) {
+  auto list = nlohmann::ordered_json::array();
+  for (mode_outcome& o : outcomes) {
+    list.push_back({{"mode", name_of(o.mode)},
+                    {"processes", o.processes},
+                    {"requests", o.requests},
+                    {"expiries", o.expiries},
+                    {"loads", o.loads},
+                    {"answers", o.answers},
+                    {"errors", o.errors},
+                    {"p50_ms", rounded(o.percentile_ms(0.5))},
+                    {"p99_ms", rounded(o.percentile_ms(0.99))},
+                    {"last_answer_ms", rounded(o.last_answer_ms())},
+                    {"load_time_ms", o.load_time.count()}});
+  }
+  return list.dump(2) + "\n";
+}
+
+}  // namespace herdlock::cli

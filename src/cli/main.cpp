@@ -1,0 +1,137 @@
+// The herdlock command: reads the arguments, calls one subcommand, turns errors into one line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "common/exit_code.hpp"
+#include "common/usage_line.hpp"
+#include "demo/stampede.hpp"
+#include "demo/worker.hpp"
+#include "run/run.hpp"
+
+namespace {
+
+using namespace herdlock::cli;
+
+constexpr char const* description =
+    "herdlock: one holder at a time, one load per miss: across threads, processes and machines.";
+
+constexpr char const* footer = R"(
+Try first:
+  herdlock demo stampede                 what a guard does for a hot cache entry
+  herdlock run nightly -- ./backup.sh    never two of them at a time
+
+`herdlock COMMAND --help` tells about each. Exit status: that of the command
+that was run; 64 usage, 69 store unavailable, 75 busy, 76 lease lost.)";
+
+struct arguments {
+  run_arguments run;
+  stampede_arguments stampede;
+};
+
+int fail(exit_code code, std::string_view line) {
+  // One line, whatever a server or an argument had in it.
+  std::string text(line);
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; },
+                  ' ');
+  fmt::print(stderr, "herdlock: {}\n", text);
+  return static_cast<int>(code);
+}
+
+// `herdlock run NAME … -- CMD…`: what stands behind the first `--` is the command's own.
+std::vector<std::string> split_command(std::vector<std::string>& words) {
+  auto const dashes = std::find(words.begin(), words.end(), "--");
+  if (words.empty() || words.front() != "run" || dashes == words.end()) return {};
+  std::vector<std::string> command(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  return command;
+}
+
+std::string in_one_line(CLI::ParseError const& e, std::string const& help) {
+  std::string text = e.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  }
+  return fmt::format("{}; {} --help tells what there is", text, help);
+}
+
+std::string deepest(CLI::App const& app) {
+  std::string name = "herdlock";
+  CLI::App const* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
+  return name;
+}
+
+// CLI11 would call a mistyped command an unexpected argument.
+void require_known_command(std::vector<std::string> const& words, CLI::App const& app) {
+  CLI::App const* at = &app;
+  std::string so_far = "herdlock";
+  for (std::string const& word : words) {
+    auto const known = at->get_subcommands([](CLI::App const*) { return true; });
+    if (known.empty() || word.rfind("-", 0) == 0) return;
+    auto const next = std::find_if(known.begin(), known.end(), [&](CLI::App const* each) {
+      return each->get_name() == word;
+    });
+    if (next == known.end()) {
+      throw command_error(exit_code::usage, fmt::format("{} {}: there is no such command; {} "
+                                                        "--help lists them",
+                                                        so_far, word, so_far));
+    }
+    at = *next;
+    so_far += " " + word;
+  }
+}
+
+int dispatch(std::vector<std::string> words) {
+  arguments given;
+  given.run.command = split_command(words);
+  CLI::App app(description, "herdlock");
+  app.set_version_flag("--version", "herdlock " HERDLOCK_VERSION, "Print the version");
+  app.footer(footer);
+  usage_line::set(app, "herdlock COMMAND [OPTIONS]");
+  CLI::App* const run_app = add_run_command(app, given.run);
+  CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
+  usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
+  CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
+
+  require_known_command(words, app);
+  try {
+    std::reverse(words.begin(), words.end());
+    app.parse(words);
+  } catch (CLI::Success const& e) {  // --help, --version
+    return app.exit(e);
+  } catch (CLI::ParseError const& e) {
+    return fail(exit_code::usage, in_one_line(e, deepest(app)));
+  }
+  if (run_app->parsed()) return run(check(given.run));
+  if (stampede_app->parsed()) return stampede(check(given.stampede));
+  if (demo_app->parsed()) {
+    fmt::print("{}", demo_app->help());
+    return 0;
+  }
+  fmt::print(stderr, "{}", app.help());
+  return static_cast<int>(exit_code::usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == worker_command) return run_worker();
+  try {
+    return dispatch(std::move(words));
+  } catch (command_error const& e) {
+    return fail(e.code(), e.what());
+  } catch (herdlock::error const& e) {
+    return fail(exit_code_of(e.code()), e.what());
+  } catch (std::exception const& e) {
+    return fail(exit_code::internal, e.what());
+  }
+}

@@ -1,0 +1,136 @@
+#include "run/guard.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "common/exit_code.hpp"
+
+namespace herdlock::cli {
+
+guard::guard(asio::io_context& io, lease& held, run_options const& options,
+             prepared_command const& command)
+    : io_(io),
+      lease_(held),
+      options_(options),
+      group_(command, terminal_),
+      children_(io, SIGCHLD),
+      alarm_(io.get_executor()),
+      kill_margin_(std::min(milliseconds{250}, options.grace / 4)) {
+  await_children();
+  watch_validity();
+  await_loss();
+  // A child that ended before SIGCHLD had a handler.
+  asio::post(io_, [this] { on_children(); });
+}
+
+int guard::wait() {
+  io_.restart();
+  if (state_ != state::ended) io_.run();
+  terminal_.take_back();
+  return lost_ ? static_cast<int>(exit_code::lost) : *group_.leader_status();
+}
+
+clock::time_point guard::last_moment() const { return lease_.valid_until() - kill_margin_; }
+
+// Every renewal moves the end away, so the alarm looks again when it rings.
+void guard::watch_validity() {
+  alarm_.set(last_moment(), [this] {
+    if (state_ == state::ended) return;
+    if (clock::now() < last_moment()) return watch_validity();
+    kill_group();
+  });
+}
+
+// The time is read where the signal is given, on the store's thread, not when this thread gets
+// to it: it tells "the store says so" from "no renewal got through".
+void guard::await_loss() {
+  auto noticed = [this, alive = std::weak_ptr(alive_)](result<void> outcome) {
+    if (!outcome && outcome.error() == errc::canceled) return;
+    auto const here = alive.lock();
+    if (!here) return;
+    asio::post(io_, [this, alive, at = clock::now()] {
+      if (!alive.expired()) on_loss(at);
+    });
+  };
+  lease_.async_wait_lost(std::move(noticed));
+}
+
+void guard::on_loss(clock::time_point noticed) {
+  if (state_ != state::running) return;
+  bool const store_says_so = noticed < lease_.valid_until() - options_.grace;
+  if (store_says_so || clock::now() >= last_moment()) return kill_group();
+  announce_loss();
+  state_ = state::stopping;
+  group_.signal(SIGTERM);
+  group_.signal(SIGCONT);  // a stopped process would not see the SIGTERM
+}
+
+void guard::announce_loss() {
+  lost_ = true;
+  failure const why = lease_.lost_reason();
+  std::string const reason = why.code ? why.message : "no renewal got through in time";
+  fmt::print(stderr, "herdlock: {}: the lease is lost, ending {}: {}\n", options_.name.str(),
+             options_.command.front(), reason);
+}
+
+void guard::kill_group() {
+  if (state_ == state::killing || state_ == state::ended) return;
+  if (!lost_) announce_loss();
+  state_ = state::killing;
+  group_.signal(SIGKILL);
+  on_children();
+}
+
+void guard::await_children() {
+  children_.async_wait([this](boost::system::error_code code, int) {
+    if (code) return;
+    await_children();
+    on_children();
+  });
+}
+
+void guard::on_children() {
+  if (state_ == state::ended) return;
+  group_changes const changes = group_.collect();
+  if (changes.leader_stopped) stop_with_leader();
+  if (state_ == state::running && group_.leader_status()) {
+    // Asked of the clock itself: a loss that nobody has told us of yet counts.
+    if (!lease_.valid()) return kill_group();
+    state_ = state::ended;
+  } else if (lost_ && group_.gone()) {
+    state_ = state::ended;
+  }
+  if (state_ != state::ended) return;
+  alarm_.cancel();
+  children_.cancel();
+  io_.stop();
+}
+
+void guard::forward(int number) {
+  if (number == SIGCONT) return on_continue();
+  if (number == SIGTSTP) told_to_stop_ = true;
+  if (state_ != state::ended) group_.signal(number);
+}
+
+// Ctrl-Z reaches the command only, which has the terminal. The shell is to see its job stop. The
+// lease is not renewed meanwhile: on_continue() looks at what is left of it.
+void guard::stop_with_leader() {
+  if (!terminal_.present() && !told_to_stop_) return;
+  told_to_stop_ = false;
+  terminal_.take_back();
+  ::kill(terminal_.present() ? 0 : ::getpid(), SIGSTOP);
+}
+
+void guard::on_continue() {
+  if (state_ == state::ended) return;
+  if (!lease_.valid() || clock::now() >= last_moment()) return kill_group();
+  terminal_.look_again();
+  terminal_.give_to(group_.id());
+  group_.signal(SIGCONT);
+}
+
+}  // namespace herdlock::cli

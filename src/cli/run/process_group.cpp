@@ -1,0 +1,128 @@
+#include "run/process_group.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "common/exit_code.hpp"
+#include "common/unique_fd.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+// Between fork() and execve() no signal may reach the child: our handlers would run in it and
+// write into the pipe that it shares with us.
+class all_signals_blocked {
+ public:
+  all_signals_blocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  sigset_t const& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
+// Handlers go back to the default; what was ignored (nohup) stays ignored.
+void forget_handlers() noexcept {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
+struct birth {
+  prepared_command const& command;
+  terminal const& tty;
+  sigset_t const& mask;
+  pid_t parent;
+  int report;
+};
+
+// In the child. Only async-signal-safe calls: the parent has threads.
+[[noreturn]] void be_born(birth const& b) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != b.parent) ::_exit(static_cast<int>(exit_code::lost));
+  b.tty.give_to(::getpid());
+  forget_handlers();
+  ::pthread_sigmask(SIG_SETMASK, &b.mask, nullptr);
+  b.command.execute();
+  int const reason = errno;
+  [[maybe_unused]] auto const written = ::write(b.report, &reason, sizeof reason);
+  ::_exit(127);
+}
+
+[[noreturn]] void fail(char const* what) {
+  throw command_error(exit_code::internal, std::string(what) + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+process_group::process_group(prepared_command const& command, terminal& tty) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  unique_fd const reading(ends[0]);
+  unique_fd writing(ends[1]);
+  {
+    all_signals_blocked const blocked;
+    birth const b{command, tty, blocked.before(), ::getpid(), writing.get()};
+    id_ = ::fork();
+    if (id_ == 0) be_born(b);
+    if (id_ < 0) fail("cannot start a process");
+    // Both sides do this: whoever is first, the group exists when either goes on.
+    ::setpgid(id_, id_);
+    tty.give_to(id_);
+  }
+  writing.reset();
+  int reason = 0;
+  ssize_t got;
+  do got = ::read(reading.get(), &reason, sizeof reason);
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof reason) return;
+  ::waitpid(id_, nullptr, 0);
+  tty.take_back();
+  raise_exec_failure(command.name(), reason);
+}
+
+void process_group::signal(int number) const {
+  if (!gone()) ::kill(-id_, number);
+}
+
+group_changes process_group::collect() {
+  group_changes changes;
+  while (true) {
+    siginfo_t about{};
+    if (::waitid(P_ALL, 0, &about, WEXITED | WSTOPPED | WNOHANG) != 0 || about.si_pid == 0) break;
+    if (about.si_pid != id_) continue;
+    if (about.si_code == CLD_STOPPED) {
+      changes.leader_stopped = true;
+    } else {
+      leader_status_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
+      changes.leader_ended = true;
+    }
+  }
+  return changes;
+}
+
+// As long as one of its processes is our child, be it a zombie, the group's number cannot be
+// given to anybody else: signal() never hits a stranger.
+bool process_group::gone() const {
+  siginfo_t about{};
+  return ::waitid(P_PGID, static_cast<id_t>(id_), &about, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+         errno == ECHILD;
+}
+
+}  // namespace herdlock::cli

@@ -1,0 +1,50 @@
+// The command and everything it starts, as one process group that can be ended for certain.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "run/command.hpp"
+#include "run/terminal.hpp"
+
+namespace herdlock::cli {
+
+/// What became of the group's children since the last look.
+struct group_changes {
+  bool leader_ended = false;
+  bool leader_stopped = false;
+};
+
+/// Started by the constructor. This process becomes the reaper of all descendants, so that "the
+/// group is gone" is something the kernel says, not something that is guessed.
+///
+/// Call from the main thread only: the kernel ties the leader's life (PR_SET_PDEATHSIG) to the
+/// thread that started it.
+class process_group {
+ public:
+  /// Throws command_error when the program cannot be executed after all.
+  process_group(prepared_command const& command, terminal& tty);
+  process_group(process_group const&) = delete;
+  process_group& operator=(process_group const&) = delete;
+
+  pid_t id() const { return id_; }
+
+  /// To every process of the group; nothing when it is gone.
+  void signal(int number) const;
+
+  /// Reaps what has ended. To be called on SIGCHLD; does not wait.
+  group_changes collect();
+
+  /// No process of the group is left that we could wait for.
+  bool gone() const;
+
+  /// The leader's exit status as a shell gives it; nothing while it runs.
+  std::optional<int> const& leader_status() const { return leader_status_; }
+
+ private:
+  pid_t id_ = -1;
+  std::optional<int> leader_status_;
+};
+
+}  // namespace herdlock::cli

@@ -1,0 +1,181 @@
+#include "run/run.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+
+#include "common/duration.hpp"
+#include "common/exit_code.hpp"
+#include "run/guard.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+bool ignored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+class session {
+ public:
+  explicit session(run_options const& options);
+  int go();
+
+ private:
+  void await_signal();
+  void on_signal(int number);
+  acquire_options terms(milliseconds wait) const;
+  acquired acquire();
+  acquired attempt(milliseconds wait);
+  std::string who_holds();
+  int finish(lease held, int status);
+
+  template <class T, class Start>
+  result<T> wait_for(Start start);
+
+  run_options const& options_;
+  prepared_command command_;
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  asio::signal_set signals_{io_};
+  asio::cancellation_signal cancel_;
+  int interrupted_by_ = 0;
+  guard* guard_ = nullptr;
+  lock lock_;
+};
+
+session::session(run_options const& options)
+    : options_(options),
+      command_(options.command),
+      lock_(value_or_raise(try_open_store(options.store_url)), options.name) {
+  // nohup and `&` of a script ignore signals on purpose.
+  for (int const number : forwarded) {
+    if (!ignored(number)) signals_.add(number);
+  }
+  await_signal();
+}
+
+void session::await_signal() {
+  signals_.async_wait([this](boost::system::error_code code, int number) {
+    if (code) return;
+    await_signal();
+    on_signal(number);
+  });
+}
+
+void session::on_signal(int number) {
+  if (guard_) return guard_->forward(number);
+  switch (number) {
+    case SIGCONT: return;
+    case SIGTSTP: ::raise(SIGSTOP); return;
+    default:
+      interrupted_by_ = number;
+      cancel_.emit(asio::cancellation_type::terminal);
+  }
+}
+
+// Runs the loop until one operation is done; signals are handled meanwhile.
+template <class T, class Start>
+result<T> session::wait_for(Start start) {
+  std::optional<result<T>> outcome;
+  auto done = [&](result<T> r) {
+    outcome.emplace(std::move(r));
+    io_.stop();
+  };
+  start(asio::bind_cancellation_slot(cancel_.slot(),
+                                     asio::bind_executor(io_.get_executor(), done)));
+  while (!outcome) {
+    io_.restart();
+    io_.run();
+  }
+  return std::move(*outcome);
+}
+
+acquire_options session::terms(milliseconds wait) const {
+  acquire_options terms;
+  terms.ttl = options_.ttl;
+  terms.wait = wait;
+  terms.loss_margin = options_.grace;
+  return terms;
+}
+
+acquired session::attempt(milliseconds wait) {
+  acquire_options const asked = terms(wait);
+  return value_or_raise(wait_for<acquired>(
+      [&](auto done) { lock_.async_acquire(asked, std::move(done)); }));
+}
+
+// `held by db-1/4711 for at most 28 s more`, or less when nothing is known.
+std::string session::who_holds() {
+  auto const info = wait_for<std::optional<lease_info>>(
+      [&](auto done) { lock_.async_inspect(std::move(done)); });
+  if (!info || !*info) return "held by another until a moment ago";
+  return fmt::format("held by {} for at most {} more unless renewed", (*info)->holder,
+                     say((*info)->remaining));
+}
+
+acquired session::acquire() {
+  acquired held = attempt(milliseconds{0});
+  if (held || options_.wait == milliseconds{0} || interrupted_by_) return held;
+  if (::isatty(STDERR_FILENO)) {
+    fmt::print(stderr, "herdlock: {}: waiting, {}\n", options_.name.str(), who_holds());
+  }
+  return attempt(options_.wait);
+}
+
+int session::finish(lease held, int status) {
+  result<release_reply> const reply = wait_for<release_reply>(
+      [&](auto done) { held.async_release(std::move(done)); });
+  if (!reply) {
+    fmt::print(stderr, "herdlock: {}: not given back, it ends by its ttl: {}\n",
+               options_.name.str(), reply.error().message);
+  } else if (*reply == release_reply::lost) {
+    throw command_error(exit_code::lost,
+                        fmt::format("{}: the lease was lost before {} ended ({})",
+                                    options_.name.str(), options_.command.front(),
+                                    lock_.where().display_name()));
+  }
+  return status;
+}
+
+int session::go() {
+  acquired held;
+  try {
+    held = acquire();
+  } catch (command_error const&) {
+    if (!interrupted_by_) throw;
+  }
+  if (interrupted_by_) return 128 + interrupted_by_;  // a lease that came after all is given back
+  if (!held) {
+    throw command_error(exit_code::busy,
+                        fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
+                                    options_.name.str(), who_holds(),
+                                    lock_.where().display_name()));
+  }
+  command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
+                            {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
+  int status = 0;
+  {
+    guard guarded(io_, *held, options_, command_);
+    guard_ = &guarded;
+    status = guarded.wait();
+    guard_ = nullptr;
+  }
+  if (status == static_cast<int>(exit_code::lost) && !held->valid()) return status;
+  return finish(std::move(*held), status);
+}
+
+}  // namespace
+
+int run(run_options const& options) { return session(options).go(); }
+
+}  // namespace herdlock::cli

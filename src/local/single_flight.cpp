@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <herdlock/detail/single_flight_core.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algo/flight_table.hpp"
+
+namespace herdlock::detail {
+
+void thread_joiner::settle(erased_outcome outcome) {
+  std::lock_guard hold(mutex_);
+  outcome_ = std::move(outcome);
+  settled_.notify_one();
+}
+
+erased_outcome thread_joiner::wait(std::optional<clock::time_point> deadline) {
+  // The condition variable's clock stands still in a suspended machine, ours does not: look again
+  // from time to time.
+  constexpr clock::duration nap = std::chrono::seconds(10);
+  std::unique_lock hold(mutex_);
+  while (!outcome_) {
+    clock::duration const left = deadline ? *deadline - clock::now() : nap;
+    if (left <= clock::duration::zero()) return nullptr;
+    settled_.wait_for(hold, std::min(left, nap));
+  }
+  return outcome_;
+}
+
+struct single_flight_core::state {
+  using table = algo::flight_table<std::shared_ptr<flight_joiner>, std::stop_source>;
+
+  state(algo::flight_limits limits, abandoned_flight on_abandoned)
+      : flights(limits), policy(on_abandoned) {}
+
+  std::mutex mutex;
+  table flights;
+  abandoned_flight const policy;
+};
+
+namespace {
+
+failure refusal(algo::join_outcome outcome, std::string_view key, algo::flight_limits const& is) {
+  bool const flights = outcome == algo::join_outcome::too_many_flights;
+  return make_failure(
+      errc::overloaded,
+      "single_flight: no room for key '" + std::string(key) + "': " +
+          (flights ? std::to_string(is.max_flights) + " flights are running (max_flights)"
+                   : std::to_string(is.max_joiners) + " callers are waiting (max_callers)"));
+}
+
+}  // namespace
+
+single_flight_core::single_flight_core(single_flight_bounds bounds, abandoned_flight policy)
+    : state_(
+          std::make_unique<state>(algo::flight_limits{.max_flights = bounds.max_flights,
+                                                      .max_joiners_per_flight = bounds.max_callers,
+                                                      .max_joiners = bounds.max_callers},
+                                  policy)) {}
+
+single_flight_core::~single_flight_core() = default;
+
+flight_entry single_flight_core::join(std::string_view key, std::shared_ptr<flight_joiner> joiner) {
+  flight_joiner& mine = *joiner;
+  std::lock_guard hold(state_->mutex);
+  if (mine.stage_ == flight_joiner::stage::left) return {};
+  auto& flights = state_->flights;
+  auto const reply = flights.join(key, std::move(joiner));
+  if (!reply.accepted()) {
+    mine.stage_ = flight_joiner::stage::left;
+    return {flight_entry::role::refused, 0, {}, refusal(reply.outcome, key, flights.bounds())};
+  }
+  mine.stage_ = flight_joiner::stage::seated;
+  mine.flight_ = reply.ticket.flight.value;
+  mine.place_ = reply.ticket.place;
+  mine.visit_ = reply.ticket.visit;
+  if (reply.outcome == algo::join_outcome::joined) {
+    return {flight_entry::role::joined, mine.flight_, {}, {}};
+  }
+  return {
+      flight_entry::role::leads, mine.flight_, flights.state(reply.ticket.flight)->get_token(), {}};
+}
+
+bool single_flight_core::leave(flight_joiner& joiner) {
+  std::optional<std::stop_source> stop;
+  {
+    std::lock_guard hold(state_->mutex);
+    auto const was = std::exchange(joiner.stage_, flight_joiner::stage::left);
+    if (was == flight_joiner::stage::before) return true;
+    if (was == flight_joiner::stage::left) return false;
+    algo::flight_ticket const ticket{{joiner.flight_}, joiner.place_, joiner.visit_};
+    auto const reply = state_->flights.leave(ticket);
+    if (!reply.joiner) return false;
+    if (reply.remaining == 0 && state_->policy == abandoned_flight::is_stopped) {
+      // Whoever comes now must not join a flight that is being stopped.
+      state_->flights.detach(ticket.flight);
+      stop = *state_->flights.state(ticket.flight);
+    }
+  }
+  // Runs the operation's stop callbacks: not under the mutex.
+  if (stop) stop->request_stop();
+  return true;
+}
+
+void single_flight_core::finish(std::uint64_t flight, erased_outcome outcome) {
+  std::vector<std::shared_ptr<flight_joiner>> joiners;
+  {
+    std::lock_guard hold(state_->mutex);
+    joiners = state_->flights.finish({flight});
+  }
+  for (auto const& joiner : joiners) joiner->settle(outcome);
+}
+
+bool single_flight_core::forget(std::string_view key) {
+  std::lock_guard hold(state_->mutex);
+  return state_->flights.detach(key);
+}
+
+std::size_t single_flight_core::waiting(std::string_view key) const {
+  std::lock_guard hold(state_->mutex);
+  auto const flight = state_->flights.flying(key);
+  return flight ? state_->flights.waiting(*flight) : 0;
+}
+
+}  // namespace herdlock::detail

@@ -1,0 +1,179 @@
+#include "runtime/acquire_op.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include "runtime/random.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+// While another holds it and the store has no queue. The ceiling bounds how late a waiter notices.
+constexpr algo::backoff_options busy_backoff{milliseconds{1}, milliseconds{50}};
+
+// Trouble that may pass within the caller's wait, and after which the outcome is unknown.
+bool may_pass(failure const& why) {
+  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+}
+
+clock::time_point deadline_of(acquire_options const& options) {
+  if (options.wait == wait_forever) return clock::time_point::max();
+  return clock::now() + options.wait;
+}
+
+}  // namespace
+
+acquire_op::acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
+                       acquire_options const& options, handler<acquired> done)
+    : context_(context),
+      core_(context->core()),
+      name_(std::move(name)),
+      owner_(owner_token::generate()),
+      options_(options),
+      done_(std::move(done)),
+      deadline_(deadline_of(options)),
+      backoff_(busy_backoff) {}
+
+void acquire_op::start() {
+  listen_to_cancellation();
+  asio::dispatch(core_->executor(), [self = shared_from_this()] { self->ask(); });
+}
+
+void acquire_op::start_restore(lease_ticket const& ticket) {
+  owner_ = ticket.owner;
+  restoring_ = true;
+  listen_to_cancellation();
+  asio::dispatch(core_->executor(), [self = shared_from_this(), fencing = ticket.fencing] {
+    self->prove(fencing);
+  });
+}
+
+void acquire_op::listen_to_cancellation() {
+  auto slot = asio::get_associated_cancellation_slot(done_);
+  if (!slot.is_connected()) return;
+  slot.assign([weak = weak_from_this(), ex = core_->executor()](asio::cancellation_type) {
+    asio::post(ex, [weak] {
+      if (auto self = weak.lock()) self->cancel();
+    });
+  });
+}
+
+void acquire_op::cancel() {
+  if (!done_) return;
+  if (timer_) timer_->cancel();
+  // The caller is answered now; a grant that crosses is given back in on_reply().
+  finish(make_failure(errc::canceled, "acquiring '" + name_.str() + "' was cancelled"));
+  cancel_store_.emit(asio::cancellation_type::all);
+}
+
+milliseconds acquire_op::left() const {
+  if (deadline_ == clock::time_point::max()) return wait_forever;
+  auto const rest = std::chrono::duration_cast<milliseconds>(deadline_ - clock::now());
+  return std::max(rest, milliseconds{0});
+}
+
+void acquire_op::ask() {
+  if (!done_) return;
+  auto const& leases = core_->leases();
+  if (!leases) return fail_closed();
+  if (!sent_) sent_ = clock::now();
+  auto const wait = core_->traits().queues ? left() : milliseconds{0};
+  handler<acquire_reply> on_reply = [self = shared_from_this()](result<acquire_reply> reply) {
+    self->on_reply(std::move(reply));
+  };
+  auto slot_bound =
+      asio::bind_cancellation_slot(cancel_store_.slot(), std::move(on_reply));
+  leases->acquire({name_, owner_, options_.ttl, wait}, std::move(slot_bound));
+}
+
+void acquire_op::on_reply(result<acquire_reply> reply) {
+  if (!done_) {
+    // Nobody waits any more. Anything but a clear "busy" may have left a grant behind (B7).
+    bool const surely_not_ours = reply.has_value() && std::holds_alternative<busy>(*reply);
+    if (!surely_not_ours) clean_up();
+    return;
+  }
+  if (reply.has_error()) return on_failure(reply.error());
+  if (auto const* granted = std::get_if<grant>(&*reply)) return on_grant(granted->fencing);
+  on_busy(std::get<busy>(*reply));
+}
+
+void acquire_op::on_grant(fencing_token fencing) {
+  // Counted from before the request, a grant that came out of a queue or after a retry may be
+  // nearly over. Then it is renewed first, so that the caller gets a lease worth having.
+  if (clock::now() - *sent_ > options_.ttl / 3) return prove(fencing);
+  hand_out(fencing);
+}
+
+void acquire_op::on_busy(busy const& who) {
+  sent_.reset();
+  if (left() <= milliseconds{0}) return finish(acquired{});
+  back_off(who.remaining > milliseconds{0} ? who.remaining : milliseconds::max());
+}
+
+void acquire_op::on_failure(failure why) {
+  if (!may_pass(why)) return finish(std::move(why));
+  if (left() > milliseconds{0} && core_->leases()) return back_off(milliseconds::max());
+  clean_up();
+  finish(std::move(why));
+}
+
+void acquire_op::back_off(milliseconds at_most) {
+  auto pause = std::min<clock::duration>(backoff_.next(random_unit()), deadline_ - clock::now());
+  if (at_most < std::chrono::hours{1}) pause = std::min<clock::duration>(pause, at_most);
+  if (!timer_) timer_.emplace(core_->executor());
+  timer_->expires_after(std::max(pause, clock::duration{0}));
+  timer_->async_wait([self = shared_from_this()](boost::system::error_code const&) {
+    self->ask();
+  });
+}
+
+void acquire_op::prove(fencing_token fencing) {
+  auto const& leases = core_->leases();
+  if (!leases) return fail_closed();
+  sent_ = clock::now();
+  auto on_reply = [self = shared_from_this(), fencing](result<renew_reply> reply) {
+    self->on_proved(fencing, std::move(reply));
+  };
+  leases->renew(name_, owner_, options_.ttl, std::move(on_reply));
+}
+
+void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
+  if (!done_) return clean_up();
+  if (reply.has_error()) {
+    clean_up();
+    return finish(reply.error());
+  }
+  if (*reply == renew_reply::renewed) return hand_out(fencing);
+  // It ran out before we could prove it. The owner token has had its grant: take a new one.
+  owner_ = owner_token::generate();
+  on_busy({});
+}
+
+void acquire_op::hand_out(fencing_token fencing) {
+  auto context = context_.lock();
+  if (!context) {
+    clean_up();
+    return finish(core_->closed_failure());
+  }
+  detail::grant_record what{name_, owner_, fencing, *sent_};
+  acquired lease = detail::lease_core::start(std::move(context), std::move(what), options_);
+  finish(std::move(lease));
+}
+
+void acquire_op::clean_up() {
+  if (!restoring_) core_->clean_up(name_, owner_, options_.ttl);
+}
+
+// Possibly still inside the initiating call, where the handler must not run.
+void acquire_op::fail_closed() {
+  asio::post(core_->executor(), [self = shared_from_this()] {
+    if (self->done_) self->finish(self->core_->closed_failure());
+  });
+}
+
+void acquire_op::finish(result<acquired> outcome) {
+  detail::dispatch_result<acquired>(core_->executor(), std::move(done_), std::move(outcome));
+  done_ = {};
+}
+
+}  // namespace herdlock::runtime

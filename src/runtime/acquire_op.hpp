@@ -1,0 +1,62 @@
+// One acquisition: asks the store, backs off while busy, proves a grant that came late, and leaves
+// nothing behind when the caller has gone.
+#pragma once
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+
+#include <herdlock/lock.hpp>
+
+#include "algo/backoff.hpp"
+#include "runtime/lease_core.hpp"
+#include "runtime/store_context.hpp"
+
+namespace herdlock::runtime {
+
+/// Created on any thread; runs on the store's executor; keeps itself alive.
+class acquire_op : public std::enable_shared_from_this<acquire_op> {
+ public:
+  acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
+             acquire_options const& options, handler<acquired> done);
+
+  void start();
+  /// Proves the lease of a ticket by a renewal instead of acquiring one.
+  void start_restore(lease_ticket const& ticket);
+
+ private:
+  void listen_to_cancellation();
+  void cancel();
+  void ask();
+  void on_reply(result<acquire_reply> reply);
+  void on_grant(fencing_token fencing);
+  void on_busy(busy const& who);
+  void on_failure(failure why);
+  void back_off(milliseconds at_most);
+  void prove(fencing_token fencing);
+  void on_proved(fencing_token fencing, result<renew_reply> reply);
+  void hand_out(fencing_token fencing);
+  void clean_up();
+  void fail_closed();
+  void finish(result<acquired> outcome);
+  milliseconds left() const;
+
+  // Weak: a waiter does not keep open a store whose last handle is gone; it is cancelled.
+  std::weak_ptr<detail::store_context> context_;
+  std::shared_ptr<store_core> core_;
+  resource const name_;
+  owner_token owner_;
+  acquire_options const options_;
+  handler<acquired> done_;  // empty once completed
+  clock::time_point deadline_;
+  // Before the first request whose grant may be the one we are told of: a retry after a lost reply
+  // is answered with the first grant, which runs since then.
+  std::optional<clock::time_point> sent_;
+  algo::backoff backoff_;
+  bool restoring_ = false;  // then the lease was there before us and is not ours to clean up
+  asio::cancellation_signal cancel_store_;
+  std::optional<asio::steady_timer> timer_;
+};
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,146 @@
+// The handle's half of the cache: checks what comes in, and closes the engine with the last handle.
+#include <herdlock/detail/cache_core.hpp>
+
+#include <boost/asio/prefer.hpp>
+
+#include "runtime/cache_engine.hpp"
+#include "runtime/cache_loader_pool.hpp"
+#include "runtime/store_context.hpp"
+
+namespace herdlock::detail {
+namespace {
+
+void check_duration(char const* what, milliseconds value) {
+  if (failure const why = check_ttl(value); why.code) {
+    throw error(failure{why.code, std::string("cache option ") + what + ": " + why.message});
+  }
+}
+
+void check_that(bool holds, char const* what) {
+  if (!holds) throw error(make_failure(errc::invalid_value, std::string("cache option ") + what));
+}
+
+void check_options(cache_options const& options) {
+  check_duration("ttl", options.ttl);
+  check_duration("claim_ttl", options.claim_ttl);
+  check_duration("max_load_time", options.max_load_time);
+  if (options.negative_ttl != milliseconds{0}) check_duration("negative_ttl", options.negative_ttl);
+  check_that(options.ttl_jitter >= 0 && options.ttl_jitter < 1, "ttl_jitter: use 0 to less than 1");
+  check_that(options.wait > milliseconds{0}, "wait: use 1 ms or more");
+  check_that(options.error_back_off >= milliseconds{0} &&
+                 options.error_back_off <= limits::max_ttl,
+             "error_back_off: use 0 to 365 days");
+  check_that(options.max_loads > 0, "max_loads: use 1 or more");
+  check_that(options.max_loads_without_store > 0, "max_loads_without_store: use 1 or more");
+  check_that(options.max_waiting > 0, "max_waiting: use 1 or more");
+  // A prefix that leaves no room for a key would make every call fail.
+  if (!options.prefix.empty()) {
+    auto const key = cache_key::parse(options.prefix + "k");
+    if (key.has_error()) {
+      throw error(failure{key.error().code, "cache option prefix: " + key.error().message});
+    }
+  }
+}
+
+// Keeps the handler's own context running while the operation is away in the store.
+template <class T>
+handler<T> with_work(asio::any_io_executor const& fallback, handler<T> done) {
+  auto executor = asio::prefer(asio::get_associated_executor(done, fallback),
+                               asio::execution::outstanding_work.tracked);
+  return [executor = std::move(executor), done = std::move(done)](result<T> reply) mutable {
+    asio::dispatch(executor, bound_completion<T>{std::move(done), std::move(reply)});
+  };
+}
+
+}  // namespace
+
+std::string exception_text(std::exception_ptr const& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (std::exception const& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception of an unknown type";
+  }
+}
+
+load_sink::~load_sink() {
+  if (!deliver_) return;
+  (*this)(load_outcome{.answer = {}, .error = "the loader was destroyed before it finished"});
+}
+
+cache_core::cache_core(store values, std::optional<store> locks, cache_options options, layout form,
+                       cache_decode decode)
+    : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
+  check_options(options);
+  pool_ = std::make_shared<runtime::loader_pool>(options.max_loads +
+                                                 options.max_loads_without_store);
+  auto lock_core = locks_ ? locks_->context()->core() : nullptr;
+  engine_ = std::make_shared<runtime::cache_engine>(
+      values_.context()->core(), std::move(lock_core),
+      runtime::engine_settings{std::move(options), form, decode});
+}
+
+cache_core::~cache_core() {
+  if (!engine_) return;
+  asio::post(get_executor(), [engine = std::move(engine_)] { engine->close(); });
+  // Waiting on the store's own thread would keep the loaders from being told.
+  if (values_.context()->on_own_thread()) {
+    pool_->abandon();
+  } else {
+    pool_->close();
+  }
+}
+
+result<cache_key> cache_core::full_key(cache_key const& key) const {
+  if (prefix_.empty()) return key;
+  return cache_key::parse(prefix_ + key.str());
+}
+
+void cache_core::submit(caller_ptr caller) { engine_->submit(std::move(caller)); }
+
+std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
+  return [back = engine_->back(), weak = std::weak_ptr(engine_), caller] {
+    back->post([weak, caller] {
+      if (auto const engine = weak.lock()) engine->cancel(*caller);
+    });
+  };
+}
+
+void cache_core::put(cache_key key, result<cache_value> value, handler<void> done) {
+  auto full = full_key(key);
+  failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_);
+  if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
+  auto const ttl = engine_->ttl_of(*value);
+  put_request request{*std::move(full), *std::move(value), ttl};
+  asio::post(get_executor(), [engine = engine_, request = std::move(request),
+                              done = with_work<void>(get_executor(), std::move(done))]() mutable {
+    engine->put(std::move(request), std::move(done));
+  });
+}
+
+void cache_core::invalidate(cache_key key, handler<bool> done) {
+  auto full = full_key(key);
+  if (full.has_error()) {
+    return post_result<bool>(get_executor(), std::move(done), std::move(full).error());
+  }
+  asio::post(get_executor(), [engine = engine_, key = *std::move(full),
+                              done = with_work<bool>(get_executor(), std::move(done))]() mutable {
+    engine->invalidate(std::move(key), std::move(done));
+  });
+}
+
+void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,
+                        std::function<void()> work) {
+  if (auto const open = pool.lock()) open->run(std::move(work));
+}
+
+void cache_core::require_other_thread() const { values_.context()->require_other_thread(); }
+
+failure cache_core::closed_failure() const { return values_.context()->core()->closed_failure(); }
+
+cache_stats cache_core::stats() const { return engine_->stats(); }
+
+failure cache_core::last_store_error() const { return engine_->last_store_error(); }
+
+}  // namespace herdlock::detail

@@ -1,0 +1,170 @@
+// The state of one cache: its callers, its flights, its bounds. What cache<T> is a template over.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/flight_table.hpp"
+#include "algo/load_gate.hpp"
+#include "algo/load_machine.hpp"
+#include "runtime/cache_flight.hpp"
+#include "runtime/store_core.hpp"
+
+namespace herdlock::runtime {
+
+/// Counters written on the executor and read from any thread.
+struct cache_counters {
+  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, misses{0}, joined{0}, loads{0},
+      unguarded_loads{0}, load_errors{0}, superseded{0}, unstorable{0}, undecodable{0},
+      store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
+
+  static void add(std::atomic<std::uint64_t>& one) {
+    one.fetch_add(1, std::memory_order_relaxed);
+  }
+  cache_stats read() const;
+};
+
+struct engine_settings {
+  cache_options options;
+  layout form;
+  detail::cache_decode decode;
+};
+
+/// The way back onto the executor for what may outlive the cache (a loader, a cancellation signal):
+/// shut before the store goes, since the executor is not to be touched after that.
+class way_back {
+ public:
+  explicit way_back(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  template <class Work>
+  void post(Work work) {
+    std::lock_guard const lock(mutex_);
+    if (open_) asio::post(executor_, std::move(work));
+  }
+
+  void shut() {
+    std::lock_guard const lock(mutex_);
+    open_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool open_ = true;
+  asio::any_io_executor executor_;
+};
+
+/// All members on the executor but submit(), stats() and last_store_error().
+class cache_engine : public std::enable_shared_from_this<cache_engine> {
+ public:
+  /// `locks` is null when the claims are in the value store.
+  cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
+               engine_settings settings);
+  ~cache_engine();
+
+  // Any thread.
+  void submit(detail::caller_ptr caller);
+  cache_stats stats() const { return counters.read(); }
+  failure last_store_error() const;
+  std::shared_ptr<way_back> const& back() const { return back_; }
+
+  // From the handles, posted.
+  void cancel(detail::cache_caller& caller);
+  void put(put_request request, handler<void> done);
+  void invalidate(cache_key key, handler<bool> done);
+  /// Answers everyone with errc::canceled and gives the claims up.
+  void close();
+
+  // For the flights.
+  cache_store* claims() const;
+  asio::any_io_executor const& executor() const { return values_->executor(); }
+  store_core& home() const { return *values_; }
+  cache_options const& options() const { return settings_.options; }
+  layout form() const { return settings_.form; }
+  algo::load_settings load_settings() const;
+  algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
+  void free_slot(algo::load_guard guard);
+  void detach(algo::flight_id id) { flights_.detach(id); }
+  /// The flight is over; whoever were still in it would be told that it was cancelled.
+  void forget(algo::flight_id id);
+  void answer(algo::flight_id id, result<detail::cache_answer> const& answer);
+  /// Nothing when the entry cannot be decoded.
+  std::optional<detail::cache_answer> decode(cache_value const& value);
+  void store_worked() { health_.succeeded(); }
+  void store_failed(failure const& why);
+  void give_up_claim(cache_key key, owner_token owner);
+  milliseconds ttl_of(cache_value const& value) const;
+  std::string const& store_name() const { return values_->display_name(); }
+
+  cache_counters counters;
+
+ private:
+  using flights_type = algo::flight_table<detail::caller_ptr, std::shared_ptr<load_flight>>;
+  using callers_type = boost::intrusive::list<detail::cache_caller>;
+
+  // Callers who share one read. The first is apart so that one caller alone costs no vector.
+  struct look_group {
+    detail::caller_ptr head;
+    std::vector<detail::caller_ptr> rest;
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+      visit(head);
+      for (auto const& caller : rest) visit(caller);
+    }
+  };
+
+  struct deadline_watch final : kept {
+    explicit deadline_watch(cache_engine& e) : engine(e) {}
+    ~deadline_watch() { lease_keeper::remove(*this); }
+    void on_due(clock::time_point now) override { engine.expire(now); }
+    cache_engine& engine;
+  };
+
+  void drain();
+  void accept(detail::caller_ptr caller, clock::time_point now);
+  void look(detail::caller_ptr caller);
+  void send_looks();
+  void send_look(look_group group);
+  void on_look(look_group const& group, result<cache_lookup> reply);
+  void on_look_failed(detail::caller_ptr const& caller, failure const& why);
+  void skip_store(detail::caller_ptr caller);
+  void probe(cache_key const& key);
+  void launch(detail::caller_ptr caller, algo::load_guard guard);
+  void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
+  void leave_flight(detail::cache_caller& caller);
+  void expire(clock::time_point now);
+  void void_loads(cache_key const& key);
+  failure closed_failure() const { return values_->closed_failure(); }
+
+  std::shared_ptr<store_core> values_;
+  std::shared_ptr<cache_store> over_locks_;  // null when the claims are in the value store
+  engine_settings settings_;
+  std::shared_ptr<way_back> back_;
+
+  mutable std::mutex mutex_;
+  std::vector<detail::caller_ptr> incoming_;  // mutex_
+  bool drain_posted_ = false;                 // mutex_
+  failure last_store_error_;                  // mutex_
+
+  std::vector<detail::caller_ptr> batch_;
+  std::vector<look_group> looks_;  // reads of this turn, not sent yet
+  std::unordered_map<std::string_view, std::size_t> looks_by_key_;
+  callers_type callers_;  // in the order of their deadlines, which is that of their coming
+  deadline_watch deadlines_{*this};
+  flights_type flights_;
+  algo::slot_queue<std::shared_ptr<load_flight>> guarded_slots_;
+  algo::slot_queue<std::shared_ptr<load_flight>> unguarded_slots_;
+  algo::store_health health_;
+  bool closed_ = false;
+};
+
+/// Whether the store could not do its work (S9), as opposed to an answer that is not a value.
+bool is_store_trouble(failure const& why);
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,286 @@
+#include "runtime/cache_flight.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include "runtime/cache_claim_clean_up.hpp"
+#include "runtime/cache_engine.hpp"
+#include "runtime/random.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+std::size_t size_of(cache_value const& value) {
+  if (auto const* bytes = std::get_if<std::string>(&value)) return bytes->size();
+  std::size_t size = 0;
+  if (auto const* fields = std::get_if<hash_fields>(&value)) {
+    for (auto const& [name, text] : *fields) size += name.size() + text.size();
+  }
+  return size;
+}
+
+bool fits_form(cache_value const& value, layout form) {
+  if (std::holds_alternative<absent>(value)) return true;
+  return std::holds_alternative<std::string>(value) == (form == layout::string);
+}
+
+}  // namespace
+
+failure check_storable(result<cache_value> const& value, layout form) {
+  if (value.has_error()) return value.error();
+  if (!fits_form(*value, form)) {
+    return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
+  }
+  if (size_of(*value) <= limits::max_value_bytes) return {};
+  return make_failure(errc::invalid_value,
+                      "a value of " + std::to_string(size_of(*value)) +
+                          " bytes is not stored; at most " +
+                          std::to_string(limits::max_value_bytes) + " are allowed");
+}
+
+load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
+                         detail::caller_ptr first)
+    : home_(home),
+      id_(id),
+      key_(first->key),
+      first_(std::move(first)),
+      owner_(owner_token::generate()),
+      machine_(home->load_settings()) {}
+
+load_flight::~load_flight() { lease_keeper::remove(*this); }
+
+void load_flight::slot_granted() {
+  queued_at_.reset();
+  apply(machine_.slot_granted(clock::now()));
+}
+
+// ---------------------------------------------------------------- what the machine said
+
+void load_flight::apply(algo::load_plan const& plan) {
+  auto const keep = shared_from_this();
+  auto const home = home_.lock();
+  if (!home) return;
+  if (machine_.done()) leave_queues(*home);
+  if (plan.signal_lost) lost_.request_stop();
+  if (plan.detach) home->detach(id_);
+  if (plan.clean_up) home->give_up_claim(key_, owner_);
+  if (plan.answer) home->answer(id_, answer_for(*plan.answer));
+  // Before the call, which may be for a slot of the other kind.
+  if (plan.free_slot) home->free_slot(slot_kind_);
+  begin(*home, plan.call);
+  if (machine_.done()) home->forget(id_);
+  if (machine_.due() == clock::time_point::max()) {
+    lease_keeper::remove(*this);
+  } else {
+    home->home().keeper().schedule(*this, machine_.due());
+  }
+}
+
+void load_flight::leave_queues(cache_engine& home) {
+  if (auto const at = std::exchange(queued_at_, std::nullopt)) home.slots(slot_kind_).leave(*at);
+  if (std::exchange(watching_, false)) stop_watch_.emit(asio::cancellation_type::terminal);
+}
+
+void load_flight::begin(cache_engine& home, algo::load_call call) {
+  cache_store* const claims = home.claims();
+  if (call == algo::load_call::none) return;
+  if (call == algo::load_call::take_slot) return take_slot(home);
+  if (call == algo::load_call::run_loader) return run_loader(home);
+  if (!claims) return;  // closing: the machine is closed next, or is closed already
+  switch (call) {
+    case algo::load_call::claim: return claim(home, *claims);
+    case algo::load_call::clear: return clear(*claims);
+    case algo::load_call::watch: return watch(home, *claims);
+    case algo::load_call::extend: return extend(home, *claims);
+    case algo::load_call::fill: return fill(home, *claims);
+    case algo::load_call::share_error:
+      return end_claim(home, *claims, home.options().error_back_off);
+    case algo::load_call::give_up: return end_claim(home, *claims, milliseconds{0});
+    default: return;
+  }
+}
+
+result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
+  switch (what) {
+    case algo::load_answer::found: return found_;
+    case algo::load_answer::loaded: return outcome_.answer;
+    case algo::load_answer::shared_error: return make_failure(errc::load_failed, shared_error_);
+    case algo::load_answer::load_error:
+      return make_failure(errc::load_failed, outcome_.error.value_or(std::string()));
+    case algo::load_answer::refused: return refused_;
+    case algo::load_answer::closed: break;
+  }
+  return make_failure(errc::canceled, "the cache was closed while " + key_.str() + " was loading");
+}
+
+// ------------------------------------------------------------------------- taking the claim
+
+void load_flight::take_slot(cache_engine& home) {
+  slot_kind_ = machine_.guard();
+  auto& slots = home.slots(slot_kind_);
+  if (slots.try_take()) return slot_granted();
+  queued_at_ = slots.wait(shared_from_this());
+}
+
+void load_flight::claim(cache_engine& home, cache_store& claims) {
+  claim_request request{key_, owner_, home.options().claim_ttl, home.form()};
+  auto on_reply = [self = shared_from_this()](result<claim_reply> reply) {
+    self->on_claim(std::move(reply));
+  };
+  claims.claim(std::move(request), std::move(on_reply));
+}
+
+void load_flight::on_claim(result<claim_reply> reply) {
+  auto const home = home_.lock();
+  if (!home) return;
+  if (reply.has_error()) {
+    if (!is_store_trouble(reply.error())) {
+      refused_ = reply.error();
+      return apply(machine_.refused());
+    }
+    home->store_failed(reply.error());
+    return apply(machine_.claim_failed());
+  }
+  home->store_worked();
+  if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
+    auto entry = home->decode(hit->value);
+    if (!entry) return apply(machine_.claim_unreadable());
+    found_ = *std::move(entry);
+    return apply(machine_.claim_hit());
+  }
+  if (auto* const ours = std::get_if<claimed>(&*reply)) {
+    fencing_ = ours->fencing;
+    return apply(machine_.claim_granted(clock::now()));
+  }
+  if (auto* const other = std::get_if<claim_busy>(&*reply)) {
+    return apply(machine_.claim_busy(other->remaining, clock::now(), random_unit()));
+  }
+  shared_error_ = std::move(std::get<load_backing_off>(*reply).error);
+  apply(machine_.claim_backing_off());
+}
+
+void load_flight::clear(cache_store& claims) {
+  // However this ends, the claim's own step finds out what is there now.
+  auto on_reply = [self = shared_from_this()](result<bool> const&) {
+    self->apply(self->machine_.clear_replied());
+  };
+  claims.invalidate(key_, std::move(on_reply));
+}
+
+void load_flight::watch(cache_engine& home, cache_store& claims) {
+  watching_ = true;
+  watch_request request{key_, machine_.watch_wait(), home.form()};
+  auto on_reply = [self = shared_from_this()](result<watch_reply> reply) {
+    self->watching_ = false;
+    self->on_watch(std::move(reply));
+  };
+  claims.watch(std::move(request),
+               asio::bind_cancellation_slot(stop_watch_.slot(), std::move(on_reply)));
+}
+
+void load_flight::on_watch(result<watch_reply> reply) {
+  auto const home = home_.lock();
+  if (!home || machine_.done()) return;
+  if (reply.has_error()) {
+    if (!is_store_trouble(reply.error())) {
+      refused_ = reply.error();
+      return apply(machine_.refused());
+    }
+    home->store_failed(reply.error());
+    return apply(machine_.watch_failed());
+  }
+  if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
+    auto entry = home->decode(hit->value);
+    if (!entry) return apply(machine_.watch_look_again(clock::now(), random_unit()));
+    found_ = *std::move(entry);
+    return apply(machine_.watch_hit());
+  }
+  if (auto* const failed = std::get_if<load_backing_off>(&*reply)) {
+    shared_error_ = std::move(failed->error);
+    return apply(machine_.watch_error());
+  }
+  apply(machine_.watch_look_again(clock::now(), random_unit()));
+}
+
+// -------------------------------------------------------------------------------- loading
+
+void load_flight::run_loader(cache_engine& home) {
+  cache_counters::add(home.counters.loads);
+  if (slot_kind_ == algo::load_guard::unguarded) {
+    cache_counters::add(home.counters.unguarded_loads);
+  }
+  std::string_view const own = std::string_view(key_.str()).substr(home.options().prefix.size());
+  load_context context{cache_key(own), fencing_, lost_.get_token()};
+  auto deliver = [weak = weak_from_this(), back = home.back()](detail::load_outcome outcome) {
+    back->post([weak, outcome = std::move(outcome)]() mutable {
+      if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
+    });
+  };
+  first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
+}
+
+void load_flight::on_loaded(detail::load_outcome outcome) {
+  auto const home = home_.lock();
+  if (!home || !machine_.loading()) return;
+  outcome_ = std::move(outcome);
+  first_->drop_loader();
+  auto what = algo::load_result::storable;
+  if (outcome_.error) {
+    cache_counters::add(home->counters.load_errors);
+    what = algo::load_result::failed;
+  } else if (outcome_.answer.kind == detail::entry_kind::absent &&
+             home->options().negative_ttl == milliseconds{0}) {
+    what = algo::load_result::unstorable;
+  } else if (check_storable(outcome_.encoded, home->form()).code) {
+    cache_counters::add(home->counters.unstorable);
+    what = algo::load_result::unstorable;
+  }
+  if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
+  apply(machine_.loader_done(what, clock::now()));
+}
+
+void load_flight::extend(cache_engine& home, cache_store& claims) {
+  auto on_reply = [self = shared_from_this()](result<renew_reply> const& reply) {
+    self->on_extend(reply);
+  };
+  claims.extend(key_, owner_, home.options().claim_ttl, std::move(on_reply));
+}
+
+void load_flight::on_extend(result<renew_reply> const& reply) {
+  auto const home = home_.lock();
+  if (!home) return;
+  if (reply.has_error()) {
+    home->store_failed(reply.error());
+    return apply(machine_.extend_failed(clock::now()));
+  }
+  apply(*reply == renew_reply::renewed ? machine_.extend_renewed() : machine_.extend_lost());
+}
+
+void load_flight::fill(cache_engine& home, cache_store& claims) {
+  auto const ttl = home.ttl_of(*outcome_.encoded);
+  fill_request request{key_, owner_, *std::move(outcome_.encoded), ttl};
+  auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
+                      result<fill_reply> const& reply) { self->on_stored(reply); };
+  claims.fill(std::move(request), std::move(on_reply));
+}
+
+void load_flight::end_claim(cache_engine& home, cache_store& claims, milliseconds back_off) {
+  auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
+                      result<fill_reply> const& reply) { self->on_stored(reply); };
+  claims.fail(key_, owner_, outcome_.error.value_or(std::string()), back_off,
+              std::move(on_reply));
+}
+
+void load_flight::on_stored(result<fill_reply> const& reply) {
+  auto const home = home_.lock();
+  if (!home) return;
+  if (reply.has_error()) {
+    home->store_failed(reply.error());
+    return apply(machine_.store_failed());
+  }
+  if (*reply == fill_reply::superseded && !outcome_.error) {
+    cache_counters::add(home->counters.superseded);
+  }
+  apply(machine_.store_replied());
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,88 @@
+// One load of one key: does what the load machine says.
+#pragma once
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/flight_table.hpp"
+#include "algo/load_gate.hpp"
+#include "algo/load_machine.hpp"
+#include "runtime/lease_keeper.hpp"
+
+namespace herdlock::runtime {
+
+class cache_engine;
+
+/// All members on the executor of the value store. Kept alive by the flight table while callers
+/// may join or the loader runs, and by the operation that is on its way.
+class load_flight final : public std::enable_shared_from_this<load_flight>, private kept {
+ public:
+  using slot_place = algo::slot_queue<std::shared_ptr<load_flight>>::place;
+
+  /// `first` brings the loader; a flight that was begun by a caller who leaves still runs it.
+  load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
+              detail::caller_ptr first);
+  ~load_flight();
+
+  void start(algo::load_guard guard) { apply(machine_.start(guard)); }
+  void slot_granted();
+  void joined() { machine_.joined(); }
+  void everyone_left() { apply(machine_.everyone_left()); }
+  /// True when there was a claim, which is lost now.
+  bool voided() {
+    apply(machine_.voided());
+    return machine_.claim_is_lost();
+  }
+  owner_token const& owner() const { return owner_; }
+  void close() { apply(machine_.close()); }
+
+ private:
+  void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
+
+  void apply(algo::load_plan const& plan);
+  void leave_queues(cache_engine& home);
+  void begin(cache_engine& home, algo::load_call call);
+  result<detail::cache_answer> answer_for(algo::load_answer what);
+
+  void take_slot(cache_engine& home);
+  void claim(cache_engine& home, cache_store& claims);
+  void clear(cache_store& claims);
+  void watch(cache_engine& home, cache_store& claims);
+  void run_loader(cache_engine& home);
+  void extend(cache_engine& home, cache_store& claims);
+  void fill(cache_engine& home, cache_store& claims);
+  void end_claim(cache_engine& home, cache_store& claims, milliseconds back_off);
+
+  void on_claim(result<claim_reply> reply);
+  void on_watch(result<watch_reply> reply);
+  void on_loaded(detail::load_outcome outcome);
+  void on_extend(result<renew_reply> const& reply);
+  void on_stored(result<fill_reply> const& reply);
+
+  std::weak_ptr<cache_engine> home_;
+  algo::flight_id id_;
+  cache_key key_;
+  detail::caller_ptr first_;  // for its loader
+  owner_token owner_;
+  algo::load_machine machine_;
+  algo::load_guard slot_kind_ = algo::load_guard::guarded;
+  std::optional<slot_place> queued_at_;
+  bool watching_ = false;
+  std::stop_source lost_;
+  asio::cancellation_signal stop_watch_;
+  fencing_token fencing_{};
+  detail::cache_answer found_;    // an entry, from claim or watch
+  std::string shared_error_;      // the store's word of another's failed load
+  failure refused_;
+  detail::load_outcome outcome_;  // of our loader
+};
+
+/// Why a value cannot be stored (too large, does not encode); success when it can.
+failure check_storable(result<cache_value> const& value, layout form);
+
+}  // namespace herdlock::runtime

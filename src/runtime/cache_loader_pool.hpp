@@ -1,0 +1,50 @@
+// The threads that blocking loaders run on.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace herdlock::runtime {
+
+/// Starts a thread when there is work and none is idle, up to `most`; they end with close(). Work
+/// beyond that waits (the cache never has more loads at once than `most`). Any thread.
+class loader_pool {
+ public:
+  explicit loader_pool(std::size_t most) : state_(std::make_shared<state>()), most_(most) {}
+  ~loader_pool() { close(); }
+  loader_pool(loader_pool const&) = delete;
+  loader_pool& operator=(loader_pool const&) = delete;
+
+  /// Dropped unrun after close().
+  void run(std::function<void()> work);
+
+  /// Waits for the work that runs and drops the rest. Called on one of its own threads it waits
+  /// for the others only.
+  void close();
+  /// The same without waiting: the threads end by themselves.
+  void abandon();
+
+ private:
+  // Shared with the threads, which may outlive the pool after abandon().
+  struct state {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::deque<std::function<void()>> work;
+    std::size_t idle = 0;
+    bool closed = false;
+  };
+
+  static void serve(std::shared_ptr<state> const& shared);
+  std::vector<std::thread> shut();
+
+  std::shared_ptr<state> state_;
+  std::size_t most_;
+  std::vector<std::thread> threads_;  // state_->mutex
+};
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,49 @@
+// Claims in one store, values in another: the classical get, lock, get again, load, set, release
+// behind the port of the guarded kind.
+#pragma once
+
+#include <memory>
+
+#include <herdlock/store.hpp>
+
+#include "runtime/store_core.hpp"
+
+namespace herdlock::runtime {
+
+/// A claim is the lease on the resource named like the key. What cannot be had this way: a fill
+/// that checks the claim in its own step (it is renewed one step before), errors and pushes across
+/// processes, and claims voided by put and invalidate. Called, and completing, on the executor of
+/// the value store; hops to that of the lock store and back.
+class cache_over_locks final : public cache_store,
+                               public std::enable_shared_from_this<cache_over_locks> {
+ public:
+  cache_over_locks(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks)
+      : values_(std::move(values)), locks_(std::move(locks)) {}
+
+  void get(cache_key key, layout form, handler<cache_lookup> done) override;
+  void claim(claim_request request, handler<claim_reply> done) override;
+  void extend(cache_key key, owner_token owner, milliseconds ttl,
+              handler<renew_reply> done) override;
+  void fill(fill_request request, handler<fill_reply> done) override;
+  void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
+            handler<fill_reply> done) override;
+  void put(put_request request, handler<void> done) override;
+  void invalidate(cache_key key, handler<bool> done) override;
+  void watch(watch_request request, handler<watch_reply> done) override;
+
+ private:
+  void look_again_under_lock(claim_request request, fencing_token fencing,
+                             handler<claim_reply> done);
+  void store_under_lock(fill_request request, handler<fill_reply> done);
+  /// Gives the lock up, whatever the store says, then completes.
+  template <class Reply>
+  void release_then(cache_key const& key, owner_token const& owner, handler<Reply> done,
+                    result<Reply> reply);
+  template <class Reply, class Call>
+  void on_locks(handler<Reply> done, Call call);
+
+  std::shared_ptr<store_core> values_;
+  std::shared_ptr<store_core> locks_;
+};
+
+}  // namespace herdlock::runtime

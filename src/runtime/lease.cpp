@@ -1,0 +1,89 @@
+#include <herdlock/lease.hpp>
+
+#include <charconv>
+
+#include "runtime/blocking.hpp"
+#include "runtime/lease_core.hpp"
+
+namespace herdlock {
+namespace {
+
+template <class Number>
+std::optional<Number> take_number(std::string_view& text) {
+  Number value{};
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc{} || end == text.data() + text.size() || *end != ':') return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return value;
+}
+
+}  // namespace
+
+// The owner's text may hold colons, the resource's anything: so the owner goes by its length.
+std::string lease_ticket::str() const {
+  return std::to_string(ttl.count()) + ":" + std::to_string(fencing.value) + ":" +
+         std::to_string(owner.str().size()) + ":" + owner.str() + ":" + name.str();
+}
+
+result<lease_ticket> lease_ticket::parse(std::string_view text) {
+  auto const refuse = [] { return make_failure(errc::invalid_owner, "not a lease ticket"); };
+  auto const ttl = take_number<std::int64_t>(text);
+  auto const fencing = take_number<std::uint64_t>(text);
+  auto const size = take_number<std::size_t>(text);
+  if (!ttl || !fencing || !size || text.size() <= *size || text[*size] != ':') return refuse();
+  auto owner = owner_token::parse(text.substr(0, *size));
+  auto name = resource::parse(text.substr(*size + 1));
+  if (owner.has_error() || name.has_error()) return refuse();
+  if (check_ttl(milliseconds{*ttl}).code) return refuse();
+  return lease_ticket{std::move(*name), std::move(*owner), fencing_token{*fencing},
+                      milliseconds{*ttl}};
+}
+
+lease::lease(std::shared_ptr<detail::store_context> context,
+             std::shared_ptr<detail::lease_core> core) noexcept
+    : context_(std::move(context)), core_(std::move(core)) {}
+
+lease::lease(lease&&) noexcept = default;
+
+lease& lease::operator=(lease&& other) noexcept {
+  if (this == &other) return *this;
+  if (core_) core_->abandon();
+  core_ = std::move(other.core_);
+  context_ = std::move(other.context_);
+  return *this;
+}
+
+lease::~lease() {
+  if (core_) core_->abandon();
+}
+
+resource const& lease::name() const { return core_->name(); }
+fencing_token lease::fencing() const { return core_->fencing(); }
+owner_token const& lease::owner() const { return core_->owner(); }
+bool lease::valid() const noexcept { return core_->valid(); }
+clock::time_point lease::valid_until() const noexcept { return core_->valid_until(); }
+std::stop_token lease::lost_token() const noexcept { return core_->lost_token(); }
+failure lease::lost_reason() const { return core_->lost_reason(); }
+asio::any_io_executor lease::executor() const { return core_->executor(); }
+
+void lease::wait_lost(std::shared_ptr<detail::lease_core> const& core, handler<void> done) {
+  core->wait_lost(std::move(done));
+}
+
+void lease::give_back(std::shared_ptr<detail::lease_core> const& core,
+                      handler<release_reply> done) {
+  core->give_back(std::move(done));
+}
+
+release_reply lease::release() {
+  auto start = [this](handler<release_reply> done) { core_->give_back(std::move(done)); };
+  return runtime::wait_for<release_reply>(*context_, start).value();
+}
+
+lease_ticket lease::hand_over() && {
+  auto const core = std::move(core_);
+  core->forget();
+  return {core->name(), core->owner(), core->fencing(), core->ttl()};
+}
+
+}  // namespace herdlock

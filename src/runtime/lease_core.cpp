@@ -1,0 +1,218 @@
+#include "runtime/lease_core.hpp"
+
+#include <algorithm>
+
+#include "runtime/random.hpp"
+#include "runtime/store_context.hpp"
+
+namespace herdlock::detail {
+namespace {
+
+algo::lease_terms terms_of(acquire_options const& options) {
+  return {options.ttl, options.loss_margin, options.max_hold,
+          options.renew == renewal::automatic};
+}
+
+}  // namespace
+
+lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
+                       acquire_options const& options)
+    : home_(std::move(home)),
+      what_(std::move(what)),
+      terms_(terms_of(options)),
+      machine_(terms_, what_.sent, runtime::random_unit()),
+      valid_until_(machine_.valid_until().time_since_epoch().count()) {}
+
+lease_core::~lease_core() = default;
+
+lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
+                        acquire_options const& options) {
+  auto core = std::make_shared<lease_core>(context->core(), std::move(what), options);
+  core->obey(core->machine_.tick(clock::now()));
+  return lease(std::move(context), std::move(core));
+}
+
+clock::time_point lease_core::valid_until() const {
+  return clock::time_point(clock::duration(valid_until_.load(std::memory_order_acquire)));
+}
+
+bool lease_core::valid() const {
+  return !over_.load(std::memory_order_acquire) && clock::now() < valid_until();
+}
+
+failure lease_core::lost_reason() const {
+  std::lock_guard const guard(reason_mutex_);
+  return reason_;
+}
+
+// ------------------------------------------------------------------- renewing and losing
+
+void lease_core::on_due(clock::time_point now) { obey(machine_.tick(now)); }
+
+void lease_core::obey(algo::lease_action action) {
+  using kind = algo::lease_action::kind;
+  switch (action.what) {
+    case kind::wait: home_->keeper().schedule(*this, action.at); return;
+    case kind::renew:
+      home_->keeper().schedule(*this, action.at);
+      renew();
+      return;
+    case kind::lose: lose(); return;
+    case kind::none: return;
+  }
+}
+
+void lease_core::renew() {
+  auto const& leases = home_->leases();
+  if (!leases) return;  // closed: the lease ends by its own deadline
+  // Weak: a renewal under way must not keep alive a lease whose handle is gone (B3).
+  auto on_reply = [weak = weak_from_this()](result<renew_reply> reply) {
+    if (auto self = weak.lock()) self->on_renewed(std::move(reply));
+  };
+  leases->renew(what_.name, what_.owner, terms_.ttl, std::move(on_reply));
+}
+
+void lease_core::on_renewed(result<renew_reply> reply) {
+  auto const random = runtime::random_unit();
+  if (reply.has_error()) return obey(machine_.renew_failed(clock::now(), random));
+  if (*reply == renew_reply::lost) return obey(machine_.told_lost());
+  auto const action = machine_.renewed(clock::now(), random);
+  publish();
+  obey(action);
+}
+
+void lease_core::publish() {
+  valid_until_.store(machine_.valid_until().time_since_epoch().count(), std::memory_order_release);
+}
+
+void lease_core::lose() {
+  runtime::lease_keeper::remove(*this);
+  over_.store(true, std::memory_order_release);
+  auto const why = describe_loss();
+  {
+    std::lock_guard const guard(reason_mutex_);
+    reason_ = why;
+  }
+  lost_.request_stop();
+  answer_loss_waiters(why);
+}
+
+failure lease_core::describe_loss() const {
+  std::string text = "the lease on '" + what_.name.str() + "' in " + store_name() + " is lost: ";
+  switch (machine_.why()) {
+    case algo::loss::told: text += "the store says it is not ours any more"; break;
+    case algo::loss::held_too_long: text += "it was held for its max_hold"; break;
+    default: text += "it was not renewed in time"; break;
+  }
+  return make_failure(errc::lost, std::move(text));
+}
+
+failure lease_core::released_failure() const {
+  return make_failure(errc::canceled, "the lease on '" + what_.name.str() + "' was released");
+}
+
+void lease_core::answer_loss_waiters(failure const& why) {
+  for (auto& waiter : std::exchange(loss_waiters_, {})) {
+    dispatch_result<void>(executor(), std::move(waiter.done), why);
+  }
+}
+
+void lease_core::wait_lost(handler<void> done) {
+  asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
+    self->add_loss_waiter(std::move(done));
+  });
+}
+
+void lease_core::add_loss_waiter(handler<void> done) {
+  if (machine_.state() == algo::lease_state::lost) {
+    return post_result<void>(executor(), std::move(done), lost_reason());
+  }
+  if (machine_.state() == algo::lease_state::released) {
+    return post_result<void>(executor(), std::move(done), released_failure());
+  }
+  if (loss_waiters_.size() >= max_loss_waiters) {
+    auto why = make_failure(errc::overloaded, "too many wait for the loss of one lease");
+    return post_result<void>(executor(), std::move(done), std::move(why));
+  }
+  auto const id = next_waiter_++;
+  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
+    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
+      asio::post(ex, [weak, id] {
+        if (auto self = weak.lock()) self->cancel_loss_waiter(id);
+      });
+    });
+  }
+  loss_waiters_.push_back({id, std::move(done)});
+}
+
+void lease_core::cancel_loss_waiter(std::uint64_t id) {
+  auto const at = std::find_if(loss_waiters_.begin(), loss_waiters_.end(),
+                               [id](auto const& waiter) { return waiter.id == id; });
+  if (at == loss_waiters_.end()) return;
+  auto done = std::move(at->done);
+  loss_waiters_.erase(at);
+  dispatch_result<void>(executor(), std::move(done),
+                        make_failure(errc::canceled, "the wait was cancelled"));
+}
+
+// ------------------------------------------------------------------------------ giving back
+
+void lease_core::give_back(handler<release_reply> done) {
+  over_.store(true, std::memory_order_release);
+  asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
+    self->begin_release(std::move(done));
+  });
+}
+
+void lease_core::abandon() {
+  over_.store(true, std::memory_order_release);
+  asio::dispatch(executor(), [self = shared_from_this()] {
+    if (!self->releasing_ && !self->released_) self->begin_release({});
+  });
+}
+
+void lease_core::forget() {
+  over_.store(true, std::memory_order_release);
+  asio::dispatch(executor(), [self = shared_from_this()] {
+    runtime::lease_keeper::remove(*self);
+    self->machine_.release(clock::now());
+    self->released_ = release_reply::released;  // whoever restores the lease gives it back
+    self->answer_loss_waiters(make_failure(errc::canceled, "the lease was handed over"));
+  });
+}
+
+void lease_core::begin_release(handler<release_reply> done) {
+  if (released_) {
+    if (done) post_result<release_reply>(executor(), std::move(done), *released_);
+    return;
+  }
+  if (done) release_waiters_.push_back(std::move(done));
+  if (releasing_) return;
+  releasing_ = true;
+  runtime::lease_keeper::remove(*this);
+  obey(machine_.release(clock::now()));
+  if (!loss_waiters_.empty()) answer_loss_waiters(released_failure());
+  auto const& leases = home_->leases();
+  if (!leases) {
+    return asio::post(executor(), [self = shared_from_this()] {
+      self->on_released(self->home_->closed_failure());
+    });
+  }
+  home_->give_back_begun();
+  // Also after a loss: the owner-checked release can only ever remove what is still ours (B5).
+  leases->release(what_.name, what_.owner, [self = shared_from_this()](auto reply) {
+    self->on_released(std::move(reply));
+    self->home_->give_back_ended();
+  });
+}
+
+void lease_core::on_released(result<release_reply> reply) {
+  if (reply.has_error() && home_->leases()) home_->clean_up(what_.name, what_.owner, terms_.ttl);
+  if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
+  released_ = reply;
+  for (auto& done : std::exchange(release_waiters_, {})) {
+    dispatch_result<release_reply>(executor(), std::move(done), reply);
+  }
+}
+
+}  // namespace herdlock::detail

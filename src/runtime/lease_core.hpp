@@ -1,0 +1,98 @@
+// The lease machine over a store and the keeper: does what the machine said.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include <herdlock/lock.hpp>
+
+#include "algo/lease_machine.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/store_core.hpp"
+
+namespace herdlock::detail {
+
+/// Waiters for one loss; more are refused with errc::overloaded.
+inline constexpr std::size_t max_loss_waiters = 1000;
+
+/// One grant: who, what, and until when it is proved.
+struct grant_record {
+  resource name;
+  owner_token owner;
+  fencing_token fencing;
+  clock::time_point sent;
+};
+
+class lease_core final : public runtime::kept, public std::enable_shared_from_this<lease_core> {
+ public:
+  lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
+             acquire_options const& options);
+  ~lease_core();
+
+  /// The user's handle on a new grant; starts the renewals. On the executor.
+  static lease start(std::shared_ptr<store_context> context, grant_record what,
+                     acquire_options const& options);
+
+  // From any thread.
+  resource const& name() const { return what_.name; }
+  owner_token const& owner() const { return what_.owner; }
+  fencing_token fencing() const { return what_.fencing; }
+  milliseconds ttl() const { return terms_.ttl; }
+  asio::any_io_executor const& executor() const { return home_->executor(); }
+  std::string const& store_name() const { return home_->display_name(); }
+  clock::time_point valid_until() const;
+  bool valid() const;
+  std::stop_token lost_token() const { return lost_.get_token(); }
+  failure lost_reason() const;
+  void forget();  // hand_over: no more renewals, no release
+
+  // From any thread; they move to the executor.
+  void wait_lost(handler<void> done);
+  void give_back(handler<release_reply> done);
+  void abandon();  // the handle is gone: give back, nobody waits for the answer
+
+ private:
+  void on_due(clock::time_point now) override;
+  void obey(algo::lease_action action);
+  void renew();
+  void on_renewed(result<renew_reply> reply);
+  void lose();
+  failure describe_loss() const;
+  failure released_failure() const;
+  void answer_loss_waiters(failure const& why);
+  void add_loss_waiter(handler<void> done);
+  void cancel_loss_waiter(std::uint64_t id);
+  void begin_release(handler<release_reply> done);
+  void on_released(result<release_reply> reply);
+  void publish();
+
+  struct loss_waiter {
+    std::uint64_t id;
+    handler<void> done;
+  };
+
+  std::shared_ptr<runtime::store_core> const home_;
+  grant_record const what_;
+  algo::lease_terms const terms_;
+
+  // On the executor only.
+  algo::lease_machine machine_;
+  std::vector<loss_waiter> loss_waiters_;
+  std::uint64_t next_waiter_ = 0;
+  std::vector<handler<release_reply>> release_waiters_;
+  std::optional<result<release_reply>> released_;
+  bool releasing_ = false;
+
+  // Read from any thread.
+  std::atomic<clock::rep> valid_until_;
+  std::atomic<bool> over_{false};
+  std::stop_source lost_;
+  mutable std::mutex reason_mutex_;
+  failure reason_;
+};
+
+}  // namespace herdlock::detail

@@ -1,0 +1,114 @@
+#include <herdlock/lock.hpp>
+
+#include "runtime/acquire_op.hpp"
+#include "runtime/blocking.hpp"
+
+namespace herdlock {
+namespace {
+
+failure check(acquire_options const& options) {
+  if (failure why = check_ttl(options.ttl); why.code) return why;
+  if (options.wait < milliseconds{0}) {
+    return make_failure(errc::invalid_ttl, "a negative wait is not allowed; 0 tries once");
+  }
+  if (options.loss_margin < milliseconds{0} || options.loss_margin * 2 >= options.ttl) {
+    return make_failure(errc::invalid_ttl, "loss_margin must be between 0 and half of the ttl");
+  }
+  if (options.max_hold && *options.max_hold <= milliseconds{0}) {
+    return make_failure(errc::invalid_ttl, "max_hold must be positive");
+  }
+  return {};
+}
+
+}  // namespace
+
+void lock::start_acquire(lock const& self, acquire_options const& options,
+                         handler<acquired> done) {
+  if (failure why = check(options); why.code) {
+    return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
+  }
+  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, options,
+                                        std::move(done))
+      ->start();
+}
+
+void lock::start_restore(lock const& self, lease_ticket const& ticket,
+                         acquire_options const& options, handler<acquired> done) {
+  failure why = check(options);
+  if (!why.code && ticket.name != self.name_) {
+    why = make_failure(errc::invalid_owner, "the ticket is for '" + ticket.name.str() +
+                                                "', not for '" + self.name_.str() + "'");
+  }
+  if (why.code) {
+    return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
+  }
+  // A restored lease is there or it is not: there is nothing to wait for.
+  auto restored = options;
+  restored.wait = milliseconds{0};
+  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, restored,
+                                        std::move(done))
+      ->start_restore(ticket);
+}
+
+void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
+  auto const& core = self.store_.context()->core();
+  asio::dispatch(core->executor(),
+                 [core, name = self.name_, done = std::move(done)]() mutable {
+                   auto const& leases = core->leases();
+                   if (leases) return leases->inspect(std::move(name), std::move(done));
+                   detail::post_result<std::optional<lease_info>>(
+                       core->executor(), std::move(done), core->closed_failure());
+                 });
+}
+
+acquired lock::acquire(acquire_options const& options) const {
+  auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
+  return runtime::wait_for<acquired>(*store_.context(), start).value();
+}
+
+acquired lock::try_acquire(acquire_options options) const {
+  options.wait = milliseconds{0};
+  return acquire(options);
+}
+
+acquired lock::restore(lease_ticket const& ticket, acquire_options const& options) const {
+  auto start = [&](handler<acquired> done) {
+    start_restore(*this, ticket, options, std::move(done));
+  };
+  return runtime::wait_for<acquired>(*store_.context(), start).value();
+}
+
+std::optional<lease_info> lock::inspect() const {
+  auto start = [&](handler<std::optional<lease_info>> done) {
+    start_inspect(*this, std::move(done));
+  };
+  return runtime::wait_for<std::optional<lease_info>>(*store_.context(), start).value();
+}
+
+bool lock::force_release() const {
+  auto const& core = store_.context()->core();
+  auto start = [&](handler<release_reply> done) {
+    asio::dispatch(core->executor(), [&core, this, done = std::move(done)]() mutable {
+      core->leases()->force_release(name_, std::move(done));
+    });
+  };
+  auto const reply = runtime::wait_for<release_reply>(*store_.context(), start).value();
+  return reply == release_reply::released;
+}
+
+void lock::finish_with(lease& held) {
+  bool lost = false;
+  try {
+    lost = held.release() == release_reply::lost;
+  } catch (error const&) {
+    // An unreachable store does not undo the work: the library goes on releasing, or the ttl ends
+    // the lease. Whether the work was inside the lease is known here.
+    lost = static_cast<bool>(held.lost_reason().code);
+  }
+  if (!lost) return;
+  throw error(make_failure(errc::lost, "the lease on '" + held.name().str() + "' in " +
+                                           "the store was lost while the work ran; others may " +
+                                           "have been at it too"));
+}
+
+}  // namespace herdlock

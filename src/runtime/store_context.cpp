@@ -1,0 +1,99 @@
+#include "runtime/store_context.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <future>
+#include <thread>
+
+#include "runtime/require.hpp"
+
+namespace herdlock::runtime {
+
+/// A thread of its own for one store.
+struct io_runner {
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  std::promise<void> ended;
+  std::thread thread;
+
+  static std::shared_ptr<io_runner> start() {
+    auto runner = std::make_shared<io_runner>();
+    runner->thread = std::thread([runner] {
+      runner->io.run();
+      runner->ended.set_value();
+    });
+    return runner;
+  }
+};
+
+}  // namespace herdlock::runtime
+
+namespace herdlock::detail {
+namespace {
+
+constexpr milliseconds thread_grace{1000};
+
+void stop(runtime::io_runner& runner) {
+  runner.work.reset();
+  // What is left now are the user's own handlers on this executor; they too get a bounded time.
+  if (runner.ended.get_future().wait_for(thread_grace) != std::future_status::ready) {
+    runner.io.stop();
+  }
+  runner.thread.join();
+}
+
+}  // namespace
+
+result<std::shared_ptr<store_context>> store_context::open(store::backend_factory const& make,
+                                                           open_options const& options) {
+  std::shared_ptr<runtime::io_runner> runner;
+  asio::any_io_executor executor;
+  if (options.executor) {
+    executor = asio::make_strand(*options.executor);
+  } else {
+    runner = runtime::io_runner::start();
+    executor = runner->io.get_executor();
+  }
+  auto ports = make(executor);
+  if (ports.has_error()) {
+    if (runner) stop(*runner);
+    return ports.error();
+  }
+  auto core = std::make_shared<runtime::store_core>(executor, std::move(*ports));
+  return std::make_shared<store_context>(std::move(runner), std::move(core));
+}
+
+store_context::store_context(std::shared_ptr<runtime::io_runner> runner,
+                             std::shared_ptr<runtime::store_core> core)
+    : runner_(std::move(runner)), core_(std::move(core)) {}
+
+store_context::~store_context() {
+  auto const executor = core_->executor();
+  if (!runner_ || on_own_thread()) {
+    // Nothing may block here: the closing goes on behind us, and takes the thread with it.
+    if (runner_) runner_->thread.detach();
+    asio::post(executor, [core = std::move(core_), runner = std::move(runner_)] {
+      core->close([runner] {
+        if (runner) runner->work.reset();
+      });
+    });
+    return;
+  }
+  auto closed = std::make_shared<std::promise<void>>();
+  asio::post(executor, [core = std::move(core_), closed] {
+    core->close([closed] { closed->set_value(); });
+  });
+  closed->get_future().wait();  // bounded by runtime::close_grace
+  stop(*runner_);
+}
+
+bool store_context::on_own_thread() const {
+  return runner_ && runner_->thread.get_id() == std::this_thread::get_id();
+}
+
+void store_context::require_other_thread() const {
+  runtime::require(!on_own_thread(), "a blocking call on the store's own thread waits for itself");
+}
+
+}  // namespace herdlock::detail

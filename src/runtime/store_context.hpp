@@ -1,0 +1,44 @@
+// What the user's handles (store, lock, lease, cache) share. The last of them closes the store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <herdlock/open.hpp>
+
+#include "runtime/store_core.hpp"
+
+namespace herdlock::runtime {
+struct io_runner;
+}
+
+namespace herdlock::detail {
+
+/// Owned by the user's handles alone, never by a pending operation: its destructor is the moment
+/// at which nobody can ask for anything any more. It waits for leases that are being given back
+/// (runtime::close_grace at most), unless it runs on the store's own thread.
+class store_context {
+ public:
+  static result<std::shared_ptr<store_context>> open(store::backend_factory const& make,
+                                                     open_options const& options);
+  store_context(std::shared_ptr<runtime::io_runner> runner,
+                std::shared_ptr<runtime::store_core> core);
+  store_context(store_context const&) = delete;
+  store_context& operator=(store_context const&) = delete;
+  ~store_context();
+
+  std::shared_ptr<runtime::store_core> const& core() const { return core_; }
+  asio::any_io_executor const& executor() const { return core_->executor(); }
+
+  /// Stops the process when called on the store's own thread: a blocking call would wait for
+  /// itself.
+  void require_other_thread() const;
+  bool on_own_thread() const;
+
+ private:
+  std::shared_ptr<runtime::io_runner> runner_;  // null when the user gave an executor
+  std::shared_ptr<runtime::store_core> core_;
+};
+
+}  // namespace herdlock::detail

@@ -1,0 +1,220 @@
+#include "stores/memory/memory_store.hpp"
+
+#include <charconv>
+
+#include "stores/memory/memory_space.hpp"
+
+namespace herdlock {
+namespace memory {
+namespace {
+
+failure check_back_off(milliseconds back_off) {
+  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
+  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
+                                             " ms is not allowed; use 0 to 365 days");
+}
+
+class store final : public lease_store, public cache_store {
+ public:
+  store(std::shared_ptr<space> where, asio::any_io_executor executor, std::string display_name)
+      : space_(std::move(where)),
+        home_(std::make_shared<endpoint>(std::move(executor))),
+        display_name_(std::move(display_name)) {
+    space_->join(home_);
+  }
+
+  ~store() override {
+    space_->leave(*home_, make_failure(errc::canceled, display_name_ + " is being closed"));
+  }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    if (failure bad = check_ttl(request.ttl); bad.code) {
+      return reply<acquire_reply>(request.name.str(), std::move(done), bad);
+    }
+    std::string name = request.name.str();
+    start<acquire_reply>(name, std::move(done),
+                         [&](auto& who, lease_table& leases, cache_table&, auto now) {
+                           return leases.acquire(request, who, now);
+                         });
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    reply(name.str(), std::move(done), [&]() -> result<renew_reply> {
+      if (failure bad = check_ttl(ttl); bad.code) return bad;
+      return space_->visit([&](lease_table& leases, cache_table&, auto now) {
+        return leases.renew(name, owner, now + ttl);
+      });
+    }());
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    reply<release_reply>(name.str(), std::move(done),
+                         space_->visit([&](lease_table& leases, cache_table&, auto now) {
+                           return leases.release(name, owner, now);
+                         }));
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    reply<std::optional<lease_info>>(name.str(), std::move(done),
+                                     space_->visit([&](lease_table& leases, cache_table&, auto now) {
+                                       return leases.inspect(name, now);
+                                     }));
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    reply<release_reply>(name.str(), std::move(done),
+                         space_->visit([&](lease_table& leases, cache_table&, auto now) {
+                           return leases.force_release(name, now);
+                         }));
+  }
+
+  void get(cache_key key, layout form, handler<cache_lookup> done) override {
+    reply<cache_lookup>(key.str(), std::move(done),
+                        space_->visit([&](lease_table&, cache_table& values, auto) {
+                          return values.get(key, form);
+                        }));
+  }
+
+  void claim(claim_request request, handler<claim_reply> done) override {
+    reply(request.key.str(), std::move(done), [&]() -> result<claim_reply> {
+      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
+      return space_->visit([&](lease_table&, cache_table& values, auto now) {
+        return values.claim(request, now);
+      });
+    }());
+  }
+
+  void extend(cache_key key, owner_token owner, milliseconds ttl,
+              handler<renew_reply> done) override {
+    reply(key.str(), std::move(done), [&]() -> result<renew_reply> {
+      if (failure bad = check_ttl(ttl); bad.code) return bad;
+      return space_->visit([&](lease_table&, cache_table& values, auto now) {
+        return values.extend(key, owner, now + ttl);
+      });
+    }());
+  }
+
+  void fill(fill_request request, handler<fill_reply> done) override {
+    std::string key = request.key.str();
+    reply(key, std::move(done), [&]() -> result<fill_reply> {
+      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
+      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
+      return space_->visit([&](lease_table&, cache_table& values, auto now) {
+        return values.fill(std::move(request), now);
+      });
+    }());
+  }
+
+  void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
+            handler<fill_reply> done) override {
+    reply(key.str(), std::move(done), [&]() -> result<fill_reply> {
+      if (failure bad = check_back_off(back_off); bad.code) return bad;
+      cache_table::error_state state{std::move(error), back_off};
+      return space_->visit([&](lease_table&, cache_table& values, auto now) {
+        return values.fail(key, owner, std::move(state), now);
+      });
+    }());
+  }
+
+  void put(put_request request, handler<void> done) override {
+    std::string key = request.key.str();
+    reply(key, std::move(done), [&]() -> result<void> {
+      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
+      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
+      return space_->visit([&](lease_table&, cache_table& values, auto now) {
+        return values.put(std::move(request), now);
+      });
+    }());
+  }
+
+  void invalidate(cache_key key, handler<bool> done) override {
+    reply<bool>(key.str(), std::move(done),
+                space_->visit([&](lease_table&, cache_table& values, auto) {
+                  return values.invalidate(key);
+                }));
+  }
+
+  void watch(watch_request request, handler<watch_reply> done) override {
+    std::string key = request.key.str();
+    start<watch_reply>(key, std::move(done),
+                       [&](auto& who, lease_table&, cache_table& values, auto now) {
+                         return values.watch(request, who, now);
+                       });
+  }
+
+ private:
+  template <class T>
+  void reply(std::string const& name, handler<T> done, result<T> outcome) {
+    if (!outcome) outcome.error().message = explain(name, outcome.error());
+    detail::post_result<T>(home_->executor, std::move(done), std::move(outcome));
+  }
+
+  std::string explain(std::string const& name, failure const& why) const {
+    return display_name_ + ": " + in_quotes(name) + ": " + why.message;
+  }
+
+  // `work` either knows the outcome, or queues the waiter. Its wait may be over, by the doing of
+  // another thread, before the slot is set here: the result comes behind this call, on this
+  // executor, and clears the slot.
+  template <class T, class Work>
+  void start(std::string const& name, handler<T> done, Work work) {
+    auto slot = asio::get_associated_cancellation_slot(done);
+    waiter<T> who{home_, 0, std::move(done)};
+    std::uint64_t id = 0;
+    auto outcome = space_->visit([&](lease_table& leases, cache_table& values, auto now) {
+      who.id = id = space_->next_id();
+      return work(who, leases, values, now);
+    });
+    if (outcome) return reply<T>(name, std::move(who.done), std::move(*outcome));
+    if (!slot.is_connected()) return;
+    failure why = make_failure(errc::canceled, display_name_ + ": " + in_quotes(name) +
+                                                   ": the wait was cancelled");
+    slot.assign([where = std::weak_ptr(space_), id, why = std::move(why)](auto) {
+      if (auto alive = where.lock()) alive->cancel(id, why);
+    });
+  }
+
+  std::shared_ptr<space> space_;
+  std::shared_ptr<endpoint> home_;
+  std::string display_name_;
+};
+
+// A bound from the URL; 0 and anything that is no number are refused.
+failure take_bound(store_url& url, char const* option, std::size_t& bound) {
+  std::string text = url.take_text(option, std::to_string(bound));
+  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), bound);
+  if (ec == std::errc() && end == text.data() + text.size() && bound > 0) return {};
+  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
+                                             "' is not a number greater than 0");
+}
+
+result<bounds> take_bounds(store_url& url) {
+  bounds limits;
+  for (auto [option, bound] : {std::pair{"max_entries", &limits.max_entries},
+                               std::pair{"max_waiters", &limits.max_waiters},
+                               std::pair{"max_bytes", &limits.max_bytes}}) {
+    if (failure bad = take_bound(url, option, *bound); bad.code) return bad;
+  }
+  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
+  return limits;
+}
+
+}  // namespace
+}  // namespace memory
+
+result<backend> open_memory(store_url url, asio::any_io_executor executor) {
+  if (!url.host.empty() || !url.user.empty() || !url.password.empty() || url.path.starts_with('/')) {
+    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
+                                               ": write memory: or memory:NAME");
+  }
+  std::string display_name = url.redacted();
+  auto limits = memory::take_bounds(url);
+  if (!limits) return limits.error();
+  auto store = std::make_shared<memory::store>(memory::space::named(url.path, *limits),
+                                               std::move(executor), display_name);
+  store_traits traits{.queues = true, .pushes_fills = true};
+  return backend{store, store, traits, std::move(display_name)};
+}
+
+}  // namespace herdlock

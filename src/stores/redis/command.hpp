@@ -1,0 +1,101 @@
+// A command on its way: encoded when it is sent, completed by its reply, its deadline or its
+// caller, whichever is first.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <boost/intrusive/list.hpp>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/error.hpp>
+#include "stores/redis/keys.hpp"
+#include "stores/redis/reply.hpp"
+#include "stores/redis/scripts.hpp"
+
+namespace herdlock::redis {
+
+/// Builds commands argument by argument. Text is not copied until end().
+class command_writer {
+ public:
+  virtual ~command_writer() = default;
+
+  void begin(std::string_view verb) {
+    arguments_.clear();
+    side_keys_ = numbers_ = 0;
+    arguments_.push_back(verb);
+  }
+  void begin(script const& what, script_form form) {
+    begin(form == script_form::by_hash ? "EVALSHA" : "EVAL");
+    add(form == script_form::by_hash ? std::string_view(what.sha) : what.source);
+    add(what.key_count);
+  }
+  void add(std::string_view text) { arguments_.push_back(text); }
+  void add_number(std::int64_t value) {
+    auto& digits = number_space_.at(numbers_++);
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    arguments_.emplace_back(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  }
+  void add_side_key(std::string_view key, std::string_view role) {
+    auto& text = side_key_space_.at(side_keys_++);
+    side_key(text, key, role);
+    arguments_.push_back(text);
+  }
+  void end() { push(arguments_); }
+
+ private:
+  virtual void push(std::span<std::string_view const> arguments) = 0;
+
+  boost::container::small_vector<std::string_view, 16> arguments_;
+  std::array<std::string, 4> side_key_space_;
+  std::array<std::array<char, 24>, 4> number_space_;
+  std::size_t side_keys_ = 0;
+  std::size_t numbers_ = 0;
+};
+
+using hook = boost::intrusive::list_member_hook<
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// `now`: the handler may run inside the call (event handlers); `later`: it is posted.
+enum class completion { now, later };
+
+/// Exactly one server command with exactly one reply. `open()` from its start until its handler
+/// has been called; after that it may still exist, until the connection has no use for it.
+class command {
+ public:
+  virtual ~command() = default;
+
+  virtual void encode(command_writer& out, script_form form) const = 0;
+  /// Completes the handler from the reply; not NOSCRIPT.
+  virtual void finish(reply const& answer) = 0;
+  /// Completes the handler with a failure. The text gets the command's subject put in front.
+  virtual void fail(failure const& why, completion when) = 0;
+  virtual bool open() const = 0;
+
+  hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines
+  std::chrono::steady_clock::time_point deadline;
+  std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
+  script_form form = script_form::by_hash;
+  bool sent = false;
+};
+
+using command_ptr = std::unique_ptr<command>;
+
+/// Commands that travel together: one write, one request of the client library.
+class batch : public command_writer {
+ public:
+  std::vector<command_ptr> commands;
+  std::vector<reply> replies;  ///< as many as commands, or more from an earlier use
+
+  virtual void reset() = 0;
+};
+
+using batch_ptr = std::unique_ptr<batch>;
+
+}  // namespace herdlock::redis

@@ -1,0 +1,39 @@
+// How cache entries and events look in Redis.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <herdlock/store.hpp>
+
+namespace herdlock::redis {
+
+/// A negative entry: a string with this value, or a hash with this as its only field. The leading
+/// NUL keeps it apart from text; a value equal to it is refused.
+inline constexpr std::string_view absent_marker{"\0herdlock:absent", 16};
+
+/// The letter of a layout in front of a claim's owner, and of a value's kind in the scripts.
+inline char layout_letter(layout form) { return form == layout::hash ? 'h' : 's'; }
+char kind_letter(cache_value const& value);
+
+/// An event carries its value or error up to this size; beyond it, it only says "look".
+inline constexpr std::size_t max_event_bytes = 16 * 1024;
+/// The longest error text that is kept for others; a longer one is cut.
+inline constexpr std::size_t max_error_bytes = 4 * 1024;
+
+cache_value string_entry(std::string_view text);
+cache_value hash_entry(hash_fields fields);
+
+/// errc::invalid_value for what Redis cannot hold or what would be read as something else.
+failure check_entry(cache_key const& key, cache_value const& value);
+
+std::string value_event(cache_value const& value);
+std::string error_event(std::string_view text, milliseconds back_off);
+std::string look_event();
+
+/// Anything that is not understood is "look again".
+watch_reply parse_event(std::string_view event);
+
+}  // namespace herdlock::redis

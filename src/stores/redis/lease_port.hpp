@@ -1,0 +1,13 @@
+// Leases in Redis: a plain string at the resource's own key, as `SET key owner NX PX ttl` makes it.
+#pragma once
+
+#include <memory>
+
+#include <herdlock/store.hpp>
+#include "stores/redis/link.hpp"
+
+namespace herdlock::redis {
+
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands);
+
+}  // namespace herdlock::redis

@@ -1,0 +1,286 @@
+#include "stores/redis/link.hpp"
+
+#include <boost/asio/post.hpp>
+#include <random>
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::size_t max_idle_batches = 8;
+
+milliseconds jittered(milliseconds longest) {
+  static thread_local std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<milliseconds::rep> pick(longest.count() / 2, longest.count());
+  return milliseconds(pick(random));
+}
+
+}  // namespace
+
+link::link(asio::any_io_executor executor, settings how)
+    : executor_(std::move(executor)),
+      how_(std::move(how)),
+      attempt_timer_(executor_),
+      deadline_timer_(executor_) {}
+
+link::~link() = default;
+
+void link::open(std::weak_ptr<link_observer> observer) {
+  observer_ = std::move(observer);
+  if (!closed_) connect();
+}
+
+void link::close() {
+  if (std::exchange(closed_, true)) return;
+  up_ = false;
+  attempt_timer_.cancel();
+  if (auto const old = std::exchange(transport_, nullptr)) old->stop();
+  end_outstanding(
+      make_failure(errc::canceled, how_.display_name + ": the store handle is being closed"));
+  deadline_timer_.cancel();
+  waiting_.clear();
+}
+
+// ---------------------------------------------------------------------------------- connection
+
+void link::connect() {
+  transport_ = transport::start(executor_, how_, weak_from_this());
+  // Resolve, connect, TLS and greeting together get one command's time.
+  attempt_timer_.expires_after(how_.timeout);
+  attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (ec || !self || self->closed_ || self->up_) return;
+    self->lose(self->no_connection(errc::unavailable), outlook::may_recover);
+  });
+}
+
+failure link::no_connection(errc code) const {
+  std::string_view const hint = how_.security == encryption::none
+                                    ? "; is it reachable?"
+                                    : "; is it reachable, and does it speak TLS on this port?";
+  return make_failure(code, how_.display_name + ": no connection to " + how_.place() + " within " +
+                                std::to_string(how_.timeout.count()) + " ms" + std::string(hint));
+}
+
+void link::on_ready(transport& from) {
+  if (closed_ || &from != transport_.get()) return;
+  up_ = true;
+  view_ = outlook::may_recover;
+  pause_ = min_reconnect_pause;
+  last_failure_ = {};
+  attempt_timer_.cancel();
+  flush();
+  if (auto const watcher = observer_.lock()) watcher->on_link_up();
+}
+
+void link::on_ended(transport& from, failure why, outlook view) {
+  if (closed_ || &from != transport_.get()) return;
+  lose(std::move(why), view);
+}
+
+// The batches of the lost transport come back by themselves, at once, and fail with its reason.
+void link::lose(failure why, outlook view) {
+  up_ = false;
+  last_failure_ = std::move(why);
+  view_ = view;
+  if (auto const old = std::exchange(transport_, nullptr)) old->stop();
+  reconnect_later();
+  if (view_ == outlook::refused) refuse_waiting();
+  if (auto const watcher = observer_.lock()) watcher->on_link_down();
+}
+
+void link::reconnect_later() {
+  attempt_timer_.expires_after(jittered(pause_));
+  pause_ = std::min(2 * pause_, max_reconnect_pause);
+  attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (ec || !self || self->closed_ || self->transport_) return;
+    self->connect();
+  });
+}
+
+void link::refuse_waiting() {
+  failure const why = last_failure_;
+  auto refused = std::exchange(waiting_, {});
+  for (auto& one : refused) {
+    if (!one->open()) continue;
+    --outstanding_count_;
+    one->fail(why, completion::now);
+  }
+}
+
+void link::on_push(transport& from, reply const& message) {
+  if (&from != transport_.get()) return;
+  if (auto const watcher = observer_.lock()) watcher->on_message(message);
+}
+
+void link::subscription(std::string_view verb, std::string_view channel) {
+  if (up_ && transport_) transport_->subscription(verb, channel);
+}
+
+// ---------------------------------------------------------------------------------- commands
+
+failure link::refusal() const {
+  if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
+  if (!transport_ && view_ == outlook::refused) return last_failure_;
+  if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
+  return make_failure(errc::overloaded, how_.display_name + ": " +
+                                            std::to_string(max_outstanding_commands) +
+                                            " commands are waiting already; ask less at once");
+}
+
+void link::submit(command_ptr what) {
+  if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
+  what->deadline = std::chrono::steady_clock::now() + how_.timeout;
+  outstanding_.push_back(*what);
+  ++outstanding_count_;
+  waiting_.push_back(std::move(what));
+  arm_deadline();
+  if (!up_ || completing_ || flush_posted_) return;
+  // Alone: at once. In company: after this turn of the event loop, together with the others.
+  if (batches_under_way_ == 0) return flush();
+  flush_soon();
+}
+
+void link::flush_soon() {
+  flush_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->flush_posted_ = false;
+    self->flush();
+  });
+}
+
+void link::flush() {
+  while (up_ && !waiting_.empty()) send_batch();
+}
+
+void link::send_batch() {
+  batch_ptr out;
+  if (idle_batches_.empty()) {
+    out = make_batch();
+  } else {
+    out = std::move(idle_batches_.back());
+    idle_batches_.pop_back();
+  }
+  auto const reads = transport_->reads();
+  while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
+    command_ptr one = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (!one->open()) continue;  // its caller has gone: it must not happen any more
+    one->sent = true;
+    one->reads_at_send = reads;
+    one->encode(*out, one->form);
+    out->commands.push_back(std::move(one));
+  }
+  if (out->commands.empty()) {
+    idle_batches_.push_back(std::move(out));
+    return;
+  }
+  ++batches_under_way_;
+  transport_->send(std::move(out));
+}
+
+void link::on_batch(transport& from, batch_ptr done, failure const* why) {
+  auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  // The end of the connection is reported after its batches; what their handlers ask for must
+  // wait for the next connection, not go down with this one.
+  if (why && &from == transport_.get()) up_ = false;
+  --batches_under_way_;
+  completing_ = true;
+  for (std::size_t i = 0; i < done->commands.size(); ++i) {
+    auto& one = done->commands[i];
+    if (!one->open()) continue;
+    if (why) {
+      --outstanding_count_;
+      one->fail(*why, completion::now);
+    } else {
+      finish_one(std::move(one), done->replies[i]);
+    }
+  }
+  completing_ = false;
+  for (auto& one : done->replies) one.trim();
+  done->reset();
+  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(done));
+  flush();
+}
+
+void link::finish_one(command_ptr one, reply const& answer) {
+  // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
+  if (answer.is_error() && answer.text().starts_with("NOSCRIPT") &&
+      one->form == script_form::by_hash && !closed_) {
+    one->form = script_form::with_source;
+    one->sent = false;
+    waiting_.push_back(std::move(one));
+    return;
+  }
+  --outstanding_count_;
+  one->finish(answer);
+}
+
+void link::cancel(command& what) {
+  if (!what.open()) return;
+  --outstanding_count_;
+  what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
+            completion::later);
+  drop_ended();
+}
+
+void link::end_outstanding(failure const& why) {
+  while (!outstanding_.empty()) {
+    --outstanding_count_;
+    outstanding_.front().fail(why, completion::later);
+  }
+}
+
+// Deadlines are in order, so what ended early is at the front before long.
+void link::drop_ended() {
+  while (!waiting_.empty() && !waiting_.front()->open()) waiting_.pop_front();
+}
+
+// ---------------------------------------------------------------------------------- deadlines
+
+void link::arm_deadline() {
+  if (deadline_armed_ || outstanding_.empty() || closed_) return;
+  deadline_armed_ = true;
+  deadline_timer_.expires_at(outstanding_.front().deadline);
+  deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->deadline_armed_ = false;
+    if (!self->closed_) self->on_deadline();
+  });
+}
+
+void link::on_deadline() {
+  auto const now = std::chrono::steady_clock::now();
+  bool silent = false;
+  while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
+    command& one = outstanding_.front();
+    silent = silent || (one.sent && up_ && one.reads_at_send == transport_->reads());
+    --outstanding_count_;
+    one.fail(missed_deadline(one), completion::now);
+  }
+  drop_ended();
+  if (silent && up_) {
+    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.place() +
+                                             " hangs: it does not answer"),
+         outlook::may_recover);
+  }
+  arm_deadline();
+}
+
+failure link::missed_deadline(command const& one) const {
+  std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
+  if (one.sent) {
+    return make_failure(errc::timed_out, how_.display_name + ": the server did not answer" + limit +
+                                             "; whether it acted is unknown");
+  }
+  if (last_failure_.code) {
+    return failure{last_failure_.code, last_failure_.message + " (tried again and again" + limit +
+                                           ")"};
+  }
+  return no_connection(errc::timed_out);
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,114 @@
+// A supervised connection: keeps one transport alive, lets commands wait for it, and sees to it
+// that each ends by its deadline.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "stores/redis/command.hpp"
+#include "stores/redis/transport.hpp"
+
+namespace herdlock::redis {
+
+/// Commands of one link that wait or are under way; one more is errc::overloaded.
+inline constexpr std::size_t max_outstanding_commands = 200'000;
+/// Commands of one write.
+inline constexpr std::size_t max_batch_commands = 256;
+/// The pause before the next connection attempt: doubled from the first to the second of these,
+/// each time a random part between half of it and all.
+inline constexpr milliseconds min_reconnect_pause{50};
+inline constexpr milliseconds max_reconnect_pause{2000};
+
+/// Told what happens to the connection; used by the one for pushes.
+class link_observer {
+ public:
+  virtual ~link_observer() = default;
+  virtual void on_link_up() = 0;
+  virtual void on_link_down() = 0;  ///< after each failed attempt, too
+  virtual void on_message(reply const& message) = 0;
+};
+
+/// All members on the executor.
+///
+/// While there is no connection commands wait for it, at most until their deadline; the failure
+/// then has the last attempt's reason. When the server refuses the settings themselves (password,
+/// ACL, certificate, database) waiting is no use: everything waiting fails at once, and so does
+/// what comes before the next attempt. A connection that is lost fails at once what was sent over
+/// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
+/// reaches its deadline without a byte having come from the server since it was sent ends the
+/// connection: the server, or the way to it, hangs.
+class link final : public transport_owner, public std::enable_shared_from_this<link> {
+ public:
+  link(asio::any_io_executor executor, settings how);
+  ~link() override;
+
+  void open(std::weak_ptr<link_observer> observer = {});
+  /// Everything outstanding completes with errc::canceled, and nothing is taken any more.
+  void close();
+
+  void submit(command_ptr what);
+  /// Completes the command with errc::canceled; not sent if it was not.
+  void cancel(command& what);
+  /// For the observer: between on_link_up and on_link_down.
+  void subscription(std::string_view verb, std::string_view channel);
+
+  bool up() const { return up_; }
+  settings const& how() const { return how_; }
+  asio::any_io_executor const& executor() const { return executor_; }
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+  using deadline_list =
+      boost::intrusive::list<command,
+                             boost::intrusive::member_hook<command, hook, &command::outstanding>,
+                             boost::intrusive::constant_time_size<false>>;
+
+  void on_ready(transport& from) override;
+  void on_ended(transport& from, failure why, outlook view) override;
+  void on_batch(transport& from, batch_ptr done, failure const* why) override;
+  void on_push(transport& from, reply const& message) override;
+
+  void connect();
+  void lose(failure why, outlook view);
+  void reconnect_later();
+  void refuse_waiting();
+
+  failure refusal() const;
+  void flush_soon();
+  void flush();
+  void send_batch();
+  void finish_one(command_ptr one, reply const& answer);
+  void end_outstanding(failure const& why);
+
+  void arm_deadline();
+  void on_deadline();
+  failure no_connection(errc code) const;
+  failure missed_deadline(command const& one) const;
+  void drop_ended();
+
+  asio::any_io_executor executor_;
+  settings how_;
+  std::weak_ptr<link_observer> observer_;
+  std::shared_ptr<transport> transport_;
+  asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
+  asio::steady_timer deadline_timer_;
+  milliseconds pause_ = min_reconnect_pause;
+  failure last_failure_;
+  outlook view_ = outlook::may_recover;
+
+  std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
+  deadline_list outstanding_;        // open commands; all have the same timeout, so it is a queue
+  std::size_t outstanding_count_ = 0;
+  std::vector<batch_ptr> idle_batches_;
+  std::size_t batches_under_way_ = 0;
+
+  bool up_ = false;
+  bool closed_ = false;
+  bool flush_posted_ = false;
+  bool completing_ = false;
+  bool deadline_armed_ = false;
+};
+
+}  // namespace herdlock::redis

@@ -1,0 +1,65 @@
+#include "stores/redis/redis_store.hpp"
+
+#include "stores/redis/cache_port.hpp"
+#include "stores/redis/lease_port.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/watch_hub.hpp"
+
+namespace herdlock {
+namespace {
+
+// What both ports share; closes with the last of them.
+class connections {
+ public:
+  explicit connections(asio::any_io_executor const& executor, redis::settings const& how)
+      : commands(std::make_shared<redis::link>(executor, how)),
+        watches(std::make_shared<redis::watch_hub>(commands)) {}
+  connections(connections const&) = delete;
+  connections& operator=(connections const&) = delete;
+
+  // From whatever thread: the closing itself happens on the executor.
+  ~connections() {
+    asio::dispatch(commands->executor(), [link = commands, hub = watches] {
+      hub->close();
+      link->close();
+    });
+  }
+
+  std::shared_ptr<redis::link> commands;
+  std::shared_ptr<redis::watch_hub> watches;
+};
+
+template <class Port>
+struct port_and_connections {
+  std::shared_ptr<connections> shared;
+  std::shared_ptr<Port> port;  // goes first
+};
+
+// A pointer to the port that keeps the connections open.
+template <class Port>
+std::shared_ptr<Port> tied(std::shared_ptr<connections> shared, std::shared_ptr<Port> port) {
+  Port* const plain = port.get();
+  auto both = std::make_shared<port_and_connections<Port>>(
+      port_and_connections<Port>{std::move(shared), std::move(port)});
+  return std::shared_ptr<Port>(std::move(both), plain);
+}
+
+}  // namespace
+
+result<backend> open_redis(store_url url, asio::any_io_executor executor) {
+  auto how = redis::parse_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  if (auto const bad = redis::check_tls(*how); bad.code) return bad;
+  auto shared = std::make_shared<connections>(executor, *how);
+  backend made;
+  made.leases = tied(shared, redis::make_lease_port(shared->commands));
+  made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
+  made.traits.across_processes = true;
+  made.traits.across_hosts = how->unix_path.empty();
+  made.traits.pushes_fills = true;
+  made.display_name = how->display_name;
+  asio::post(executor, [link = shared->commands] { link->open(); });
+  return made;
+}
+
+}  // namespace herdlock

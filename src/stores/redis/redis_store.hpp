@@ -1,0 +1,19 @@
+// `redis://`, `rediss://` and `redis+unix:` as a backend.
+#pragma once
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/store.hpp>
+#include <herdlock/url.hpp>
+
+namespace herdlock {
+
+/// Opens a Redis server (6.2 or newer) as leases and cache. Never waits for the server: its state
+/// shows in the operations.
+///
+/// `redis://[user[:password]@]host[:6379][/db]`, `rediss://…` (the same with TLS, which checks the
+/// chain and the host name), `redis+unix:/path/of/socket?db=n&user=…&password=…`.
+/// Options: `timeout` (each command's deadline, 50ms to 10m, default 2s); with TLS `cafile`, `cert`
+/// and `key` (PEM files) and `verify=none`.
+result<backend> open_redis(store_url url, asio::any_io_executor executor);
+
+}  // namespace herdlock

@@ -1,0 +1,63 @@
+#include "stores/redis/server_errors.hpp"
+
+#include <string>
+
+namespace herdlock::redis {
+namespace {
+
+struct meaning {
+  std::string_view word;
+  errc code;
+  std::string_view advice;
+};
+
+constexpr meaning meanings[] = {
+    {"WRONGTYPE", errc::wrong_type,
+     "the key holds a value of another type; use another name, or delete that key"},
+    {"WRONGPASS", errc::access_denied, "wrong user or password; correct them in the store URL"},
+    {"NOAUTH", errc::access_denied,
+     "the server asks for a password; write one in the store URL: redis://:password@host"},
+    {"NOPERM", errc::access_denied,
+     "the user lacks a right (commands EVAL, EVALSHA, GET, SET, …, the keys and their "
+     "{key}:herdlock:* side keys, channels); extend its ACL"},
+    {"LOADING", errc::unavailable, "the server is still loading its data; try again later"},
+    {"BUSY", errc::unavailable, "the server is busy running a script; try again later"},
+    {"READONLY", errc::unavailable, "the server is a read-only replica; connect to the master"},
+    {"MASTERDOWN", errc::unavailable, "the replica has lost its master; connect to the master"},
+    {"OOM", errc::unavailable, "the server is out of memory; raise maxmemory or free some"},
+    {"MISCONF", errc::unavailable, "the server cannot save its data and refuses writes; see its log"},
+    {"NOREPLICAS", errc::unavailable, "the server has too few replicas to accept writes"},
+    {"CLUSTERDOWN", errc::unavailable, "the cluster is down"},
+    {"MOVED", errc::not_supported, "the server is a cluster node; use a single server"},
+    {"ASK", errc::not_supported, "the server is a cluster node; use a single server"},
+    {"CROSSSLOT", errc::not_supported, "the server is a cluster node; use a single server"},
+};
+
+bool is_word_at(std::string_view line, std::size_t at, std::size_t length) {
+  return (at == 0 || line[at - 1] == ' ' || line[at - 1] == '-') &&
+         (at + length == line.size() || line[at + length] == ' ');
+}
+
+// Redis before 7 puts a script's error code in the middle: "ERR Error running script …: OOM …".
+bool has_code(std::string_view line, std::string_view word) {
+  if (line.starts_with("ERR ")) {
+    auto const at = line.find(word);
+    return at != std::string_view::npos && line.find("running script") != std::string_view::npos &&
+           is_word_at(line, at, word.size());
+  }
+  return line.starts_with(word) && is_word_at(line, 0, word.size());
+}
+
+}  // namespace
+
+failure server_failure(std::string_view line, std::string_view store) {
+  for (auto const& m : meanings) {
+    if (!has_code(line, m.word)) continue;
+    return make_failure(m.code, std::string(store) + ": " + std::string(m.advice) +
+                                    " (the server says " + in_quotes(line) + ")");
+  }
+  return make_failure(errc::protocol,
+                      std::string(store) + ": the server answered with an error: " + in_quotes(line));
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,14 @@
+// What a server's error line means to a caller.
+#pragma once
+
+#include <string_view>
+
+#include <herdlock/error.hpp>
+
+namespace herdlock::redis {
+
+/// Code and sentence for an error reply (`WRONGTYPE Operation against …`); `store` is the URL for
+/// messages.
+failure server_failure(std::string_view line, std::string_view store);
+
+}  // namespace herdlock::redis

@@ -1,0 +1,90 @@
+#include "stores/redis/settings.hpp"
+
+#include <charconv>
+
+namespace herdlock::redis {
+namespace {
+
+constexpr milliseconds min_timeout{50};
+constexpr milliseconds max_timeout{std::chrono::minutes{10}};
+constexpr int max_database = 1'000'000;
+
+failure bad_url(settings const& s, std::string const& why) {
+  return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
+}
+
+failure take_database(settings& s, std::string_view text) {
+  if (text.empty()) return {};
+  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), s.database);
+  bool whole = ec == std::errc() && end == text.data() + text.size();
+  if (whole && s.database >= 0 && s.database <= max_database) return {};
+  return bad_url(s, in_quotes(text) + " is not a database number; write one such as 0 or 3");
+}
+
+failure take_place(settings& s, store_url& url) {
+  if (url.scheme == "redis+unix") {
+    s.unix_path = url.path;
+    std::string const user = url.take_text("user", "");
+    std::string const password = url.take_text("password", "");
+    if (s.user.empty()) s.user = user;
+    if (s.password.empty()) s.password = password;
+    if (s.unix_path.empty() || s.unix_path.front() != '/' || !url.host.empty()) {
+      return bad_url(s, "write the absolute path of the socket: redis+unix:/path/of/redis.sock");
+    }
+    return take_database(s, url.take_text("db", ""));
+  }
+  s.host = url.host;
+  s.port = url.port.value_or(6379);
+  if (s.host.empty()) return bad_url(s, "there is no host; write " + url.scheme + "://host:port");
+  std::string_view path = url.path;
+  if (path.starts_with('/')) path.remove_prefix(1);
+  return take_database(s, path);
+}
+
+failure take_security(settings& s, store_url& url) {
+  if (url.scheme != "rediss") return {};
+  s.security = encryption::tls;
+  s.authority_file = url.take_text("cafile", "");
+  s.certificate_file = url.take_text("cert", "");
+  s.key_file = url.take_text("key", "");
+  std::string const verify = url.take_text("verify", "full");
+  if (verify == "none") s.security = encryption::tls_unverified;
+  if (verify != "none" && verify != "full") {
+    return bad_url(s, "verify=" + in_quotes(verify) + " is unknown; write full (default) or none");
+  }
+  if (s.certificate_file.empty() != s.key_file.empty()) {
+    return bad_url(s, "cert and key go together: give both or none");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string settings::place() const {
+  if (!unix_path.empty()) return unix_path;
+  bool const v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+result<settings> parse_settings(store_url url) {
+  settings s;
+  s.display_name = url.redacted();
+  s.user = url.user;
+  s.password = url.password;
+  if (auto why = take_place(s, url); why.code) return why;
+  if (auto why = take_security(s, url); why.code) return why;
+  auto timeout = url.take_duration("timeout", s.timeout);
+  if (timeout.has_error()) return timeout.error();
+  s.timeout = *timeout;
+  if (s.timeout < min_timeout || s.timeout > max_timeout) {
+    return bad_url(s, "the timeout must be from 50ms to 10m");
+  }
+  // A user without a password is a mistake that would connect as somebody else.
+  if (!s.user.empty() && s.password.empty()) {
+    return bad_url(s, "there is a user without a password; write user:password@");
+  }
+  if (auto why = url.reject_unknown_options(); why.code) return why;
+  return s;
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,252 @@
+#include "stores/redis/watch_hub.hpp"
+
+#include "stores/redis/entry_codec.hpp"
+#include "stores/redis/typed_command.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Beyond this a wait is "for ever" and is given back to the caller to look again.
+constexpr milliseconds longest_wait{std::chrono::hours{24}};
+// Redis expires a key in the millisecond after its ttl.
+constexpr milliseconds expiry_slack{2};
+
+// How long the claim on a key has yet; 0 when there is none.
+struct look_call {
+  using value_type = milliseconds;
+  static constexpr std::string_view verb = "look at the claim on";
+  cache_key key;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form) const {
+    out.begin("PTTL");
+    out.add_side_key(key.str(), claim_role);
+    out.end();
+  }
+  result<milliseconds> parse(reply const& answer) const {
+    auto const left = answer.number();
+    if (!left) return unexpected_reply(name());
+    if (*left == -1) return longest_wait;
+    return milliseconds(*left > 0 ? *left : *left == 0 ? 1 : 0);
+  }
+};
+
+}  // namespace
+
+watch_hub::watch_hub(std::shared_ptr<link> commands)
+    : commands_(std::move(commands)), timer_(commands_->executor()) {}
+
+void watch_hub::watch(watch_request request, handler<watch_reply> done) {
+  auto refuse = [&](errc code, std::string const& why) {
+    detail::post_result(commands_->executor(), std::move(done),
+                        result<watch_reply>(make_failure(
+                            code, "cannot watch " + in_quotes(request.key.str()) + " at " +
+                                      commands_->how().display_name + ": " + why)));
+  };
+  if (closed_) return refuse(errc::canceled, "the store is closed");
+  if (watches_.size() >= max_watches) {
+    return refuse(errc::overloaded, std::to_string(max_watches) + " watches are waiting already");
+  }
+  if (!events_) {
+    events_ = std::make_shared<link>(commands_->executor(), commands_->how());
+    events_->open(weak_from_this());
+  }
+  auto const now = std::chrono::steady_clock::now();
+  auto const id = ++last_id_;
+  channel& at = channel_of(request.key);
+  auto const wait = std::clamp(request.wait, milliseconds{0}, longest_wait);
+  // Without a connection for events nothing is pushed; the caller then goes by its own back-off.
+  auto const first = events_->up() ? wait : std::min(wait, commands_->how().timeout);
+  auto& one = watches_
+                  .emplace(id, entry{id, std::move(request), std::move(done), now + wait, {}, &at})
+                  .first->second;
+  auto slot = asio::get_associated_cancellation_slot(one.done);
+  if (slot.is_connected()) {
+    one.cancellable = true;
+    slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
+      if (auto const self = weak.lock()) self->on_cancel(id);
+    });
+  }
+  at.watches.insert(id);
+  set_alarm(one, now + first);
+  if (!events_->up()) return;
+  if (at.asked == 0) return subscribe(at);
+  if (at.asked == at.answered) look(at);
+}
+
+void watch_hub::close() {
+  if (std::exchange(closed_, true)) return;
+  timer_.cancel();
+  while (!watches_.empty()) {
+    finish(watches_.begin()->first,
+           make_failure(errc::canceled,
+                        commands_->how().display_name + ": the store handle is being closed"),
+           completion::later);
+  }
+  if (events_) events_->close();
+}
+
+// ---------------------------------------------------------------------------------- channels
+
+watch_hub::channel& watch_hub::channel_of(cache_key const& key) {
+  std::string name;
+  side_key(name, key.str(),
+           std::string(events_role) + std::to_string(commands_->how().database));
+  auto const found = channels_.find(name);
+  if (found != channels_.end()) return found->second;
+  return channels_.emplace(name, channel{name, key, {}}).first->second;
+}
+
+void watch_hub::subscribe(channel& to) {
+  ++to.asked;
+  events_->subscription("SUBSCRIBE", to.name);
+}
+
+void watch_hub::on_link_up() {
+  for (auto& [name, at] : channels_) {
+    for (auto const id : at.watches) set_alarm(watches_.at(id), watches_.at(id).end);
+    subscribe(at);
+  }
+}
+
+// What was published while we did not listen is lost: everybody looks for himself.
+void watch_hub::on_link_down() {
+  auto const self = shared_from_this();
+  for (auto& [name, at] : channels_) at.asked = at.answered = 0;
+  finish_every(watch_reply(look_again{}));
+}
+
+void watch_hub::finish_every(result<watch_reply> const& outcome) {
+  std::vector<std::uint64_t> ids;
+  for (auto const& [id, one] : watches_) ids.push_back(id);
+  for (auto const id : ids) finish(id, outcome, completion::now);
+}
+
+// ["subscribe", channel, count] or ["message", channel, event]; an error when the user may not.
+void watch_hub::on_message(reply const& message) {
+  auto const self = shared_from_this();
+  if (message.is_error()) {
+    for (auto& [name, at] : channels_) at.asked = at.answered = 0;
+    return finish_every(server_failure(message.text(), commands_->how().display_name));
+  }
+  if (message.nodes() < 4) return;
+  if (message.text(1) == "subscribe") return on_subscribed(message.text(2));
+  if (message.text(1) == "message") on_event(message.text(2), message.text(3));
+}
+
+// A channel that was left and entered again has the older confirmations still to come; only the
+// last one says that nothing is missed from here on.
+void watch_hub::on_subscribed(std::string_view name) {
+  auto const found = channels_.find(name);
+  if (found == channels_.end()) return;
+  channel& at = found->second;
+  if (++at.answered < at.asked) return;
+  if (at.watches.empty()) return leave_if_unused(at);
+  look(at);
+}
+
+void watch_hub::on_event(std::string_view name, std::string_view event) {
+  auto const found = channels_.find(name);
+  if (found != channels_.end()) finish_all(found->second, parse_event(event));
+}
+
+// One look answers all that wait for the same key. Not who comes while it is under way: the server
+// may have executed it before his claim(), and then it says nothing about the claim that he met.
+void watch_hub::look(channel& at) {
+  if (at.looking) {
+    at.look_once_more = true;
+    return;
+  }
+  at.looking = true;
+  auto on_answer = [weak = weak_from_this(), name = at.name](result<milliseconds> left) {
+    if (auto const self = weak.lock()) self->on_look(name, std::move(left));
+  };
+  typed_command<look_call>::start(*commands_, look_call{at.key}, std::move(on_answer));
+}
+
+void watch_hub::on_look(std::string const& name, result<milliseconds> left) {
+  auto const found = channels_.find(name);
+  if (found == channels_.end()) return;
+  channel& at = found->second;
+  at.looking = false;
+  if (left.has_error() || *left == milliseconds{0}) return finish_all(at, look_again{});
+  auto const over = std::chrono::steady_clock::now() + *left + expiry_slack;
+  for (auto const id : at.watches) {
+    auto& one = watches_.at(id);
+    set_alarm(one, std::min(one.end, over));
+  }
+  if (std::exchange(at.look_once_more, false)) look(at);
+}
+
+// Forgotten only when no confirmation is under way, so that it cannot be taken for a later one.
+void watch_hub::leave_if_unused(channel& from) {
+  if (!from.watches.empty() || from.asked != from.answered) return;
+  if (from.asked > 0) events_->subscription("UNSUBSCRIBE", from.name);
+  channels_.erase(channels_.find(from.name));
+}
+
+// ---------------------------------------------------------------------------------- watches
+
+void watch_hub::on_cancel(std::uint64_t id) {
+  finish(id,
+         make_failure(errc::canceled,
+                      commands_->how().display_name + ": the watch was cancelled by the caller"),
+         completion::later);
+}
+
+void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome, completion when) {
+  auto node = watches_.extract(id);
+  if (node.empty()) return;
+  entry& one = node.mapped();
+  alarms_.erase({one.wake, id});
+  one.at->watches.erase(id);
+  leave_if_unused(*one.at);
+  // A value in the other layout than the caller reads is not an answer for him.
+  if (auto const* hit = outcome.has_value() ? std::get_if<cache_hit>(&*outcome) : nullptr) {
+    if (check_layout(one.asked.key, hit->value, one.asked.form).code) outcome = look_again{};
+  }
+  auto done = std::move(one.done);
+  if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
+  if (when == completion::later) {
+    return detail::post_result(commands_->executor(), std::move(done), std::move(outcome));
+  }
+  detail::dispatch_result(commands_->executor(), std::move(done), std::move(outcome));
+}
+
+void watch_hub::finish_all(channel& at, watch_reply const& outcome) {
+  auto const self = shared_from_this();
+  auto const ids = std::set<std::uint64_t>(at.watches);
+  for (auto const id : ids) finish(id, outcome, completion::now);
+}
+
+void watch_hub::set_alarm(entry& one, time_point when) {
+  alarms_.erase({one.wake, one.id});
+  one.wake = when;
+  auto const place = alarms_.emplace(when, one.id).first;
+  if (place == alarms_.begin()) arm();
+}
+
+void watch_hub::arm() {
+  if (alarms_.empty() || closed_) return;
+  timer_.expires_at(alarms_.begin()->first);
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (self && !ec && !self->closed_) self->on_alarm();
+  });
+}
+
+void watch_hub::on_alarm() {
+  auto const now = std::chrono::steady_clock::now();
+  while (!alarms_.empty() && alarms_.begin()->first <= now) {
+    entry& one = watches_.at(alarms_.begin()->second);
+    if (one.end <= now || !events_->up()) {
+      finish(one.id, watch_reply(look_again{}), completion::now);
+      continue;
+    }
+    set_alarm(one, one.end);
+    look(*one.at);
+  }
+  arm();
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,85 @@
+// Who waits for which claim to end, over a second connection that only receives events.
+//
+// Nothing is missed: a watch first has the server's word that the channel is subscribed, then
+// looks whether there is still a claim, and only then waits. A claim that ends before the look is
+// seen by the look; one that ends after it sends its event to the subscription. A claim that
+// expires sends nothing, so a watch looks again when the claim's ttl is over.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include <herdlock/store.hpp>
+#include "stores/redis/link.hpp"
+
+namespace herdlock::redis {
+
+/// Watches of one store at a time; one more is errc::overloaded.
+inline constexpr std::size_t max_watches = 100'000;
+
+/// All members on the executor.
+class watch_hub final : public link_observer, public std::enable_shared_from_this<watch_hub> {
+ public:
+  explicit watch_hub(std::shared_ptr<link> commands);
+
+  void watch(watch_request request, handler<watch_reply> done);
+  /// Completes all with errc::canceled and closes the connection for events.
+  void close();
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+  struct channel;
+  struct entry {
+    std::uint64_t id;
+    watch_request asked;
+    handler<watch_reply> done;
+    time_point end;   // of the caller's wait
+    time_point wake;  // where it stands in the alarms
+    channel* at;
+    bool cancellable = false;
+  };
+  struct channel {
+    std::string name;
+    cache_key key;
+    std::set<std::uint64_t> watches;
+    std::size_t asked = 0;     // SUBSCRIBEs sent over this connection
+    std::size_t answered = 0;  // and how many of them the server has confirmed
+    bool looking = false;
+    bool look_once_more = false;
+  };
+
+  void on_link_up() override;
+  void on_link_down() override;
+  void on_message(reply const& message) override;
+
+  channel& channel_of(cache_key const& key);
+  void subscribe(channel& to);
+  void on_subscribed(std::string_view name);
+  void on_event(std::string_view name, std::string_view event);
+  void look(channel& at);
+  void on_look(std::string const& name, result<milliseconds> left);
+  void leave_if_unused(channel& from);
+
+  void on_cancel(std::uint64_t id);
+  void finish(std::uint64_t id, result<watch_reply> outcome, completion when);
+  void finish_every(result<watch_reply> const& outcome);
+  void finish_all(channel& at, watch_reply const& outcome);
+  void set_alarm(entry& one, time_point when);
+  void arm();
+  void on_alarm();
+
+  std::shared_ptr<link> commands_;
+  std::shared_ptr<link> events_;  // opened by the first watch
+  std::unordered_map<std::uint64_t, entry> watches_;
+  std::map<std::string, channel, std::less<>> channels_;
+  std::set<std::pair<time_point, std::uint64_t>> alarms_;
+  asio::steady_timer timer_;
+  std::uint64_t last_id_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::redis

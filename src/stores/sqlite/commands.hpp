@@ -1,0 +1,48 @@
+// What the ports' operations do on a connection. Each is one step for everyone else: one statement,
+// or one transaction that holds the write lock from its start. They throw sql_error.
+#pragma once
+
+#include <herdlock/store.hpp>
+
+#include "stores/sqlite/connection.hpp"
+
+namespace herdlock::sqlite {
+
+/// A new fencing token, inside the transaction that grants it.
+fencing_token next_fencing(connection& db);
+
+/// Microseconds of the store's clock as what remains, rounded up.
+inline milliseconds remaining(std::int64_t us) {
+  return std::chrono::ceil<milliseconds>(std::chrono::microseconds(us < 0 ? 0 : us));
+}
+inline std::int64_t in_us(milliseconds span) {
+  return std::chrono::microseconds(span).count();
+}
+
+acquire_reply acquire(connection& db, acquire_request const& request);
+renew_reply renew(connection& db, resource const& name, owner_token const& owner, milliseconds ttl);
+release_reply release(connection& db, resource const& name, owner_token const& owner);
+release_reply force_release(connection& db, resource const& name);
+std::optional<lease_info> inspect(connection& db, resource const& name);
+
+result<cache_lookup> get(connection& db, cache_key const& key, layout form);
+result<claim_reply> claim(connection& db, claim_request const& request);
+renew_reply extend(connection& db, cache_key const& key, owner_token const& owner, milliseconds ttl);
+fill_reply fill(connection& db, fill_request const& request);
+
+struct fail_request {
+  cache_key key;
+  owner_token owner;
+  std::string error;
+  milliseconds back_off;
+};
+fill_reply fail(connection& db, fail_request const& request);
+void put(connection& db, put_request const& request);
+bool invalidate(connection& db, cache_key const& key);
+
+/// Deletes some of what has expired: more rows per call than the calls that made them since, so
+/// that abandoned rows never pile up.
+inline constexpr int commands_per_sweep = 64;
+void sweep(connection& db);
+
+}  // namespace herdlock::sqlite

@@ -1,0 +1,131 @@
+// One connection to the file: statements by their text, errors as one type, waits with an end.
+#pragma once
+
+#include <atomic>
+#include <herdlock/types.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace herdlock::sqlite {
+
+/// Thrown by connection and statement, turned into a failure by `attempt` and nowhere else.
+struct sql_error {
+  int code = 0;          ///< SQLite's extended result code
+  int system_error = 0;  ///< errno, where there was one
+  std::string text;
+
+  bool busy() const;
+};
+
+/// A prepared statement in use: reset when it goes out of scope, so that no read stays open and
+/// keeps the log from being checkpointed. Texts and blobs are bound without a copy: they must
+/// outlive the statement's use.
+class statement {
+ public:
+  explicit statement(sqlite3_stmt* prepared) : prepared_(prepared) {}
+  ~statement();
+  statement(statement const&) = delete;
+  statement& operator=(statement const&) = delete;
+
+  statement& bind(int index, std::int64_t number);
+  statement& text(int index, std::string_view bytes);
+  statement& blob(int index, std::string_view bytes);
+
+  bool step();  ///< true while there is a row
+  std::int64_t number(int column) const;
+  std::string bytes(int column) const;
+
+ private:
+  void check(int code) const;
+  sqlite3_stmt* prepared_;
+};
+
+struct file_settings {
+  std::string path;
+  milliseconds timeout{2000};
+  std::uint64_t max_bytes = std::uint64_t{4} << 30;
+};
+
+/// Used by one thread at a time, but for give_up().
+class connection {
+ public:
+  /// Opens an existing file; throws sql_error.
+  explicit connection(file_settings const& settings);
+  ~connection();
+  connection(connection const&) = delete;
+  connection& operator=(connection const&) = delete;
+
+  /// The statement of this text, which must be a literal: it is kept by its address.
+  statement prepare(char const* sql);
+  /// Runs statements that return nothing.
+  void execute(char const* sql);
+  std::int64_t changes() const;
+  bool writable() const;
+  /// The path leads to another file now, or to none: locks in this one exclude nobody.
+  bool moved() const;
+
+  /// Waiting for other processes ends at this time.
+  void set_deadline(clock::time_point deadline) { deadline_ = deadline; }
+  /// Waits a little, unless the deadline has come.
+  bool wait_a_little();
+  void roll_back();
+  /// From any thread: ends the present wait, and all later ones.
+  void give_up();
+  bool given_up() const { return given_up_; }
+
+  file_settings const& settings() const { return settings_; }
+
+ private:
+  void set_up();
+  [[noreturn]] void fail(int code) const;
+
+  file_settings settings_;
+  sqlite3* db_ = nullptr;
+  std::unordered_map<char const*, sqlite3_stmt*> statements_;
+  clock::time_point deadline_{};
+  std::uint32_t jitter_;
+  std::atomic<bool> given_up_ = false;
+};
+
+/// Takes the write lock at once, so that nothing read inside can be outdated when it is written;
+/// rolls back unless committed.
+class transaction {
+ public:
+  explicit transaction(connection& db);
+  ~transaction();
+  transaction(transaction const&) = delete;
+  transaction& operator=(transaction const&) = delete;
+  void commit();
+
+ private:
+  connection& db_;
+  bool open_ = true;
+};
+
+/// What a failed command tells the caller: `subject` is "acquire 'stock:1'".
+failure explain(sql_error const& error, std::string const& subject, connection const& db);
+/// The same while there is no connection yet.
+failure explain(sql_error const& error, std::string const& subject, file_settings const& settings);
+
+/// Runs `work(connection&)`, again and again while another process is in the way, until the
+/// deadline. (SQLite's own waiting does not cover every such case, recovery after a crash and the
+/// last closer's checkpoint among them.)
+template <class T, class Work>
+result<T> attempt(connection& db, std::string const& subject, Work& work) {
+  while (true) {
+    try {
+      return work(db);
+    } catch (sql_error const& error) {
+      db.roll_back();
+      if (!error.busy() || !db.wait_a_little()) return explain(error, subject, db);
+    }
+  }
+}
+
+}  // namespace herdlock::sqlite

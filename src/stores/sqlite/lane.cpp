@@ -1,0 +1,65 @@
+#include "stores/sqlite/lane.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "stores/sqlite/commands.hpp"
+
+namespace herdlock::sqlite {
+
+// Signals are for the threads of the program that uses us.
+lane::lane(std::unique_ptr<connection> db, kind what) : db_(std::move(db)), kind_(what) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+lane::~lane() {
+  {
+    std::lock_guard alone(mutex_);
+    closing_ = true;
+    jobs_.clear();
+  }
+  db_->give_up();
+  changed_.notify_one();
+  thread_.join();
+}
+
+void lane::add(std::shared_ptr<job> next) {
+  {
+    std::lock_guard alone(mutex_);
+    jobs_.push_back(std::move(next));
+  }
+  changed_.notify_one();
+}
+
+std::shared_ptr<job> lane::next() {
+  std::unique_lock alone(mutex_);
+  changed_.wait(alone, [&] { return closing_ || !jobs_.empty(); });
+  if (closing_) return nullptr;
+  auto first = std::move(jobs_.front());
+  jobs_.pop_front();
+  return first;
+}
+
+// Sweeping comes after a job's answer is on its way, and when it fails the next one makes up.
+void lane::run() {
+  int since_sweep = 0;
+  while (auto one = next()) {
+    if (one->abandoned()) continue;
+    job& todo = *one;
+    todo.run(*db_, std::move(one));
+    if (kind_ == kind::reads || ++since_sweep < commands_per_sweep) continue;
+    since_sweep = 0;
+    db_->set_deadline(clock::now());
+    try {
+      sweep(*db_);
+    } catch (sql_error const&) {
+      db_->roll_back();
+    }
+  }
+}
+
+}  // namespace herdlock::sqlite

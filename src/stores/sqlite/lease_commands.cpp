@@ -1,0 +1,106 @@
+#include "stores/sqlite/commands.hpp"
+
+namespace herdlock::sqlite {
+namespace {
+
+struct lease_row {
+  std::string owner;
+  fencing_token fencing;
+  std::int64_t left_us;
+};
+
+std::optional<lease_row> live_lease(connection& db, resource const& name) {
+  statement query = db.prepare(
+      "SELECT owner, fencing, expires_us - herdlock_now() FROM herdlock_leases WHERE resource = ?1");
+  query.blob(1, name.str());
+  if (!query.step() || query.number(2) <= 0) return std::nullopt;
+  return lease_row{query.bytes(0), {static_cast<std::uint64_t>(query.number(1))}, query.number(2)};
+}
+
+acquire_reply answer(lease_row const& held, owner_token const& asking) {
+  if (held.owner == asking.str()) return grant{held.fencing};
+  return busy{owner_label(held.owner), remaining(held.left_us)};
+}
+
+}  // namespace
+
+// Never less than the wall clock's microseconds: should the last commits be lost in a power cut, or
+// the file be deleted, the tokens still go up. A wall clock that is set back only slows them down.
+fencing_token next_fencing(connection& db) {
+  using std::chrono::microseconds;
+  auto wall = std::chrono::floor<microseconds>(std::chrono::system_clock::now().time_since_epoch());
+  statement next = db.prepare(
+      "UPDATE herdlock_store SET last_fencing = max(last_fencing + 1, ?1) WHERE id = 1 "
+      "RETURNING last_fencing");
+  next.bind(1, wall.count());
+  if (!next.step()) throw sql_error{1, 0, "the row of herdlock_store is missing"};
+  fencing_token token{static_cast<std::uint64_t>(next.number(0))};
+  next.step();
+  return token;
+}
+
+// Whoever finds it held learns so from a plain read, without the write lock: those who wait and ask
+// again don't slow the holder down.
+acquire_reply acquire(connection& db, acquire_request const& request) {
+  if (auto held = live_lease(db, request.name)) return answer(*held, request.owner);
+  transaction change(db);
+  if (auto held = live_lease(db, request.name)) return answer(*held, request.owner);
+  grant mine{next_fencing(db)};
+  db.prepare(
+        "INSERT INTO herdlock_leases(resource, owner, fencing, expires_us) "
+        "VALUES (?1, ?2, ?3, herdlock_now() + ?4) ON CONFLICT(resource) DO UPDATE SET "
+        "owner = excluded.owner, fencing = excluded.fencing, expires_us = excluded.expires_us")
+      .blob(1, request.name.str())
+      .text(2, request.owner.str())
+      .bind(3, static_cast<std::int64_t>(mine.fencing.value))
+      .bind(4, in_us(request.ttl))
+      .step();
+  change.commit();
+  return mine;
+}
+
+renew_reply renew(connection& db, resource const& name, owner_token const& owner,
+                  milliseconds ttl) {
+  db.prepare(
+        "UPDATE herdlock_leases SET expires_us = herdlock_now() + ?3 "
+        "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
+      .blob(1, name.str())
+      .text(2, owner.str())
+      .bind(3, in_us(ttl))
+      .step();
+  return db.changes() > 0 ? renew_reply::renewed : renew_reply::lost;
+}
+
+release_reply release(connection& db, resource const& name, owner_token const& owner) {
+  db.prepare(
+        "DELETE FROM herdlock_leases "
+        "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
+      .blob(1, name.str())
+      .text(2, owner.str())
+      .step();
+  return db.changes() > 0 ? release_reply::released : release_reply::lost;
+}
+
+release_reply force_release(connection& db, resource const& name) {
+  db.prepare("DELETE FROM herdlock_leases WHERE resource = ?1 AND expires_us > herdlock_now()")
+      .blob(1, name.str())
+      .step();
+  return db.changes() > 0 ? release_reply::released : release_reply::lost;
+}
+
+std::optional<lease_info> inspect(connection& db, resource const& name) {
+  auto held = live_lease(db, name);
+  if (!held) return std::nullopt;
+  return lease_info{owner_label(held->owner), held->fencing, remaining(held->left_us)};
+}
+
+void sweep(connection& db) {
+  db.execute(
+      "DELETE FROM herdlock_leases WHERE rowid IN (SELECT rowid FROM herdlock_leases "
+      "WHERE expires_us <= herdlock_now() ORDER BY expires_us LIMIT 256)");
+  db.execute(
+      "DELETE FROM herdlock_entries WHERE rowid IN (SELECT rowid FROM herdlock_entries "
+      "WHERE expires_us <= herdlock_now() ORDER BY expires_us LIMIT 256)");
+}
+
+}  // namespace herdlock::sqlite

@@ -1,0 +1,166 @@
+#include "stores/sqlite/schema.hpp"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+namespace herdlock::sqlite {
+namespace {
+
+// Fencing tokens come from one sequence for the whole file, kept apart from the rows of the leases:
+// rows can be deleted at release and swept at leisure, and no resource's tokens ever step back.
+//
+// An entry is in one of the states of entry_kind at a time; see cache_commands.cpp.
+constexpr char create_tables[] = R"(
+  CREATE TABLE IF NOT EXISTS herdlock_store(
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    version INTEGER NOT NULL,
+    boot_id TEXT NOT NULL,
+    last_fencing INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS herdlock_leases(
+    resource BLOB PRIMARY KEY NOT NULL,
+    owner TEXT NOT NULL,
+    fencing INTEGER NOT NULL,
+    expires_us INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS herdlock_leases_expires ON herdlock_leases(expires_us);
+  CREATE TABLE IF NOT EXISTS herdlock_entries(
+    key BLOB PRIMARY KEY NOT NULL,
+    kind INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    fencing INTEGER NOT NULL,
+    expires_us INTEGER NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS herdlock_entries_expires ON herdlock_entries(expires_us);
+)";
+
+// CLOCK_BOOTTIME starts anew with each boot: times from before mean nothing after it.
+std::string boot_id() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
+}
+
+failure refuse(errc code, std::string const& path, std::string const& why) {
+  return make_failure(code, "sqlite: " + path + " " + why);
+}
+
+failure explain_errno(int error, std::string const& path) {
+  bool denied = error == EACCES || error == EPERM || error == EROFS;
+  std::string way_out = error == ENOENT ? "; create its folder first" : "; choose another path";
+  return refuse(denied ? errc::access_denied : errc::unavailable, path,
+                std::string("cannot be created (") + std::strerror(error) + ")" + way_out);
+}
+
+// Two machines that see the same file have two boot ids and two clocks, and each would drop the
+// other's leases; nor does SQLite's log work there.
+bool on_network(std::string const& path) {
+  constexpr unsigned long nfs = 0x6969, smb = 0x517b, cifs = 0xff534d42, smb2 = 0xfe534d42,
+                          afs = 0x5346414f, ceph = 0x00c36400;
+  struct statfs where {};
+  if (::statfs(path.c_str(), &where) != 0) return false;
+  auto type = static_cast<unsigned long>(where.f_type) & 0xffffffff;
+  return type == nfs || type == smb || type == cifs || type == smb2 || type == afs || type == ceph;
+}
+
+// Only a file that did not exist is opened here: to close any descriptor of an existing one would
+// drop the POSIX locks that other connections of this process hold on it. The mutex keeps another
+// thread from opening it between our open and close.
+failure create_file(std::string const& path) {
+  static std::mutex alone;
+  std::lock_guard lock(alone);
+  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    ::close(file);
+    return {};
+  }
+  if (errno != EEXIST) return explain_errno(errno, path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return refuse(errc::unavailable, path, "is a folder; name a file in it");
+  }
+  return {};
+}
+
+struct file_state {
+  std::int64_t version;
+  std::string boot;
+};
+
+std::optional<file_state> read_state(connection& db) {
+  statement table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'herdlock_store'");
+  if (!table.step()) return std::nullopt;
+  statement row = db.prepare("SELECT version, boot_id FROM herdlock_store WHERE id = 1");
+  if (!row.step()) return std::nullopt;
+  return file_state{row.number(0), row.bytes(1)};
+}
+
+failure check_version(std::optional<file_state> const& state, std::string const& path) {
+  if (!state || state->version == schema_version) return {};
+  return refuse(errc::unavailable, path,
+                "has schema version " + std::to_string(state->version) +
+                    ", this herdlock knows version " + std::to_string(schema_version) +
+                    "; update herdlock or choose another path");
+}
+
+result<void> bring_up_to_date(connection& db) {
+  std::string const now = boot_id();
+  if (now.empty()) {
+    return refuse(errc::unavailable, db.settings().path,
+                  "cannot be used: /proc/sys/kernel/random/boot_id is not readable; mount /proc");
+  }
+  auto state = read_state(db);
+  if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
+  if (state && state->boot == now) return {};
+  transaction change(db);
+  state = read_state(db);
+  if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
+  db.execute(create_tables);
+  if (!state || state->boot != now) {
+    db.execute("DELETE FROM herdlock_leases; DELETE FROM herdlock_entries;");
+    db.prepare(
+          "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
+          "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")
+        .bind(1, schema_version)
+        .text(2, now)
+        .step();
+  }
+  change.commit();
+  return {};
+}
+
+}  // namespace
+
+result<std::unique_ptr<connection>> connect(file_settings const& settings) {
+  auto const deadline = clock::now() + settings.timeout;
+  while (true) {
+    try {
+      return std::make_unique<connection>(settings);
+    } catch (sql_error const& error) {
+      if (!error.busy() || clock::now() >= deadline) return explain(error, "open", settings);
+    }
+  }
+}
+
+failure prepare_file(file_settings const& settings) {
+  if (failure why = create_file(settings.path); why.code) return why;
+  if (on_network(settings.path)) {
+    return refuse(errc::unavailable, settings.path,
+                  "is on a network file system; put it on a local disk, or use a server");
+  }
+  auto db = connect(settings);
+  if (!db) return db.error();
+  (*db)->set_deadline(clock::now() + settings.timeout);
+  auto done = attempt<void>(**db, "open", bring_up_to_date);
+  return done ? failure{} : done.error();
+}
+
+}  // namespace herdlock::sqlite

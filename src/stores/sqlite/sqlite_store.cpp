@@ -1,0 +1,248 @@
+#include "stores/sqlite/sqlite_store.hpp"
+
+#include <charconv>
+#include <filesystem>
+
+#include "stores/sqlite/command_board.hpp"
+#include "stores/sqlite/commands.hpp"
+#include "stores/sqlite/schema.hpp"
+
+namespace herdlock {
+namespace sqlite {
+namespace {
+
+struct settings {
+  file_settings file;
+  std::size_t max_pending = 65536;
+};
+
+failure check_back_off(milliseconds back_off) {
+  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
+  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
+                                             " ms is not allowed; use 0 to 365 days");
+}
+
+// A lock in a file that others don't find any more excludes nobody.
+failure check_in_place(connection& db) {
+  if (!db.moved()) return {};
+  return make_failure(errc::unavailable, "sqlite: " + db.settings().path +
+                                             " was removed or replaced while it was open; restart "
+                                             "this process to use the new file");
+}
+
+class store final : public lease_store, public cache_store {
+ public:
+  store(std::shared_ptr<command_board> board, std::unique_ptr<connection> writer,
+        std::unique_ptr<connection> reader)
+      : board_(std::move(board)),
+        writes_(std::move(writer), lane::kind::writes),
+        reads_(std::move(reader), lane::kind::reads) {}
+
+  ~store() override {
+    asio::post(board_->executor(), [board = board_] { board->close(); });
+  }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    failure bad = check_ttl(request.ttl);
+    order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+      return result<acquire_reply>(sqlite::acquire(db, request));
+    });
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    write(std::move(what), check_ttl(ttl), [name, owner, ttl](connection& db) {
+      return result<renew_reply>(sqlite::renew(db, name, owner, ttl));
+    });
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    order<release_reply> what{"release", name.str(), std::move(done)};
+    write(std::move(what), {}, [name, owner](connection& db) {
+      return result<release_reply>(sqlite::release(db, name, owner));
+    });
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
+    begin(reads_, std::move(what), {}, [name](connection& db) {
+      return result<std::optional<lease_info>>(sqlite::inspect(db, name));
+    });
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    order<release_reply> what{"force release of", name.str(), std::move(done)};
+    write(std::move(what), {}, [name](connection& db) {
+      return result<release_reply>(sqlite::force_release(db, name));
+    });
+  }
+
+  void get(cache_key key, layout form, handler<cache_lookup> done) override {
+    order<cache_lookup> what{"get", key.str(), std::move(done)};
+    begin(reads_, std::move(what), {},
+          [key, form](connection& db) { return sqlite::get(db, key, form); });
+  }
+
+  void claim(claim_request request, handler<claim_reply> done) override {
+    failure bad = check_ttl(request.ttl);
+    order<claim_reply> what{"claim", request.key.str(), std::move(done)};
+    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+      return sqlite::claim(db, request);
+    });
+  }
+
+  void extend(cache_key key, owner_token owner, milliseconds ttl,
+              handler<renew_reply> done) override {
+    order<renew_reply> what{"extend", key.str(), std::move(done)};
+    write(std::move(what), check_ttl(ttl), [key, owner, ttl](connection& db) {
+      return result<renew_reply>(sqlite::extend(db, key, owner, ttl));
+    });
+  }
+
+  void fill(fill_request request, handler<fill_reply> done) override {
+    failure bad = check_ttl(request.ttl);
+    if (!bad.code) bad = check_value(request.key, request.value);
+    order<fill_reply> what{"fill", request.key.str(), std::move(done)};
+    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+      return result<fill_reply>(sqlite::fill(db, request));
+    });
+  }
+
+  void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
+            handler<fill_reply> done) override {
+    order<fill_reply> what{"fail", key.str(), std::move(done)};
+    fail_request request{std::move(key), std::move(owner), std::move(error), back_off};
+    write(std::move(what), check_back_off(back_off),
+          [request = std::move(request)](connection& db) {
+            return result<fill_reply>(sqlite::fail(db, request));
+          });
+  }
+
+  void put(put_request request, handler<void> done) override {
+    failure bad = check_ttl(request.ttl);
+    if (!bad.code) bad = check_value(request.key, request.value);
+    order<void> what{"put", request.key.str(), std::move(done)};
+    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+      sqlite::put(db, request);
+      return result<void>();
+    });
+  }
+
+  void invalidate(cache_key key, handler<bool> done) override {
+    order<bool> what{"invalidate", key.str(), std::move(done)};
+    write(std::move(what), {}, [key](connection& db) {
+      return result<bool>(sqlite::invalidate(db, key));
+    });
+  }
+
+  // Nothing is pushed between processes: the caller looks again after a while of its own.
+  void watch(watch_request, handler<watch_reply> done) override {
+    detail::post_result<watch_reply>(board_->executor(), std::move(done),
+                                     watch_reply(look_again{}));
+  }
+
+ private:
+  template <class T, class Work>
+  void write(order<T> what, failure const& bad, Work work) {
+    auto checked = [work = std::move(work)](connection& db) -> result<T> {
+      if (failure gone = check_in_place(db); gone.code) return gone;
+      return work(db);
+    };
+    begin(writes_, std::move(what), bad, std::move(checked));
+  }
+
+  template <class T, class Work>
+  void begin(lane& on, order<T> what, failure const& bad, Work work) {
+    failure refused = bad.code ? explain(what.subject(), bad) : check_room(what);
+    if (refused.code) {
+      return detail::post_result<T>(board_->executor(), std::move(what.done), std::move(refused));
+    }
+    std::make_shared<command<T, Work>>(board_, std::move(what), std::move(work))->start(on);
+  }
+
+  template <class T>
+  failure check_room(order<T> const& what) const {
+    if (!board_->full()) return {};
+    return explain(what.subject(),
+                   make_failure(errc::overloaded,
+                                std::to_string(board_->max_pending()) +
+                                    " commands are under way already (max_pending); send fewer"));
+  }
+
+  static failure explain(std::string const& subject, failure why) {
+    why.message = "sqlite: " + subject + ": " + why.message;
+    return why;
+  }
+
+  std::shared_ptr<command_board> board_;
+  lane writes_;
+  lane reads_;  ///< so that a hit never waits for a writer
+};
+
+result<std::uint64_t> take_number(store_url& url, char const* option, std::uint64_t fallback) {
+  std::string text = url.take_text(option, std::to_string(fallback));
+  std::uint64_t number = 0;
+  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec == std::errc() && end == text.data() + text.size() && number > 0) return number;
+  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
+                                             "' is not a number greater than 0");
+}
+
+failure check_path(store_url const& url) {
+  std::string const shown = "store URL " + url.redacted() + ": ";
+  if (!url.host.empty() || !url.user.empty() || !url.password.empty()) {
+    return make_failure(errc::invalid_url, shown + "write sqlite:PATH or sqlite:///PATH");
+  }
+  if (url.path.empty()) {
+    return make_failure(errc::invalid_url, shown + "the path of the file is missing");
+  }
+  if (url.path == ":memory:") {
+    return make_failure(errc::invalid_url, shown + "for a store in memory write memory:");
+  }
+  return {};
+}
+
+result<settings> take_settings(store_url& url) {
+  if (failure bad = check_path(url); bad.code) return bad;
+  settings taken;
+  taken.file.path = url.path;
+  auto timeout = url.take_duration("timeout", taken.file.timeout);
+  if (!timeout) return timeout.error();
+  if (*timeout < milliseconds{1} || *timeout > std::chrono::hours{1}) {
+    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
+                                               ": option 'timeout' must be from 1ms to 1h");
+  }
+  taken.file.timeout = *timeout;
+  auto pending = take_number(url, "max_pending", taken.max_pending);
+  if (!pending) return pending.error();
+  taken.max_pending = *pending;
+  auto bytes = take_number(url, "max_bytes", taken.file.max_bytes);
+  if (!bytes) return bytes.error();
+  taken.file.max_bytes = *bytes;
+  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
+  return taken;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
+  std::string display_name = url.redacted();
+  auto settings = sqlite::take_settings(url);
+  if (!settings) return settings.error();
+  if (failure why = sqlite::prepare_file(settings->file); why.code) return why;
+  auto writer = sqlite::connect(settings->file);
+  if (!writer) return writer.error();
+  auto reader = sqlite::connect(settings->file);
+  if (!reader) return reader.error();
+  auto board = std::make_shared<sqlite::command_board>(std::move(executor), settings->file,
+                                                       settings->max_pending);
+  auto store = std::make_shared<sqlite::store>(std::move(board), std::move(*writer),
+                                               std::move(*reader));
+  store_traits traits{.across_processes = true};
+  return backend{store, store, traits, std::move(display_name)};
+}
+
+}  // namespace herdlock

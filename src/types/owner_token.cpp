@@ -1,0 +1,103 @@
+// Owner tokens: `host/pid:32 hex digits`.
+#include <pthread.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+namespace {
+
+constexpr std::size_t secret_bytes = 16;
+constexpr std::size_t secret_digits = 2 * secret_bytes;
+constexpr std::size_t max_label_bytes = limits::max_owner_bytes - secret_digits - 1;
+
+// Counts the forks behind this process, so that a child neither repeats its parent's random bytes
+// nor goes by its parent's name.
+std::atomic<unsigned> generation{0};
+
+void count_forks() {
+  [[maybe_unused]] static int const registered =
+      ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
+}
+
+std::string process_label() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
+  std::string const pid = "/" + std::to_string(::getpid());
+  return std::string(host.data()).substr(0, max_label_bytes - pid.size()) + pid;
+}
+
+// Secrets from the kernel, fetched 32 at a time: a system call for each acquisition would cost as
+// much as the rest of it. Used bytes are wiped.
+class secret_source {
+ public:
+  secret_source() { count_forks(); }
+
+  std::string next_token() {
+    if (auto const now = generation.load(); used_ == pool_.size() || now != generation_) refill(now);
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    text.reserve(label_.size() + 1 + secret_digits);
+    text += label_;
+    text += ':';
+    for (std::size_t i = 0; i < secret_bytes; ++i) {
+      unsigned char const byte = std::exchange(pool_[used_++], 0);
+      text += digits[byte >> 4];
+      text += digits[byte & 15];
+    }
+    return text;
+  }
+
+ private:
+  void refill(unsigned now) {
+    // At most 256 bytes at once come in one piece; it does not fail once the system has booted.
+    for (std::size_t at = 0; at < pool_.size(); at += 256) {
+      if (::getrandom(pool_.data() + at, 256, 0) != 256) std::abort();
+    }
+    used_ = 0;
+    generation_ = now;
+    label_ = process_label();
+  }
+
+  std::array<unsigned char, 32 * secret_bytes> pool_{};
+  std::size_t used_ = pool_.size();
+  unsigned generation_ = 0;
+  std::string label_;
+};
+
+bool is_token(std::string_view text) {
+  if (text.size() < secret_digits + 1 || text.size() > limits::max_owner_bytes) return false;
+  auto const secret = text.substr(text.size() - secret_digits);
+  return text[text.size() - secret_digits - 1] == ':' && text.find('\0') == std::string_view::npos &&
+         secret.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+owner_token owner_token::generate() {
+  thread_local secret_source source;
+  return owner_token(source.next_token());
+}
+
+result<owner_token> owner_token::parse(std::string_view text) {
+  if (!is_token(text)) {
+    return make_failure(errc::invalid_owner, "not an owner token (label:32 hex digits)");
+  }
+  return owner_token(std::string(text));
+}
+
+std::string_view owner_token::label() const noexcept {
+  return std::string_view(text_).substr(0, text_.size() - secret_digits - 1);
+}
+
+std::string owner_label(std::string_view stored_owner) {
+  if (!is_token(stored_owner)) return "another client";
+  return std::string(stored_owner.substr(0, stored_owner.size() - secret_digits - 1));
+}
+
+}  // namespace herdlock

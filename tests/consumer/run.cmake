@@ -1,0 +1,61 @@
+# The installed package, used as its users do: cmake -P run.cmake with STEP = install,
+# find_package or pkg_config, and BUILD_DIR, SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
+set(prefix "${WORK_DIR}/prefix")
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# As installed: every public header, the package files, no box of the house and no path of this
+# machine in what consumers read.
+function(check_installed)
+  file(GLOB_RECURSE headers RELATIVE "${SOURCE_DIR}/include" "${SOURCE_DIR}/include/*.hpp")
+  foreach(header IN LISTS headers)
+    if(NOT EXISTS "${prefix}/include/${header}")
+      message(FATAL_ERROR "${header} is not installed")
+    endif()
+  endforeach()
+  file(GLOB_RECURSE texts "${prefix}/*.cmake" "${prefix}/*.pc")
+  list(LENGTH texts count)
+  if(count LESS 5)
+    message(FATAL_ERROR "package files are missing; installed are only: ${texts}")
+  endif()
+  foreach(text IN LISTS texts)
+    file(READ "${text}" content)
+    if(content MATCHES "herdlock_(headers|options|boost|types|algo|runtime|pch)[^_]")
+      message(FATAL_ERROR "${text} names a target that is not installed: ${CMAKE_MATCH_0}")
+    endif()
+    foreach(folder IN ITEMS "${SOURCE_DIR}" "${BUILD_DIR}")
+      string(FIND "${content}" "${folder}" at)
+      if(at GREATER_EQUAL 0)
+        message(FATAL_ERROR "${text} names ${folder}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+if(STEP STREQUAL "install")
+  file(REMOVE_RECURSE "${WORK_DIR}")
+  run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+  check_installed()
+elseif(STEP STREQUAL "find_package")
+  set(build "${WORK_DIR}/find_package")
+  run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR}/tests/consumer -B ${build}
+      -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS}
+      -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  run(${CMAKE_COMMAND} --build ${build})
+  run(${build}/consumer)
+elseif(STEP STREQUAL "pkg_config")
+  file(GLOB_RECURSE pc "${prefix}/*/herdlock.pc")
+  cmake_path(GET pc PARENT_PATH pc_dir)
+  set(ENV{PKG_CONFIG_PATH} "${pc_dir}")
+  execute_process(COMMAND pkg-config --cflags --libs herdlock OUTPUT_VARIABLE options
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(options UNIX_COMMAND "${options}")
+  separate_arguments(flags UNIX_COMMAND "${FLAGS}")
+  run(${COMPILER} -std=c++20 ${flags} -isystem ${BOOST_DIR} ${SOURCE_DIR}/tests/consumer/main.cpp
+      -o ${WORK_DIR}/by_pkg_config ${options})
+  run(${WORK_DIR}/by_pkg_config)
+else()
+  message(FATAL_ERROR "no step '${STEP}'")
+endif()

@@ -1,0 +1,22 @@
+# Installs into the build tree and builds a consumer against it, both ways. Included from
+# the top: the folder's own CMakeLists.txt is the consumer's.
+function(consumer_test step)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  set(flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  if(HERDLOCK_SANITIZE)
+    string(APPEND flags " -fsanitize=${HERDLOCK_SANITIZE}")
+  endif()
+  string(STRIP "${flags}" flags)
+  add_test(NAME consumer.${step}
+           COMMAND ${CMAKE_COMMAND} -D STEP=${step} -D BUILD_DIR=${PROJECT_BINARY_DIR}
+                   -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D WORK_DIR=${PROJECT_BINARY_DIR}/consumer
+                   -D BOOST_DIR=${herdlock_boost_dir} -D COMPILER=${CMAKE_CXX_COMPILER}
+                   "-DFLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake)
+endfunction()
+
+consumer_test(install)
+consumer_test(find_package)
+consumer_test(pkg_config)
+set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP installed)
+set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES
+                     FIXTURES_REQUIRED installed)

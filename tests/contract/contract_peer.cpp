@@ -1,0 +1,93 @@
+// Another process, for the tests between processes. Says what it does on standard output.
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <support/eventually.hpp>
+
+#include "stores/sqlite/sqlite_store.hpp"
+
+namespace {
+
+using namespace herdlock;
+
+struct peer {
+  explicit peer(std::string const& url)
+      : store(open_sqlite(store_url::parse(url).value(), io.get_executor()).value()) {}
+
+  template <class T, class Start>
+  T call(Start start) {
+    std::optional<result<T>> outcome;
+    start(handler<T>([&](result<T> r) { outcome = std::move(r); }));
+    io.restart();
+    while (!outcome) io.run_one();
+    return outcome->value();
+  }
+  acquire_reply acquire(resource const& name, owner_token const& owner, milliseconds ttl) {
+    return call<acquire_reply>(
+        [&](auto done) { store.leases->acquire({name, owner, ttl}, std::move(done)); });
+  }
+  release_reply release(resource const& name, owner_token const& owner) {
+    return call<release_reply>(
+        [&](auto done) { store.leases->release(name, owner, std::move(done)); });
+  }
+
+  asio::io_context io;
+  backend store;
+};
+
+int count(std::string const& url, std::string const& file, int rounds) {
+  peer p(url);
+  resource const turn("turn");
+  for (int round = 0; round < rounds; ++round) {
+    owner_token owner = owner_token::generate();
+    bool mine = herdlock_test::eventually(std::chrono::minutes(1), [&] {
+      return std::holds_alternative<grant>(p.acquire(turn, owner, std::chrono::minutes(1)));
+    });
+    if (!mine) return 2;
+    int number = 0;
+    std::ifstream(file) >> number;
+    std::ofstream(file) << number + 1;
+    if (p.release(turn, owner) != release_reply::released) return 3;
+  }
+  return 0;
+}
+
+[[noreturn]] void wait_to_be_killed() {
+  while (true) ::pause();
+}
+
+int hold(std::string const& url, std::string const& name, int ttl_ms) {
+  peer p(url);
+  p.acquire(resource(name), owner_token::generate(), milliseconds(ttl_ms));
+  std::cout << "held" << std::endl;
+  wait_to_be_killed();
+}
+
+int stop_in_transaction(std::string const& path) {
+  sqlite3* db = nullptr;
+  if (sqlite3_open(path.c_str(), &db) != SQLITE_OK) return 2;
+  char const* sql =
+      "BEGIN IMMEDIATE; INSERT INTO herdlock_leases "
+      "VALUES (CAST('half written' AS BLOB), 'x', 1, 9223372036854775807);";
+  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return 3;
+  std::cout << "inside" << std::endl;
+  wait_to_be_killed();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::string what = argc > 1 ? argv[1] : "";
+  if (what == "count" && argc == 5) return count(argv[2], argv[3], std::stoi(argv[4]));
+  if (what == "hold" && argc == 5) return hold(argv[2], argv[3], std::stoi(argv[4]));
+  if (what == "stop-in-transaction" && argc == 3) return stop_in_transaction(argv[2]);
+  std::cerr << "contract_peer: unknown arguments\n";
+  return 64;
+} catch (std::exception const& failed) {
+  std::cerr << failed.what() << '\n';
+  return 1;
+}

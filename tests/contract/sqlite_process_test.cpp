@@ -1,0 +1,67 @@
+// The SQLite store between processes.
+#include <support/child_process.hpp>
+
+#include <fstream>
+
+#include "fixture.hpp"
+#include "stores/sqlite/sqlite_store.hpp"
+
+namespace herdlock_test {
+namespace {
+
+store_case const sqlite{"sqlite", {}, &open_sqlite};
+
+class sqlite_processes : public testing::Test {
+ protected:
+  std::string file(char const* name) const { return (scratch_ / name).string(); }
+  std::string url() const { return "sqlite:" + file("store.db"); }
+  child_process peer(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), CONTRACT_PEER);
+    return child_process(child_options{.argv = std::move(arguments)});
+  }
+  temp_dir scratch_;
+};
+
+// Ten processes open one new file at the same time and take turns at a number in another file: with
+// any overlap an increment is lost, and no command may fail because the file is busy.
+TEST_F(sqlite_processes, TenProcessesTakeTurnsWithoutAnOverlapOrAnError) {
+  constexpr int processes = 10;
+  constexpr int rounds = 20;
+  std::ofstream(file("number")) << 0;
+  std::vector<child_process> peers;
+  for (int i = 0; i < processes; ++i) {
+    peers.push_back(peer({"count", url() + "?timeout=20s", file("number"), std::to_string(rounds)}));
+  }
+  for (auto& one : peers) {
+    auto ended = one.wait(std::chrono::minutes(2));
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(ended->code, 0) << one.errors();
+  }
+  int number = 0;
+  std::ifstream(file("number")) >> number;
+  EXPECT_EQ(number, processes * rounds);
+}
+
+// A process that is killed while it holds a lease: it stays held for its ttl, then is free.
+TEST_F(sqlite_processes, TheLeaseOfAKilledProcessEndsByItsTtl) {
+  auto holder = peer({"hold", url(), "stock:1", "1000"});
+  ASSERT_TRUE(eventually([&] { return holder.output().find("held") != std::string::npos; }));
+  holder.kill();
+  client c(sqlite, url());
+  EXPECT_TRUE(eventually(
+      [&] { return is<grant>(c.acquire(resource("stock:1"), owner_token::generate())); }));
+}
+
+// A process that is killed inside a write transaction: its write lock goes with it, and what it had
+// written is not seen.
+TEST_F(sqlite_processes, AProcessKilledInsideATransactionBlocksNobody) {
+  client c(sqlite, url());
+  auto writer = peer({"stop-in-transaction", file("store.db")});
+  ASSERT_TRUE(eventually([&] { return writer.output().find("inside") != std::string::npos; }));
+  writer.kill();
+  EXPECT_TRUE(is<grant>(c.acquire(resource("stock:1"), owner_token::generate())));
+  EXPECT_FALSE(c.inspect(resource("half written")).value().has_value());
+}
+
+}  // namespace
+}  // namespace herdlock_test

@@ -1,0 +1,34 @@
+#include "fixture.hpp"
+#include "stores/memory/memory_store.hpp"
+#include "stores/sqlite/sqlite_store.hpp"
+#ifdef HERDLOCK_REDIS
+#include <support/redis_server.hpp>
+
+#include "stores/redis/redis_store.hpp"
+#endif
+
+namespace herdlock_test {
+
+std::vector<store_case> all_stores() {
+  std::vector<store_case> stores;
+  stores.push_back({"memory",
+                    [](auto const&) {
+                      static std::atomic<int> number{0};
+                      return "memory:contract-" + std::to_string(++number);
+                    },
+                    &open_memory});
+  stores.push_back({"sqlite",
+                    [](auto const& scratch) { return "sqlite:" + (scratch / "store.db").string(); },
+                    &open_sqlite});
+#ifdef HERDLOCK_REDIS
+  stores.push_back({"redis",
+                    [](auto const&) {
+                      redis_server::shared().flush();
+                      return redis_server::shared().url();
+                    },
+                    &open_redis});
+#endif
+  return stores;
+}
+
+}  // namespace herdlock_test

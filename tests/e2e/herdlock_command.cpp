@@ -1,0 +1,33 @@
+#include "herdlock_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace herdlock_test {
+
+child_process start_herdlock(std::vector<std::string> arguments, environment env) {
+  arguments.insert(arguments.begin(), HERDLOCK_COMMAND);
+  environment all{{"HERDLOCK_STORE", ""}, {"HERDLOCK_ORIGIN", ""}};
+  for (auto& [name, value] : env) {
+    std::erase_if(all, [&](auto const& each) { return each.first == name; });
+    all.emplace_back(name, value);
+  }
+  return child_process({.argv = std::move(arguments), .env = std::move(all)});
+}
+
+command_result run_herdlock(std::vector<std::string> arguments, environment env) {
+  child_process child = start_herdlock(std::move(arguments), std::move(env));
+  auto const ended = child.wait(std::chrono::minutes(2));
+  EXPECT_TRUE(ended) << "herdlock did not end; it said: " << child.errors();
+  return {ended && ended->code ? *ended->code : -1, child.output(), child.errors()};
+}
+
+std::vector<std::string> lines_of(std::string const& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace herdlock_test

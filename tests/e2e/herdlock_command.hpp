@@ -1,0 +1,28 @@
+// The herdlock binary, run to its end or kept running.
+#pragma once
+
+#include <string>
+#include <support/child_process.hpp>
+#include <utility>
+#include <vector>
+
+namespace herdlock_test {
+
+struct command_result {
+  int code = -1;  ///< -1: it was killed by a signal, or did not end
+  std::string out;
+  std::string err;
+};
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+/// Starts `herdlock ARGUMENTS`. HERDLOCK_STORE and HERDLOCK_ORIGIN are empty unless given.
+child_process start_herdlock(std::vector<std::string> arguments, environment env = {});
+
+/// The same, and waits for its end.
+command_result run_herdlock(std::vector<std::string> arguments, environment env = {});
+
+/// The lines of a text, without their ends.
+std::vector<std::string> lines_of(std::string const& text);
+
+}  // namespace herdlock_test

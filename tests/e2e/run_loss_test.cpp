@@ -1,0 +1,132 @@
+// `herdlock run` when the lease is lost: the command ends before the lease can be another's.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <herdlock/lock.hpp>
+#include <herdlock/open.hpp>
+#include <support/redis_server.hpp>
+#include <support/relay.hpp>
+#include <support/temp_dir.hpp>
+
+#include "herdlock_command.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+namespace fs = std::filesystem;
+using words = std::vector<std::string>;
+
+// A command that runs for ever in two processes; both refuse SIGTERM if told to.
+class RunLoss : public ::testing::Test {
+ protected:
+  void SetUp() override { redis_server::shared().flush(); }
+
+  fs::path file(char const* name) const { return folder_ / name; }
+
+  static std::string content(fs::path const& path) {
+    std::ifstream stream(path);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+
+  child_process start(std::string const& url, words options, std::string const& on_term) const {
+    std::string const script = "trap '" + on_term + "' TERM; echo $$ > " + file("leader").string() +
+                               "; sh -c 'trap \"\" TERM; echo $$ > " + file("second").string() +
+                               "; while :; do sleep 0.05; done' & "
+                               "while :; do wait; done";
+    words all{"run", "job", "--store", url};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--", "sh", "-c", script});
+    auto child = start_herdlock(all);
+    EXPECT_TRUE(eventually([&] { return pid("leader") && pid("second"); })) << child.errors();
+    return child;
+  }
+
+  // Whoever gets the lease next looks whether anything of the first is still there.
+  command_result next(std::string const& url) const {
+    std::string const script = "for p in $(cat " + file("leader").string() + " " +
+                               file("second").string() +
+                               "); do kill -0 $p 2>/dev/null && echo $p still runs; done; echo done";
+    return run_herdlock({"run", "job", "--store", url, "--wait", "20s", "--", "sh", "-c", script});
+  }
+
+  int pid(char const* name) const {
+    auto const text = content(file(name));
+    return text.find('\n') == std::string::npos ? 0 : std::stoi(text);
+  }
+  bool alive(char const* name) const { return ::kill(pid(name), 0) == 0; }
+
+  temp_dir folder_;
+};
+
+// B1, B23: the store hangs, the command refuses SIGTERM; nothing of it sees the next holder.
+TEST_F(RunLoss, WithoutTheStoreTheWholeGroupIsGoneBeforeTheNextHolderStarts) {
+  auto& server = redis_server::shared();
+  relay cut(server.port());
+  auto holder = start("redis://127.0.0.1:" + std::to_string(cut.port()),
+                      {"--ttl", "2s", "--grace", "600ms"}, "");
+  cut.stop_forwarding();
+  auto const second = next(server.url());
+  EXPECT_EQ(second.out, "done\n") << second.err;
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+  EXPECT_EQ(lines_of(holder.errors()).size(), 1u) << holder.errors();
+  EXPECT_NE(holder.errors().find("lost"), std::string::npos) << holder.errors();
+}
+
+TEST_F(RunLoss, TheCommandIsAskedToEndFirst) {
+  auto& server = redis_server::shared();
+  relay cut(server.port());
+  auto holder = start("redis://127.0.0.1:" + std::to_string(cut.port()),
+                      {"--ttl", "4s", "--grace", "1900ms"},
+                      "echo cleaned > " + file("cleaned").string() + "; exit 0");
+  cut.refuse();
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+  EXPECT_EQ(content(file("cleaned")), "cleaned\n");
+  EXPECT_FALSE(alive("second")) << "it refused SIGTERM, and its leader has ended";
+}
+
+// B1, B4: the store says that the lease is gone. There is no time for a grace.
+TEST_F(RunLoss, TakenAwayByAnOperatorItIsKilledAtOnce) {
+  auto& server = redis_server::shared();
+  auto holder = start(server.url(), {"--ttl", "3s", "--grace", "1400ms"},
+                      "echo asked > " + file("asked").string());
+  herdlock::lock const job(herdlock::open_store(server.url()), "job");
+  EXPECT_TRUE(job.force_release());
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+  EXPECT_FALSE(fs::exists(file("asked")));
+  EXPECT_FALSE(alive("leader"));
+  EXPECT_FALSE(alive("second"));
+}
+
+// B17: a machine that slept. Everything of it wakes up at the same time.
+TEST_F(RunLoss, AfterAPauseLongerThanTheTtlItIsKilledAtOnce) {
+  auto const url = "sqlite:" + file("s.db").string();
+  auto holder = start(url, {"--ttl", "500ms"}, "echo asked > " + file("asked").string());
+  holder.pause();
+  ::kill(-pid("leader"), SIGSTOP);
+  herdlock::lock const job(herdlock::open_store(url), "job");
+  auto mine = job.acquire({.wait = patience});
+  ASSERT_TRUE(mine);
+  holder.resume();
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+  EXPECT_FALSE(fs::exists(file("asked")));
+  EXPECT_FALSE(alive("leader"));
+  EXPECT_FALSE(alive("second"));
+  EXPECT_TRUE(mine->valid()) << "B5: it did not touch the new holder's lease";
+}
+
+// The command ends by itself after the lease was taken away, before a renewal has noticed.
+TEST_F(RunLoss, FoundOutAtTheReleaseIsLostToo) {
+  auto const url = "sqlite:" + file("s.db").string();
+  auto holder = start_herdlock({"run", "job", "--store", url, "--ttl", "1h", "--", "sh", "-c",
+                                "touch " + file("held").string() + "; while [ ! -e " +
+                                    file("go").string() + " ]; do sleep 0.01; done"});
+  ASSERT_TRUE(eventually([&] { return fs::exists(file("held")); }));
+  herdlock::lock const job(herdlock::open_store(url), "job");
+  EXPECT_TRUE(job.force_release());
+  std::ofstream(file("go")) << "go";
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+}
+
+}  // namespace

@@ -1,0 +1,167 @@
+// `herdlock run` while all goes well.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <support/redis_server.hpp>
+#include <support/temp_dir.hpp>
+
+#include "herdlock_command.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+namespace fs = std::filesystem;
+using words = std::vector<std::string>;
+
+std::string content(fs::path const& file) {
+  std::ifstream stream(file);
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+class Run : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "redis") redis_server::shared().flush();
+  }
+  std::string url() const {
+    return GetParam() == "redis" ? redis_server::shared().url()
+                                 : "sqlite:" + (folder_ / "s.db").string();
+  }
+  words arguments(words options, std::string const& script) const {
+    words all{"run", "job", "--store", url()};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--", "sh", "-c", script});
+    return all;
+  }
+  command_result run(std::string const& script, words options = {}) const {
+    return run_herdlock(arguments(std::move(options), script));
+  }
+  // Holds until it is ended; the file `held` says that it began.
+  child_process hold(words options = {}) const {
+    auto child = start_herdlock(
+        arguments(std::move(options), "touch " + (folder_ / "held").string() + "; exec sleep 1000"));
+    EXPECT_TRUE(eventually([&] { return fs::exists(folder_ / "held"); })) << child.errors();
+    return child;
+  }
+
+  temp_dir folder_;
+};
+
+TEST_P(Run, EndsWithTheCommandsExitCode) {
+  EXPECT_EQ(run("exit 0").code, 0);
+  EXPECT_EQ(run("exit 7").code, 7);
+  EXPECT_EQ(run("exit 76").code, 76) << "the command's own 76";
+  EXPECT_EQ(run("kill -TERM $$").code, 128 + SIGTERM);
+  EXPECT_EQ(run("exit 0").err, "");
+}
+
+TEST_P(Run, TellsTheCommandItsResourceAndAGrowingFencingToken) {
+  auto const first = run("echo $HERDLOCK_RESOURCE $HERDLOCK_FENCING_TOKEN");
+  auto const second = run("echo $HERDLOCK_RESOURCE $HERDLOCK_FENCING_TOKEN");
+  ASSERT_EQ(first.out.rfind("job ", 0), 0u) << first.out << first.err;
+  EXPECT_LT(std::stoull(first.out.substr(4)), std::stoull(second.out.substr(4)));
+}
+
+TEST_P(Run, PassesWhatFollowsTheDashesAsItIs) {
+  auto const shown = run_herdlock({"run", "job", "--store", url(), "--", "printf", "%s|", "--", "-x",
+                                   "--help", "demo", "a b"});
+  EXPECT_EQ(shown.out, "--|-x|--help|demo|a b|") << shown.err;
+}
+
+TEST_P(Run, IsBusyWhileAnotherHoldsAndSaysWho) {
+  auto holder = hold();
+  auto const refused = run("echo never");
+  EXPECT_EQ(refused.code, 75);
+  EXPECT_EQ(refused.out, "");
+  ASSERT_EQ(lines_of(refused.err).size(), 1u) << refused.err;
+  EXPECT_NE(refused.err.find("/" + std::to_string(holder.pid())), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("at most"), std::string::npos) << refused.err;
+  EXPECT_EQ(run("echo never", {"--wait", "50ms"}).code, 75);
+}
+
+TEST_P(Run, WaitsForTheHolderToEnd) {
+  auto holder = hold();
+  auto waiter = start_herdlock(arguments({"--wait", "forever"}, "echo mine"));
+  // In the queue, as far as one can see from outside: it runs, and has said nothing.
+  EXPECT_EQ(run("true", {"--wait", "100ms"}).code, 75);
+  EXPECT_TRUE(waiter.running());
+  EXPECT_EQ(waiter.output(), "");
+  holder.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), (exit_status{.code = 0, .signal = {}})) << waiter.errors();
+  EXPECT_EQ(waiter.output(), "mine\n");
+}
+
+// B7: an interrupted wait leaves no ghost.
+TEST_P(Run, AnInterruptedWaitEndsAtOnceAndLeavesNothing) {
+  auto holder = hold();
+  auto waiter = start_herdlock(arguments({"--wait", "forever"}, "echo never"));
+  EXPECT_EQ(run("true", {"--wait", "100ms"}).code, 75);
+  waiter.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), (exit_status{.code = 128 + SIGTERM, .signal = {}}));
+  EXPECT_EQ(waiter.output(), "");
+  holder.signal(SIGTERM);
+  holder.wait();
+  EXPECT_EQ(run("exit 0").code, 0) << "free at once";
+}
+
+TEST_P(Run, ForwardsSignalsToTheWholeGroup) {
+  for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    auto const name = std::to_string(number);
+    auto const ready = folder_ / ("ready" + name);
+    // The outer shell waits for the inner one: both must get it.
+    std::string const script = "trap 'echo outer' " + name + "; sh -c \"trap 'echo inner; exit' " +
+                               name + "; touch " + ready.string() +
+                               "; while :; do sleep 0.01; done\" & wait; wait; exit 3";
+    auto child = start_herdlock(arguments({}, script));
+    ASSERT_TRUE(eventually([&] { return fs::exists(ready); })) << child.errors();
+    child.signal(number);
+    EXPECT_EQ(child.wait(), (exit_status{.code = 3, .signal = {}})) << number << child.errors();
+    auto const said = child.output();
+    EXPECT_NE(said.find("outer"), std::string::npos) << number << said;
+    // A shell without job control starts `&` with SIGINT and SIGQUIT ignored.
+    if (number != SIGINT && number != SIGQUIT) {
+      EXPECT_NE(said.find("inner"), std::string::npos) << number << said;
+    }
+  }
+}
+
+TEST_P(Run, AHolderThatIsKilledTakesItsCommandAlong) {
+  auto const file = folder_ / "pid";
+  auto holder = start_herdlock(arguments({}, "echo $$ > " + file.string() + "; exec sleep 1000"));
+  ASSERT_TRUE(eventually([&] { return content(file).find('\n') != std::string::npos; }));
+  auto const command = std::stoi(content(file));
+  holder.kill();
+  EXPECT_TRUE(eventually([&] { return ::kill(command, 0) != 0; }));
+}
+
+TEST_P(Run, TheLeaseIsRenewedWhileTheCommandRuns) {
+  auto holder = hold({"--ttl", "300ms"});
+  // Longer than the ttl by the store's own clock: a waiter would have got it.
+  EXPECT_EQ(run("true", {"--wait", "1s"}).code, 75);
+  EXPECT_TRUE(holder.running()) << holder.errors();
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, Run, ::testing::Values("sqlite", "redis"),
+                         [](auto const& each) { return each.param; });
+
+TEST(RunDefaults, TheStoreIsAFileInTheStateFolderThatOnlyItsOwnerCanRead) {
+  temp_dir folder;
+  environment const env{{"XDG_STATE_HOME", (folder / "state").string()}};
+  EXPECT_EQ(run_herdlock({"run", "job", "--", "true"}, env).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "state" / "herdlock" / "herdlock.db"));
+  struct stat about {};
+  ASSERT_EQ(::stat((folder / "state" / "herdlock").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0700u);
+}
+
+TEST(RunDefaults, TheStateFolderIsInTheHomeFolder) {
+  temp_dir folder;
+  environment const env{{"XDG_STATE_HOME", ""}, {"HOME", folder.path().string()}};
+  EXPECT_EQ(run_herdlock({"run", "job", "--", "true"}, env).code, 0);
+  EXPECT_TRUE(fs::exists(folder / ".local/state/herdlock/herdlock.db"));
+}
+
+}  // namespace

@@ -1,0 +1,234 @@
+// `herdlock demo stampede`, for real.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <support/mariadb_server.hpp>
+#include <support/redis_server.hpp>
+#include <support/temp_dir.hpp>
+
+#include "herdlock_command.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+using nlohmann::json;
+using words = std::vector<std::string>;
+
+json play(words options, int code = 0) {
+  options.insert(options.begin(), {"demo", "stampede", "--json"});
+  auto const played = run_herdlock(options);
+  EXPECT_EQ(played.code, code) << played.err << played.out;
+  return json::parse(played.out, nullptr, false);
+}
+
+json const& mode_of(json const& list, std::string const& mode) {
+  for (json const& each : list) {
+    if (each.at("mode") == mode) return each;
+  }
+  throw std::runtime_error("no mode " + mode + " in " + list.dump());
+}
+
+void expect_all_answered(json const& list) {
+  for (json const& each : list) {
+    int const herd = each["processes"].get<int>() * each["requests"].get<int>();
+    EXPECT_EQ(each["answers"], herd * each["expiries"].get<int>()) << each;
+    EXPECT_EQ(each["errors"], 0) << each;
+    EXPECT_GE(each["last_answer_ms"], each["load_time_ms"]) << each;
+    EXPECT_GE(each["p99_ms"], each["p50_ms"]) << each;
+  }
+}
+
+// The promise of the project, on its embedded default. S1: the fleet is guarded, not the machine's
+// processes one by one.
+TEST(Stampede, OnTheEmbeddedDefaultTheFleetLoadsOncePerExpiry) {
+  json const list = play({"--processes", "3", "--requests", "30", "--expiries", "3",
+                          "--load-time", "200ms"});
+  ASSERT_EQ(list.size(), 3u) << list;
+  expect_all_answered(list);
+  // Nearly all: on a slow machine a request may come when the first load has ended.
+  EXPECT_GE(mode_of(list, "naive")["loads"], 3 * 90 * 8 / 10) << list;
+  // One for each process; a process that is late by a whole load finds the other's value.
+  EXPECT_LE(mode_of(list, "process")["loads"], 3 * 3) << list;
+  EXPECT_GE(mode_of(list, "process")["loads"], 3 * 2) << list;
+  EXPECT_EQ(mode_of(list, "fleet")["loads"], 3) << list;
+}
+
+TEST(Stampede, OnRedisAndMariaDbTheFleetLoadsOncePerExpiryAndTheDatabaseSaysSo) {
+  auto& redis = redis_server::shared();
+  auto& database = mariadb_server::shared();
+  redis.flush();
+  json const list = play({"--store", redis.url(), "--origin", database.url("demo"), "--processes",
+                          "3", "--requests", "40", "--expiries", "4", "--load-time", "100ms"});
+  ASSERT_EQ(list.size(), 3u) << list;
+  expect_all_answered(list);
+  EXPECT_GE(mode_of(list, "naive")["loads"], 4 * 120 * 8 / 10) << list;
+  EXPECT_LE(mode_of(list, "process")["loads"], 4 * 3) << list;
+  EXPECT_EQ(mode_of(list, "fleet")["loads"], 4) << list;
+  // The log is in the database for everybody to read.
+  EXPECT_EQ(database.sql("SELECT COUNT(*) FROM demo.herdlock_demo_load WHERE mode = 'fleet'"),
+            "4\n");
+  // The demo takes its entry away: no key of a value is left.
+  EXPECT_EQ(redis.command({"GET", "herdlock-demo"}), "(nil)");
+  EXPECT_EQ(redis.command({"KEYS", "*product:42"}), "") << "the entry";
+}
+
+TEST(Stampede, InOneProcessTheMemoryStoreWillDo) {
+  json const list = play({"--store", "memory:", "--processes", "1", "--requests", "200",
+                          "--expiries", "2", "--mode", "fleet"});
+  ASSERT_EQ(list.size(), 1u) << list;
+  expect_all_answered(list);
+  EXPECT_EQ(list[0]["loads"], 2);
+}
+
+TEST(Stampede, JsonHasExactlyTheDocumentedKeys) {
+  json const list = play({"--mode", "fleet", "--processes", "2", "--requests", "5", "--expiries",
+                          "1"});
+  ASSERT_TRUE(list.is_array());
+  ASSERT_EQ(list.size(), 1u);
+  std::vector<std::string> keys;
+  for (auto const& [key, value] : list[0].items()) {
+    keys.push_back(key);
+    EXPECT_EQ(value.is_number(), key != "mode") << key;
+  }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(keys, (words{"answers", "errors", "expiries", "last_answer_ms", "load_time_ms",
+                         "loads", "mode", "p50_ms", "p99_ms", "processes", "requests"}));
+}
+
+TEST(Stampede, TheTableHasOneLinePerModeAndNoFilesStayBehind) {
+  temp_dir folder;
+  auto const shown = run_herdlock({"demo", "stampede", "--processes", "2", "--requests", "10",
+                                   "--expiries", "1"},
+                                  {{"TMPDIR", folder.path().string()}});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(shown.err, "") << "no progress without a terminal";
+  for (char const* part : {"loads/expiry", "\nnaive ", "\nprocess ", "\nfleet ", "p99 ms"}) {
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.out;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// Tags are balanced, attributes are quoted: enough to catch a broken picture.
+void expect_well_formed(std::string const& xml) {
+  std::vector<std::string> open;
+  for (auto at = xml.find('<'); at != std::string::npos; at = xml.find('<', at + 1)) {
+    auto const end = xml.find('>', at);
+    ASSERT_NE(end, std::string::npos);
+    std::string const tag = xml.substr(at + 1, end - at - 1);
+    EXPECT_EQ(std::count(tag.begin(), tag.end(), '"') % 2, 0) << tag;
+    std::string const name = tag.substr(0, tag.find_first_of(" \n/", 1));
+    if (tag[0] == '/') {
+      ASSERT_FALSE(open.empty()) << tag;
+      EXPECT_EQ("/" + open.back(), tag);
+      open.pop_back();
+    } else if (tag.back() != '/') {
+      open.push_back(name);
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST(Stampede, ThePlotIsASelfContainedPictureOfEveryMode) {
+  temp_dir folder;
+  auto const file = folder / "plot.svg";
+  auto const shown = run_herdlock({"demo", "stampede", "--processes", "2", "--requests", "10",
+                                   "--expiries", "1", "--plot", file.string()});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::string const svg = text.str();
+  expect_well_formed(svg);
+  for (char const* part : {"<svg xmlns=\"http://www.w3.org/2000/svg\"", ">naive<", ">process<",
+                           ">fleet<", ">1 load<", "class=\"load\"", "class=\"answer\""}) {
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(svg.find("href"), std::string::npos) << "needs nothing from elsewhere";
+}
+
+// S2: a dead loader does not block the key; S5: and its waiters do not load one by one.
+void kill_the_loader(words options) {
+  options.insert(options.end(), {"--mode", "fleet", "--kill-loader", "--processes", "3",
+                                 "--requests", "20", "--expiries", "2", "--load-time", "200ms",
+                                 "--claim-ttl", "1s"});
+  json const list = play(options);
+  ASSERT_EQ(list.size(), 1u) << list;
+  // First expiry: 2 processes of 3 are left, and the killed load and one more; then as ever.
+  EXPECT_EQ(list[0]["answers"], 2 * 20 + 3 * 20) << list;
+  EXPECT_EQ(list[0]["errors"], 0) << list;
+  EXPECT_EQ(list[0]["loads"], 2 + 1) << list;
+}
+
+TEST(Stampede, AKilledLoaderIsReplacedByExactlyOneOnSqlite) { kill_the_loader({}); }
+
+TEST(Stampede, AKilledLoaderIsReplacedByExactlyOneOnRedis) {
+  kill_the_loader({"--store", redis_server::shared().url()});
+}
+
+TEST(Stampede, TellsOfTheKilledLoaderBelowTheTable) {
+  auto const shown = run_herdlock({"demo", "stampede", "--mode", "fleet", "--kill-loader",
+                                   "--processes", "2", "--requests", "5", "--expiries", "1",
+                                   "--claim-ttl", "300ms"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("was killed (SIGKILL)"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("from 1 new load"), std::string::npos) << shown.out;
+}
+
+// The pids of the processes whose parent this is.
+words children_of(pid_t parent) {
+  auto const name = std::to_string(parent);
+  std::ifstream file("/proc/" + name + "/task/" + name + "/children");
+  return words(std::istream_iterator<std::string>(file), {});
+}
+
+bool alive(std::string const& pid) { return std::filesystem::exists("/proc/" + pid); }
+
+child_process long_demo(temp_dir const& folder) {
+  return start_herdlock({"demo", "stampede", "--mode", "fleet", "--processes", "3", "--expiries",
+                         "10000"},
+                        {{"TMPDIR", folder.path().string()}});
+}
+
+void expect_all_gone(words const& workers) {
+  for (auto const& pid : workers) EXPECT_TRUE(eventually([&] { return !alive(pid); })) << pid;
+}
+
+// B23: a command that ends leaves no process behind.
+TEST(Stampede, InterruptedItEndsItsProcessesAndRemovesItsFiles) {
+  temp_dir folder;
+  auto demo = long_demo(folder);
+  ASSERT_TRUE(eventually([&] { return children_of(demo.pid()).size() == 3; })) << demo.errors();
+  auto const workers = children_of(demo.pid());
+  demo.signal(SIGINT);
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 128 + SIGINT, .signal = {}}));
+  expect_all_gone(workers);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Stampede, KilledItTakesItsProcessesAlong) {
+  temp_dir folder;
+  auto demo = long_demo(folder);
+  ASSERT_TRUE(eventually([&] { return children_of(demo.pid()).size() == 3; })) << demo.errors();
+  auto const workers = children_of(demo.pid());
+  demo.kill();
+  expect_all_gone(workers);
+}
+
+TEST(Stampede, AProcessThatDiesUnexpectedlyIsReportedInOneLine) {
+  temp_dir folder;
+  auto demo = long_demo(folder);
+  ASSERT_TRUE(eventually([&] { return children_of(demo.pid()).size() == 3; })) << demo.errors();
+  auto const workers = children_of(demo.pid());
+  ::kill(std::stoi(workers[1]), SIGKILL);
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 70, .signal = {}}));
+  EXPECT_EQ(lines_of(demo.errors()).size(), 1u) << demo.errors();
+  EXPECT_NE(demo.errors().find("worker process " + workers[1]), std::string::npos)
+      << demo.errors();
+  expect_all_gone(workers);
+}
+
+}  // namespace

@@ -1,0 +1,169 @@
+// The supervisor: servers that are not there yet, die, come back, hang, or stop talking.
+#include <signal.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <support/free_port.hpp>
+
+#include "redis_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+owner_token const mine = owner_token::generate();
+
+TEST(RedisConnection, RefusedConnectSaysWhereAndHow) {
+  auto const port = std::to_string(free_port());
+  redis_ports ports("redis://user:sesame@127.0.0.1:" + port + "?timeout=300ms");
+  auto const reply = ports.acquire("r", mine);
+  ASSERT_TRUE(reply.has_error());
+  EXPECT_EQ(reply.error(), errc::unavailable);
+  auto const& text = reply.error().message;
+  EXPECT_NE(text.find("Connection refused"), std::string::npos) << text;
+  EXPECT_NE(text.find("127.0.0.1:" + port), std::string::npos) << text;
+  EXPECT_NE(text.find("'r'"), std::string::npos) << text;
+  EXPECT_EQ(text.find("sesame"), std::string::npos) << text;
+}
+
+TEST(RedisConnection, UnknownHostIsNamed) {
+  redis_ports ports("redis://no-such-host.invalid?timeout=500ms");
+  auto const reply = ports.acquire("r", mine);
+  ASSERT_TRUE(reply.has_error());
+  EXPECT_NE(reply.error().message.find("no-such-host.invalid"), std::string::npos);
+}
+
+TEST(RedisConnection, CommandWaitsForAServerThatComesUp) {
+  redis_server server;
+  relay through(server.port());
+  through.refuse();
+  redis_ports ports(relay_url(through, "?timeout=10s"));
+  std::optional<result<acquire_reply>> outcome;
+  ports.start<acquire_reply>(outcome, [&](auto h) {
+    ports.leases().acquire({resource("r"), mine, 30s}, std::move(h));
+  });
+  EXPECT_FALSE(ports.wait_for([&] { return outcome.has_value(); }, 300ms));
+  through.accept();
+  ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
+  EXPECT_GT(fence_of(*outcome), 0u);
+}
+
+TEST(RedisConnection, WorksAgainAfterTheServerWasKilledAndRestarted) {
+  redis_server server;
+  redis_ports ports(server.url() + "?timeout=10s");
+  auto const first = fence_of(ports.acquire("r", mine));
+  server.kill();
+  server.restart();
+  // The first command may go out on the dead connection: then its outcome is unknown.
+  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), first);
+}
+
+TEST(RedisConnection, InFlightCommandsFailAtOnceWhenTheConnectionIsLost) {
+  redis_server server;
+  relay through(server.port());
+  redis_ports ports(relay_url(through, "?timeout=5m"));
+  fence_of(ports.acquire("warm", mine));
+  through.stop_forwarding();
+  std::optional<result<acquire_reply>> outcome;
+  ports.start<acquire_reply>(outcome, [&](auto h) {
+    ports.leases().acquire({resource("r"), mine, 30s}, std::move(h));
+  });
+  EXPECT_FALSE(ports.wait_for([&] { return outcome.has_value(); }, 50ms));
+  through.cut_all();
+  through.resume_forwarding();
+  ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
+  EXPECT_EQ(outcome->error(), errc::unavailable) << outcome->error().message;
+  EXPECT_TRUE(ports.release("r", mine).has_value());
+}
+
+TEST(RedisConnection, EveryCommandEndsByItsDeadlineWhileTheServerHangs) {
+  redis_server server;
+  redis_ports ports(server.url() + "?timeout=400ms");
+  fence_of(ports.acquire("warm", mine));
+  server.pause();
+  for (int i = 0; i < 3; ++i) {
+    auto const reply = ports.acquire("r", mine);
+    ASSERT_TRUE(reply.has_error());
+    bool const named = reply.error() == errc::timed_out || reply.error() == errc::unavailable;
+    EXPECT_TRUE(named) << reply.error().message;
+  }
+  server.resume();
+  EXPECT_TRUE(ports.wait_for([&] { return ports.release("r", mine).has_value(); }));
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), 0u);
+}
+
+// A hang is noticed without any command, by the health check, and the connection replaced.
+TEST(RedisConnection, IdleConnectionThatFallsSilentIsReplaced) {
+  redis_server server;
+  relay through(server.port());
+  redis_ports ports(relay_url(through, "?timeout=400ms"));
+  fence_of(ports.acquire("warm", mine));
+  auto const before = through.connections_ever();
+  through.stop_forwarding();
+  EXPECT_TRUE(ports.wait_for([&] { return through.connections_ever() > before; }));
+  through.resume_forwarding();
+  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
+}
+
+TEST(RedisConnection, KilledClientConnectsAgain) {
+  redis_server server;
+  redis_ports ports(server.url());
+  for (int i = 0; i < 5; ++i) {
+    fence_of(ports.acquire("r", mine));
+    server.cli("CLIENT KILL TYPE normal");
+    EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
+  }
+}
+
+TEST(RedisConnection, ManyCommandsAtOnceAllComplete) {
+  redis_server server;
+  redis_ports ports(server.url() + "?timeout=30s");
+  std::size_t done = 0;
+  std::size_t granted = 0;
+  constexpr std::size_t count = 3000;
+  for (std::size_t i = 0; i < count; ++i) {
+    ports.leases().acquire({resource("r" + std::to_string(i)), mine, 30s},
+                           [&](result<acquire_reply> r) {
+                             ++done;
+                             granted += r.has_value() && std::holds_alternative<grant>(*r);
+                           });
+  }
+  EXPECT_TRUE(ports.wait_for([&] { return done == count; }));
+  EXPECT_EQ(granted, count);
+}
+
+TEST(RedisConnection, ClosingCompletesWhatIsOutstanding) {
+  redis_server server;
+  std::size_t canceled = 0;
+  {
+    redis_ports ports(server.url());
+    fence_of(ports.acquire("warm", mine));
+    server.pause();
+    for (int i = 0; i < 10; ++i) {
+      ports.leases().acquire({resource("r"), mine, 30s}, [&](result<acquire_reply> r) {
+        canceled += r.has_error() && r.error() == errc::canceled;
+      });
+    }
+    ports.values().watch({cache_key("k"), 30s}, [&](result<watch_reply> r) {
+      canceled += r.has_error() && r.error() == errc::canceled;
+    });
+    ports.wait_for([] { return false; }, 20ms);
+  }
+  server.resume();
+  EXPECT_EQ(canceled, 11u);
+}
+
+TEST(RedisConnection, ContextMayBeDestroyedWithEverythingUnderWay) {
+  redis_server server;
+  auto io = std::make_unique<asio::io_context>(1);
+  auto ports = open_redis(store_url::parse(server.url()).value(), io->get_executor()).value();
+  for (int i = 0; i < 10; ++i) {
+    ports.leases->acquire({resource("r"), mine, 30s}, [](result<acquire_reply>) {});
+    ports.values->watch({cache_key("k"), 30s}, [](result<watch_reply>) {});
+    io->run_for(2ms);
+  }
+  ports = {};
+  io.reset();
+}
+
+}  // namespace
+}  // namespace herdlock_test

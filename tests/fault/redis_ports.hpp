@@ -1,0 +1,124 @@
+// A Redis store's ports, called one at a time from the test's own thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <optional>
+#include <string>
+
+#include <herdlock/store.hpp>
+#include <herdlock/url.hpp>
+#include "stores/redis/redis_store.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+#include "support/relay.hpp"
+
+namespace herdlock_test {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+
+/// Runs the store's executor on the calling thread, inside get(). Any handler that is called twice
+/// or inside the initiating call fails the test.
+class redis_ports {
+ public:
+  explicit redis_ports(std::string const& url)
+      : ports_(open_redis(store_url::parse(url).value(), io_.get_executor()).value()) {}
+  ~redis_ports() {
+    ports_ = {};
+    io_.restart();
+    io_.run_for(patience);  // closing completes everything; run ends when nothing is left
+    EXPECT_TRUE(io_.stopped()) << "the store does not close";
+  }
+
+  /// Starts `operation(handler<T>)` and waits for its result.
+  template <class T, class Operation>
+  result<T> get(Operation operation) {
+    std::optional<result<T>> outcome;
+    start<T>(outcome, operation);
+    wait_for([&] { return outcome.has_value(); });
+    return outcome ? *outcome : result<T>(make_failure(errc::protocol, "the test ran out of time"));
+  }
+
+  template <class T, class Operation>
+  void start(std::optional<result<T>>& outcome, Operation operation) {
+    operation(handler<T>([&outcome](result<T> r) {
+      EXPECT_FALSE(outcome.has_value()) << "the handler was called twice";
+      outcome.emplace(std::move(r));
+    }));
+    EXPECT_FALSE(outcome.has_value()) << "the handler was called inside the initiating call";
+  }
+
+  /// Runs the store until the condition holds; false when it does not in time.
+  template <class Condition>
+  bool wait_for(Condition condition, milliseconds limit = patience) {
+    auto const end = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+      auto const left = end - std::chrono::steady_clock::now();
+      if (left <= 0s) return condition();
+      io_.restart();
+      io_.run_one_for(std::min<std::chrono::steady_clock::duration>(left, 20ms));
+    }
+    return true;
+  }
+
+  result<acquire_reply> acquire(std::string_view name, owner_token const& owner,
+                                milliseconds ttl = 30s) {
+    return get<acquire_reply>([&](auto h) {
+      leases().acquire({resource(name), owner, ttl}, std::move(h));
+    });
+  }
+  result<release_reply> release(std::string_view name, owner_token const& owner) {
+    return get<release_reply>([&](auto h) { leases().release(resource(name), owner, std::move(h)); });
+  }
+  result<renew_reply> renew(std::string_view name, owner_token const& owner, milliseconds ttl) {
+    return get<renew_reply>(
+        [&](auto h) { leases().renew(resource(name), owner, ttl, std::move(h)); });
+  }
+  result<cache_lookup> look_up(std::string_view key, layout form = layout::string) {
+    return get<cache_lookup>([&](auto h) { values().get(cache_key(key), form, std::move(h)); });
+  }
+  result<void> put(std::string_view key, cache_value value, milliseconds ttl = 30s) {
+    return get<void>([&](auto h) {
+      values().put({cache_key(key), std::move(value), ttl}, std::move(h));
+    });
+  }
+  result<claim_reply> claim(std::string_view key, owner_token const& owner,
+                            milliseconds ttl = 30s, layout form = layout::string) {
+    return get<claim_reply>([&](auto h) {
+      values().claim({cache_key(key), owner, ttl, form}, std::move(h));
+    });
+  }
+  result<fill_reply> fill(std::string_view key, owner_token const& owner, cache_value value,
+                          milliseconds ttl = 30s) {
+    return get<fill_reply>([&](auto h) {
+      values().fill({cache_key(key), owner, std::move(value), ttl}, std::move(h));
+    });
+  }
+
+  lease_store& leases() { return *ports_.leases; }
+  cache_store& values() { return *ports_.values; }
+  backend const& ports() const { return ports_; }
+  asio::io_context& io() { return io_; }
+
+ private:
+  asio::io_context io_{1};
+  backend ports_;
+};
+
+inline std::uint64_t fence_of(result<acquire_reply> const& reply) {
+  if (reply.has_error()) {
+    ADD_FAILURE() << reply.error().message;
+    return 0;
+  }
+  auto const* granted = std::get_if<grant>(&*reply);
+  if (!granted) ADD_FAILURE() << "busy";
+  return granted ? granted->fencing.value : 0;
+}
+
+inline std::string relay_url(relay const& through, std::string const& options = "") {
+  return "redis://127.0.0.1:" + std::to_string(through.port()) + options;
+}
+
+}  // namespace herdlock_test

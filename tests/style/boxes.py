@@ -1,0 +1,92 @@
+"""Who may include whom: the house of docs/design.md as a table."""
+
+import posixpath
+import re
+
+# What a store may see of the public headers.
+PORTS = {"herdlock/" + name for name in
+         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "detail/async.hpp")}
+
+# box -> what it may include of ours: a box, or a public header by name.
+ALLOWED = {
+    "include": {"include"},
+    "types": {"types"} | PORTS,
+    "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp"},
+    "local": {"local", "algo", "include"},
+    "runtime": {"runtime", "algo", "include"},
+    "open": {"open", "runtime", "stores", "include"},
+    "cli": {"cli", "include"},
+    "proxy": {"proxy", "include"},
+    "examples": {"examples", "include"},
+    "bench": {"bench", "include", "tests/support"},
+}
+
+# Client libraries, and the boxes that are built around them.
+CLIENTS = {
+    r"sqlite3": {"stores/sqlite", "cli", "tests", "bench"},
+    r"(mysql|mariadb)[/.]": {"stores/mysql", "cli", "tests", "bench"},
+    r"libpq": {"stores/postgres", "tests", "bench"},
+    r"zookeeper/": {"stores/zookeeper", "tests", "bench"},
+    r"boost/redis": {"stores/redis", "tests", "bench"},
+    r"boost/beast": {"stores/etcd", "tests", "bench"},
+    r"boost/mysql": set(),
+    r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
+    r"(CLI|fmt|spdlog|nlohmann)/": {"cli", "proxy", "tests", "bench"},
+    r"(gtest|gmock|rapidcheck)": {"tests"},
+    r"benchmark/": {"bench"},
+}
+
+# What the public headers may have of Boost: no network client, nothing that needs a library.
+PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr)[./]"
+
+# What the pure box may have of the standard library is everything but these.
+IMPURE = {"thread", "mutex", "shared_mutex", "condition_variable", "random", "future", "semaphore",
+          "latch", "barrier", "stop_token", "fstream", "iostream", "filesystem", "ctime",
+          "cstdlib", "coroutine"}
+
+
+def box_of(name):
+    """The box that a file of the house belongs to; None when it belongs to no box."""
+    parts = name.split("/")
+    if parts[0] == "src" and len(parts) > 2:
+        return "/".join(parts[1:3]) if parts[1] == "stores" and len(parts) > 3 else parts[1]
+    if parts[0] == "tests" and len(parts) > 2:
+        return "tests/" + parts[1]
+    return parts[0] if parts[0] in ("include", "examples", "bench", "tests") else None
+
+
+def resolve(tree, file, included):
+    """The file of the house that an include means; None for everybody else's headers."""
+    here = file.path.parent.as_posix()
+    for folder in ("include", here, "src", "src/cli", "tests", "bench"):
+        path = posixpath.normpath(f"{folder}/{included}")
+        if path in tree.names:
+            return path
+    return f"include/{included}" if included.startswith("herdlock/") else None
+
+
+def refusal(file, box, included, target):
+    """Why the box may not include this; None when it may."""
+    if target:
+        return refusal_of_ours(box, included, box_of(target))
+    for pattern, boxes in CLIENTS.items():
+        if re.match(pattern, included) and not {box, box.split("/")[0]} & boxes:
+            return f"{box} must not see <{included}>"
+    standard = re.fullmatch(r"[a-z_0-9]+", included)
+    if box == "include" and not standard and not re.match(PUBLIC_BOOST, included):
+        return f"public headers see the standard library, Asio and Boost's basics; no <{included}>"
+    if box == "algo" and (included in IMPURE or
+                          not (standard or re.match(r"boost/intrusive/", included))):
+        return f"src/algo is pure: no <{included}>"
+    return None
+
+
+def refusal_of_ours(box, included, other):
+    if box.startswith("tests"):
+        return None
+    if box.startswith("stores"):
+        allowed = other == box or included in PORTS
+    else:
+        allowed = ALLOWED.get(box, set())
+        allowed = other in allowed or included in allowed or other.split("/")[0] in allowed
+    return None if allowed else f"{box} must not include {included} ({other})"

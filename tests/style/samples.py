@@ -1,0 +1,144 @@
+"""For each rule, what must be reported and what must not: (path, text) pairs."""
+
+LONG = "x" * 101
+HEAD = "// What it is for.\n#pragma once\n"
+
+
+def body(lines):
+    return "".join(f"  step({number});\n" for number in range(lines))
+
+
+BAD = {
+    "includes": [
+        ("include/herdlock/bad.hpp", "#include <sqlite3.h>\n"),
+        ("include/herdlock/bad.hpp", "#include <boost/redis/connection.hpp>\n"),
+        ("include/herdlock/bad.hpp", "#include <fmt/format.h>\n"),
+        ("include/herdlock/bad.hpp", '#include "runtime/timer.hpp"\n'),
+        ("src/algo/bad.cpp", "#include <herdlock/store.hpp>\n"),
+        ("src/algo/bad.cpp", "#include <random>\n"),
+        ("src/algo/bad.cpp", "#include <boost/asio/steady_timer.hpp>\n"),
+        ("src/algo/bad.cpp", "#include <unistd.h>\n"),
+        ("src/algo/bad.cpp", '#include "runtime/timer.hpp"\n'),
+        ("src/stores/redis/bad.cpp", "#include <herdlock/lock.hpp>\n"),
+        ("src/stores/redis/bad.cpp", '#include "runtime/timer.hpp"\n'),
+        ("src/stores/redis/bad.cpp", '#include "../sqlite/store.hpp"\n'),
+        ("src/stores/redis/bad.cpp", '#include "stores/sqlite/store.hpp"\n'),
+        ("src/stores/redis/bad.cpp", "#include <sqlite3.h>\n"),
+        ("src/runtime/bad.cpp", '#include "stores/sqlite/store.hpp"\n'),
+        ("src/cli/bad.cpp", '#include "runtime/timer.hpp"\n'),
+        ("src/local/bad.cpp", "#include <support/relay.hpp>\n"),
+        ("examples/bad.cpp", '#include "runtime/timer.hpp"\n'),
+    ],
+    "file_length": [
+        ("include/herdlock/bad.hpp", "//\n" * 301),
+        ("src/local/bad.cpp", "//\n" * 401),
+    ],
+    "function_length": [
+        ("src/local/bad.cpp", "namespace a {\nvoid f(int x) {\n" + body(69) + "}\n}\n"),
+        ("src/local/bad.cpp", "struct a {\n  int f() const {\n" + body(69) + "  }\n};\n"),
+        ("src/local/bad.cpp", "a::a(int x) : x_(x), y_{x} {\n" + body(70) + "}\n"),
+        ("tests/unit/bad_test.cpp", "TEST(a, Grows) {\n" + body(69) + "}\n"),
+        ("src/local/bad.cpp", "auto f() -> list<int> {\n  if (x) {\n" + body(70) + "  }\n}\n"),
+    ],
+    "columns": [
+        ("src/local/bad.cpp", f"// {LONG}\n"),
+        ("cmake/bad.cmake", f"# {LONG}\n"),
+        ("tests/bad.py", f"# {LONG}\n"),
+    ],
+    "whitespace": [
+        ("src/local/bad.cpp", "int x;"),
+        ("src/local/bad.cpp", "int x;\n\n"),
+        ("src/local/bad.cpp", "int x; \nint y;\n"),
+        ("src/local/bad.cpp", "\tint x;\n"),
+        ("docs/bad.md", "text\r\n"),
+    ],
+    "header_opening": [
+        ("include/herdlock/bad.hpp", "#pragma once\n"),
+        ("src/local/bad.hpp", "// What it is for.\n#ifndef BAD\n#endif\n"),
+    ],
+    "public_headers_reachable": [("include/herdlock/bad.hpp", HEAD)],
+    "sources_registered": [
+        ("tests/unit/bad_test.cpp", "int x;\n"),
+        ("src/local/bad.cpp", "int x;\n"),
+    ],
+    "tests_run": [
+        ("tests/unit/bad_test.cpp", "std::this_thread::sleep_for(1s);\n"),
+        ("tests/unit/bad_test.cpp", "::usleep(10);\n"),
+        ("tests/unit/bad_test.cpp", "sleep (1);\n"),
+        ("tests/e2e/bad.py", "time.sleep(1)\n"),
+        ("tests/unit/bad_test.cpp", "TEST(a, DISABLED_Works) {}\n"),
+        ("tests/unit/bad_test.cpp", "GTEST_SKIP();\n"),
+    ],
+    "tests_check": [
+        ("tests/unit/bad_test.cpp", "TEST(a, B) { EXPECT_TRUE(x); }\n\nTEST(a, C) {\n  f();\n}\n"),
+    ],
+    "nothing_left_to_do": [
+        ("src/local/bad.cpp", "// TODO: later\n"),
+        ("cmake/bad.cmake", "# FIXME\n"),
+    ],
+    "algo_is_pure": [
+        ("src/algo/bad.cpp", "auto t = clock::now();\n"),
+        ("src/algo/bad.cpp", "std::random_device r;\n"),
+        ("src/algo/bad.cpp", "std::mutex m;\n"),
+        ("src/algo/bad.cpp", "static int calls = 0;\n"),
+        ("src/algo/bad.cpp", "int s = ::socket(1, 2, 3);\n"),
+    ],
+    "no_wall_clock": [
+        ("src/local/bad.cpp", "auto t = std::chrono::system_clock::now();\n"),
+        ("include/herdlock/bad.hpp", "clock_gettime(CLOCK_REALTIME, &t);\n"),
+    ],
+    "no_machine_names": [
+        ("src/local/bad.cpp", 'auto path = "/home/someone/x";\n'),
+        ("docs/bad.md", "see /work/shared\n"),
+        ("tests/unit/bad_test.cpp", 'open("/tmp/x");\n'),
+        ("cmake/bad.cmake", 'set(URL "http://deb.debian.org/debian")\n'),
+    ],
+    "words": [
+        ("include/herdlock/bad.hpp", "// The lock name.\n"),
+        ("src/local/bad.hpp", "struct dogpile;\n"),
+    ],
+    "no_bool_arguments": [
+        ("include/herdlock/bad.hpp", "void f(int x, bool force);\n"),
+        ("src/local/bad.cpp", "void f(bool force = true) {}\n"),
+    ],
+    "links": [
+        ("docs/bad.md", "[a](missing.md)\n"),
+        ("docs/bad.md", "# One\n[a](#two)\n"),
+        ("README.md", "[a](docs/good.md#nowhere)\n"),
+    ],
+}
+
+# In order as a whole, and full of what a careless pattern would take for a fault.
+GOOD = {
+    "CMakeLists.txt": "add_subdirectory(src)\n",
+    "README.md": "# The house\n[a](docs/good.md#what-it-is) [b](https://example.org)\n"
+                 "[c](#the-house)\n",
+    "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n```\n",
+    "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
+    "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
+                                         "\n#include <herdlock/types.hpp>\n",
+    "include/herdlock/types.hpp": HEAD + "\n#include <chrono>\n\nbool is_free();\n",
+    "include/herdlock/error.hpp": HEAD,
+    "include/herdlock/lock.hpp": HEAD,
+    "src/algo/CMakeLists.txt": "herdlock_box(algo machine.cpp)\n",
+    "src/algo/machine.hpp": HEAD,
+    "src/algo/machine.cpp": '#include "algo/machine.hpp"\n\n#include <herdlock/types.hpp>\n'
+                            "// Not clock::now(), not a mutex.\n"
+                            "static_assert(sizeof(int) == 4);\nstatic constexpr int few = 1'000;\n",
+    "src/runtime/timer.hpp": HEAD,
+    "src/runtime/CMakeLists.txt": "herdlock_box(runtime timer.cpp)\n",
+    "src/runtime/timer.cpp": '#include "runtime/timer.hpp"\n\n#include "algo/machine.hpp"\n'
+                             "struct a {\n  bool free = true;\n  int x = f({1, 2});\n};\n"
+                             "namespace b {\nint f() {\n" + body(68) + "}\nint g() {\n" + body(68) +
+                             "}\n}\n",
+    "src/stores/sqlite/store.hpp": HEAD,
+    "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
+    "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
+                                   "#include <herdlock/store.hpp>\n",
+    "tests/support/relay.hpp": HEAD,
+    "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
+    "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
+                                'TEST(a, Waits) { EXPECT_EQ(run("sleep 60"), 1\'000); }\n',
+}
+GOOD["include/herdlock/herdlock.hpp"] += (
+    "#include <herdlock/error.hpp>\n#include <herdlock/lock.hpp>\n")

@@ -1,0 +1,13 @@
+// A loopback port that nobody listens on.
+#pragma once
+
+#include <cstdint>
+
+namespace herdlock_test {
+
+/// A TCP port of 127.0.0.1 that could be bound a moment ago, below the range that the kernel gives
+/// to outgoing connections: a client that retries a stopped server on a port of that range can
+/// be connected to itself.
+std::uint16_t free_port();
+
+}  // namespace herdlock_test

@@ -1,0 +1,194 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <support/free_port.hpp>
+#include <support/redis_server.hpp>
+
+namespace herdlock_test {
+namespace {
+
+constexpr int start_attempts = 5;  // another process may take the port between choice and bind
+
+// A blocking RESP2 connection of a few lines, independent of the client under test.
+class raw_client {
+ public:
+  explicit raw_client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    timeval limit{5, 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      ::close(fd_);
+      throw std::runtime_error("cannot connect to the test's redis-server");
+    }
+  }
+  ~raw_client() { ::close(fd_); }
+  raw_client(raw_client const&) = delete;
+  raw_client& operator=(raw_client const&) = delete;
+
+  std::string command(std::vector<std::string> const& arguments) {
+    std::string text = "*" + std::to_string(arguments.size()) + "\r\n";
+    for (auto const& a : arguments) text += "$" + std::to_string(a.size()) + "\r\n" + a + "\r\n";
+    std::string_view left = text;
+    while (!left.empty()) {
+      ssize_t n = ::send(fd_, left.data(), left.size(), MSG_NOSIGNAL);
+      if (n <= 0) throw std::runtime_error("the test's redis-server does not take a command");
+      left.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return reply();
+  }
+
+ private:
+  void fill() {
+    char chunk[4096];
+    ssize_t n = ::recv(fd_, chunk, sizeof chunk, 0);
+    if (n <= 0) throw std::runtime_error("the test's redis-server does not answer");
+    buffer_.append(chunk, static_cast<std::size_t>(n));
+  }
+  std::string line() {
+    std::size_t end;
+    while ((end = buffer_.find("\r\n")) == std::string::npos) fill();
+    std::string text = buffer_.substr(0, end);
+    buffer_.erase(0, end + 2);
+    return text;
+  }
+  std::string bulk(long size) {
+    if (size < 0) return "(nil)";
+    auto bytes = static_cast<std::size_t>(size);
+    while (buffer_.size() < bytes + 2) fill();
+    std::string text = buffer_.substr(0, bytes);
+    buffer_.erase(0, bytes + 2);
+    return text;
+  }
+  std::string list(long size) {
+    if (size < 0) return "(nil)";
+    std::string text;
+    for (long i = 0; i < size; ++i) text += (i ? "\n" : "") + reply();
+    return text;
+  }
+  std::string reply() {
+    std::string head = line();
+    if (head[0] == '$') return bulk(std::stol(head.substr(1)));
+    if (head[0] == '*') return list(std::stol(head.substr(1)));
+    return head.substr(1);
+  }
+
+  int fd_;
+  std::string buffer_;
+};
+
+std::string credentials(std::string const& password) {
+  return password.empty() ? "" : ":" + password + "@";
+}
+
+}  // namespace
+
+redis_server::redis_server(redis_options options) : options_(std::move(options)) {
+  if (options_.tls != redis_tls::off) tls_ = make_tls_files(folder_.path());
+  for (int i = 0; i < start_attempts; ++i) {
+    port_ = free_port();
+    tls_port_ = tls_ ? free_port() : std::uint16_t{0};
+    start();
+    if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) return;
+  }
+  throw std::runtime_error("redis-server does not start:\n" + child_->output() + child_->errors());
+}
+
+redis_server& redis_server::shared() {
+  static redis_server server;
+  return server;
+}
+
+std::vector<std::string> redis_server::arguments() const {
+  std::vector<std::string> list{find_program("redis-server", "redis-server"),
+                                "--bind", "127.0.0.1", "--port", std::to_string(port_),
+                                "--dir", folder_.path().string(), "--save", "",
+                                "--appendonly", "no"};
+  auto add = [&](std::initializer_list<std::string> more) { list.insert(list.end(), more); };
+  if (options_.unix_socket == redis_unix_socket::on) add({"--unixsocket", socket_path().string()});
+  if (tls_) {
+    bool wrong = options_.tls == redis_tls::on_with_wrong_name;
+    add({"--tls-port", std::to_string(tls_port_)});
+    add({"--tls-ca-cert-file", tls_->authority.string()});
+    add({"--tls-cert-file", (wrong ? tls_->wrong_name_certificate : tls_->server_certificate)});
+    add({"--tls-key-file", (wrong ? tls_->wrong_name_key : tls_->server_key)});
+    add({"--tls-auth-clients",
+         options_.tls == redis_tls::on_with_client_certificates ? "yes" : "no"});
+  }
+  if (!options_.password.empty()) add({"--requirepass", options_.password});
+  for (auto const& user : options_.users) {
+    add({"--user"});
+    std::istringstream words(user);
+    for (std::string word; words >> word;) list.push_back(word);
+  }
+  list.insert(list.end(), options_.arguments.begin(), options_.arguments.end());
+  return list;
+}
+
+void redis_server::start() {
+  child_.reset();
+  child_options how;
+  how.argv = arguments();
+  how.folder = folder_.path();
+  child_.emplace(std::move(how));
+}
+
+bool redis_server::answers() const {
+  try {
+    return cli("PING") == "PONG";
+  } catch (std::runtime_error const&) {
+    return false;
+  }
+}
+
+std::string redis_server::url() const {
+  return "redis://" + credentials(options_.password) + "127.0.0.1:" + std::to_string(port_);
+}
+
+std::string redis_server::tls_url() const {
+  return "rediss://" + credentials(options_.password) + "127.0.0.1:" + std::to_string(tls_port_) +
+         "?cafile=" + tls_->authority.string();
+}
+
+std::string redis_server::unix_url() const { return "redis+unix:" + socket_path().string(); }
+
+void redis_server::kill() { child_->kill(); }
+
+void redis_server::restart() {
+  child_->kill();
+  start();
+  if (!eventually([&] { return !child_->running() || answers(); }) || !child_->running()) {
+    throw std::runtime_error("redis-server does not restart:\n" + child_->output());
+  }
+}
+
+void redis_server::pause() { child_->pause(); }
+void redis_server::resume() { child_->resume(); }
+
+void redis_server::flush() {
+  cli("FLUSHALL");
+  cli("SCRIPT FLUSH");
+}
+
+std::string redis_server::command(std::vector<std::string> const& list) const {
+  raw_client client(port_);
+  if (!options_.password.empty()) client.command({"AUTH", options_.password});
+  return client.command(list);
+}
+
+std::string redis_server::cli(std::string_view text) const {
+  std::istringstream words{std::string(text)};
+  std::vector<std::string> list;
+  for (std::string word; words >> word;) list.push_back(word);
+  return command(list);
+}
+
+}  // namespace herdlock_test

@@ -1,0 +1,125 @@
+// A cache over a scripted store, on an io_context that the test runs, with loaders that end when
+// the test says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <herdlock/cache.hpp>
+
+#include "scripted_cache_store.hpp"
+
+namespace herdlock::testing {
+
+using text = std::optional<std::string>;
+
+/// A loader whose runs wait until they are let go.
+class held_loader {
+ public:
+  explicit held_loader(asio::any_io_executor const& executor) : gate_(executor) { hold(); }
+
+  void hold() { gate_.expires_at(asio::steady_timer::time_point::max()); }
+  void let_go() { gate_.expires_at(asio::steady_timer::time_point::min()); }
+
+  asio::awaitable<text> operator()(load_context context) {
+    ++runs;
+    last = context;
+    co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (!error.empty()) throw std::runtime_error(error);
+    co_return value;
+  }
+
+  int runs = 0;
+  std::optional<load_context> last;
+  std::string error;
+  text value = "loaded";
+
+ private:
+  asio::steady_timer gate_;
+};
+
+/// One call, what it came to, and how often.
+struct call {
+  std::optional<result<text>> got;
+  int answers = 0;
+  asio::cancellation_signal cancel;
+
+  auto token() {
+    return asio::bind_cancellation_slot(cancel.slot(), [this](result<text> r) {
+      ++answers;
+      got.emplace(std::move(r));
+    });
+  }
+  std::string value() const {
+    if (!got) return "(no answer)";
+    if (got->has_error()) return "error: " + got->error().message;
+    return got->value() ? *got->value() : "(nothing)";
+  }
+  bool failed_with(errc e) const { return got && got->has_error() && got->error() == e; }
+};
+
+class CacheTest : public ::testing::Test {
+ protected:
+  CacheTest() { open({}); }
+  ~CacheTest() override {
+    strings.reset();
+    opened.reset();
+    loader.let_go();
+    settle();
+    EXPECT_EQ(io.poll(), 0u);
+    script->hanging.clear();
+    script->watchers.clear();
+  }
+
+  void open(cache_options const& options, store_traits traits = {}) {
+    strings.reset();
+    opened.reset();
+    settle();
+    auto make = [&](asio::any_io_executor executor) -> result<backend> {
+      script = std::make_shared<scripted_cache_store>(executor);
+      return backend{nullptr, script, traits, "scripted:"};
+    };
+    opened = store::over(make, {.executor = io.get_executor()}).value();
+    strings.emplace(*opened, options);
+  }
+
+  void load(call& c, std::string_view name = "k") {
+    // By reference: the flights of a test share the one loader.
+    auto shared = [this](load_context context) { return loader(std::move(context)); };
+    strings->async_get_or_load(cache_key(name), shared, c.token());
+  }
+
+  /// Runs what is ready.
+  void settle() {
+    io.restart();
+    io.poll();
+  }
+
+  template <class Condition>
+  bool run_until(Condition&& holds) {
+    auto const deadline = clock::now() + std::chrono::seconds(20);
+    while (!holds()) {
+      if (clock::now() > deadline) return false;
+      io.restart();
+      io.run_one_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
+
+  asio::io_context io;
+  std::shared_ptr<scripted_cache_store> script;
+  std::optional<store> opened;
+  std::optional<cache<std::string>> strings;
+  held_loader loader{io.get_executor()};
+};
+
+}  // namespace herdlock::testing

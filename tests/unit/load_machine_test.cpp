@@ -1,0 +1,368 @@
+// Every transition of the load machine, and of the gate beside it, with a clock of the test's own.
+#include "algo/load_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "algo/load_gate.hpp"
+
+namespace herdlock::algo {
+namespace {
+
+using std::chrono::seconds;
+
+class LoadMachine : public ::testing::Test {
+ protected:
+  static load_settings settings(load_waiting waiting) {
+    return {.claim_ttl = seconds(3), .max_load_time = seconds(60), .waiting = waiting};
+  }
+  clock::time_point at(milliseconds since_start) const { return clock::time_point(since_start); }
+
+  // start, slot, claim granted at 0.
+  void begin_loading() {
+    m.start(load_guard::guarded);
+    m.slot_granted(at(milliseconds{0}));
+    EXPECT_EQ(m.claim_granted(at(milliseconds{1})).call, load_call::run_loader);
+  }
+  void begin_claiming(load_machine& machine) const {
+    EXPECT_EQ(machine.start(load_guard::guarded).call, load_call::take_slot);
+    EXPECT_EQ(machine.slot_granted(at(milliseconds{0})).call, load_call::claim);
+  }
+
+  load_machine m{settings(load_waiting::back_off)};
+  load_machine watcher{settings(load_waiting::watch)};
+};
+
+TEST_F(LoadMachine, AHitInTheClaimIsTheAnswerAndFreesTheSlot) {
+  begin_claiming(m);
+  auto const plan = m.claim_hit();
+  EXPECT_EQ(plan.answer, load_answer::found);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_TRUE(m.done());
+}
+
+TEST_F(LoadMachine, AClaimedKeyIsLoadedAndFilledAndThenAnswered) {
+  begin_loading();
+  auto plan = m.loader_done(load_result::storable, at(milliseconds{50}));
+  EXPECT_EQ(plan.call, load_call::fill);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_TRUE(plan.detach);
+  EXPECT_FALSE(plan.answer.has_value());
+  plan = m.store_replied();
+  EXPECT_EQ(plan.answer, load_answer::loaded);
+  EXPECT_TRUE(m.done());
+}
+
+// A store that hangs must not keep back a value that we have.
+TEST_F(LoadMachine, ASlowFillIsNotWaitedForForLong) {
+  begin_loading();
+  m.loader_done(load_result::storable, at(milliseconds{50}));
+  EXPECT_EQ(m.due(), at(milliseconds{150}));
+  EXPECT_FALSE(m.timer(at(milliseconds{149})).answer.has_value());
+  EXPECT_EQ(m.timer(at(milliseconds{150})).answer, load_answer::loaded);
+  EXPECT_FALSE(m.done());
+  auto const plan = m.store_failed();
+  EXPECT_FALSE(plan.answer.has_value()) << "answered twice";
+  EXPECT_TRUE(plan.clean_up);
+  EXPECT_TRUE(m.done());
+}
+
+// S5
+TEST_F(LoadMachine, AFailedLoadIsSharedThroughTheStore) {
+  begin_loading();
+  EXPECT_EQ(m.loader_done(load_result::failed, at(milliseconds{5})).call, load_call::share_error);
+  EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
+}
+
+TEST_F(LoadMachine, AnUnstorableValueAnswersAndGivesTheClaimUp) {
+  begin_loading();
+  EXPECT_EQ(m.loader_done(load_result::unstorable, at(milliseconds{5})).call, load_call::give_up);
+  EXPECT_EQ(m.store_replied().answer, load_answer::loaded);
+}
+
+// S5
+TEST_F(LoadMachine, AnErrorThatBacksOffIsTheAnswer) {
+  begin_claiming(m);
+  auto const plan = m.claim_backing_off();
+  EXPECT_EQ(plan.answer, load_answer::shared_error);
+  EXPECT_TRUE(plan.free_slot);
+}
+
+// S4
+TEST_F(LoadMachine, BusyBacksOffFromOneMillisecondToTwentyFive) {
+  begin_claiming(m);
+  auto now = at(milliseconds{0});
+  clock::duration longest{};
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_TRUE(m.claim_busy(seconds(2), now, 0.5).free_slot);
+    auto const delay = m.due() - now;
+    if (i == 0) {
+      EXPECT_EQ(delay, milliseconds{1});
+    }
+    longest = std::max(longest, delay);
+    now = m.due();
+    EXPECT_EQ(m.timer(now).call, load_call::take_slot);
+    EXPECT_EQ(m.slot_granted(now).call, load_call::claim);
+  }
+  EXPECT_EQ(longest, milliseconds{25});
+}
+
+// S2: a claim about to expire is tried when it has expired, not a back-off later.
+TEST_F(LoadMachine, TheBackOffIsBoundedByTheClaimsTimeLeft) {
+  begin_claiming(m);
+  auto now = at(milliseconds{0});
+  for (int i = 0; i < 8; ++i) {
+    m.claim_busy(seconds(2), now, 0.5);
+    now = m.due();
+    m.timer(now);
+    m.slot_granted(now);
+  }
+  m.claim_busy(milliseconds{3}, now, 0.5);
+  EXPECT_EQ(m.due(), now + milliseconds{3});
+}
+
+TEST_F(LoadMachine, AStoreThatPushesIsWatchedUntilTheClaimWouldExpire) {
+  begin_claiming(watcher);
+  auto const plan = watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
+  EXPECT_EQ(plan.call, load_call::watch);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_EQ(watcher.watch_wait(), milliseconds{701});
+  EXPECT_EQ(watcher.watch_hit().answer, load_answer::found);
+  EXPECT_TRUE(watcher.done());
+}
+
+TEST_F(LoadMachine, APushedErrorIsTheAnswer) {
+  begin_claiming(watcher);
+  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
+  EXPECT_EQ(watcher.watch_error().answer, load_answer::shared_error);
+}
+
+// B10: a store whose watch returns at once does not make us spin.
+TEST_F(LoadMachine, LookingAgainIsImmediateOnceAndThenBacksOff) {
+  begin_claiming(watcher);
+  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
+  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{1}), 0.5).call, load_call::take_slot);
+  watcher.slot_granted(at(milliseconds{1}));
+  watcher.claim_busy(milliseconds{700}, at(milliseconds{1}), 0.5);
+  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{2}), 0.5).call, load_call::none);
+  EXPECT_EQ(watcher.due(), at(milliseconds{3}));
+}
+
+// S9
+TEST_F(LoadMachine, AClaimThatFailsIsCleanedUpAndTheLoadGoesOnWithoutTheStore) {
+  begin_claiming(m);
+  auto plan = m.claim_failed();
+  EXPECT_TRUE(plan.clean_up);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_EQ(plan.call, load_call::take_slot);
+  EXPECT_EQ(m.guard(), load_guard::unguarded);
+  EXPECT_EQ(m.slot_granted(at(milliseconds{1})).call, load_call::run_loader);
+  plan = m.loader_done(load_result::storable, at(milliseconds{2}));
+  EXPECT_EQ(plan.call, load_call::none) << "nothing is written";
+  EXPECT_EQ(plan.answer, load_answer::loaded);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_TRUE(m.done());
+}
+
+TEST_F(LoadMachine, AnUnguardedLoadThatFailsAnswersItsOwnCallers) {
+  m.start(load_guard::unguarded);
+  m.slot_granted(at(milliseconds{0}));
+  EXPECT_EQ(m.loader_done(load_result::failed, at(milliseconds{1})).answer,
+            load_answer::load_error);
+}
+
+TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
+  begin_claiming(watcher);
+  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
+  EXPECT_EQ(watcher.watch_failed().call, load_call::take_slot);
+  EXPECT_EQ(watcher.guard(), load_guard::unguarded);
+}
+
+// S3
+TEST_F(LoadMachine, TheClaimIsExtendedAtAThirdForAsLongAsTheLoaderRuns) {
+  begin_loading();
+  for (int i = 1; i <= 5; ++i) {
+    auto const now = at(seconds(i));
+    EXPECT_EQ(m.due(), now);
+    EXPECT_EQ(m.timer(now).call, load_call::extend);
+    EXPECT_EQ(m.timer(now).call, load_call::none) << "one extension at a time";
+    m.extend_renewed();
+  }
+}
+
+TEST_F(LoadMachine, AnExtensionThatFailsIsTriedAgainSoon) {
+  begin_loading();
+  m.timer(at(seconds(1)));
+  m.extend_failed(at(milliseconds{1100}));
+  EXPECT_EQ(m.due(), at(milliseconds{1400}));
+  EXPECT_EQ(m.timer(m.due()).call, load_call::extend);
+}
+
+// S6
+TEST_F(LoadMachine, ALostClaimIsSignalledAndItsValueIsNotStored) {
+  begin_loading();
+  m.timer(at(seconds(1)));
+  auto plan = m.extend_lost();
+  EXPECT_TRUE(plan.signal_lost);
+  EXPECT_TRUE(plan.detach);
+  plan = m.loader_done(load_result::storable, at(seconds(2)));
+  EXPECT_EQ(plan.call, load_call::none);
+  EXPECT_EQ(plan.answer, load_answer::loaded);
+}
+
+TEST_F(LoadMachine, AClaimThatCannotBeExtendedIsLostWhenItsTimeIsUp) {
+  begin_loading();
+  m.timer(at(seconds(1)));  // sent, and no reply comes
+  EXPECT_EQ(m.due(), at(seconds(3)));
+  auto const plan = m.timer(at(seconds(3)));
+  EXPECT_TRUE(plan.signal_lost);
+  EXPECT_TRUE(plan.clean_up) << "it may stand in the store a little longer";
+}
+
+// B3: hung work is not kept alive for ever.
+TEST_F(LoadMachine, AfterTheLongestLoadTimeTheClaimIsLeftToExpire) {
+  begin_loading();
+  int extensions = 0;
+  bool lost = false;
+  for (int i = 0; i < 200 && !lost; ++i) {
+    auto const plan = m.timer(m.due());
+    lost = plan.signal_lost;
+    if (plan.call == load_call::extend) {
+      ++extensions;
+      m.extend_renewed();
+    }
+  }
+  EXPECT_TRUE(lost);
+  EXPECT_NEAR(extensions, 60, 2);
+}
+
+TEST_F(LoadMachine, ALateTimerDoesNotExtendBeyondTheLongestLoadTime) {
+  begin_loading();
+  for (int i = 1; i < 60; ++i) {
+    m.timer(at(seconds(i)));
+    m.extend_renewed();
+  }
+  EXPECT_EQ(m.due(), at(seconds(60)));
+  EXPECT_EQ(m.timer(at(seconds(61))).call, load_call::none);
+}
+
+TEST_F(LoadMachine, PutOrInvalidateOfThisCacheVoidsTheLoadAtOnce) {
+  begin_loading();
+  auto const plan = m.voided();
+  EXPECT_TRUE(plan.signal_lost);
+  EXPECT_TRUE(plan.detach);
+  EXPECT_TRUE(m.claim_is_lost());
+  EXPECT_FALSE(plan.clean_up) << "would wake others to a load that is about to be voided";
+  auto const end = m.loader_done(load_result::storable, at(seconds(1)));
+  EXPECT_EQ(end.call, load_call::none);
+  EXPECT_TRUE(end.clean_up) << "the put may have failed";
+}
+
+// S7
+TEST_F(LoadMachine, ARunningLoaderGoesOnAndFillsWhenEveryoneLeft) {
+  begin_loading();
+  EXPECT_EQ(m.everyone_left().call, load_call::none);
+  EXPECT_FALSE(m.done());
+  EXPECT_EQ(m.loader_done(load_result::storable, at(seconds(1))).call, load_call::fill);
+}
+
+TEST_F(LoadMachine, WaitingEndsWhenEveryoneLeft) {
+  m.start(load_guard::guarded);
+  m.everyone_left();
+  EXPECT_TRUE(m.done());
+  EXPECT_TRUE(m.slot_granted(at(milliseconds{0})).free_slot);
+  begin_claiming(watcher);
+  watcher.claim_busy(milliseconds{10}, at(milliseconds{0}), 0.5);
+  watcher.everyone_left();
+  EXPECT_TRUE(watcher.done());
+  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{1}), 0.5).call, load_call::none);
+}
+
+TEST_F(LoadMachine, AClaimGrantedAfterEveryoneLeftIsGivenUpWithoutALoad) {
+  begin_claiming(m);
+  m.everyone_left();
+  auto const plan = m.claim_granted(at(milliseconds{1}));
+  EXPECT_EQ(plan.call, load_call::give_up);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_TRUE(plan.detach);
+}
+
+TEST_F(LoadMachine, WhoeverJoinsAnAbandonedClaimGetsItsLoad) {
+  begin_claiming(m);
+  m.everyone_left();
+  m.joined();
+  EXPECT_EQ(m.claim_granted(at(milliseconds{1})).call, load_call::run_loader);
+}
+
+TEST_F(LoadMachine, AnUnreadableEntryIsClearedOnceAndThenClaimed) {
+  begin_claiming(m);
+  auto plan = m.claim_unreadable();
+  EXPECT_EQ(plan.call, load_call::clear);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_EQ(m.clear_replied().call, load_call::take_slot);
+  m.slot_granted(at(milliseconds{1}));
+  plan = m.claim_unreadable();
+  EXPECT_EQ(plan.call, load_call::take_slot) << "two formats must not fight";
+  EXPECT_EQ(m.guard(), load_guard::unguarded);
+}
+
+TEST_F(LoadMachine, ARefusalOfTheStoreIsTheAnswer) {
+  begin_claiming(m);
+  auto const plan = m.refused();
+  EXPECT_EQ(plan.answer, load_answer::refused);
+  EXPECT_TRUE(plan.free_slot);
+}
+
+TEST_F(LoadMachine, ClosingGivesUpTheClaimAndAnswers) {
+  begin_loading();
+  auto plan = m.close();
+  EXPECT_EQ(plan.answer, load_answer::closed);
+  EXPECT_TRUE(plan.signal_lost);
+  EXPECT_TRUE(plan.clean_up);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_FALSE(m.close().answer.has_value());
+  EXPECT_FALSE(m.loader_done(load_result::storable, at(seconds(1))).free_slot) << "freed twice";
+
+  begin_claiming(watcher);
+  watcher.close();
+  EXPECT_TRUE(watcher.claim_granted(at(milliseconds{9})).clean_up) << "no ghost claim (B7)";
+}
+
+TEST_F(LoadMachine, ClosingDuringTheFillAnswersWithTheValue) {
+  begin_loading();
+  m.loader_done(load_result::storable, at(milliseconds{5}));
+  EXPECT_EQ(m.close().answer, load_answer::loaded);
+}
+
+TEST(SlotQueue, IsFirstComeFirstServedAtTheLimitAndBeyond) {
+  slot_queue<int> slots(2);
+  EXPECT_TRUE(slots.try_take());
+  EXPECT_TRUE(slots.try_take());
+  EXPECT_FALSE(slots.try_take());
+  slots.wait(1);
+  auto const second = slots.wait(2);
+  slots.wait(3);
+  slots.leave(second);
+  EXPECT_EQ(slots.give_back(), 1);
+  EXPECT_EQ(slots.give_back(), 3);
+  EXPECT_EQ(slots.give_back(), std::nullopt);
+  EXPECT_EQ(slots.free(), 1u);
+}
+
+// S9
+TEST(StoreHealth, AFailingStoreIsSkippedThenProbedByOne) {
+  store_health health;
+  clock::time_point const start(seconds(10));
+  EXPECT_EQ(health.next(start), store_use::ask);
+  health.failed(start, 0.0);
+  EXPECT_EQ(health.next(start + milliseconds{249}), store_use::skip);
+  EXPECT_EQ(health.next(start + milliseconds{250}), store_use::skip_and_probe);
+  EXPECT_EQ(health.next(start + milliseconds{251}), store_use::skip) << "one probe at a time";
+  health.failed(start + milliseconds{2250}, 1.0);
+  EXPECT_EQ(health.next(start + milliseconds{3249}), store_use::skip);
+  EXPECT_EQ(health.next(start + milliseconds{3250}), store_use::skip_and_probe);
+  health.succeeded();
+  EXPECT_EQ(health.next(start + milliseconds{3251}), store_use::ask);
+}
+
+}  // namespace
+}  // namespace herdlock::algo

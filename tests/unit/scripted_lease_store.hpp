@@ -1,0 +1,121 @@
+// A lease store whose every answer is given by the test, by hand.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <herdlock/open.hpp>
+#include <herdlock/store.hpp>
+
+namespace herdlock::testing {
+
+/// Records requests and keeps their handlers until the test answers them.
+class scripted_lease_store : public lease_store {
+ public:
+  struct acquire_call {
+    acquire_request request;
+    handler<acquire_reply> done;
+  };
+  struct renew_call {
+    owner_token owner;
+    handler<renew_reply> done;
+  };
+  struct release_call {
+    owner_token owner;
+    handler<release_reply> done;
+  };
+
+  explicit scripted_lease_store(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    acquires.push_back({std::move(request), std::move(done)});
+  }
+  void renew(resource, owner_token owner, milliseconds, handler<renew_reply> done) override {
+    renews.push_back({std::move(owner), std::move(done)});
+  }
+  void release(resource, owner_token owner, handler<release_reply> done) override {
+    releases.push_back({std::move(owner), std::move(done)});
+  }
+  void inspect(resource, handler<std::optional<lease_info>> done) override {
+    detail::post_result<std::optional<lease_info>>(executor_, std::move(done),
+                                                   std::optional<lease_info>{});
+  }
+  void force_release(resource, handler<release_reply> done) override {
+    detail::post_result<release_reply>(executor_, std::move(done), release_reply::lost);
+  }
+
+  template <class Call, class Reply>
+  void answer(std::deque<Call>& calls, Reply reply) {
+    auto done = std::move(calls.front().done);
+    calls.pop_front();
+    detail::dispatch_result(executor_, std::move(done), std::move(reply));
+  }
+  void grant_next(std::uint64_t fencing) {
+    answer(acquires, result<acquire_reply>(acquire_reply(grant{fencing_token{fencing}})));
+  }
+  void busy_next() { answer(acquires, result<acquire_reply>(acquire_reply(busy{"other", {}}))); }
+  void fail_next_acquire(errc why) {
+    answer(acquires, result<acquire_reply>(make_failure(why, "scripted")));
+  }
+  void renew_next(result<renew_reply> reply) { answer(renews, std::move(reply)); }
+  void release_next(result<release_reply> reply) { answer(releases, std::move(reply)); }
+
+  std::deque<acquire_call> acquires;
+  std::deque<renew_call> renews;
+  std::deque<release_call> releases;
+
+ private:
+  asio::any_io_executor executor_;
+};
+
+/// A store over a scripted one, on an io_context that the test runs.
+struct scripted_fixture {
+  asio::io_context io;
+  std::shared_ptr<scripted_lease_store> script;
+  std::optional<store> opened;
+
+  explicit scripted_fixture(store_traits traits = {}) {
+    auto make = [&](asio::any_io_executor executor) -> result<backend> {
+      script = std::make_shared<scripted_lease_store>(executor);
+      return backend{script, nullptr, traits, "scripted:"};
+    };
+    opened = store::over(make, {.executor = io.get_executor()}).value();
+  }
+
+  /// Closes the store and lets go of what the test left unanswered.
+  ~scripted_fixture() {
+    opened.reset();
+    settle();
+    if (script) {
+      script->acquires.clear();
+      script->renews.clear();
+      script->releases.clear();
+    }
+    settle();
+  }
+  scripted_fixture(scripted_fixture const&) = delete;
+  scripted_fixture& operator=(scripted_fixture const&) = delete;
+
+  /// Runs what is ready.
+  void settle() {
+    io.restart();
+    io.poll();
+  }
+
+  /// Runs until the condition holds; false after ten seconds.
+  template <class Condition>
+  bool run_until(Condition&& holds) {
+    auto const deadline = clock::now() + std::chrono::seconds(10);
+    while (!holds()) {
+      if (clock::now() > deadline) return false;
+      io.restart();
+      io.run_one_for(std::chrono::milliseconds(100));
+    }
+    return true;
+  }
+};
+
+}  // namespace herdlock::testing
