@@ -127,7 +127,7 @@ struct raw_pairs {
   std::size_t& left;
   std::size_t& running;
   boost::redis::request request{};
-  boost::redis::response<std::int64_t> answer{};
+  boost::redis::response<std::string> answer{};
 
   void next() {
     if (left == 0) return static_cast<void>(--running);
@@ -145,7 +145,7 @@ struct raw_pairs {
     request.clear();
     request.push("EVALSHA", script.sha, script.key_count, name, at.owner.str());
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
-      if (ec || std::get<0>(answer).value() != 1) std::abort();
+      if (ec || std::get<0>(answer).value() != "1") std::abort();
       next();
     });
   }
@@ -159,7 +159,7 @@ struct raw_sets {
   std::size_t& running;
   boost::redis::request request{};
   boost::redis::response<std::string> set_answer{};
-  boost::redis::response<std::int64_t> del_answer{};
+  boost::redis::response<std::string> del_answer{};
 
   void next() {
     if (left == 0) return static_cast<void>(--running);

@@ -4,6 +4,12 @@ add_library(herdlock_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(herdlock_pch PUBLIC herdlock_headers PRIVATE herdlock_options)
 target_precompile_headers(herdlock_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.hpp)
 
+# The compiler takes a precompiled header only for code of its own kind: libraries are -fPIC,
+# programs -fPIE.
+add_executable(herdlock_pch_programs EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/pch_main.cpp)
+target_link_libraries(herdlock_pch_programs PRIVATE herdlock_headers herdlock_options)
+target_precompile_headers(herdlock_pch_programs PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.hpp)
+
 # Calls herdlock_use_pch for each compiled target of a directory and below it.
 function(herdlock_pch_below dir)
   get_property(targets DIRECTORY ${dir} PROPERTY BUILDSYSTEM_TARGETS)
@@ -22,8 +28,12 @@ function(herdlock_use_pch target)
   get_target_property(sources ${target} SOURCES)
   get_target_property(excluded ${target} HERDLOCK_NO_PCH)
   if(type MATCHES "^(EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY)$" AND sources MATCHES "\\.cpp"
-     AND NOT excluded AND NOT target STREQUAL "herdlock_pch")
-    target_precompile_headers(${target} REUSE_FROM herdlock_pch)
+     AND NOT excluded AND NOT target MATCHES "^herdlock_pch")
+    if(type STREQUAL "EXECUTABLE")
+      target_precompile_headers(${target} REUSE_FROM herdlock_pch_programs)
+    else()
+      target_precompile_headers(${target} REUSE_FROM herdlock_pch)
+    endif()
   endif()
 endfunction()
 

@@ -42,7 +42,8 @@ asio::awaitable<void> run(herdlock::lock where) {
 
 int main(int argc, char** argv) try {
   asio::io_context io;
-  auto store = herdlock::open_store(argc > 1 ? argv[1] : "memory:", {.executor = io.get_executor()});
+  auto store =
+      herdlock::open_store(argc > 1 ? argv[1] : "memory:", {.executor = io.get_executor()});
   herdlock::lock where(store, "stock-sync");
   asio::co_spawn(io, run(where), [](std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);

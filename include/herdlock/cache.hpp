@@ -66,7 +66,7 @@ class cached {
 /// When the last copy goes, calls that still wait complete with errc::canceled and claims are
 /// given back.
 template <class T, class Codec = codec<T>>
-  requires codec_for<Codec, T>
+requires codec_for<Codec, T>
 class cache {
  public:
   /// Values and claims in one store. Throws herdlock::error: errc::invalid_ttl, invalid_value or
@@ -157,8 +157,8 @@ class cache {
   template <class Loader>
   std::optional<T> get_or_load(cache_key key, Loader loader) const {
     using call_loader = detail::blocking_loader<T, Codec, Loader>;
-    return wait_for<std::optional<T>, load_reply>(
-        key, call_loader{std::move(loader), core_->pool()});
+    return wait_for<std::optional<T>, load_reply>(key,
+                                                  call_loader{std::move(loader), core_->pool()});
   }
 
   cached<T> get(cache_key key) const {
@@ -172,9 +172,8 @@ class cache {
   }
 
   bool invalidate(cache_key key) const {
-    return block<bool>([&](handler<bool> h) {
-             core_->invalidate(std::move(key), std::move(h));
-           }).value();
+    return block<bool>([&](handler<bool> h) { core_->invalidate(std::move(key), std::move(h)); })
+        .value();
   }
 
   /// Any thread; the counts are not taken at one instant.

@@ -55,20 +55,20 @@ struct load_context {
 /// Counts since the cache was made. Each caller of get_or_load is counted once among hits,
 /// negative_hits and misses; those who join a running load without a look are misses.
 struct cache_stats {
-  std::uint64_t hits = 0;            ///< answered by the first plain read
-  std::uint64_t negative_hits = 0;   ///< the same, with a negative entry
+  std::uint64_t hits = 0;           ///< answered by the first plain read
+  std::uint64_t negative_hits = 0;  ///< the same, with a negative entry
   std::uint64_t misses = 0;
-  std::uint64_t joined = 0;          ///< misses that waited for a load begun by another here
-  std::uint64_t loads = 0;           ///< loaders run, of all kinds
-  std::uint64_t unguarded_loads = 0; ///< of these, without the store
-  std::uint64_t load_errors = 0;     ///< loaders that threw
-  std::uint64_t superseded = 0;      ///< loaded values that a newer put, invalidate or load beat
-  std::uint64_t unstorable = 0;      ///< loaded values over the limit, or that did not encode
-  std::uint64_t undecodable = 0;     ///< stored entries that did not decode
-  std::uint64_t store_errors = 0;    ///< operations of the store that failed
-  std::uint64_t overloaded = 0;      ///< callers turned away at max_waiting
-  std::uint64_t timed_out = 0;       ///< callers whose deadline passed
-  std::uint64_t canceled = 0;        ///< callers who cancelled, or whose cache was destroyed
+  std::uint64_t joined = 0;           ///< misses that waited for a load begun by another here
+  std::uint64_t loads = 0;            ///< loaders run, of all kinds
+  std::uint64_t unguarded_loads = 0;  ///< of these, without the store
+  std::uint64_t load_errors = 0;      ///< loaders that threw
+  std::uint64_t superseded = 0;       ///< loaded values that a newer put, invalidate or load beat
+  std::uint64_t unstorable = 0;       ///< loaded values over the limit, or that did not encode
+  std::uint64_t undecodable = 0;      ///< stored entries that did not decode
+  std::uint64_t store_errors = 0;     ///< operations of the store that failed
+  std::uint64_t overloaded = 0;       ///< callers turned away at max_waiting
+  std::uint64_t timed_out = 0;        ///< callers whose deadline passed
+  std::uint64_t canceled = 0;         ///< callers who cancelled, or whose cache was destroyed
 };
 
 }  // namespace herdlock

@@ -11,23 +11,23 @@ namespace herdlock {
 
 /// herdlock's own conditions.
 enum class errc {
-  unavailable = 1,     ///< the store cannot answer: no connection, restart, shutdown
-  timed_out,           ///< the store did not answer by the operation's deadline
-  canceled,            ///< the caller cancelled, or the store handle is being closed
-  lost,                ///< the right can no longer be proved
-  access_denied,       ///< wrong user or password, or a missing right
-  protocol,            ///< the store answered something that makes no sense here
-  wrong_type,          ///< the key holds a value of another kind
-  invalid_name,        ///< empty, longer than limits::max_name_bytes, or with a NUL
-  invalid_owner,       ///< not the text of an owner token
-  invalid_ttl,         ///< outside limits::min_ttl … limits::max_ttl
-  invalid_value,       ///< a value over limits::max_value_bytes, or one that cannot be decoded
-  invalid_url,         ///< a store URL that cannot be parsed
-  unknown_scheme,      ///< a store URL with a scheme that does not exist
-  not_built,           ///< a backend that this build leaves out
-  overloaded,          ///< a bound (queue, waiters, loads) is reached
-  load_failed,         ///< the loader failed; the text is the loader's own
-  not_supported,       ///< the store has no such operation
+  unavailable = 1,  ///< the store cannot answer: no connection, restart, shutdown
+  timed_out,        ///< the store did not answer by the operation's deadline
+  canceled,         ///< the caller cancelled, or the store handle is being closed
+  lost,             ///< the right can no longer be proved
+  access_denied,    ///< wrong user or password, or a missing right
+  protocol,         ///< the store answered something that makes no sense here
+  wrong_type,       ///< the key holds a value of another kind
+  invalid_name,     ///< empty, longer than limits::max_name_bytes, or with a NUL
+  invalid_owner,    ///< not the text of an owner token
+  invalid_ttl,      ///< outside limits::min_ttl … limits::max_ttl
+  invalid_value,    ///< a value over limits::max_value_bytes, or one that cannot be decoded
+  invalid_url,      ///< a store URL that cannot be parsed
+  unknown_scheme,   ///< a store URL with a scheme that does not exist
+  not_built,        ///< a backend that this build leaves out
+  overloaded,       ///< a bound (queue, waiters, loads) is reached
+  load_failed,      ///< the loader failed; the text is the loader's own
+  not_supported,    ///< the store has no such operation
 };
 
 std::error_category const& category() noexcept;

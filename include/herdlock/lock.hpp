@@ -49,7 +49,9 @@ class lock {
   auto async_acquire(acquire_options const& options, Token&& token = {}) const {
     return detail::initiate<acquired>(
         store_.get_executor(),
-        [self = *this, options](handler<acquired> h) { start_acquire(self, options, std::move(h)); },
+        [self = *this, options](handler<acquired> h) {
+          start_acquire(self, options, std::move(h));
+        },
         std::forward<Token>(token));
   }
 
@@ -63,7 +65,8 @@ class lock {
   /// Completes with `result<acquired>`: the lease of the ticket, proved by a renewal; nothing when
   /// it is not held by the ticket's owner any more.
   template <class Token = asio::deferred_t>
-  auto async_restore(lease_ticket ticket, acquire_options const& options, Token&& token = {}) const {
+  auto async_restore(lease_ticket ticket, acquire_options const& options,
+                     Token&& token = {}) const {
     return detail::initiate<acquired>(
         store_.get_executor(),
         [self = *this, ticket = std::move(ticket), options](handler<acquired> h) {

@@ -63,10 +63,10 @@ struct lease_info {
 
 /// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
 struct store_traits {
-  bool queues = false;           ///< honours acquire_request::wait, first come first served
-  bool pushes_fills = false;     ///< cache_store::watch is woken by the event itself
-  bool across_processes = false; ///< excludes other processes
-  bool across_hosts = false;     ///< excludes other machines
+  bool queues = false;            ///< honours acquire_request::wait, first come first served
+  bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
+  bool across_processes = false;  ///< excludes other processes
+  bool across_hosts = false;      ///< excludes other machines
 };
 
 /// Leases by owner token. See the rules at the top of this file.
@@ -126,11 +126,20 @@ struct claim_request {
   layout form = layout::string;
 };
 
-struct cache_hit { cache_value value; };
-struct claimed { fencing_token fencing; };
-struct claim_busy { milliseconds remaining; };
+struct cache_hit {
+  cache_value value;
+};
+struct claimed {
+  fencing_token fencing;
+};
+struct claim_busy {
+  milliseconds remaining;
+};
 /// The last load failed a moment ago; its error is everyone's answer until the back-off ends.
-struct load_backing_off { std::string error; milliseconds remaining; };
+struct load_backing_off {
+  std::string error;
+  milliseconds remaining;
+};
 
 using claim_reply = std::variant<cache_hit, claimed, claim_busy, load_backing_off>;
 
@@ -180,7 +189,8 @@ class cache_store {
   /// else nothing is changed and the answer is `superseded` (a newer load, put or invalidate won).
   virtual void fill(fill_request request, handler<fill_reply> done) = 0;
 
-  /// Ends the claim with an error that answers everyone for `back_off`; with back_off 0 the claim
+  /// Ends the claim with an error that answers everyone for `back_off` (0 to limits::max_ttl, else
+  /// errc::invalid_ttl); with back_off 0 the claim
   /// is just given up and the next caller loads. `superseded` when the claim was not ours.
   virtual void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
                     handler<fill_reply> done) = 0;

@@ -31,8 +31,8 @@ struct clock {
 
 /// Bounds with their names. Each has a test at the limit and at limit + 1.
 namespace limits {
-inline constexpr std::size_t max_name_bytes = 512;  ///< resource names and cache keys
-inline constexpr std::size_t max_owner_bytes = 128;  ///< owner token, label included
+inline constexpr std::size_t max_name_bytes = 512;                ///< resource names and cache keys
+inline constexpr std::size_t max_owner_bytes = 128;               ///< owner token, label included
 inline constexpr std::size_t max_value_bytes = 16 * 1024 * 1024;  ///< one cache value, encoded
 inline constexpr milliseconds min_ttl{10};
 inline constexpr milliseconds max_ttl{std::chrono::hours{24 * 365}};

@@ -62,8 +62,8 @@ asio::awaitable<bool> async_with(lock where, acquire_options options, Work work)
   auto released = co_await held->async_release(asio::use_awaitable);
   if (thrown) std::rethrow_exception(thrown);
   if (released.has_value() && *released == release_reply::lost) {
-    throw error(make_failure(errc::lost, "the lease on '" + where.name().str() +
-                                             "' was lost while the work ran"));
+    throw error(make_failure(
+        errc::lost, "the lease on '" + where.name().str() + "' was lost while the work ran"));
   }
   co_return true;
 }

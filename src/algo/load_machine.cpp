@@ -181,8 +181,7 @@ load_plan load_machine::loader_done(load_result what, clock::time_point now) {
     plan.call = load_call::fill;
   } else {
     state_ = state::ending;
-    plan.call =
-        what == load_result::failed ? load_call::share_error : load_call::give_up;
+    plan.call = what == load_result::failed ? load_call::share_error : load_call::give_up;
   }
   return plan;
 }
@@ -236,15 +235,18 @@ load_plan load_machine::timer(clock::time_point now) {
   if (now < due_) return {};
   due_ = never;
   switch (state_) {
-    case state::pausing: return queue();
+    case state::pausing:
+      return queue();
     case state::filling:
     case state::ending:
       // The store is slow to say whether it has it; the callers need not wait for that.
       if (answered_) return {};
       answered_ = true;
       return {.answer = result_};
-    case state::loading: break;
-    default: return {};
+    case state::loading:
+      break;
+    default:
+      return {};
   }
   if (claim_ != claim::held) return {};
   if (now >= held_until_) {
@@ -269,8 +271,10 @@ load_plan load_machine::everyone_left() {
   switch (state_) {
     case state::queued:
     case state::watching:
-    case state::pausing: return finish(std::nullopt);
-    default: return {};
+    case state::pausing:
+      return finish(std::nullopt);
+    default:
+      return {};
   }
 }
 

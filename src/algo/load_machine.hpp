@@ -40,25 +40,25 @@ struct load_settings {
 /// the loader) one at a time.
 enum class load_call {
   none,
-  take_slot,   ///< queue for a load slot of the kind guard() says; answer with slot_granted
+  take_slot,  ///< queue for a load slot of the kind guard() says; answer with slot_granted
   claim,
-  clear,       ///< invalidate the entry, which cannot be read
-  watch,       ///< for watch_wait()
+  clear,  ///< invalidate the entry, which cannot be read
+  watch,  ///< for watch_wait()
   run_loader,
   extend,
   fill,
-  share_error, ///< cache_store::fail with the loader's error and the back-off
-  give_up,     ///< cache_store::fail with no back-off: nobody is told anything, the next may load
+  share_error,  ///< cache_store::fail with the loader's error and the back-off
+  give_up,      ///< cache_store::fail with no back-off: nobody is told anything, the next may load
 };
 
 /// Which of the things the runtime holds is everyone's answer.
 enum class load_answer {
-  found,        ///< the entry that claim or watch brought
-  shared_error, ///< the error of another's load, as the store brought it
-  loaded,       ///< what our loader returned
-  load_error,   ///< what our loader threw
-  refused,      ///< the store's failure
-  closed,       ///< errc::canceled: the cache is being closed
+  found,         ///< the entry that claim or watch brought
+  shared_error,  ///< the error of another's load, as the store brought it
+  loaded,        ///< what our loader returned
+  load_error,    ///< what our loader threw
+  refused,       ///< the store's failure
+  closed,        ///< errc::canceled: the cache is being closed
 };
 
 struct load_plan {
@@ -131,7 +131,16 @@ class load_machine {
 
  private:
   enum class state {
-    idle, queued, claiming, clearing, watching, pausing, loading, filling, ending, done
+    idle,
+    queued,
+    claiming,
+    clearing,
+    watching,
+    pausing,
+    loading,
+    filling,
+    ending,
+    done
   };
   enum class claim { none, held, lost };
 

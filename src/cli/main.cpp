@@ -35,8 +35,8 @@ struct arguments {
 int fail(exit_code code, std::string_view line) {
   // One line, whatever a server or an argument had in it.
   std::string text(line);
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; },
-                  ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   fmt::print(stderr, "herdlock: {}\n", text);
   return static_cast<int>(code);
 }
@@ -76,9 +76,8 @@ void require_known_command(std::vector<std::string> const& words, CLI::App const
   for (std::string const& word : words) {
     auto const known = at->get_subcommands([](CLI::App const*) { return true; });
     if (known.empty() || word.rfind("-", 0) == 0) return;
-    auto const next = std::find_if(known.begin(), known.end(), [&](CLI::App const* each) {
-      return each->get_name() == word;
-    });
+    auto const next = std::find_if(known.begin(), known.end(),
+                                   [&](CLI::App const* each) { return each->get_name() == word; });
     if (next == known.end()) {
       throw command_error(exit_code::usage, fmt::format("{} {}: there is no such command; {} "
                                                         "--help lists them",

@@ -26,7 +26,7 @@ constexpr open_backend redis = nullptr;
 #endif
 
 constexpr scheme_entry schemes[] = {
-    {"memory", open_memory}, {"sqlite", open_sqlite},   {"redis", redis},
+    {"memory", open_memory}, {"sqlite", open_sqlite}, {"redis", redis},
     {"rediss", redis},       {"redis+unix", redis},
 };
 
@@ -47,8 +47,7 @@ result<scheme_entry> find_scheme(store_url const& url) {
                                              url.scheme + ": (it has " + known_schemes() + ")");
   }
   return make_failure(errc::unknown_scheme, "unknown scheme '" + url.scheme + ":' in store URL " +
-                                                url.redacted() + "; use one of " +
-                                                known_schemes());
+                                                url.redacted() + "; use one of " + known_schemes());
 }
 
 }  // namespace

@@ -42,9 +42,8 @@ void acquire_op::start_restore(lease_ticket const& ticket) {
   owner_ = ticket.owner;
   restoring_ = true;
   listen_to_cancellation();
-  asio::dispatch(core_->executor(), [self = shared_from_this(), fencing = ticket.fencing] {
-    self->prove(fencing);
-  });
+  asio::dispatch(core_->executor(),
+                 [self = shared_from_this(), fencing = ticket.fencing] { self->prove(fencing); });
 }
 
 void acquire_op::listen_to_cancellation() {
@@ -80,8 +79,7 @@ void acquire_op::ask() {
   handler<acquire_reply> on_reply = [self = shared_from_this()](result<acquire_reply> reply) {
     self->on_reply(std::move(reply));
   };
-  auto slot_bound =
-      asio::bind_cancellation_slot(cancel_store_.slot(), std::move(on_reply));
+  auto slot_bound = asio::bind_cancellation_slot(cancel_store_.slot(), std::move(on_reply));
   leases->acquire({name_, owner_, options_.ttl, wait}, std::move(slot_bound));
 }
 
@@ -122,9 +120,8 @@ void acquire_op::back_off(milliseconds at_most) {
   if (at_most < std::chrono::hours{1}) pause = std::min<clock::duration>(pause, at_most);
   if (!timer_) timer_.emplace(core_->executor());
   timer_->expires_after(std::max(pause, clock::duration{0}));
-  timer_->async_wait([self = shared_from_this()](boost::system::error_code const&) {
-    self->ask();
-  });
+  timer_->async_wait(
+      [self = shared_from_this()](boost::system::error_code const&) { self->ask(); });
 }
 
 void acquire_op::prove(fencing_token fencing) {

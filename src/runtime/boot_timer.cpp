@@ -3,8 +3,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <boost/asio/bind_executor.hpp>
 #include <algorithm>
+#include <boost/asio/bind_executor.hpp>
 #include <cerrno>
 #include <system_error>
 
@@ -47,8 +47,7 @@ void boot_timer::listen() {
     auto self = weak.lock();
     if (!self || ec || !self->on_fire_) return;
     std::uint64_t fired = 0;
-    [[maybe_unused]] auto const n =
-        ::read(self->descriptor_.native_handle(), &fired, sizeof fired);
+    [[maybe_unused]] auto const n = ::read(self->descriptor_.native_handle(), &fired, sizeof fired);
     self->listening_ = false;
     self->armed_ = clock::time_point::max();
     auto const fire = self->on_fire_;  // it may close the timer

@@ -27,8 +27,7 @@ void check_options(cache_options const& options) {
   if (options.negative_ttl != milliseconds{0}) check_duration("negative_ttl", options.negative_ttl);
   check_that(options.ttl_jitter >= 0 && options.ttl_jitter < 1, "ttl_jitter: use 0 to less than 1");
   check_that(options.wait > milliseconds{0}, "wait: use 1 ms or more");
-  check_that(options.error_back_off >= milliseconds{0} &&
-                 options.error_back_off <= limits::max_ttl,
+  check_that(options.error_back_off >= milliseconds{0} && options.error_back_off <= limits::max_ttl,
              "error_back_off: use 0 to 365 days");
   check_that(options.max_loads > 0, "max_loads: use 1 or more");
   check_that(options.max_loads_without_store > 0, "max_loads_without_store: use 1 or more");
@@ -73,8 +72,8 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
                        cache_decode decode)
     : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
   check_options(options);
-  pool_ = std::make_shared<runtime::loader_pool>(options.max_loads +
-                                                 options.max_loads_without_store);
+  pool_ =
+      std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? locks_->context()->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
       values_.context()->core(), std::move(lock_core),

@@ -35,8 +35,10 @@ bool is_store_trouble(failure const& why) {
     case errc::timed_out:
     case errc::access_denied:
     case errc::protocol:
-    case errc::overloaded: return true;
-    default: return false;
+    case errc::overloaded:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -97,10 +99,10 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (closed_) return finish(*caller, closed_failure());
   if (full) {
     cache_counters::add(counters.overloaded);
-    return finish(*caller, make_failure(errc::overloaded,
-                                        "cache in " + store_name() + ": " +
-                                            std::to_string(settings_.options.max_waiting) +
-                                            " callers are waiting already (max_waiting)"));
+    return finish(*caller,
+                  make_failure(errc::overloaded, "cache in " + store_name() + ": " +
+                                                     std::to_string(settings_.options.max_waiting) +
+                                                     " callers are waiting already (max_waiting)"));
   }
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
     values_->keeper().schedule(deadlines_, caller->deadline);
@@ -285,8 +287,7 @@ void cache_engine::give_up_claim(cache_key key, owner_token owner) {
 }
 
 milliseconds cache_engine::ttl_of(cache_value const& value) const {
-  auto const base =
-      std::holds_alternative<absent>(value) ? options().negative_ttl : options().ttl;
+  auto const base = std::holds_alternative<absent>(value) ? options().negative_ttl : options().ttl;
   double const share = 1.0 + options().ttl_jitter * (2 * random_unit() - 1);
   auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
   return std::clamp(varied, limits::min_ttl, limits::max_ttl);
@@ -327,11 +328,10 @@ void cache_engine::expire(clock::time_point now) {
     detail::caller_ptr const late(&callers_.front());
     cache_counters::add(counters.timed_out);
     leave_flight(*late);
-    finish(*late, make_failure(errc::timed_out,
-                               "no value for " + late->key.str() + " from " + store_name() +
-                                   " or its loader within " +
-                                   std::to_string(settings_.options.wait.count()) +
-                                   " ms; a load that runs goes on"));
+    finish(*late, make_failure(errc::timed_out, "no value for " + late->key.str() + " from " +
+                                                    store_name() + " or its loader within " +
+                                                    std::to_string(settings_.options.wait.count()) +
+                                                    " ms; a load that runs goes on"));
   }
   if (!callers_.empty()) values_->keeper().schedule(deadlines_, callers_.front().deadline);
 }

@@ -1,8 +1,8 @@
 // The state of one cache: its callers, its flights, its bounds. What cache<T> is a template over.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -25,9 +25,7 @@ struct cache_counters {
       unguarded_loads{0}, load_errors{0}, superseded{0}, unstorable{0}, undecodable{0},
       store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
 
-  static void add(std::atomic<std::uint64_t>& one) {
-    one.fetch_add(1, std::memory_order_relaxed);
-  }
+  static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
   cache_stats read() const;
 };
 

@@ -31,10 +31,10 @@ failure check_storable(result<cache_value> const& value, layout form) {
     return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
   }
   if (size_of(*value) <= limits::max_value_bytes) return {};
-  return make_failure(errc::invalid_value,
-                      "a value of " + std::to_string(size_of(*value)) +
-                          " bytes is not stored; at most " +
-                          std::to_string(limits::max_value_bytes) + " are allowed");
+  return make_failure(errc::invalid_value, "a value of " + std::to_string(size_of(*value)) +
+                                               " bytes is not stored; at most " +
+                                               std::to_string(limits::max_value_bytes) +
+                                               " are allowed");
 }
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
@@ -87,27 +87,39 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
   if (call == algo::load_call::run_loader) return run_loader(home);
   if (!claims) return;  // closing: the machine is closed next, or is closed already
   switch (call) {
-    case algo::load_call::claim: return claim(home, *claims);
-    case algo::load_call::clear: return clear(*claims);
-    case algo::load_call::watch: return watch(home, *claims);
-    case algo::load_call::extend: return extend(home, *claims);
-    case algo::load_call::fill: return fill(home, *claims);
+    case algo::load_call::claim:
+      return claim(home, *claims);
+    case algo::load_call::clear:
+      return clear(*claims);
+    case algo::load_call::watch:
+      return watch(home, *claims);
+    case algo::load_call::extend:
+      return extend(home, *claims);
+    case algo::load_call::fill:
+      return fill(home, *claims);
     case algo::load_call::share_error:
       return end_claim(home, *claims, home.options().error_back_off);
-    case algo::load_call::give_up: return end_claim(home, *claims, milliseconds{0});
-    default: return;
+    case algo::load_call::give_up:
+      return end_claim(home, *claims, milliseconds{0});
+    default:
+      return;
   }
 }
 
 result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
   switch (what) {
-    case algo::load_answer::found: return found_;
-    case algo::load_answer::loaded: return outcome_.answer;
-    case algo::load_answer::shared_error: return make_failure(errc::load_failed, shared_error_);
+    case algo::load_answer::found:
+      return found_;
+    case algo::load_answer::loaded:
+      return outcome_.answer;
+    case algo::load_answer::shared_error:
+      return make_failure(errc::load_failed, shared_error_);
     case algo::load_answer::load_error:
       return make_failure(errc::load_failed, outcome_.error.value_or(std::string()));
-    case algo::load_answer::refused: return refused_;
-    case algo::load_answer::closed: break;
+    case algo::load_answer::refused:
+      return refused_;
+    case algo::load_answer::closed:
+      break;
   }
   return make_failure(errc::canceled, "the cache was closed while " + key_.str() + " was loading");
 }
@@ -266,8 +278,7 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
 void load_flight::end_claim(cache_engine& home, cache_store& claims, milliseconds back_off) {
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };
-  claims.fail(key_, owner_, outcome_.error.value_or(std::string()), back_off,
-              std::move(on_reply));
+  claims.fail(key_, owner_, outcome_.error.value_or(std::string()), back_off, std::move(on_reply));
 }
 
 void load_flight::on_stored(result<fill_reply> const& reply) {

@@ -76,8 +76,8 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   std::stop_source lost_;
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
-  detail::cache_answer found_;    // an entry, from claim or watch
-  std::string shared_error_;      // the store's word of another's failed load
+  detail::cache_answer found_;  // an entry, from claim or watch
+  std::string shared_error_;    // the store's word of another's failed load
   failure refused_;
   detail::load_outcome outcome_;  // of our loader
 };

@@ -19,13 +19,13 @@ resource lock_of(cache_key const& key) { return resource(key.str()); }
 
 template <class Reply, class Call>
 void cache_over_locks::on_locks(handler<Reply> done, Call call) {
-  asio::post(locks_->executor(), [locks = locks_, call = std::move(call),
-                                  done = handler<Reply>(bring_back<Reply>(
-                                      values_, std::move(done)))]() mutable {
-    auto const& leases = locks->leases();
-    if (!leases) return std::move(done)(result<Reply>(locks->closed_failure()));
-    call(*leases, std::move(done));
-  });
+  asio::post(locks_->executor(),
+             [locks = locks_, call = std::move(call),
+              done = handler<Reply>(bring_back<Reply>(values_, std::move(done)))]() mutable {
+               auto const& leases = locks->leases();
+               if (!leases) return std::move(done)(result<Reply>(locks->closed_failure()));
+               call(*leases, std::move(done));
+             });
 }
 
 void cache_over_locks::get(cache_key key, layout form, handler<cache_lookup> done) {
@@ -48,11 +48,11 @@ void cache_over_locks::claim(claim_request request, handler<claim_reply> done) {
     self->look_again_under_lock(std::move(request), std::get<grant>(*reply).fencing,
                                 std::move(done));
   };
-  on_locks<acquire_reply>(std::move(on_reply), [lock = std::move(lock)](
-                                                   lease_store& leases,
-                                                   handler<acquire_reply> h) mutable {
-    leases.acquire(std::move(lock), std::move(h));
-  });
+  on_locks<acquire_reply>(
+      std::move(on_reply),
+      [lock = std::move(lock)](lease_store& leases, handler<acquire_reply> h) mutable {
+        leases.acquire(std::move(lock), std::move(h));
+      });
 }
 
 void cache_over_locks::look_again_under_lock(claim_request request, fencing_token fencing,
@@ -67,8 +67,7 @@ void cache_over_locks::look_again_under_lock(claim_request request, fencing_toke
     result<claim_reply> answer = reply.has_error()
                                      ? result<claim_reply>(reply.error())
                                      : result<claim_reply>(cache_hit{**std::move(reply)});
-    self->release_then<claim_reply>(request.key, request.owner, std::move(done),
-                                    std::move(answer));
+    self->release_then<claim_reply>(request.key, request.owner, std::move(done), std::move(answer));
   };
   get(std::move(key), form, std::move(on_reply));
 }
@@ -76,15 +75,15 @@ void cache_over_locks::look_again_under_lock(claim_request request, fencing_toke
 template <class Reply>
 void cache_over_locks::release_then(cache_key const& key, owner_token const& owner,
                                     handler<Reply> done, result<Reply> reply) {
-  auto on_released = [done = std::move(done), reply = std::move(reply)](
-                         result<release_reply> const&) mutable {
+  auto on_released = [done = std::move(done),
+                      reply = std::move(reply)](result<release_reply> const&) mutable {
     std::move(done)(std::move(reply));
   };
-  on_locks<release_reply>(std::move(on_released), [name = lock_of(key), owner](
-                                                      lease_store& leases,
-                                                      handler<release_reply> h) {
-    leases.release(name, owner, std::move(h));
-  });
+  on_locks<release_reply>(
+      std::move(on_released),
+      [name = lock_of(key), owner](lease_store& leases, handler<release_reply> h) {
+        leases.release(name, owner, std::move(h));
+      });
 }
 
 void cache_over_locks::extend(cache_key key, owner_token owner, milliseconds ttl,
@@ -107,10 +106,10 @@ void cache_over_locks::fill(fill_request request, handler<fill_reply> done) {
     if (*reply == renew_reply::lost) return std::move(done)(fill_reply::superseded);
     self->store_under_lock(std::move(request), std::move(done));
   };
-  on_locks<renew_reply>(std::move(on_proved), [name, owner](lease_store& leases,
-                                                            handler<renew_reply> h) {
-    leases.renew(name, owner, time_to_store, std::move(h));
-  });
+  on_locks<renew_reply>(std::move(on_proved),
+                        [name, owner](lease_store& leases, handler<renew_reply> h) {
+                          leases.renew(name, owner, time_to_store, std::move(h));
+                        });
 }
 
 void cache_over_locks::store_under_lock(fill_request request, handler<fill_reply> done) {
@@ -133,8 +132,7 @@ void cache_over_locks::fail(cache_key key, owner_token owner, std::string, milli
                                                       : fill_reply::superseded);
   };
   on_locks<release_reply>(std::move(on_reply), [name = lock_of(key), owner = std::move(owner)](
-                                                   lease_store& leases,
-                                                   handler<release_reply> h) {
+                                                   lease_store& leases, handler<release_reply> h) {
     leases.release(name, owner, std::move(h));
   });
 }
@@ -158,8 +156,7 @@ void cache_over_locks::invalidate(cache_key key, handler<bool> done) {
 }
 
 void cache_over_locks::watch(watch_request, handler<watch_reply> done) {
-  detail::post_result<watch_reply>(values_->executor(), std::move(done),
-                                   watch_reply(look_again{}));
+  detail::post_result<watch_reply>(values_->executor(), std::move(done), watch_reply(look_again{}));
 }
 
 }  // namespace herdlock::runtime

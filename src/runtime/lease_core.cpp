@@ -9,8 +9,7 @@ namespace herdlock::detail {
 namespace {
 
 algo::lease_terms terms_of(acquire_options const& options) {
-  return {options.ttl, options.loss_margin, options.max_hold,
-          options.renew == renewal::automatic};
+  return {options.ttl, options.loss_margin, options.max_hold, options.renew == renewal::automatic};
 }
 
 }  // namespace
@@ -52,13 +51,18 @@ void lease_core::on_due(clock::time_point now) { obey(machine_.tick(now)); }
 void lease_core::obey(algo::lease_action action) {
   using kind = algo::lease_action::kind;
   switch (action.what) {
-    case kind::wait: home_->keeper().schedule(*this, action.at); return;
+    case kind::wait:
+      home_->keeper().schedule(*this, action.at);
+      return;
     case kind::renew:
       home_->keeper().schedule(*this, action.at);
       renew();
       return;
-    case kind::lose: lose(); return;
-    case kind::none: return;
+    case kind::lose:
+      lose();
+      return;
+    case kind::none:
+      return;
   }
 }
 
@@ -100,9 +104,15 @@ void lease_core::lose() {
 failure lease_core::describe_loss() const {
   std::string text = "the lease on '" + what_.name.str() + "' in " + store_name() + " is lost: ";
   switch (machine_.why()) {
-    case algo::loss::told: text += "the store says it is not ours any more"; break;
-    case algo::loss::held_too_long: text += "it was held for its max_hold"; break;
-    default: text += "it was not renewed in time"; break;
+    case algo::loss::told:
+      text += "the store says it is not ours any more";
+      break;
+    case algo::loss::held_too_long:
+      text += "it was held for its max_hold";
+      break;
+    default:
+      text += "it was not renewed in time";
+      break;
   }
   return make_failure(errc::lost, std::move(text));
 }

@@ -22,13 +22,11 @@ failure check(acquire_options const& options) {
 
 }  // namespace
 
-void lock::start_acquire(lock const& self, acquire_options const& options,
-                         handler<acquired> done) {
+void lock::start_acquire(lock const& self, acquire_options const& options, handler<acquired> done) {
   if (failure why = check(options); why.code) {
     return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
   }
-  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, options,
-                                        std::move(done))
+  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, options, std::move(done))
       ->start();
 }
 
@@ -52,13 +50,12 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
 
 void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
   auto const& core = self.store_.context()->core();
-  asio::dispatch(core->executor(),
-                 [core, name = self.name_, done = std::move(done)]() mutable {
-                   auto const& leases = core->leases();
-                   if (leases) return leases->inspect(std::move(name), std::move(done));
-                   detail::post_result<std::optional<lease_info>>(
-                       core->executor(), std::move(done), core->closed_failure());
-                 });
+  asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
+    auto const& leases = core->leases();
+    if (leases) return leases->inspect(std::move(name), std::move(done));
+    detail::post_result<std::optional<lease_info>>(core->executor(), std::move(done),
+                                                   core->closed_failure());
+  });
 }
 
 acquired lock::acquire(acquire_options const& options) const {

@@ -81,9 +81,8 @@ store_context::~store_context() {
     return;
   }
   auto closed = std::make_shared<std::promise<void>>();
-  asio::post(executor, [core = std::move(core_), closed] {
-    core->close([closed] { closed->set_value(); });
-  });
+  asio::post(executor,
+             [core = std::move(core_), closed] { core->close([closed] { closed->set_value(); }); });
   closed->get_future().wait();  // bounded by runtime::close_grace
   stop(*runner_);
 }

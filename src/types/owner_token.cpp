@@ -39,7 +39,8 @@ class secret_source {
   secret_source() { count_forks(); }
 
   std::string next_token() {
-    if (auto const now = generation.load(); used_ == pool_.size() || now != generation_) refill(now);
+    if (auto const now = generation.load(); used_ == pool_.size() || now != generation_)
+      refill(now);
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
     text.reserve(label_.size() + 1 + secret_digits);
@@ -73,7 +74,8 @@ class secret_source {
 bool is_token(std::string_view text) {
   if (text.size() < secret_digits + 1 || text.size() > limits::max_owner_bytes) return false;
   auto const secret = text.substr(text.size() - secret_digits);
-  return text[text.size() - secret_digits - 1] == ':' && text.find('\0') == std::string_view::npos &&
+  return text[text.size() - secret_digits - 1] == ':' &&
+         text.find('\0') == std::string_view::npos &&
          secret.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 

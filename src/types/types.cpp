@@ -6,12 +6,13 @@ namespace herdlock {
 namespace {
 
 failure check_name(std::string_view text, char const* what) {
-  if (text.empty()) return make_failure(errc::invalid_name, std::string("the ") + what + " is empty");
+  if (text.empty())
+    return make_failure(errc::invalid_name, std::string("the ") + what + " is empty");
   if (text.size() > limits::max_name_bytes) {
-    return make_failure(errc::invalid_name,
-                        std::string("the ") + what + " has " + std::to_string(text.size()) +
-                            " bytes; at most " + std::to_string(limits::max_name_bytes) +
-                            " are allowed (hash long names)");
+    return make_failure(errc::invalid_name, std::string("the ") + what + " has " +
+                                                std::to_string(text.size()) + " bytes; at most " +
+                                                std::to_string(limits::max_name_bytes) +
+                                                " are allowed (hash long names)");
   }
   if (text.find('\0') != std::string_view::npos) {
     return make_failure(errc::invalid_name, std::string("the ") + what + " contains a NUL byte");
@@ -27,8 +28,12 @@ clock::time_point clock::now() noexcept {
   return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
 }
 
-failure detail::resource_tag::check(std::string_view text) { return check_name(text, "resource name"); }
-failure detail::cache_key_tag::check(std::string_view text) { return check_name(text, "cache key"); }
+failure detail::resource_tag::check(std::string_view text) {
+  return check_name(text, "resource name");
+}
+failure detail::cache_key_tag::check(std::string_view text) {
+  return check_name(text, "cache key");
+}
 
 failure check_ttl(milliseconds ttl) {
   if (ttl >= limits::min_ttl && ttl <= limits::max_ttl) return {};

@@ -59,10 +59,10 @@ std::string shown(std::string_view text) {
   }
   rest = rest.substr(0, rest.find_first_of("?#"));
   auto authority = rest.substr(0, rest.find('/'));
-  if (auto port = authority.rfind(':'); has_authority && port != std::string_view::npos &&
-                                        authority.find(']', port) == std::string_view::npos &&
-                                        authority.find_first_not_of("0123456789", port + 1) !=
-                                            std::string_view::npos) {
+  if (auto port = authority.rfind(':');
+      has_authority && port != std::string_view::npos &&
+      authority.find(']', port) == std::string_view::npos &&
+      authority.find_first_not_of("0123456789", port + 1) != std::string_view::npos) {
     return out + percent_encode(rest.substr(0, port), "/.:-_[]") + ":***";
   }
   constexpr std::size_t enough = 200;
@@ -88,7 +88,8 @@ class url_parser {
       query = rest.substr(mark + 1);
       rest = rest.substr(0, mark);
     }
-    bool ok = rest.starts_with("//") ? parse_authority(rest.substr(2), query) : parse_plain(rest);
+    bool ok =
+        rest.starts_with("//") ? parse_authority(rest.substr(2), query) : parse_plain(rest, query);
     if (!ok || !parse_options(query)) return malformed(text_, why_);
     return std::move(url_);
   }
@@ -127,9 +128,11 @@ class url_parser {
 
   // `scheme:path`. Only a file or a name may hold a raw '@': anywhere else it is a forgotten `//`
   // in front of a user and a password.
-  bool parse_plain(std::string_view rest) {
+  bool parse_plain(std::string_view rest, std::string_view query) {
     bool names_a_file = url_.scheme == "sqlite" || url_.scheme == "memory";
-    if (!names_a_file && rest.find('@') != std::string_view::npos) {
+    bool has_at =
+        rest.find('@') != std::string_view::npos || query.find('@') != std::string_view::npos;
+    if (!names_a_file && has_at) {
       return fail("'//' is missing in front of the user (a raw '@' in a path is written %40)");
     }
     return decode(rest, "path", url_.path);
@@ -141,8 +144,9 @@ class url_parser {
     std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
     // A raw '/' or '?' in a password would turn its end into path or query, and be shown.
     if (path.find('@') != std::string_view::npos || query.find('@') != std::string_view::npos) {
-      return fail("there is an '@' behind the host; in user and password write '@' as %40, "
-                  "'/' as %2F, '?' as %3F");
+      return fail(
+          "there is an '@' behind the host; in user and password write '@' as %40, "
+          "'/' as %2F, '?' as %3F");
     }
     if (auto at = authority.rfind('@'); at != std::string_view::npos) {
       std::string_view login = authority.substr(0, at);
@@ -179,8 +183,9 @@ class url_parser {
       if (has_port) port = text.substr(colon + 1);
       for (char c : url_.host) {
         if (!is_alnum(c) && c != '.' && c != '-' && c != '_') {
-          return fail("the host may only have letters, digits, '.', '-' and '_' "
-                      "(an IPv6 address goes in brackets)");
+          return fail(
+              "the host may only have letters, digits, '.', '-' and '_' "
+              "(an IPv6 address goes in brackets)");
         }
       }
     }
@@ -288,16 +293,16 @@ result<milliseconds> store_url::take_duration(std::string_view option, milliseco
 
 failure store_url::reject_unknown_options() const {
   if (options.empty()) return {};
-  return make_failure(errc::invalid_url,
-                      "store URL " + redacted() + ": unknown option '" +
-                          percent_encode(options.begin()->first, "-._~") + "'; remove it");
+  return make_failure(errc::invalid_url, "store URL " + redacted() + ": unknown option '" +
+                                             percent_encode(options.begin()->first, "-._~") +
+                                             "'; remove it");
 }
 
 result<milliseconds> parse_duration(std::string_view text) {
   constexpr char how[] = "is not a duration; write 250ms, 2s, 5m, 1h or a number of milliseconds";
   auto bad = [&] {
-    return make_failure(errc::invalid_value, "'" + percent_encode(text.substr(0, 40), "-._~: ") +
-                                                 "' " + how);
+    return make_failure(errc::invalid_value,
+                        "'" + percent_encode(text.substr(0, 40), "-._~: ") + "' " + how);
   };
   std::int64_t number = 0;
   auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -15,10 +15,10 @@ std::size_t value_bytes(cache_value const& value) noexcept {
 failure check_value(cache_key const& key, cache_value const& value) {
   std::size_t bytes = value_bytes(value);
   if (bytes <= limits::max_value_bytes) return {};
-  return make_failure(errc::invalid_value,
-                      "the value for " + in_quotes(key.str()) + " has " + std::to_string(bytes) +
-                          " bytes; at most " + std::to_string(limits::max_value_bytes) +
-                          " are allowed");
+  return make_failure(errc::invalid_value, "the value for " + in_quotes(key.str()) + " has " +
+                                               std::to_string(bytes) + " bytes; at most " +
+                                               std::to_string(limits::max_value_bytes) +
+                                               " are allowed");
 }
 
 failure check_layout(cache_key const& key, cache_value const& value, layout form) {

@@ -34,8 +34,8 @@ TEST_P(cache_contract, WhatWasNeverPutIsAMiss) {
 }
 
 TEST_P(cache_contract, AStringComesBackAsItWasPut) {
-  for (std::string const& text :
-       {std::string("one"), std::string(), std::string("\0\xff\n:", 4), std::string(100'000, 'x')}) {
+  for (std::string const& text : {std::string("one"), std::string(), std::string("\0\xff\n:", 4),
+                                  std::string(100'000, 'x')}) {
     ASSERT_TRUE(c.put(key, text).has_value());
     auto found = c.look(key).value();
     ASSERT_TRUE(found.has_value());
@@ -44,7 +44,8 @@ TEST_P(cache_contract, AStringComesBackAsItWasPut) {
 }
 
 TEST_P(cache_contract, AHashComesBackAsItWasPut) {
-  hash_fields fields{{"name", "Tea"}, {"price", "250"}, {"empty", ""}, {"b", std::string("\0:", 2)}};
+  hash_fields fields{
+      {"name", "Tea"}, {"price", "250"}, {"empty", ""}, {"b", std::string("\0:", 2)}};
   ASSERT_TRUE(c.put(key, fields).has_value());
   auto found = c.look(key, layout::hash).value();
   ASSERT_TRUE(found.has_value());
@@ -335,7 +336,8 @@ TEST_P(cache_contract, KeysAreIndependent) {
 
 TEST_P(cache_contract, KeysOfAnyBytesUpToTheLimitAreDistinct) {
   std::string longest(limits::max_name_bytes, 'k');
-  std::vector<std::string> keys{longest, longest.substr(1), "a\nb", "a b", "{a}", "缓存", "\xff\xfe"};
+  std::vector<std::string> keys{longest, longest.substr(1), "a\nb", "a b", "{a}",
+                                "缓存",  "\xff\xfe"};
   for (auto const& text : keys) ASSERT_TRUE(c.put(cache_key(text), text).has_value());
   for (auto const& text : keys) EXPECT_EQ(text_of(c.look(cache_key(text))), text);
 }

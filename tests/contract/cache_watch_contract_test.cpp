@@ -8,7 +8,6 @@ class cache_watch_contract : public store_contract {
  protected:
   cache_key const key{"product:1"};
 
-  bool pushes() { return c.store().traits.pushes_fills; }
   void claim_it(milliseconds ttl = 1min) { ASSERT_TRUE(is<claimed>(c.claim(key, alice, ttl))); }
   pending<watch_reply> watching() { return c.start_watch({key, 1min}); }
   // A round trip: in memory, and mostly elsewhere, the watches started before it listen by now.
@@ -49,28 +48,39 @@ class cache_watch_contract : public store_contract {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, cache_watch_contract, testing::ValuesIn(all_stores()), case_name);
+// The same for stores that do not push, and what holds with or without.
+class cache_no_push_contract : public cache_watch_contract {};
+class cache_watch_anywhere_contract : public cache_watch_contract {};
 
-TEST_P(cache_watch_contract, AStoreThatPushesNothingSaysLookAgainAtOnce) {
-  if (pushes()) GTEST_SKIP() << "this store pushes";
+bool pushes(store_case const& kind) { return kind.pushes; }
+INSTANTIATE_TEST_SUITE_P(stores, cache_watch_contract, testing::ValuesIn(stores_that(pushes)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(stores, cache_no_push_contract,
+                         testing::ValuesIn(stores_that(std::not_fn(pushes))), case_name);
+INSTANTIATE_TEST_SUITE_P(stores, cache_watch_anywhere_contract, testing::ValuesIn(all_stores()),
+                         case_name);
+
+TEST_P(cache_watch_anywhere_contract, TheTraitsSayWhetherItPushes) {
+  EXPECT_EQ(c.store().traits.pushes_fills, GetParam().pushes);
+}
+
+TEST_P(cache_no_push_contract, AStoreThatPushesNothingSaysLookAgainAtOnce) {
   claim_it();
   EXPECT_TRUE(is<look_again>(c.watch(key, wait_forever)));
 }
 
-TEST_P(cache_watch_contract, WithoutAClaimThereIsNothingToWaitFor) {
+TEST_P(cache_watch_anywhere_contract, WithoutAClaimThereIsNothingToWaitFor) {
   EXPECT_TRUE(is<look_again>(c.watch(key, wait_forever)));
 }
 
 // S4: the value itself comes, at once.
 TEST_P(cache_watch_contract, AFillWakesEveryWatcherWithTheValue) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   for (auto& woken : woken_by<cache_hit>([&] { c.fill(key, alice, std::string("v")).value(); })) {
     EXPECT_EQ(woken.value, cache_value(std::string("v")));
   }
 }
 
 TEST_P(cache_watch_contract, AFillWithAHashWakesWithItsFields) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   hash_fields fields{{"name", "Tea"}};
   for (auto& woken :
        woken_by<cache_hit>([&] { c.fill(key, alice, fields).value(); }, layout::hash)) {
@@ -80,7 +90,6 @@ TEST_P(cache_watch_contract, AFillWithAHashWakesWithItsFields) {
 
 // S5: so does the error.
 TEST_P(cache_watch_contract, AFailedLoadWakesEveryWatcherWithItsError) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   for (auto& woken : woken_by<load_backing_off>(
            [&] { c.fail(key, alice, "the database is down", 10s).value(); })) {
     EXPECT_EQ(woken.error, "the database is down");
@@ -90,7 +99,6 @@ TEST_P(cache_watch_contract, AFailedLoadWakesEveryWatcherWithItsError) {
 }
 
 TEST_P(cache_watch_contract, PutWakesWithTheValue) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it();
   auto one = watching();
   settle();
@@ -104,7 +112,6 @@ TEST_P(cache_watch_contract, PutWakesWithTheValue) {
 }
 
 TEST_P(cache_watch_contract, InvalidateAndGivingUpWakeWithLookAgain) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it();
   auto first = watching();
   settle();
@@ -119,14 +126,12 @@ TEST_P(cache_watch_contract, InvalidateAndGivingUpWakeWithLookAgain) {
 
 // S2: a loader that died wakes them too, by the end of its claim.
 TEST_P(cache_watch_contract, AnExpiredClaimWakesWithLookAgain) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it(50ms);
   EXPECT_TRUE(is<look_again>(c.get(watching())));
 }
 
 // S3: and not before, while the loader extends it.
 TEST_P(cache_watch_contract, AnExtendedClaimKeepsItsWatchers) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it(500ms);
   auto one = watching();
   settle();
@@ -141,7 +146,6 @@ TEST_P(cache_watch_contract, AnExtendedClaimKeepsItsWatchers) {
 
 // B9: what happened between the claim that found it busy and the watch is not missed.
 TEST_P(cache_watch_contract, AFillBetweenClaimAndWatchIsNotMissed) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it();
   ASSERT_TRUE(is<claim_busy>(c.claim(key, bob)));
   auto other = another();
@@ -156,7 +160,6 @@ TEST_P(cache_watch_contract, AFillBetweenClaimAndWatchIsNotMissed) {
 
 // B9, the same at every distance: the fill races with the watch through another handle.
 TEST_P(cache_watch_contract, AFillThatRacesWithTheWatchIsNotMissed) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   auto other = another();
   for (int i = 0; i < 50; ++i) {
     claim_it();
@@ -169,7 +172,7 @@ TEST_P(cache_watch_contract, AFillThatRacesWithTheWatchIsNotMissed) {
   }
 }
 
-TEST_P(cache_watch_contract, AWatchEndsAfterItsWait) {
+TEST_P(cache_watch_anywhere_contract, AWatchEndsAfterItsWait) {
   claim_it();
   EXPECT_TRUE(is<look_again>(c.watch(key, 30ms)));
   EXPECT_TRUE(is<look_again>(c.watch(key, 0ms)));
@@ -177,7 +180,6 @@ TEST_P(cache_watch_contract, AWatchEndsAfterItsWait) {
 
 // S7: one caller's cancellation is its own.
 TEST_P(cache_watch_contract, ACancelledWatchLeavesTheOthersWaiting) {
-  if (!pushes()) GTEST_SKIP() << "this store pushes nothing";
   claim_it();
   auto first = watching();
   auto second = watching();
@@ -193,7 +195,7 @@ TEST_P(cache_watch_contract, ACancelledWatchLeavesTheOthersWaiting) {
 }
 
 // B20: no handler is forgotten when the handle goes away.
-TEST_P(cache_watch_contract, ClosingTheHandleEndsEveryWatch) {
+TEST_P(cache_watch_anywhere_contract, ClosingTheHandleEndsEveryWatch) {
   claim_it();
   auto other = another();
   std::vector<pending<watch_reply>> all;

@@ -27,8 +27,9 @@ struct peer {
     return outcome->value();
   }
   acquire_reply acquire(resource const& name, owner_token const& owner, milliseconds ttl) {
-    return call<acquire_reply>(
-        [&](auto done) { store.leases->acquire({name, owner, ttl}, std::move(done)); });
+    return call<acquire_reply>([&](auto done) {
+      store.leases->acquire({name, owner, ttl}, std::move(done));
+    });
   }
   release_reply release(resource const& name, owner_token const& owner) {
     return call<release_reply>(

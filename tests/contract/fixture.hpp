@@ -31,12 +31,25 @@ struct store_case {
   std::string name;
   std::function<std::string(std::filesystem::path const& scratch)> url;
   std::function<result<backend>(store_url, asio::any_io_executor)> open;
+  /// What it says of itself, so that a suite is made for those that promise what it tests.
+  bool queues = false;
+  bool pushes = false;
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
 
 /// Every store of this build.
 std::vector<store_case> all_stores();
+
+/// Those of them for which `promises` holds.
+template <class Predicate>
+std::vector<store_case> stores_that(Predicate promises) {
+  std::vector<store_case> chosen;
+  for (auto& kind : all_stores()) {
+    if (promises(kind)) chosen.push_back(kind);
+  }
+  return chosen;
+}
 
 inline std::string case_name(testing::TestParamInfo<store_case> const& info) {
   return info.param.name;
@@ -90,12 +103,11 @@ class client {
   pending<T> start(Start begin) {
     pending<T> one;
     auto state = one.state_;
-    begin(handler<T>(asio::bind_cancellation_slot(
-        state->signal.slot(), [state](result<T> outcome) {
-          EXPECT_FALSE(state->inside_the_call) << "completed inside the initiating call";
-          EXPECT_FALSE(state->outcome.has_value()) << "completed twice";
-          state->outcome = std::move(outcome);
-        })));
+    begin(handler<T>(asio::bind_cancellation_slot(state->signal.slot(), [state](result<T> outcome) {
+      EXPECT_FALSE(state->inside_the_call) << "completed inside the initiating call";
+      EXPECT_FALSE(state->outcome.has_value()) << "completed twice";
+      state->outcome = std::move(outcome);
+    })));
     state->inside_the_call = false;
     return one;
   }
@@ -155,8 +167,8 @@ class client {
   }
 
   result<cache_lookup> look(cache_key const& key, layout form = layout::string) {
-    return get(start<cache_lookup>(
-        [&](auto done) { store_.values->get(key, form, std::move(done)); }));
+    return get(
+        start<cache_lookup>([&](auto done) { store_.values->get(key, form, std::move(done)); }));
   }
   result<claim_reply> claim(cache_key const& key, owner_token const& owner,
                             milliseconds ttl = 1min) {
@@ -180,12 +192,11 @@ class client {
   }
   result<void> put(cache_key const& key, cache_value value, milliseconds ttl = 1min) {
     put_request request{key, std::move(value), ttl};
-    return get(start<void>(
-        [&](auto done) { store_.values->put(std::move(request), std::move(done)); }));
+    return get(
+        start<void>([&](auto done) { store_.values->put(std::move(request), std::move(done)); }));
   }
   result<bool> invalidate(cache_key const& key) {
-    return get(start<bool>(
-        [&](auto done) { store_.values->invalidate(key, std::move(done)); }));
+    return get(start<bool>([&](auto done) { store_.values->invalidate(key, std::move(done)); }));
   }
   result<watch_reply> watch(cache_key const& key, milliseconds wait) {
     return get(start_watch({key, wait}));

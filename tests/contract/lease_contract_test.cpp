@@ -25,9 +25,7 @@ class lease_contract : public store_contract {
 
 INSTANTIATE_TEST_SUITE_P(stores, lease_contract, testing::ValuesIn(all_stores()), case_name);
 
-TEST_P(lease_contract, AFreeResourceIsGranted) {
-  EXPECT_GT(granted(alice).value, 0u);
-}
+TEST_P(lease_contract, AFreeResourceIsGranted) { EXPECT_GT(granted(alice).value, 0u); }
 
 TEST_P(lease_contract, AHeldResourceIsBusyAndTellsByWhomAndForHowLong) {
   granted(alice, 30s);
@@ -173,12 +171,12 @@ TEST_P(lease_contract, FencingTokensIncreaseOverReleaseExpiryAndForce) {
     last = next;
   };
   c.release(stock, alice).value();
-  expect_greater(bob, 30ms);     // after a release
-  expect_greater(carol, 1min);   // after an expiry
+  expect_greater(bob, 30ms);    // after a release
+  expect_greater(carol, 1min);  // after an expiry
   c.force_release(stock).value();
-  expect_greater(alice, 1min);   // after force
+  expect_greater(alice, 1min);  // after force
   c.release(stock, alice).value();
-  expect_greater(alice, 1min);   // also for one who had it before
+  expect_greater(alice, 1min);  // also for one who had it before
 }
 
 TEST_P(lease_contract, FencingTokensIncreaseThroughManyShortLeases) {
@@ -230,8 +228,15 @@ TEST_P(lease_contract, TtlsAreAcceptedAtTheLimitsAndRefusedBeyond) {
 
 TEST_P(lease_contract, NamesOfAnyBytesUpToTheLimitAreDistinct) {
   std::string longest(limits::max_name_bytes, 'n');
-  std::vector<std::string> names{longest, longest.substr(1), "a\nb", "a b", "{a}", "%s", "缓存",
-                                 "\xff\xfe", "'; DROP TABLE herdlock_leases; --"};
+  std::vector<std::string> names{longest,
+                                 longest.substr(1),
+                                 "a\nb",
+                                 "a b",
+                                 "{a}",
+                                 "%s",
+                                 "缓存",
+                                 "\xff\xfe",
+                                 "'; DROP TABLE herdlock_leases; --"};
   for (auto const& name : names) EXPECT_TRUE(is<grant>(c.acquire(resource(name), alice))) << name;
   for (auto const& name : names) {
     EXPECT_EQ(c.release(resource(name), alice).value(), release_reply::released) << name;

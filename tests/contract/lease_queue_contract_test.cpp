@@ -9,7 +9,6 @@ class lease_queue_contract : public store_contract {
  protected:
   resource const stock{"stock:1"};
 
-  bool queues() { return c.store().traits.queues; }
   pending<acquire_reply> wait_for_it(owner_token const& owner, milliseconds wait = 1min) {
     return c.start_acquire({stock, owner, 1min, wait});
   }
@@ -17,20 +16,31 @@ class lease_queue_contract : public store_contract {
   void settle() { c.inspect(resource("another")).value(); }
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, lease_queue_contract, testing::ValuesIn(all_stores()), case_name);
+class lease_no_queue_contract : public lease_queue_contract {};
+class lease_wait_anywhere_contract : public lease_queue_contract {};
 
-TEST_P(lease_queue_contract, AStoreWithoutAQueueAnswersBusyAtOnce) {
-  if (queues()) GTEST_SKIP() << "this store has a queue";
+bool queues(store_case const& kind) { return kind.queues; }
+INSTANTIATE_TEST_SUITE_P(stores, lease_queue_contract, testing::ValuesIn(stores_that(queues)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(stores, lease_no_queue_contract,
+                         testing::ValuesIn(stores_that(std::not_fn(queues))), case_name);
+INSTANTIATE_TEST_SUITE_P(stores, lease_wait_anywhere_contract, testing::ValuesIn(all_stores()),
+                         case_name);
+
+TEST_P(lease_wait_anywhere_contract, TheTraitsSayWhetherItQueues) {
+  EXPECT_EQ(c.store().traits.queues, GetParam().queues);
+}
+
+TEST_P(lease_no_queue_contract, AStoreWithoutAQueueAnswersBusyAtOnce) {
   c.acquire(stock, alice, 1h).value();
   EXPECT_TRUE(is<busy>(c.get(wait_for_it(bob, wait_forever))));
 }
 
-TEST_P(lease_queue_contract, AFreeResourceIsGrantedWithoutWaiting) {
+TEST_P(lease_wait_anywhere_contract, AFreeResourceIsGrantedWithoutWaiting) {
   EXPECT_TRUE(is<grant>(c.get(wait_for_it(alice, wait_forever))));
 }
 
 TEST_P(lease_queue_contract, WaitersAreServedInTheOrderTheyCame) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   std::vector<owner_token> owners;
   std::vector<pending<acquire_reply>> waiting;
   c.acquire(stock, alice).value();
@@ -55,7 +65,6 @@ TEST_P(lease_queue_contract, WaitersAreServedInTheOrderTheyCame) {
 
 // B9, B10: the release makes the next waiter the owner in the same step; nobody can push in.
 TEST_P(lease_queue_contract, ReleaseHandsOverBeforeAnybodyElseCanAsk) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto bobs = wait_for_it(bob);
   settle();
@@ -67,7 +76,6 @@ TEST_P(lease_queue_contract, ReleaseHandsOverBeforeAnybodyElseCanAsk) {
 }
 
 TEST_P(lease_queue_contract, ExpiryOfADeadHolderHandsOver) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice, 50ms).value();
   auto bobs = wait_for_it(bob);
   EXPECT_TRUE(is<grant>(c.get(bobs)));
@@ -75,7 +83,6 @@ TEST_P(lease_queue_contract, ExpiryOfADeadHolderHandsOver) {
 }
 
 TEST_P(lease_queue_contract, ForceReleaseHandsOver) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto bobs = wait_for_it(bob);
   settle();
@@ -84,7 +91,6 @@ TEST_P(lease_queue_contract, ForceReleaseHandsOver) {
 }
 
 TEST_P(lease_queue_contract, AReleaseThroughAnotherHandleEndsTheWait) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   auto other = another();
   other->acquire(stock, alice).value();
   auto bobs = wait_for_it(bob);
@@ -95,7 +101,6 @@ TEST_P(lease_queue_contract, AReleaseThroughAnotherHandleEndsTheWait) {
 
 // The holder shortens its lease after the wait began: the end must be noticed at the new time.
 TEST_P(lease_queue_contract, AWaiterNoticesThatTheHoldersTtlWasShortened) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   auto other = another();
   other->acquire(stock, alice, 1h).value();
   auto bobs = wait_for_it(bob);
@@ -105,7 +110,6 @@ TEST_P(lease_queue_contract, AWaiterNoticesThatTheHoldersTtlWasShortened) {
 }
 
 TEST_P(lease_queue_contract, AWaitEndsWithBusyAtItsDeadlineAndLeavesTheQueue) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto reply = c.get(wait_for_it(bob, 30ms));
   EXPECT_EQ(as<busy>(reply).holder, alice.label());
@@ -115,7 +119,6 @@ TEST_P(lease_queue_contract, AWaitEndsWithBusyAtItsDeadlineAndLeavesTheQueue) {
 
 // B7, B8: a cancelled waiter is skipped, and gets no ghost lease.
 TEST_P(lease_queue_contract, ACancelledWaiterIsSkipped) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto bobs = wait_for_it(bob);
   auto carols = wait_for_it(carol);
@@ -132,7 +135,6 @@ TEST_P(lease_queue_contract, ACancelledWaiterIsSkipped) {
 
 // B8: a waiter whose handle has gone is skipped too.
 TEST_P(lease_queue_contract, AWaiterWhoseHandleWasClosedIsSkipped) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto other = another();
   auto bobs = other->start_acquire({stock, bob, 1min, 1min});
@@ -147,7 +149,6 @@ TEST_P(lease_queue_contract, AWaiterWhoseHandleWasClosedIsSkipped) {
 
 // B7: one who asks twice gets one lease, not a second one after it has given back the first.
 TEST_P(lease_queue_contract, ARetryOfAWaiterGetsTheSameGrant) {
-  if (!queues()) GTEST_SKIP() << "this store has no queue";
   c.acquire(stock, alice).value();
   auto first = wait_for_it(bob);
   auto carols = wait_for_it(carol);

@@ -30,7 +30,8 @@ TEST_F(sqlite_processes, TenProcessesTakeTurnsWithoutAnOverlapOrAnError) {
   std::ofstream(file("number")) << 0;
   std::vector<child_process> peers;
   for (int i = 0; i < processes; ++i) {
-    peers.push_back(peer({"count", url() + "?timeout=20s", file("number"), std::to_string(rounds)}));
+    peers.push_back(
+        peer({"count", url() + "?timeout=20s", file("number"), std::to_string(rounds)}));
   }
   for (auto& one : peers) {
     auto ended = one.wait(std::chrono::minutes(2));

@@ -15,7 +15,9 @@ store_case const sqlite{"sqlite", {}, &open_sqlite};
 
 class sqlite_store : public testing::Test {
  protected:
-  std::string path(std::string const& file = "store.db") const { return (scratch_ / file).string(); }
+  std::string path(std::string const& file = "store.db") const {
+    return (scratch_ / file).string();
+  }
   std::string url(std::string const& options = "") const { return "sqlite:" + path() + options; }
 
   static failure refusal(std::string const& text) {
@@ -183,9 +185,9 @@ TEST_F(sqlite_store, AFileThatIsNotWritableIsAccessDenied) {
 }
 
 TEST_F(sqlite_store, AUrlThatMeansNothingIsRefused) {
-  for (std::string text : {"sqlite:", "sqlite://relative/store.db", "sqlite::memory:",
-                           "sqlite:x.db?timeout=0", "sqlite:x.db?timeout=soon",
-                           "sqlite:x.db?colour=red", "sqlite:x.db?max_pending=0"}) {
+  for (std::string text :
+       {"sqlite:", "sqlite://relative/store.db", "sqlite::memory:", "sqlite:x.db?timeout=0",
+        "sqlite:x.db?timeout=soon", "sqlite:x.db?colour=red", "sqlite:x.db?max_pending=0"}) {
     EXPECT_TRUE(refusal(text) == errc::invalid_url) << text;
   }
 }

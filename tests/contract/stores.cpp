@@ -16,7 +16,7 @@ std::vector<store_case> all_stores() {
                       static std::atomic<int> number{0};
                       return "memory:contract-" + std::to_string(++number);
                     },
-                    &open_memory});
+                    &open_memory, true, true});
   stores.push_back({"sqlite",
                     [](auto const& scratch) { return "sqlite:" + (scratch / "store.db").string(); },
                     &open_sqlite});
@@ -26,7 +26,7 @@ std::vector<store_case> all_stores() {
                       redis_server::shared().flush();
                       return redis_server::shared().url();
                     },
-                    &open_redis});
+                    &open_redis, false, true});
 #endif
   return stores;
 }

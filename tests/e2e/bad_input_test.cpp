@@ -72,8 +72,8 @@ TEST_F(BadInput, DurationsOutsideTheLimitsAreUsageErrors) {
 }
 
 TEST_F(BadInput, StoreUrlsThatMeanNothingAreUsageErrors) {
-  for (char const* url : {"gopher://x", "redis", "redis://:s3cret@h:99999", "sqlite:",
-                          "redis://u:s3cret@h?nonsense=1", "://"}) {
+  for (char const* url : {"gopher://x", "redis", "redis://:s3cret@h:99999",
+                          "sqlite:", "redis://u:s3cret@h?nonsense=1", "://"}) {
     expect_refused({"run", "job", "--store", url, "--", "touch", (folder_ / "ran").string()}, 64,
                    "");
     expect_refused({"demo", "stampede", "--store", url}, 64, "");
@@ -97,8 +97,7 @@ TEST_F(BadInput, AWrongPasswordIsUnavailableAndIsNotShown) {
 TEST_F(BadInput, AnUnwritableSqlitePathIsUnavailable) {
   expect_refused({"run", "job", "--store", "sqlite:/proc/nowhere/s.db", "--", "true"}, 69,
                  "/proc/nowhere");
-  expect_refused({"demo", "stampede", "--store", "sqlite:/proc/nowhere/s.db"}, 69,
-                 "/proc/nowhere");
+  expect_refused({"demo", "stampede", "--store", "sqlite:/proc/nowhere/s.db"}, 69, "/proc/nowhere");
   expect_refused({"demo", "stampede", "--origin", "sqlite:/proc/nowhere/o.db"}, 69,
                  "/proc/nowhere");
   expect_refused({"run", "job", "--", "true"}, 69, "/proc/nowhere",
@@ -115,8 +114,8 @@ TEST_F(BadInput, CommandsThatCannotBeExecutedEndAsInAShell) {
   auto const broken = folder_ / "broken";
   std::ofstream(broken) << "#!/no/such/interpreter\n";
   std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
-  words const late{"run", "job", "--store", "sqlite:" + (folder_ / "s.db").string(), "--",
-                   broken.string()};
+  words const late{"run", "job",          "--store", "sqlite:" + (folder_ / "s.db").string(),
+                   "--",  broken.string()};
   expect_refused(late, 127, "not found");
   expect_refused(late, 127, "not found");  // not busy: the first gave the lease back
 }
@@ -146,8 +145,9 @@ TEST_F(BadInput, OfTheDemoIsRefusedBeforeAnythingIsStarted) {
 TEST_F(BadInput, AnOriginWithATableOfSomebodyElseIsLeftAlone) {
   auto& server = mariadb_server::shared();
   std::string const url = server.url("shop");
-  server.sql("CREATE TABLE shop.Product(id INT PRIMARY KEY, sku VARCHAR(9));"
-             "INSERT INTO shop.Product VALUES (42, 'theirs')");
+  server.sql(
+      "CREATE TABLE shop.Product(id INT PRIMARY KEY, sku VARCHAR(9));"
+      "INSERT INTO shop.Product VALUES (42, 'theirs')");
   expect_refused({"demo", "stampede", "--origin", url}, 64, "not the demo's");
   EXPECT_EQ(server.sql("SELECT * FROM shop.Product"), "42\ttheirs\n");
   EXPECT_EQ(server.sql("SHOW TABLES FROM shop"), "Product\n");

@@ -45,9 +45,9 @@ class RunLoss : public ::testing::Test {
 
   // Whoever gets the lease next looks whether anything of the first is still there.
   command_result next(std::string const& url) const {
-    std::string const script = "for p in $(cat " + file("leader").string() + " " +
-                               file("second").string() +
-                               "); do kill -0 $p 2>/dev/null && echo $p still runs; done; echo done";
+    std::string const script =
+        "for p in $(cat " + file("leader").string() + " " + file("second").string() +
+        "); do kill -0 $p 2>/dev/null && echo $p still runs; done; echo done";
     return run_herdlock({"run", "job", "--store", url, "--wait", "20s", "--", "sh", "-c", script});
   }
 
@@ -77,9 +77,9 @@ TEST_F(RunLoss, WithoutTheStoreTheWholeGroupIsGoneBeforeTheNextHolderStarts) {
 TEST_F(RunLoss, TheCommandIsAskedToEndFirst) {
   auto& server = redis_server::shared();
   relay cut(server.port());
-  auto holder = start("redis://127.0.0.1:" + std::to_string(cut.port()),
-                      {"--ttl", "4s", "--grace", "1900ms"},
-                      "echo cleaned > " + file("cleaned").string() + "; exit 0");
+  auto holder =
+      start("redis://127.0.0.1:" + std::to_string(cut.port()), {"--ttl", "4s", "--grace", "1900ms"},
+            "echo cleaned > " + file("cleaned").string() + "; exit 0");
   cut.refuse();
   EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
   EXPECT_EQ(content(file("cleaned")), "cleaned\n");

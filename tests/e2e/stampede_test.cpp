@@ -46,8 +46,8 @@ void expect_all_answered(json const& list) {
 // The promise of the project, on its embedded default. S1: the fleet is guarded, not the machine's
 // processes one by one.
 TEST(Stampede, OnTheEmbeddedDefaultTheFleetLoadsOncePerExpiry) {
-  json const list = play({"--processes", "3", "--requests", "30", "--expiries", "3",
-                          "--load-time", "200ms"});
+  json const list =
+      play({"--processes", "3", "--requests", "30", "--expiries", "3", "--load-time", "200ms"});
   ASSERT_EQ(list.size(), 3u) << list;
   expect_all_answered(list);
   // Nearly all: on a slow machine a request may come when the first load has ended.
@@ -86,8 +86,8 @@ TEST(Stampede, InOneProcessTheMemoryStoreWillDo) {
 }
 
 TEST(Stampede, JsonHasExactlyTheDocumentedKeys) {
-  json const list = play({"--mode", "fleet", "--processes", "2", "--requests", "5", "--expiries",
-                          "1"});
+  json const list =
+      play({"--mode", "fleet", "--processes", "2", "--requests", "5", "--expiries", "1"});
   ASSERT_TRUE(list.is_array());
   ASSERT_EQ(list.size(), 1u);
   std::vector<std::string> keys;
@@ -96,15 +96,15 @@ TEST(Stampede, JsonHasExactlyTheDocumentedKeys) {
     EXPECT_EQ(value.is_number(), key != "mode") << key;
   }
   std::sort(keys.begin(), keys.end());
-  EXPECT_EQ(keys, (words{"answers", "errors", "expiries", "last_answer_ms", "load_time_ms",
-                         "loads", "mode", "p50_ms", "p99_ms", "processes", "requests"}));
+  EXPECT_EQ(keys, (words{"answers", "errors", "expiries", "last_answer_ms", "load_time_ms", "loads",
+                         "mode", "p50_ms", "p99_ms", "processes", "requests"}));
 }
 
 TEST(Stampede, TheTableHasOneLinePerModeAndNoFilesStayBehind) {
   temp_dir folder;
-  auto const shown = run_herdlock({"demo", "stampede", "--processes", "2", "--requests", "10",
-                                   "--expiries", "1"},
-                                  {{"TMPDIR", folder.path().string()}});
+  auto const shown =
+      run_herdlock({"demo", "stampede", "--processes", "2", "--requests", "10", "--expiries", "1"},
+                   {{"TMPDIR", folder.path().string()}});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_EQ(shown.err, "") << "no progress without a terminal";
   for (char const* part : {"loads/expiry", "\nnaive ", "\nprocess ", "\nfleet ", "p99 ms"}) {
@@ -152,9 +152,9 @@ TEST(Stampede, ThePlotIsASelfContainedPictureOfEveryMode) {
 
 // S2: a dead loader does not block the key; S5: and its waiters do not load one by one.
 void kill_the_loader(words options) {
-  options.insert(options.end(), {"--mode", "fleet", "--kill-loader", "--processes", "3",
-                                 "--requests", "20", "--expiries", "2", "--load-time", "200ms",
-                                 "--claim-ttl", "1s"});
+  options.insert(options.end(),
+                 {"--mode", "fleet", "--kill-loader", "--processes", "3", "--requests", "20",
+                  "--expiries", "2", "--load-time", "200ms", "--claim-ttl", "1s"});
   json const list = play(options);
   ASSERT_EQ(list.size(), 1u) << list;
   // First expiry: 2 processes of 3 are left, and the killed load and one more; then as ever.
@@ -170,9 +170,9 @@ TEST(Stampede, AKilledLoaderIsReplacedByExactlyOneOnRedis) {
 }
 
 TEST(Stampede, TellsOfTheKilledLoaderBelowTheTable) {
-  auto const shown = run_herdlock({"demo", "stampede", "--mode", "fleet", "--kill-loader",
-                                   "--processes", "2", "--requests", "5", "--expiries", "1",
-                                   "--claim-ttl", "300ms"});
+  auto const shown =
+      run_herdlock({"demo", "stampede", "--mode", "fleet", "--kill-loader", "--processes", "2",
+                    "--requests", "5", "--expiries", "1", "--claim-ttl", "300ms"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("was killed (SIGKILL)"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("from 1 new load"), std::string::npos) << shown.out;
@@ -188,9 +188,9 @@ words children_of(pid_t parent) {
 bool alive(std::string const& pid) { return std::filesystem::exists("/proc/" + pid); }
 
 child_process long_demo(temp_dir const& folder) {
-  return start_herdlock({"demo", "stampede", "--mode", "fleet", "--processes", "3", "--expiries",
-                         "10000"},
-                        {{"TMPDIR", folder.path().string()}});
+  return start_herdlock(
+      {"demo", "stampede", "--mode", "fleet", "--processes", "3", "--expiries", "10000"},
+      {{"TMPDIR", folder.path().string()}});
 }
 
 void expect_all_gone(words const& workers) {
@@ -226,8 +226,7 @@ TEST(Stampede, AProcessThatDiesUnexpectedlyIsReportedInOneLine) {
   ::kill(std::stoi(workers[1]), SIGKILL);
   EXPECT_EQ(demo.wait(), (exit_status{.code = 70, .signal = {}}));
   EXPECT_EQ(lines_of(demo.errors()).size(), 1u) << demo.errors();
-  EXPECT_NE(demo.errors().find("worker process " + workers[1]), std::string::npos)
-      << demo.errors();
+  EXPECT_NE(demo.errors().find("worker process " + workers[1]), std::string::npos) << demo.errors();
   expect_all_gone(workers);
 }
 

@@ -82,8 +82,8 @@ TEST_F(redis_cache, OtherTypesAndLayoutsAreNamedAndNotOverwritten) {
   EXPECT_EQ(ports.claim("list", mine).error(), errc::wrong_type);
   EXPECT_EQ(ports.claim("hash", mine).error(), errc::wrong_type);
   EXPECT_EQ(ports.put("list", std::string("x")).error(), errc::wrong_type);
-  auto const removed = ports.get<bool>(
-      [&](auto h) { ports.values().invalidate(cache_key("list"), std::move(h)); });
+  auto const removed =
+      ports.get<bool>([&](auto h) { ports.values().invalidate(cache_key("list"), std::move(h)); });
   EXPECT_EQ(removed.error(), errc::wrong_type);
   EXPECT_EQ(server.cli("LLEN list"), "1");
 }
@@ -196,9 +196,8 @@ TEST_F(redis_cache, WatchEndsAfterItsWaitAndWhenCancelled) {
   asio::cancellation_signal signal;
   std::optional<result<watch_reply>> canceled;
   ports.values().watch({cache_key("k"), 60s},
-                       asio::bind_cancellation_slot(signal.slot(), [&](result<watch_reply> r) {
-                         canceled = std::move(r);
-                       }));
+                       asio::bind_cancellation_slot(
+                           signal.slot(), [&](result<watch_reply> r) { canceled = std::move(r); }));
   ports.wait_for([] { return false; }, 20ms);
   signal.emit(asio::cancellation_type::terminal);
   ASSERT_TRUE(ports.wait_for([&] { return canceled.has_value(); }));

@@ -118,8 +118,9 @@ TEST_F(redis_lease, CommandIsCompletedOnceWhenCancelled) {
   asio::cancellation_signal signal;
   std::optional<result<acquire_reply>> outcome;
   ports.leases().acquire({resource("r"), mine, 30s},
-                         asio::bind_cancellation_slot(
-                             signal.slot(), [&](result<acquire_reply> r) { outcome = std::move(r); }));
+                         asio::bind_cancellation_slot(signal.slot(), [&](result<acquire_reply> r) {
+                           outcome = std::move(r);
+                         }));
   signal.emit(asio::cancellation_type::total);
   EXPECT_FALSE(outcome.has_value());
   ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));

@@ -70,7 +70,8 @@ class redis_ports {
     });
   }
   result<release_reply> release(std::string_view name, owner_token const& owner) {
-    return get<release_reply>([&](auto h) { leases().release(resource(name), owner, std::move(h)); });
+    return get<release_reply>(
+        [&](auto h) { leases().release(resource(name), owner, std::move(h)); });
   }
   result<renew_reply> renew(std::string_view name, owner_token const& owner, milliseconds ttl) {
     return get<renew_reply>(
@@ -84,8 +85,8 @@ class redis_ports {
       values().put({cache_key(key), std::move(value), ttl}, std::move(h));
     });
   }
-  result<claim_reply> claim(std::string_view key, owner_token const& owner,
-                            milliseconds ttl = 30s, layout form = layout::string) {
+  result<claim_reply> claim(std::string_view key, owner_token const& owner, milliseconds ttl = 30s,
+                            layout form = layout::string) {
     return get<claim_reply>([&](auto h) {
       values().claim({cache_key(key), owner, ttl, form}, std::move(h));
     });

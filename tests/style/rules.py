@@ -170,8 +170,16 @@ def rule_tests_check(tree):
         heads = list(file.find(r"^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\s*\(", re.MULTILINE))
         for index, (line, match) in enumerate(heads):
             end = heads[index + 1][1].start() if index + 1 < len(heads) else len(file.code)
-            if not re.search(CHECKS, file.code[match.end():end]):
+            body = file.code[match.end():end]
+            helpers = (helper(file.code, name) for name in re.findall(r"\b(\w+)\(", body))
+            if not any(re.search(CHECKS, code) for code in (body, *helpers)):
                 yield file.name, line, "a test that expects nothing"
+
+
+def helper(code, name):
+    """The body of the file's own function of that name; empty when there is none."""
+    found = re.search(rf"^[\w:<>*& ]+\b{name}\([^;{{]*\{{.*?^\}}", code, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
 
 
 def rule_nothing_left_to_do(tree):

@@ -138,6 +138,8 @@ GOOD = {
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
+                                "void run_all(int x) {\n  EXPECT_EQ(x, 1);\n}\n\n"
+                                "TEST(a, Runs) { run_all(1); }\n\n"
                                 'TEST(a, Waits) { EXPECT_EQ(run("sleep 60"), 1\'000); }\n',
 }
 GOOD["include/herdlock/herdlock.hpp"] += (

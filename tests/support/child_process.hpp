@@ -17,7 +17,7 @@ namespace herdlock_test {
 enum class process_group { inherited, own };
 
 struct child_options {
-  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH
+  std::vector<std::string> argv;                           ///< argv[0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> env{};  ///< added to this process's
   process_group group = process_group::inherited;
   std::filesystem::path folder{};  ///< working directory; empty: this process's
@@ -47,8 +47,8 @@ class child_process {
 
   /// Sends the signal to the process, or to its group if it has its own. Nothing once reaped.
   void signal(int number);
-  void pause();   ///< SIGSTOP, and waits until it has stopped
-  void resume();  ///< SIGCONT
+  void pause();        ///< SIGSTOP, and waits until it has stopped
+  void resume();       ///< SIGCONT
   exit_status kill();  ///< SIGKILL, and reaps
 
   /// Its end; nothing when it still runs at the deadline.

@@ -53,9 +53,13 @@ void mariadb_server::start() {
   child_.reset();
   std::string const folder = folder_.path().string();
   child_options how;
-  how.argv = {find_program("mariadbd", "mariadb-server"), "--no-defaults", "--datadir=" + folder,
-              "--socket=" + folder + "/m.sock", "--pid-file=" + folder + "/m.pid",
-              "--bind-address=127.0.0.1", "--port=" + std::to_string(port_),
+  how.argv = {find_program("mariadbd", "mariadb-server"),
+              "--no-defaults",
+              "--datadir=" + folder,
+              "--socket=" + folder + "/m.sock",
+              "--pid-file=" + folder + "/m.pid",
+              "--bind-address=127.0.0.1",
+              "--port=" + std::to_string(port_),
               "--innodb-flush-log-at-trx-commit=2"};
   // Not its own --user: changing the user there would undo "killed with the test".
   how.user = server_user;
@@ -78,9 +82,16 @@ std::string mariadb_server::url(std::string const& database) {
 
 std::string mariadb_server::sql(std::string const& statements) const {
   child_options how;
-  how.argv = {find_program("mariadb", "mariadb-client"), "--no-defaults", "--protocol=tcp",
-              "--host=127.0.0.1", "--port=" + std::to_string(port_), "--user=root",
-              "--connect-timeout=5", "--batch", "--skip-column-names", "--execute=" + statements};
+  how.argv = {find_program("mariadb", "mariadb-client"),
+              "--no-defaults",
+              "--protocol=tcp",
+              "--host=127.0.0.1",
+              "--port=" + std::to_string(port_),
+              "--user=root",
+              "--connect-timeout=5",
+              "--batch",
+              "--skip-column-names",
+              "--execute=" + statements};
   return run_command(std::move(how));
 }
 

@@ -109,9 +109,16 @@ redis_server& redis_server::shared() {
 
 std::vector<std::string> redis_server::arguments() const {
   std::vector<std::string> list{find_program("redis-server", "redis-server"),
-                                "--bind", "127.0.0.1", "--port", std::to_string(port_),
-                                "--dir", folder_.path().string(), "--save", "",
-                                "--appendonly", "no"};
+                                "--bind",
+                                "127.0.0.1",
+                                "--port",
+                                std::to_string(port_),
+                                "--dir",
+                                folder_.path().string(),
+                                "--save",
+                                "",
+                                "--appendonly",
+                                "no"};
   auto add = [&](std::initializer_list<std::string> more) { list.insert(list.end(), more); };
   if (options_.unix_socket == redis_unix_socket::on) add({"--unixsocket", socket_path().string()});
   if (tls_) {

@@ -233,9 +233,8 @@ void relay::set_delay(std::chrono::milliseconds each_way) {
 }
 
 void relay::cut_after_bytes(direction way, std::size_t bytes) {
-  state_->run([s = state_.get(), way, bytes] {
-    s->allowance[static_cast<std::size_t>(way)] = bytes;
-  });
+  state_->run(
+      [s = state_.get(), way, bytes] { s->allowance[static_cast<std::size_t>(way)] = bytes; });
 }
 
 bool relay::cut_pending() const {

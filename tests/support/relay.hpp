@@ -18,15 +18,15 @@ class relay {
   ~relay();
 
   std::uint16_t port() const;
-  std::size_t connections() const;      ///< open now
-  std::size_t connections_ever() const; ///< accepted since the start
+  std::size_t connections() const;         ///< open now
+  std::size_t connections_ever() const;    ///< accepted since the start
   std::size_t bytes(direction way) const;  ///< forwarded since the start
 
-  void cut_all();             ///< closes every connection; new ones are taken
-  void stop_forwarding();     ///< black hole: connections stay, nothing passes
-  void resume_forwarding();   ///< what was held passes now
-  void refuse();              ///< cuts all; new connections are refused by the kernel
-  void accept();              ///< takes connections again, on the same port
+  void cut_all();            ///< closes every connection; new ones are taken
+  void stop_forwarding();    ///< black hole: connections stay, nothing passes
+  void resume_forwarding();  ///< what was held passes now
+  void refuse();             ///< cuts all; new connections are refused by the kernel
+  void accept();             ///< takes connections again, on the same port
   void set_delay(std::chrono::milliseconds each_way);
 
   /// Lets exactly `bytes` more pass in this direction (0: none), then ends the connection that

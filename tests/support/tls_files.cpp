@@ -16,18 +16,18 @@ void openssl(path const& folder, std::vector<std::string> arguments) {
 }
 
 void make_authority(path const& folder, std::string const& name) {
-  openssl(folder, {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                   "-nodes", "-days", "2", "-subj", "/CN=" + name, "-keyout", name + ".key", "-out",
-                   name + ".pem"});
+  openssl(folder,
+          {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+           "-days", "2", "-subj", "/CN=" + name, "-keyout", name + ".key", "-out", name + ".pem"});
 }
 
 void make_certificate(path const& folder, std::string const& name, std::string const& names) {
   std::ofstream(folder / (name + ".ext")) << "subjectAltName=" << names << "\n";
   openssl(folder, {"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                    "-subj", "/CN=" + name, "-keyout", name + ".key", "-out", name + ".csr"});
-  openssl(folder, {"x509", "-req", "-in", name + ".csr", "-CA", "authority.pem", "-CAkey",
-                   "authority.key", "-CAcreateserial", "-days", "2", "-extfile", name + ".ext",
-                   "-out", name + ".pem"});
+  openssl(folder,
+          {"x509", "-req", "-in", name + ".csr", "-CA", "authority.pem", "-CAkey", "authority.key",
+           "-CAcreateserial", "-days", "2", "-extfile", name + ".ext", "-out", name + ".pem"});
 }
 
 }  // namespace

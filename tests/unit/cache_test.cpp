@@ -202,8 +202,8 @@ TEST_F(CacheTest, AWatchIsCancelledWhenEveryoneLeft) {
   load(c);
   settle();
   bool told = false;
-  asio::get_associated_cancellation_slot(script->watchers.front()).assign(
-      [&](asio::cancellation_type) { told = true; });
+  asio::get_associated_cancellation_slot(script->watchers.front())
+      .assign([&](asio::cancellation_type) { told = true; });
   c.cancel.emit(asio::cancellation_type::terminal);
   settle();
   EXPECT_TRUE(told);

@@ -234,7 +234,8 @@ TEST_F(CacheTrouble, WhateverFailsEveryoneIsAnsweredOnceAndNoClaimIsLeft) {
             if (c.answers == 0) return false;
           }
           return script->entries["k"].claimant.empty();
-        })) << "claimant: " << script->entries["k"].claimant;
+        })) << "claimant: "
+            << script->entries["k"].claimant;
         settle();
         for (auto const& c : calls) {
           EXPECT_EQ(c.answers, 1);

@@ -34,8 +34,7 @@ TEST(Codec, AHashWithoutFieldsIsRefusedBecauseAStoreCannotTellItFromAMiss) {
 TEST(Codec, TheOtherLayoutDoesNotDecode) {
   EXPECT_EQ(codec<std::string>::decode(cache_value(hash_fields{{"a", "b"}})).error(),
             errc::invalid_value);
-  EXPECT_EQ(codec<hash_fields>::decode(cache_value(std::string("x"))).error(),
-            errc::invalid_value);
+  EXPECT_EQ(codec<hash_fields>::decode(cache_value(std::string("x"))).error(), errc::invalid_value);
 }
 
 }  // namespace

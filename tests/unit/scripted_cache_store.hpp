@@ -54,9 +54,8 @@ class scripted_cache_store : public cache_store {
   }
 
   void get(cache_key key, layout, handler<cache_lookup> done) override {
-    run<cache_lookup>("get", std::move(done), [this, key] {
-      return cache_lookup(entries[key.str()].value);
-    });
+    run<cache_lookup>("get", std::move(done),
+                      [this, key] { return cache_lookup(entries[key.str()].value); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
@@ -72,8 +71,7 @@ class scripted_cache_store : public cache_store {
     });
   }
 
-  void extend(cache_key key, owner_token owner, milliseconds,
-              handler<renew_reply> done) override {
+  void extend(cache_key key, owner_token owner, milliseconds, handler<renew_reply> done) override {
     run<renew_reply>("extend", std::move(done), [this, key, owner] {
       return entries[key.str()].claimant == owner.str() ? renew_reply::renewed : renew_reply::lost;
     });
@@ -135,15 +133,15 @@ class scripted_cache_store : public cache_store {
       });
       return;
     }
-    asio::post(executor_, [this, what, timeout, work = std::move(work),
-                           done = std::move(done)]() mutable {
-      if (what == fault::refuse) {
-        return finish<Reply>(std::move(done), make_failure(errc::unavailable, "scripted"));
-      }
-      result<Reply> reply(work());
-      if (what == fault::lose_reply) return finish<Reply>(std::move(done), std::move(timeout));
-      finish<Reply>(std::move(done), std::move(reply));
-    });
+    asio::post(
+        executor_, [this, what, timeout, work = std::move(work), done = std::move(done)]() mutable {
+          if (what == fault::refuse) {
+            return finish<Reply>(std::move(done), make_failure(errc::unavailable, "scripted"));
+          }
+          result<Reply> reply(work());
+          if (what == fault::lose_reply) return finish<Reply>(std::move(done), std::move(timeout));
+          finish<Reply>(std::move(done), std::move(reply));
+        });
   }
 
   template <class Reply>

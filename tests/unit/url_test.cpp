@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <rapidcheck/gtest.h>
 #include <algorithm>
 #include <herdlock/url.hpp>
-#include <rapidcheck/gtest.h>
 
 namespace herdlock {
 namespace {
@@ -91,12 +91,32 @@ TEST(StoreUrl, RedactsThePasswordAndSecretOptionsOnly) {
 }
 
 TEST(StoreUrl, RefusesWhatIsMalformedInOneLine) {
-  for (std::string_view text :
-       {"", ":", "nothing", "://", "1 2:x", "redis://h:", "redis://h:0", "redis://h:65536",
-        "redis://h:6379x", "redis://:6379", "redis://[::1", "redis://[::1]x", "redis://[host]:1",
-        "redis://ho st", "redis://h?", "redis://h/%", "redis://h/%2", "redis://h/%zz",
-        "redis://h/%00", "redis://h?x", "redis://h?=x", "redis://h?a=1&a=2", "redis://h#f",
-        "redis:user:pw@h", "sqlite:a\nb", "redis://h?a=%"}) {
+  for (std::string_view text : {"",
+                                ":",
+                                "nothing",
+                                "://",
+                                "1 2:x",
+                                "redis://h:",
+                                "redis://h:0",
+                                "redis://h:65536",
+                                "redis://h:6379x",
+                                "redis://:6379",
+                                "redis://[::1",
+                                "redis://[::1]x",
+                                "redis://[host]:1",
+                                "redis://ho st",
+                                "redis://h?",
+                                "redis://h/%",
+                                "redis://h/%2",
+                                "redis://h/%zz",
+                                "redis://h/%00",
+                                "redis://h?x",
+                                "redis://h?=x",
+                                "redis://h?a=1&a=2",
+                                "redis://h#f",
+                                "redis:user:pw@h",
+                                "sqlite:a\nb",
+                                "redis://h?a=%"}) {
     if (text == "redis://h?") continue;  // an empty list of options is none
     std::string why = refusal(text);
     EXPECT_NE(why.find("invalid store URL"), std::string::npos) << text;

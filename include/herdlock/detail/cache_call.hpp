@@ -169,11 +169,10 @@ void start_call(cache_core& core, result<cache_key> key, Handler h, Loader loade
     });
     return;
   }
-  constexpr auto wish =
-      std::same_as<Loader, no_loader> ? caller_wish::look : caller_wish::load;
+  constexpr auto wish = std::same_as<Loader, no_loader> ? caller_wish::look : caller_wish::load;
   auto slot = asio::get_associated_cancellation_slot(h);
-  caller_ptr caller(new cache_call<Reply, Handler, Loader>(
-      *std::move(key), wish, std::move(h), std::move(loader), executor));
+  caller_ptr caller(new cache_call<Reply, Handler, Loader>(*std::move(key), wish, std::move(h),
+                                                           std::move(loader), executor));
   if (slot.is_connected()) {
     slot.assign([cancel = core.canceler(caller)](asio::cancellation_type) { cancel(); });
   }

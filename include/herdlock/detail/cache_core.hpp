@@ -69,9 +69,8 @@ enum class caller_wish { look, load };
 
 /// One waiting call: its completion handler, its loader, and its place in the engine. One
 /// allocation per call.
-class cache_caller
-    : public boost::intrusive_ref_counter<cache_caller, boost::thread_safe_counter>,
-      public boost::intrusive::list_base_hook<> {
+class cache_caller : public boost::intrusive_ref_counter<cache_caller, boost::thread_safe_counter>,
+                     public boost::intrusive::list_base_hook<> {
  public:
   virtual ~cache_caller() = default;
 

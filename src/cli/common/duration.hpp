@@ -18,9 +18,9 @@ inline milliseconds duration_argument(std::string_view option, std::string_view 
   bool const bare = text.find_first_not_of("0123456789") == std::string_view::npos;
   result<milliseconds> const parsed = parse_duration(text);
   if (!parsed || (bare && text != "0")) {
-    throw command_error(exit_code::usage,
-                        fmt::format("{} '{}' is not a duration; write it as 500ms, 30s, 5m or 1h",
-                                    option, text));
+    throw command_error(
+        exit_code::usage,
+        fmt::format("{} '{}' is not a duration; write it as 500ms, 30s, 5m or 1h", option, text));
   }
   return *parsed;
 }

@@ -12,9 +12,12 @@ exit_code exit_code_of(std::error_code const& code) {
     case errc::invalid_url:
     case errc::unknown_scheme:
     case errc::not_built:
-    case errc::not_supported: return exit_code::usage;
-    case errc::lost: return exit_code::lost;
-    default: return exit_code::unavailable;
+    case errc::not_supported:
+      return exit_code::usage;
+    case errc::lost:
+      return exit_code::lost;
+    default:
+      return exit_code::unavailable;
   }
 }
 

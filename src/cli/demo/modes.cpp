@@ -73,9 +73,12 @@ std::vector<load_span> requester::take_loads(std::size_t most) {
 
 asio::awaitable<product> requester::ask() {
   switch (orders_.mode) {
-    case guard_mode::naive: return ask_naive();
-    case guard_mode::process: return ask_process();
-    case guard_mode::fleet: break;
+    case guard_mode::naive:
+      return ask_naive();
+    case guard_mode::process:
+      return ask_process();
+    case guard_mode::fleet:
+      break;
   }
   return ask_fleet();
 }
@@ -96,8 +99,7 @@ asio::awaitable<product> requester::ask_fleet() {
   auto loader = [this](load_context) -> asio::awaitable<std::optional<product>> {
     co_return co_await load();
   };
-  auto found = value_or_raise(
-      co_await cache_.async_get_or_load(key_, loader, asio::use_awaitable));
+  auto found = value_or_raise(co_await cache_.async_get_or_load(key_, loader, asio::use_awaitable));
   if (!found) throw std::runtime_error("the product is said not to exist");
   co_return std::move(*found);
 }

@@ -19,8 +19,7 @@ class requester {
   using steady = std::chrono::steady_clock;
 
   /// `on_first_load` is called when the first load of an expiry starts, from any thread.
-  requester(store const& entries, worker_orders const& orders,
-            std::function<void()> on_first_load);
+  requester(store const& entries, worker_orders const& orders, std::function<void()> on_first_load);
 
   /// Before the requests of an expiry.
   void begin(int expiry, steady::time_point started);

@@ -22,9 +22,9 @@ std::unique_ptr<origin_session> open_origin(origin_place const& place) {
 #ifdef HERDLOCK_MYSQL_ORIGIN
     return open_mysql_origin(url, place.load_time);
 #else
-    throw command_error(exit_code::usage,
-                        fmt::format("{}: this build has no MySQL origin; use sqlite:PATH",
-                                    url.redacted()));
+    throw command_error(
+        exit_code::usage,
+        fmt::format("{}: this build has no MySQL origin; use sqlite:PATH", url.redacted()));
 #endif
   }
   throw command_error(exit_code::usage,

@@ -16,7 +16,7 @@ namespace herdlock::cli {
 
 /// Which loads belong together in the log.
 struct load_label {
-  std::string run;   ///< random, so that two demos may share a database
+  std::string run;  ///< random, so that two demos may share a database
   std::string mode;
   int expiry = 0;
 };

@@ -117,7 +117,8 @@ product mysql_origin::revise(std::int64_t revision) {
 }
 
 product mysql_origin::load(load_label const& label) {
-  run(fmt::format("INSERT INTO herdlock_demo_load(run, mode, expiry, process)"
+  run(
+      fmt::format("INSERT INTO herdlock_demo_load(run, mode, expiry, process)"
                   " VALUES ('{}', '{}', {}, {})",
                   label.run, label.mode, label.expiry, ::getpid()));
   row const r = first_row(
@@ -128,9 +129,9 @@ product mysql_origin::load(load_label const& label) {
 }
 
 std::int64_t mysql_origin::count_loads(load_label const& label) {
-  row const r = first_row(fmt::format(
-      "SELECT COUNT(*) FROM herdlock_demo_load WHERE run = '{}' AND mode = '{}'", label.run,
-      label.mode));
+  row const r = first_row(
+      fmt::format("SELECT COUNT(*) FROM herdlock_demo_load WHERE run = '{}' AND mode = '{}'",
+                  label.run, label.mode));
   return std::atoll(r.at(0).c_str());
 }
 

@@ -73,7 +73,7 @@ product read_product(statement const& s) {
 sqlite_origin::sqlite_origin(store_url const& url, milliseconds load_time)
     : place_(url.redacted()), load_time_(load_time) {
   if (url.path.empty()) {
-    throw command_error(exit_code::usage, "sqlite: needs a path, as in sqlite:/tmp/origin.db");
+    throw command_error(exit_code::usage, "sqlite: needs a path, as in sqlite:origin.db");
   }
   sqlite3* opened = nullptr;
   int const flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -81,8 +81,8 @@ sqlite_origin::sqlite_origin(store_url const& url, milliseconds load_time)
   database_.reset(opened);
   if (code != SQLITE_OK) fail();
   sqlite3_busy_handler(opened, &busy_handler, nullptr);
-  sqlite3_create_function(opened, "herdlock_slow", 1, SQLITE_UTF8, nullptr, &slow_function,
-                          nullptr, nullptr);
+  sqlite3_create_function(opened, "herdlock_slow", 1, SQLITE_UTF8, nullptr, &slow_function, nullptr,
+                          nullptr);
   run("PRAGMA journal_mode = WAL");
   run("PRAGMA synchronous = OFF");
 }
@@ -111,8 +111,8 @@ bool sqlite_origin::step(statement const& s) {
 
 void sqlite_origin::create() {
   run("BEGIN IMMEDIATE");
-  statement const tables = prepare(
-      "SELECT sum(name = 'Product'), sum(name = 'herdlock_demo_load') FROM sqlite_master");
+  statement const tables =
+      prepare("SELECT sum(name = 'Product'), sum(name = 'herdlock_demo_load') FROM sqlite_master");
   step(tables);
   if (sqlite3_column_int(tables.get(), 0) && !sqlite3_column_int(tables.get(), 1)) {
     throw command_error(exit_code::usage,
@@ -145,16 +145,16 @@ product sqlite_origin::revise(std::int64_t revision) {
 product sqlite_origin::load(load_label const& label) {
   {
     std::lock_guard const held(writer());
-    statement const s = prepare(
-        "INSERT INTO herdlock_demo_load(run, mode, expiry, process) VALUES (?, ?, ?, ?)");
+    statement const s =
+        prepare("INSERT INTO herdlock_demo_load(run, mode, expiry, process) VALUES (?, ?, ?, ?)");
     bind_text(s, 1, label.run);
     bind_text(s, 2, label.mode);
     sqlite3_bind_int(s.get(), 3, label.expiry);
     sqlite3_bind_int(s.get(), 4, ::getpid());
     step(s);
   }
-  statement const s = prepare(
-      "SELECT id, name, price_cents, revision, herdlock_slow(?) FROM Product WHERE id = ?");
+  statement const s =
+      prepare("SELECT id, name, price_cents, revision, herdlock_slow(?) FROM Product WHERE id = ?");
   sqlite3_bind_int64(s.get(), 1, load_time_.count());
   sqlite3_bind_int64(s.get(), 2, hot_product_id);
   if (!step(s)) fail();
@@ -162,8 +162,7 @@ product sqlite_origin::load(load_label const& label) {
 }
 
 std::int64_t sqlite_origin::count_loads(load_label const& label) {
-  statement const s =
-      prepare("SELECT count(*) FROM herdlock_demo_load WHERE run = ? AND mode = ?");
+  statement const s = prepare("SELECT count(*) FROM herdlock_demo_load WHERE run = ? AND mode = ?");
   bind_text(s, 1, label.run);
   bind_text(s, 2, label.mode);
   step(s);

@@ -23,8 +23,8 @@ struct timeline {
 
   std::vector<double> answers_ms;  ///< sorted
   std::size_t answers = 0;
-  std::vector<drawn_load> loads;   ///< sorted
-  std::size_t load_count = 0;      ///< as the processes tell it
+  std::vector<drawn_load> loads;  ///< sorted
+  std::size_t load_count = 0;     ///< as the processes tell it
 };
 
 class mode_outcome {
@@ -43,8 +43,8 @@ class mode_outcome {
   std::int64_t answers = 0;
   std::int64_t errors = 0;
   std::string first_error;
-  std::string note;  ///< empty, or a line to be printed below the table
-  timeline last;     ///< the latest expiry that was added
+  std::string note;             ///< empty, or a line to be printed below the table
+  timeline last;                ///< the latest expiry that was added
   bool drawn_for_good = false;  ///< later expiries leave `last` alone
 
   double loads_per_expiry() const { return static_cast<double>(loads) / expiries; }

@@ -35,8 +35,8 @@ play::play(stampede_options const& options, worker_orders orders, origin_session
 milliseconds play::deadline() const {
   auto const rounds = orders_.requests / orders_.connections + 1;
   auto const herd = static_cast<std::int64_t>(orders_.processes) * orders_.requests;
-  return std::chrono::seconds(60) + 5 * rounds * orders_.origin.load_time +
-         5 * orders_.claim_ttl + milliseconds(herd);
+  return std::chrono::seconds(60) + 5 * rounds * orders_.origin.load_time + 5 * orders_.claim_ttl +
+         milliseconds(herd);
 }
 
 asio::awaitable<void> play::together(task each) {
@@ -45,8 +45,8 @@ asio::awaitable<void> play::together(task each) {
   std::vector<decltype(one(0))> all;
   for (std::size_t i = 0; i < workers_.size(); ++i) all.push_back(one(i));
   auto group = asio::experimental::make_parallel_group(std::move(all));
-  auto [ended, failures] = co_await group.async_wait(asio::experimental::wait_for_one_error(),
-                                                     asio::use_awaitable);
+  auto [ended, failures] =
+      co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
   // In the order of their end: the first is the cause, the others were cancelled by it.
   for (std::size_t const index : ended) {
     if (failures[index]) std::rethrow_exception(failures[index]);
@@ -72,8 +72,7 @@ asio::awaitable<mode_outcome> play::run(progress tell) {
   co_await for_all([this](std::size_t i) { return start(i); });
   for (int number = 1; number <= options_.expiries; ++number) {
     tell(number);
-    kill_next_loader_ =
-        number == 1 && options_.kill_loader && orders_.mode == guard_mode::fleet;
+    kill_next_loader_ = number == 1 && options_.kill_loader && orders_.mode == guard_mode::fleet;
     co_await expiry(number, outcome);
   }
   frame const clean_up{frame_kind::clean_up, {}};
@@ -139,9 +138,9 @@ asio::awaitable<void> play::replace_killed(std::int64_t go_ns, mode_outcome& out
   outcome.note = fmt::format(
       "process {} was killed (SIGKILL) in the middle of its load, in the first expiry; the {} "
       "requests of the others had their answers {:.0f} ms later, from {} new {} (claim ttl {})",
-      killed_->pid, outcome.last.answers,
-      outcome.last_answer_ms() - ms(killed_->killed_ns), outcome.last.load_count,
-      outcome.last.load_count == 1 ? "load" : "loads", say(orders_.claim_ttl));
+      killed_->pid, outcome.last.answers, outcome.last_answer_ms() - ms(killed_->killed_ns),
+      outcome.last.load_count, outcome.last.load_count == 1 ? "load" : "loads",
+      say(orders_.claim_ttl));
   outcome.drawn_for_good = true;
   std::size_t const index = killed_->index;
   killed_.reset();

@@ -40,9 +40,12 @@ constexpr char const* style = R"(<style>
 
 char const* explain(guard_mode mode) {
   switch (mode) {
-    case guard_mode::naive: return "get; on a miss query and set";
-    case guard_mode::process: return "a mutex per key in each process";
-    case guard_mode::fleet: break;
+    case guard_mode::naive:
+      return "get; on a miss query and set";
+    case guard_mode::process:
+      return "a mutex per key in each process";
+    case guard_mode::fleet:
+      break;
   }
   return "herdlock: one load for all processes";
 }
@@ -99,17 +102,15 @@ class panel {
 
   void head() {
     text(92, "mode", name_of(o_.mode));
-    std::size_t const killed = static_cast<std::size_t>(
-        std::count_if(o_.last.loads.begin(), o_.last.loads.end(),
-                      [](drawn_load const& l) { return l.killed; }));
+    std::size_t const killed = static_cast<std::size_t>(std::count_if(
+        o_.last.loads.begin(), o_.last.loads.end(), [](drawn_load const& l) { return l.killed; }));
     std::size_t const count = o_.last.load_count + killed;
     svg_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"92\" text-anchor=\"end\" class=\"count\">{} {}</text>\n",
         left_ + panel_width, count, count == 1 ? "load" : "loads");
     text(112, "label", explain(o_.mode));
     text(loads_top - 8, "label",
-         killed ? "Loads of the database (dark: its process was killed)"
-                : "Loads of the database");
+         killed ? "Loads of the database (dark: its process was killed)" : "Loads of the database");
     text(answers_top - 8, "label", fmt::format("{} requests, answered at", o_.last.answers));
   }
 
@@ -184,8 +185,7 @@ std::string render_plot(std::vector<mode_outcome>& outcomes) {
       "<text x=\"{0}\" y=\"36\" class=\"title\">A hot entry expires: how many load it?</text>\n"
       "<text x=\"{0}\" y=\"56\" class=\"sub\">{1} × {2} requests at once; a load takes {3}"
       "</text>\n",
-      margin,
-      any.processes == 1 ? "1 process" : fmt::format("{} processes", any.processes),
+      margin, any.processes == 1 ? "1 process" : fmt::format("{} processes", any.processes),
       any.requests, say(any.load_time));
   double const span = last_moment(outcomes);
   double left = margin;

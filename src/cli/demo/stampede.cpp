@@ -96,8 +96,8 @@ worker_orders demo::orders_for(guard_mode mode) {
   orders.key = fmt::format("herdlock-demo:{}:product:{}", run_, hot_product_id);
   orders.processes = options_.processes;
   orders.requests = options_.requests;
-  orders.connections = std::max(
-      1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
+  orders.connections =
+      std::max(1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
   orders.claim_ttl = options_.claim_ttl;
   return orders;
 }

@@ -104,9 +104,12 @@ void add_numbers(CLI::App& app, stampede_arguments& arguments) {
 
 char const* name_of(guard_mode mode) {
   switch (mode) {
-    case guard_mode::naive: return "naive";
-    case guard_mode::process: return "process";
-    case guard_mode::fleet: break;
+    case guard_mode::naive:
+      return "naive";
+    case guard_mode::process:
+      return "process";
+    case guard_mode::fleet:
+      break;
   }
   return "fleet";
 }
@@ -119,8 +122,8 @@ std::optional<guard_mode> parse_mode(std::string_view text) {
 }
 
 CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
-  CLI::App* app = demo.add_subcommand(
-      "stampede", "A hot entry expires under many requests: how many load it?");
+  CLI::App* app =
+      demo.add_subcommand("stampede", "A hot entry expires under many requests: how many load it?");
   usage_line::set(*app, "herdlock demo stampede [OPTIONS]");
   app->add_option("--store", arguments.store,
                   "Where the cache entry lives: sqlite:PATH, redis://…, memory:\n"

@@ -18,18 +18,17 @@ std::string plural(int count, char const* one, char const* many) {
 }  // namespace
 
 std::string render_table(stampede_options const& options, std::vector<mode_outcome>& outcomes) {
-  std::string text = fmt::format(
-      "One product, {} × {} at once, {}; a load takes {}.\n\n",
-      plural(options.processes, "process", "processes"),
-      plural(options.requests, "request", "requests"),
-      plural(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
-  text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9} {:>9} {:>9} {:>12}\n", "mode",
-                      "loads/expiry", "answers", "errors", "p50 ms", "p99 ms", "max ms",
-                      "last answer");
+  std::string text =
+      fmt::format("One product, {} × {} at once, {}; a load takes {}.\n\n",
+                  plural(options.processes, "process", "processes"),
+                  plural(options.requests, "request", "requests"),
+                  plural(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
+  text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9} {:>9} {:>9} {:>12}\n", "mode", "loads/expiry",
+                      "answers", "errors", "p50 ms", "p99 ms", "max ms", "last answer");
   for (mode_outcome& o : outcomes) {
     double const loads = o.loads_per_expiry();
-    std::string const shown = std::floor(loads) == loads ? fmt::format("{:.0f}", loads)
-                                                         : fmt::format("{:.1f}", loads);
+    std::string const shown =
+        std::floor(loads) == loads ? fmt::format("{:.0f}", loads) : fmt::format("{:.1f}", loads);
     text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} ms\n",
                         name_of(o.mode), shown, o.answers, o.errors, o.percentile_ms(0.5),
                         o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms());

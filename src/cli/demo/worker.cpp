@@ -84,7 +84,9 @@ class worker {
   explicit worker(worker_orders const& orders)
       : orders_(orders),
         store_(value_or_raise(try_open_store(orders.store_url))),
-        requester_(store_, orders_, [this] { say({frame_kind::loading, {}}); }) {
+        requester_(store_, orders_, [this] {
+          say({frame_kind::loading, {}});
+        }) {
     require_shared_store();
     wait(requester_.look());
   }
@@ -93,13 +95,18 @@ class worker {
     say({frame_kind::ready, {}});
     while (auto const order = read_frame(worker_socket)) {
       switch (order->kind) {
-        case frame_kind::expire: expire(nlohmann::json::parse(order->body)); break;
-        case frame_kind::go: go(nlohmann::json::parse(order->body)); break;
+        case frame_kind::expire:
+          expire(nlohmann::json::parse(order->body));
+          break;
+        case frame_kind::go:
+          go(nlohmann::json::parse(order->body));
+          break;
         case frame_kind::clean_up:
           wait(requester_.remove());
           say({frame_kind::cleaned, {}});
           break;
-        default: return;
+        default:
+          return;
       }
     }
   }

@@ -60,9 +60,9 @@ worker_process::worker_process(asio::any_io_executor executor, worker_orders con
   pid_ = ::fork();
   if (pid_ == 0) become_worker(theirs.get(), parent, name_of(orders.mode));
   if (pid_ < 0) {
-    throw command_error(exit_code::internal,
-                        fmt::format("cannot start a process: {}; try fewer --processes",
-                                    std::strerror(errno)));
+    throw command_error(
+        exit_code::internal,
+        fmt::format("cannot start a process: {}; try fewer --processes", std::strerror(errno)));
   }
   socket_.assign(asio::local::stream_protocol(), ours.release());
   if (!write_frame(socket_.native_handle(), {frame_kind::orders, orders.to_json()})) {
@@ -88,8 +88,8 @@ asio::awaitable<void> worker_process::send(frame f) {
 
 asio::awaitable<frame> worker_process::receive() {
   std::array<char, frame_header::size> bytes{};
-  auto [code, size] = co_await asio::async_read(socket_, asio::buffer(bytes),
-                                                asio::as_tuple(asio::use_awaitable));
+  auto [code, size] =
+      co_await asio::async_read(socket_, asio::buffer(bytes), asio::as_tuple(asio::use_awaitable));
   if (code) raise_death(code);
   frame_header const head = frame_header::of(bytes);
   frame made{head.kind, std::string(std::min(head.body_size, frame_header::max_body), '\0')};

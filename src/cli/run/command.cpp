@@ -58,9 +58,9 @@ std::vector<char*> pointers(std::vector<std::string> const& texts) {
 void raise_exec_failure(std::string const& name, int reason) {
   bool const missing = reason == ENOENT || reason == ENOTDIR;
   throw command_error(missing ? exit_code::not_found : exit_code::not_executable,
-                      missing ? fmt::format("{}: command not found", name)
-                              : fmt::format("{}: cannot be executed: {}", name,
-                                            std::strerror(reason)));
+                      missing
+                          ? fmt::format("{}: command not found", name)
+                          : fmt::format("{}: cannot be executed: {}", name, std::strerror(reason)));
 }
 
 prepared_command::prepared_command(std::vector<std::string> arguments)

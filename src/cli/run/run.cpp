@@ -75,8 +75,11 @@ void session::await_signal() {
 void session::on_signal(int number) {
   if (guard_) return guard_->forward(number);
   switch (number) {
-    case SIGCONT: return;
-    case SIGTSTP: ::raise(SIGSTOP); return;
+    case SIGCONT:
+      return;
+    case SIGTSTP:
+      ::raise(SIGSTOP);
+      return;
     default:
       interrupted_by_ = number;
       cancel_.emit(asio::cancellation_type::terminal);
@@ -91,8 +94,8 @@ result<T> session::wait_for(Start start) {
     outcome.emplace(std::move(r));
     io_.stop();
   };
-  start(asio::bind_cancellation_slot(cancel_.slot(),
-                                     asio::bind_executor(io_.get_executor(), done)));
+  start(
+      asio::bind_cancellation_slot(cancel_.slot(), asio::bind_executor(io_.get_executor(), done)));
   while (!outcome) {
     io_.restart();
     io_.run();
@@ -110,14 +113,14 @@ acquire_options session::terms(milliseconds wait) const {
 
 acquired session::attempt(milliseconds wait) {
   acquire_options const asked = terms(wait);
-  return value_or_raise(wait_for<acquired>(
-      [&](auto done) { lock_.async_acquire(asked, std::move(done)); }));
+  return value_or_raise(
+      wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); }));
 }
 
 // `held by db-1/4711 for at most 28 s more`, or less when nothing is known.
 std::string session::who_holds() {
-  auto const info = wait_for<std::optional<lease_info>>(
-      [&](auto done) { lock_.async_inspect(std::move(done)); });
+  auto const info =
+      wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
   if (!info || !*info) return "held by another until a moment ago";
   return fmt::format("held by {} for at most {} more unless renewed", (*info)->holder,
                      say((*info)->remaining));
@@ -133,16 +136,15 @@ acquired session::acquire() {
 }
 
 int session::finish(lease held, int status) {
-  result<release_reply> const reply = wait_for<release_reply>(
-      [&](auto done) { held.async_release(std::move(done)); });
+  result<release_reply> const reply =
+      wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
   if (!reply) {
     fmt::print(stderr, "herdlock: {}: not given back, it ends by its ttl: {}\n",
                options_.name.str(), reply.error().message);
   } else if (*reply == release_reply::lost) {
-    throw command_error(exit_code::lost,
-                        fmt::format("{}: the lease was lost before {} ended ({})",
-                                    options_.name.str(), options_.command.front(),
-                                    lock_.where().display_name()));
+    throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
+                                                     options_.name.str(), options_.command.front(),
+                                                     lock_.where().display_name()));
   }
   return status;
 }
@@ -156,10 +158,9 @@ int session::go() {
   }
   if (interrupted_by_) return 128 + interrupted_by_;  // a lease that came after all is given back
   if (!held) {
-    throw command_error(exit_code::busy,
-                        fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
-                                    options_.name.str(), who_holds(),
-                                    lock_.where().display_name()));
+    throw command_error(exit_code::busy, fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
+                                                     options_.name.str(), who_holds(),
+                                                     lock_.where().display_name()));
   }
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});

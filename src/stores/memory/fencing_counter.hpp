@@ -14,8 +14,7 @@ namespace herdlock::memory {
 inline fencing_token next_fencing() {
   using std::chrono::microseconds;
   static std::atomic<std::uint64_t> last{static_cast<std::uint64_t>(
-      std::chrono::duration_cast<microseconds>(
-          std::chrono::system_clock::now().time_since_epoch())
+      std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch())
           .count())};
   return fencing_token{last.fetch_add(1, std::memory_order_relaxed) + 1};
 }

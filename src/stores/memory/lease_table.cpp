@@ -45,12 +45,11 @@ std::optional<result<acquire_reply>> lease_table::enqueue(acquire_request const&
   held.queue.push_back({std::move(who), request.owner.str(), request.ttl, {}});
   auto last = std::prev(held.queue.end());
   waiting_.emplace(id, position{where, last});
-  last->deadline =
-      due_.add(after(now, request.wait), [this, where, last](clock::time_point at) {
-        last->deadline.reset();
-        busy answer{owner_label(where->second.owner), left(at, where->second.expires)};
-        complete<acquire_reply>(std::move(take(where, last).who), acquire_reply(answer));
-      });
+  last->deadline = due_.add(after(now, request.wait), [this, where, last](clock::time_point at) {
+    last->deadline.reset();
+    busy answer{owner_label(where->second.owner), left(at, where->second.expires)};
+    complete<acquire_reply>(std::move(take(where, last).who), acquire_reply(answer));
+  });
   return std::nullopt;
 }
 
@@ -77,8 +76,7 @@ release_reply lease_table::force_release(resource const& name, clock::time_point
   return release_reply::released;
 }
 
-std::optional<lease_info> lease_table::inspect(resource const& name,
-                                               clock::time_point now) const {
+std::optional<lease_info> lease_table::inspect(resource const& name, clock::time_point now) const {
   auto where = rows_.find(name.str());
   if (where == rows_.end()) return std::nullopt;
   row const& held = where->second;

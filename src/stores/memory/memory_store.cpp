@@ -56,10 +56,11 @@ class store final : public lease_store, public cache_store {
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    reply<std::optional<lease_info>>(name.str(), std::move(done),
-                                     space_->visit([&](lease_table& leases, cache_table&, auto now) {
-                                       return leases.inspect(name, now);
-                                     }));
+    reply<std::optional<lease_info>>(
+        name.str(), std::move(done),
+        space_->visit([&](lease_table& leases, cache_table&, auto now) {
+          return leases.inspect(name, now);
+        }));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
@@ -79,9 +80,8 @@ class store final : public lease_store, public cache_store {
   void claim(claim_request request, handler<claim_reply> done) override {
     reply(request.key.str(), std::move(done), [&]() -> result<claim_reply> {
       if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      return space_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.claim(request, now);
-      });
+      return space_->visit(
+          [&](lease_table&, cache_table& values, auto now) { return values.claim(request, now); });
     }());
   }
 
@@ -168,8 +168,8 @@ class store final : public lease_store, public cache_store {
     });
     if (outcome) return reply<T>(name, std::move(who.done), std::move(*outcome));
     if (!slot.is_connected()) return;
-    failure why = make_failure(errc::canceled, display_name_ + ": " + in_quotes(name) +
-                                                   ": the wait was cancelled");
+    failure why = make_failure(errc::canceled,
+                               display_name_ + ": " + in_quotes(name) + ": the wait was cancelled");
     slot.assign([where = std::weak_ptr(space_), id, why = std::move(why)](auto) {
       if (auto alive = where.lock()) alive->cancel(id, why);
     });
@@ -191,9 +191,9 @@ failure take_bound(store_url& url, char const* option, std::size_t& bound) {
 
 result<bounds> take_bounds(store_url& url) {
   bounds limits;
-  for (auto [option, bound] : {std::pair{"max_entries", &limits.max_entries},
-                               std::pair{"max_waiters", &limits.max_waiters},
-                               std::pair{"max_bytes", &limits.max_bytes}}) {
+  for (auto [option, bound] :
+       {std::pair{"max_entries", &limits.max_entries},
+        std::pair{"max_waiters", &limits.max_waiters}, std::pair{"max_bytes", &limits.max_bytes}}) {
     if (failure bad = take_bound(url, option, *bound); bad.code) return bad;
   }
   if (failure bad = url.reject_unknown_options(); bad.code) return bad;
@@ -204,9 +204,10 @@ result<bounds> take_bounds(store_url& url) {
 }  // namespace memory
 
 result<backend> open_memory(store_url url, asio::any_io_executor executor) {
-  if (!url.host.empty() || !url.user.empty() || !url.password.empty() || url.path.starts_with('/')) {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": write memory: or memory:NAME");
+  if (!url.host.empty() || !url.user.empty() || !url.password.empty() ||
+      url.path.starts_with('/')) {
+    return make_failure(errc::invalid_url,
+                        "store URL " + url.redacted() + ": write memory: or memory:NAME");
   }
   std::string display_name = url.redacted();
   auto limits = memory::take_bounds(url);

@@ -11,9 +11,9 @@ namespace herdlock::memory {
 /// At a bound the operation that would pass it fails with errc::overloaded and changes nothing.
 /// URL options of the same names set them; the first handle on a named space decides.
 struct bounds {
-  std::size_t max_entries = 1'000'000;          ///< leases, values, claims and errors together
-  std::size_t max_waiters = 1'000'000;          ///< queued acquires and watches together
-  std::size_t max_bytes = std::size_t{1} << 30; ///< names, values and errors together
+  std::size_t max_entries = 1'000'000;           ///< leases, values, claims and errors together
+  std::size_t max_waiters = 1'000'000;           ///< queued acquires and watches together
+  std::size_t max_bytes = std::size_t{1} << 30;  ///< names, values and errors together
 };
 
 class usage {
@@ -42,8 +42,8 @@ class usage {
 
  private:
   static failure full(char const* which, std::size_t limit) {
-    return make_failure(errc::overloaded, "the memory store is full (" + std::string(which) + " = " +
-                                              std::to_string(limit) +
+    return make_failure(errc::overloaded, "the memory store is full (" + std::string(which) +
+                                              " = " + std::to_string(limit) +
                                               "); use shorter ttls or raise the option");
   }
 

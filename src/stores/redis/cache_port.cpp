@@ -241,9 +241,7 @@ struct invalidate_call {
 class cache_port final : public cache_store {
  public:
   cache_port(std::shared_ptr<link> commands, std::shared_ptr<watch_hub> watches)
-      : link_(std::move(commands)),
-        watches_(std::move(watches)),
-        events_(events_suffix(*link_)) {}
+      : link_(std::move(commands)), watches_(std::move(watches)), events_(events_suffix(*link_)) {}
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     start(get_call{std::move(key), form, form}, std::move(done));
@@ -268,10 +266,15 @@ class cache_port final : public cache_store {
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
+    if (back_off < milliseconds{0} || back_off > limits::max_ttl) {
+      return refuse(
+          make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
+                                              " ms is not allowed; use 0 to 365 days"),
+          std::move(done));
+    }
     if (error.size() > max_error_bytes) error.resize(max_error_bytes);
-    auto const pause = std::clamp(back_off, milliseconds{0}, limits::max_ttl);
-    auto event = error_event(error, pause);
-    start(fail_call{std::move(key), std::move(owner), std::move(error), pause, events_,
+    auto event = error_event(error, back_off);
+    start(fail_call{std::move(key), std::move(owner), std::move(error), back_off, events_,
                     std::move(event)},
           std::move(done));
   }

@@ -2,9 +2,9 @@
 // caller, whichever is first.
 #pragma once
 
+#include <array>
 #include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -59,8 +59,8 @@ class command_writer {
   std::size_t numbers_ = 0;
 };
 
-using hook = boost::intrusive::list_member_hook<
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using hook =
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// `now`: the handler may run inside the call (event handlers); `later`: it is posted.
 enum class completion { now, later };

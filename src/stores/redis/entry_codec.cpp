@@ -102,11 +102,16 @@ watch_reply parse_event(std::string_view event) {
   if (event.empty()) return look_again{};
   std::string_view const rest = event.substr(1);
   switch (event.front()) {
-    case 'n': return cache_hit{absent{}};
-    case 's': return cache_hit{std::string(rest)};
-    case 'h': return parse_fields(rest);
-    case 'e': return parse_error(rest);
-    default: return look_again{};
+    case 'n':
+      return cache_hit{absent{}};
+    case 's':
+      return cache_hit{std::string(rest)};
+    case 'h':
+      return parse_fields(rest);
+    case 'e':
+      return parse_error(rest);
+    default:
+      return look_again{};
   }
 }
 

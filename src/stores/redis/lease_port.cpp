@@ -109,9 +109,8 @@ struct inspect_call {
     auto const pttl = answer.number(1);
     auto const fence = answer.number(3);
     if (!pttl || !fence || answer.nodes() != 4) return unexpected_reply(name());
-    return value_type(lease_info{owner_label(answer.text(2)),
-                                 {static_cast<std::uint64_t>(*fence)},
-                                 remaining_of(*pttl)});
+    return value_type(lease_info{
+        owner_label(answer.text(2)), {static_cast<std::uint64_t>(*fence)}, remaining_of(*pttl)});
   }
 };
 

@@ -277,8 +277,8 @@ failure link::missed_deadline(command const& one) const {
                                              "; whether it acted is unknown");
   }
   if (last_failure_.code) {
-    return failure{last_failure_.code, last_failure_.message + " (tried again and again" + limit +
-                                           ")"};
+    return failure{last_failure_.code,
+                   last_failure_.message + " (tried again and again" + limit + ")"};
   }
   return no_connection(errc::timed_out);
 }

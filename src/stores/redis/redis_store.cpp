@@ -3,6 +3,7 @@
 #include "stores/redis/cache_port.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/tls_context.hpp"
 #include "stores/redis/watch_hub.hpp"
 
 namespace herdlock {
@@ -49,7 +50,7 @@ std::shared_ptr<Port> tied(std::shared_ptr<connections> shared, std::shared_ptr<
 result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const bad = redis::check_tls(*how); bad.code) return bad;
+  if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
   auto shared = std::make_shared<connections>(executor, *how);
   backend made;
   made.leases = tied(shared, redis::make_lease_port(shared->commands));

@@ -49,9 +49,7 @@ class reply {
     if (i >= nodes_.size()) return {};
     return std::string_view(bytes_).substr(nodes_[i].begin, nodes_[i].length);
   }
-  std::size_t list_size(std::size_t i = 0) const {
-    return i < nodes_.size() ? nodes_[i].size : 0;
-  }
+  std::size_t list_size(std::size_t i = 0) const { return i < nodes_.size() ? nodes_[i].size : 0; }
   bool is_error() const { return kind() == reply_kind::error; }
 
   /// The number at a node, whether it came as number or as text.

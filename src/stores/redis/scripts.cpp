@@ -93,23 +93,23 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 // Writes an entry: 's' a string, 'h' a hash, 'n' a negative entry (ARGV[first] is its marker) in
 // the given layout. A hash is replaced as a whole, in this one step: nobody sees a mixture. Fields
 // go 500 at a time because Lua's stack bounds what one call takes.
-#define HERDLOCK_WRITE_ENTRY                                                              \
-  "local function write(key, kind, layout, ttl, first)\n"                                 \
-  "  local present = redis.call('TYPE', key).ok\n"                                        \
-  "  if present ~= 'none' and present ~= 'string' and present ~= 'hash' then\n"           \
-  "    return redis.error_reply('WRONGTYPE it is a ' .. present)\n"                       \
-  "  end\n"                                                                               \
-  "  if kind == 's' or (kind == 'n' and layout ~= 'h') then\n"                            \
-  "    redis.call('SET', key, ARGV[first], 'PX', ttl)\n"                                  \
-  "    return nil\n"                                                                      \
-  "  end\n"                                                                               \
-  "  redis.call('DEL', key)\n"                                                            \
-  "  if kind == 'n' then redis.call('HSET', key, ARGV[first], '') end\n"                  \
-  "  for i = (kind == 'h') and first or #ARGV + 1, #ARGV, 1000 do\n"                      \
-  "    redis.call('HSET', key, unpack(ARGV, i, math.min(i + 999, #ARGV)))\n"              \
-  "  end\n"                                                                               \
-  "  redis.call('PEXPIRE', key, ttl)\n"                                                   \
-  "  return nil\n"                                                                        \
+#define HERDLOCK_WRITE_ENTRY                                                    \
+  "local function write(key, kind, layout, ttl, first)\n"                       \
+  "  local present = redis.call('TYPE', key).ok\n"                              \
+  "  if present ~= 'none' and present ~= 'string' and present ~= 'hash' then\n" \
+  "    return redis.error_reply('WRONGTYPE it is a ' .. present)\n"             \
+  "  end\n"                                                                     \
+  "  if kind == 's' or (kind == 'n' and layout ~= 'h') then\n"                  \
+  "    redis.call('SET', key, ARGV[first], 'PX', ttl)\n"                        \
+  "    return nil\n"                                                            \
+  "  end\n"                                                                     \
+  "  redis.call('DEL', key)\n"                                                  \
+  "  if kind == 'n' then redis.call('HSET', key, ARGV[first], '') end\n"        \
+  "  for i = (kind == 'h') and first or #ARGV + 1, #ARGV, 1000 do\n"            \
+  "    redis.call('HSET', key, unpack(ARGV, i, math.min(i + 999, #ARGV)))\n"    \
+  "  end\n"                                                                     \
+  "  redis.call('PEXPIRE', key, ttl)\n"                                         \
+  "  return nil\n"                                                              \
   "end\n"
 
 // KEYS: value, claim, error. ARGV: owner, ttl, kind, channel, message, value or fields…
@@ -175,10 +175,9 @@ script::script(std::string_view lua, std::string_view keys)
     : source(lua), key_count(keys), sha(sha1_hex(lua)) {}
 
 script_set const& scripts() {
-  static script_set const set{
-      {acquire, "2"}, {renew, "1"}, {release, "1"}, {inspect, "2"}, {force_release, "1"},
-      {claim, "4"},   {extend, "1"}, {fill, "3"},   {fail, "2"},    {put, "3"},
-      {invalidate, "3"}};
+  static script_set const set{{acquire, "2"},       {renew, "1"}, {release, "1"},   {inspect, "2"},
+                              {force_release, "1"}, {claim, "4"}, {extend, "1"},    {fill, "3"},
+                              {fail, "2"},          {put, "3"},   {invalidate, "3"}};
   return set;
 }
 

@@ -25,7 +25,8 @@ constexpr meaning meanings[] = {
     {"READONLY", errc::unavailable, "the server is a read-only replica; connect to the master"},
     {"MASTERDOWN", errc::unavailable, "the replica has lost its master; connect to the master"},
     {"OOM", errc::unavailable, "the server is out of memory; raise maxmemory or free some"},
-    {"MISCONF", errc::unavailable, "the server cannot save its data and refuses writes; see its log"},
+    {"MISCONF", errc::unavailable,
+     "the server cannot save its data and refuses writes; see its log"},
     {"NOREPLICAS", errc::unavailable, "the server has too few replicas to accept writes"},
     {"CLUSTERDOWN", errc::unavailable, "the cluster is down"},
     {"MOVED", errc::not_supported, "the server is a cluster node; use a single server"},
@@ -56,8 +57,8 @@ failure server_failure(std::string_view line, std::string_view store) {
     return make_failure(m.code, std::string(store) + ": " + std::string(m.advice) +
                                     " (the server says " + in_quotes(line) + ")");
   }
-  return make_failure(errc::protocol,
-                      std::string(store) + ": the server answered with an error: " + in_quotes(line));
+  return make_failure(errc::protocol, std::string(store) + ": the server answered with an error: " +
+                                          in_quotes(line));
 }
 
 }  // namespace herdlock::redis

@@ -5,12 +5,12 @@
 // has no signal for "ready" and hides the text of a refused HELLO; its logger hook shows both.
 #include "stores/redis/transport.hpp"
 
-#include <boost/asio/ssl.hpp>
 #include <boost/redis/connection.hpp>
 #include <boost/redis/src.hpp>
 #include <deque>
 
 #include "stores/redis/server_errors.hpp"
+#include "stores/redis/tls_context.hpp"
 #include "stores/redis/unix_bridge.hpp"
 
 namespace herdlock::redis {
@@ -116,36 +116,6 @@ struct attempt_log {
   void trace(std::string_view, error_code const&) {}
 };
 
-result<ssl::context> make_tls(settings const& how) {
-  ssl::context tls(ssl::context::tls_client);
-  error_code ec;
-  tls.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, ec);
-  if (how.security == encryption::none) return tls;
-  auto bad = [&](std::string const& what) {
-    return make_failure(errc::invalid_url,
-                        "store URL " + how.display_name + ": " + what + ": " + ec.message());
-  };
-  if (how.authority_file.empty()) {
-    tls.set_default_verify_paths(ec);
-    if (ec) return bad("the system's certificate authorities cannot be read");
-  } else if (tls.load_verify_file(how.authority_file, ec); ec) {
-    return bad("cafile " + in_quotes(how.authority_file) + " cannot be read");
-  }
-  if (!how.certificate_file.empty()) {
-    tls.use_certificate_chain_file(how.certificate_file, ec);
-    if (ec) return bad("cert " + in_quotes(how.certificate_file) + " cannot be read");
-    tls.use_private_key_file(how.key_file, ssl::context::pem, ec);
-    if (ec) return bad("key " + in_quotes(how.key_file) + " cannot be read");
-  }
-  if (how.security == encryption::tls) {
-    tls.set_verify_mode(ssl::verify_peer, ec);
-    tls.set_verify_callback(ssl::host_name_verification(how.host), ec);
-  } else {
-    tls.set_verify_mode(ssl::verify_none, ec);
-  }
-  return tls;
-}
-
 client::config make_config(settings const& how) {
   client::config config;
   config.use_ssl = how.security != encryption::none;
@@ -198,9 +168,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     auto request = std::make_unique<client::request>();
     request->push(verb, channel);
     auto const& sent = *request;
-    connection_.async_exec(sent, client::ignore,
-                           [self = shared_from_this(), kept = std::move(request)](
-                               error_code, std::size_t) {});
+    connection_.async_exec(
+        sent, client::ignore,
+        [self = shared_from_this(), kept = std::move(request)](error_code, std::size_t) {});
   }
 
   void stop() override {
@@ -233,8 +203,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void on_bridge(error_code ec, std::uint16_t port) {
     if (stopped_) return;
     if (ec) {
-      note(errc::unavailable, "cannot connect to " + how_.place() + ": " + ec.message() +
-                                  "; is the server running?");
+      note(errc::unavailable,
+           "cannot connect to " + how_.place() + ": " + ec.message() + "; is the server running?");
       return finish();
     }
     config_.addr = {"127.0.0.1", std::to_string(port)};
@@ -349,8 +319,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
 void attempt_log::on_resolve(error_code const& ec, tcp::resolver::results_type const&) {
   if (!ec) return;
-  to->note(errc::unavailable, "the host " + in_quotes(to->how_.host) + " is not found: " +
-                                  ec.message() + "; check its name");
+  to->note(errc::unavailable, "the host " + in_quotes(to->how_.host) +
+                                  " is not found: " + ec.message() + "; check its name");
 }
 
 void attempt_log::on_connect(error_code const& ec, tcp::endpoint const&) {
@@ -408,11 +378,6 @@ std::shared_ptr<transport> transport::start(asio::any_io_executor const& executo
   auto one = std::make_shared<attempt>(executor, how, std::move(*tls), std::move(owner));
   one->start();
   return one;
-}
-
-failure check_tls(settings const& how) {
-  auto const tls = make_tls(how);
-  return tls.has_error() ? tls.error() : failure{};
 }
 
 batch_ptr make_batch() { return std::make_unique<wire_batch>(); }

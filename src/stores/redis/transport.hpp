@@ -49,7 +49,4 @@ class transport {
 
 batch_ptr make_batch();
 
-/// errc::invalid_url when the certificate files cannot be read.
-failure check_tls(settings const& how);
-
 }  // namespace herdlock::redis

@@ -42,10 +42,10 @@ class typed_command final : public command {
       return fail(server_failure(answer.text(), store), completion::now);
     }
     if (answer.too_large()) {
-      return fail(make_failure(errc::invalid_value, store + ": the reply has more than " +
-                                                        std::to_string(limits::max_value_bytes) +
-                                                        " bytes"),
-                  completion::now);
+      return fail(
+          make_failure(errc::invalid_value, store + ": the reply has more than " +
+                                                std::to_string(limits::max_value_bytes) + " bytes"),
+          completion::now);
     }
     if (answer.empty()) {
       return fail(make_failure(errc::protocol, store + ": an empty reply"), completion::now);

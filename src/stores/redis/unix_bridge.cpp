@@ -31,9 +31,8 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
 
   void start(std::string const& path) {
     if (path.size() > max_path_bytes) {
-      asio::post(far_.get_executor(), [self = shared_from_this()] {
-        self->report(asio::error::name_too_long, 0);
-      });
+      asio::post(far_.get_executor(),
+                 [self = shared_from_this()] { self->report(asio::error::name_too_long, 0); });
       return;
     }
     far_.async_connect(unix_protocol::endpoint(path),
@@ -79,9 +78,8 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
   }
 
   void accept() {
-    acceptor_.async_accept(near_, peer_, [self = shared_from_this()](error_code ec) {
-      self->on_peer(ec);
-    });
+    acceptor_.async_accept(near_, peer_,
+                           [self = shared_from_this()](error_code ec) { self->on_peer(ec); });
   }
 
   void on_peer(error_code ec) {
@@ -101,14 +99,14 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
   template <class From, class To>
   void pump(From& from, To& to, std::vector<char>& space) {
     space.resize(chunk_bytes);
-    from.async_read_some(asio::buffer(space), [&, self = shared_from_this()](error_code ec,
-                                                                             std::size_t n) {
-      if (ec) return self->shut();
-      asio::async_write(to, asio::buffer(space, n), [&, self](error_code failed, std::size_t) {
-        if (failed) return self->shut();
-        self->pump(from, to, space);
-      });
-    });
+    from.async_read_some(
+        asio::buffer(space), [&, self = shared_from_this()](error_code ec, std::size_t n) {
+          if (ec) return self->shut();
+          asio::async_write(to, asio::buffer(space, n), [&, self](error_code failed, std::size_t) {
+            if (failed) return self->shut();
+            self->pump(from, to, space);
+          });
+        });
   }
 
   asio::basic_socket_acceptor<tcp> acceptor_;

@@ -57,9 +57,9 @@ void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   auto const wait = std::clamp(request.wait, milliseconds{0}, longest_wait);
   // Without a connection for events nothing is pushed; the caller then goes by its own back-off.
   auto const first = events_->up() ? wait : std::min(wait, commands_->how().timeout);
-  auto& one = watches_
-                  .emplace(id, entry{id, std::move(request), std::move(done), now + wait, {}, &at})
-                  .first->second;
+  auto& one =
+      watches_.emplace(id, entry{id, std::move(request), std::move(done), now + wait, {}, &at})
+          .first->second;
   auto slot = asio::get_associated_cancellation_slot(one.done);
   if (slot.is_connected()) {
     one.cancellable = true;
@@ -90,8 +90,7 @@ void watch_hub::close() {
 
 watch_hub::channel& watch_hub::channel_of(cache_key const& key) {
   std::string name;
-  side_key(name, key.str(),
-           std::string(events_role) + std::to_string(commands_->how().database));
+  side_key(name, key.str(), std::string(events_role) + std::to_string(commands_->how().database));
   auto const found = channels_.find(name);
   if (found != channels_.end()) return found->second;
   return channels_.emplace(name, channel{name, key, {}}).first->second;

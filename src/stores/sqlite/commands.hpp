@@ -15,9 +15,7 @@ fencing_token next_fencing(connection& db);
 inline milliseconds remaining(std::int64_t us) {
   return std::chrono::ceil<milliseconds>(std::chrono::microseconds(us < 0 ? 0 : us));
 }
-inline std::int64_t in_us(milliseconds span) {
-  return std::chrono::microseconds(span).count();
-}
+inline std::int64_t in_us(milliseconds span) { return std::chrono::microseconds(span).count(); }
 
 acquire_reply acquire(connection& db, acquire_request const& request);
 renew_reply renew(connection& db, resource const& name, owner_token const& owner, milliseconds ttl);
@@ -27,7 +25,8 @@ std::optional<lease_info> inspect(connection& db, resource const& name);
 
 result<cache_lookup> get(connection& db, cache_key const& key, layout form);
 result<claim_reply> claim(connection& db, claim_request const& request);
-renew_reply extend(connection& db, cache_key const& key, owner_token const& owner, milliseconds ttl);
+renew_reply extend(connection& db, cache_key const& key, owner_token const& owner,
+                   milliseconds ttl);
 fill_reply fill(connection& db, fill_request const& request);
 
 struct fail_request {

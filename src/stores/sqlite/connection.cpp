@@ -67,9 +67,7 @@ bool statement::step() {
   return code == SQLITE_ROW;
 }
 
-std::int64_t statement::number(int column) const {
-  return sqlite3_column_int64(prepared_, column);
-}
+std::int64_t statement::number(int column) const { return sqlite3_column_int64(prepared_, column); }
 
 std::string statement::bytes(int column) const {
   auto const* data = static_cast<char const*>(sqlite3_column_blob(prepared_, column));
@@ -82,9 +80,9 @@ connection::connection(file_settings const& settings)
       deadline_(clock::now() + settings.timeout),
       jitter_(static_cast<std::uint32_t>(clock::now().time_since_epoch().count()) | 1u) {
   // No SQLITE_OPEN_CREATE: the file was made with its mode before. No URI: a path is a path.
-  int code = sqlite3_open_v2(settings_.path.c_str(), &db_,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                             nullptr);
+  int code =
+      sqlite3_open_v2(settings_.path.c_str(), &db_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   try {
     if (code != SQLITE_OK) fail(code);
     set_up();
@@ -204,8 +202,9 @@ failure describe(sql_error const& error, file_settings const& file) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return make_failure(errc::access_denied,
-                          path + " is not writable; give this user write access to it and its folder");
+      return make_failure(
+          errc::access_denied,
+          path + " is not writable; give this user write access to it and its folder");
     case SQLITE_CANTOPEN:
       return make_failure(
           error.system_error == EACCES ? errc::access_denied : errc::unavailable,
@@ -218,7 +217,8 @@ failure describe(sql_error const& error, file_settings const& file) {
                                                  "); stop its users, remove it and start again");
     case SQLITE_FULL:
       return make_failure(errc::unavailable,
-                          "no room for " + path + ": the disk is full or the file has its max_bytes (" +
+                          "no room for " + path +
+                              ": the disk is full or the file has its max_bytes (" +
                               std::to_string(file.max_bytes) + "); free some space");
     case SQLITE_PROTOCOL:
       return make_failure(errc::unavailable, path + " cannot be locked safely (" + error.text +

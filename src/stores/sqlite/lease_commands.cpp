@@ -11,7 +11,8 @@ struct lease_row {
 
 std::optional<lease_row> live_lease(connection& db, resource const& name) {
   statement query = db.prepare(
-      "SELECT owner, fencing, expires_us - herdlock_now() FROM herdlock_leases WHERE resource = ?1");
+      "SELECT owner, fencing, expires_us - herdlock_now() FROM herdlock_leases WHERE resource = "
+      "?1");
   query.blob(1, name.str());
   if (!query.step() || query.number(2) <= 0) return std::nullopt;
   return lease_row{query.bytes(0), {static_cast<std::uint64_t>(query.number(1))}, query.number(2)};

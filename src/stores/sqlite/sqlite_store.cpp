@@ -88,9 +88,8 @@ class store final : public lease_store, public cache_store {
   void claim(claim_request request, handler<claim_reply> done) override {
     failure bad = check_ttl(request.ttl);
     order<claim_reply> what{"claim", request.key.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
-      return sqlite::claim(db, request);
-    });
+    write(std::move(what), bad,
+          [request = std::move(request)](connection& db) { return sqlite::claim(db, request); });
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
@@ -132,9 +131,8 @@ class store final : public lease_store, public cache_store {
 
   void invalidate(cache_key key, handler<bool> done) override {
     order<bool> what{"invalidate", key.str(), std::move(done)};
-    write(std::move(what), {}, [key](connection& db) {
-      return result<bool>(sqlite::invalidate(db, key));
-    });
+    write(std::move(what), {},
+          [key](connection& db) { return result<bool>(sqlite::invalidate(db, key)); });
   }
 
   // Nothing is pushed between processes: the caller looks again after a while of its own.
@@ -239,8 +237,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   if (!reader) return reader.error();
   auto board = std::make_shared<sqlite::command_board>(std::move(executor), settings->file,
                                                        settings->max_pending);
-  auto store = std::make_shared<sqlite::store>(std::move(board), std::move(*writer),
-                                               std::move(*reader));
+  auto store =
+      std::make_shared<sqlite::store>(std::move(board), std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
 }

@@ -1,0 +1,46 @@
+// A lock over the scripted store, and what an acquisition of it came to.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <herdlock/lock.hpp>
+#include <optional>
+
+#include "scripted_lease_store.hpp"
+
+namespace herdlock::testing {
+
+// What an asynchronous acquisition came to.
+struct outcome {
+  std::optional<result<acquired>> got;
+  asio::cancellation_signal cancel;
+
+  void start(lock const& where, acquire_options const& options = {}) {
+    where.async_acquire(options,
+                        asio::bind_cancellation_slot(cancel.slot(), [this](result<acquired> r) {
+                          EXPECT_FALSE(got.has_value()) << "answered twice";
+                          got.emplace(std::move(r));
+                        }));
+  }
+  bool held() const { return got && got->has_value() && (*got)->has_value(); }
+  lease& the_lease() { return **(*got); }
+};
+
+class LockTest : public ::testing::Test {
+ protected:
+  lease take(acquire_options const& options = {}) {
+    outcome o;
+    o.start(where, options);
+    f.settle();
+    f.script->grant_next(7);
+    f.settle();
+    EXPECT_TRUE(o.held());
+    return std::move(o.the_lease());
+  }
+
+  scripted_fixture f;
+  lock where{*f.opened, "orders/42"};
+};
+
+}  // namespace herdlock::testing
