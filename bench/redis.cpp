@@ -1,4 +1,5 @@
-// The Redis store beside the same commands sent through Boost.Redis without it.
+// Locks and the guarded cache over Redis, through the public API, beside the same commands sent
+// through Boost.Redis by hand.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the client on CPU 1.
 #include <sched.h>
@@ -12,10 +13,9 @@
 #include <support/redis_server.hpp>
 #include <thread>
 
-#include <herdlock/store.hpp>
-#include <herdlock/url.hpp>
+#include <herdlock/herdlock.hpp>
+
 #include "harness.hpp"
-#include "stores/redis/redis_store.hpp"
 #include "stores/redis/scripts.hpp"
 
 namespace {
@@ -38,6 +38,9 @@ void pin_to(int cpu) {
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
+// A key for each caller: callers of one key would share reads.
+std::string hit_name(std::size_t i) { return "hit" + std::to_string(i); }
+
 // One server, one io_context on the measuring thread, and a connection of either kind on it.
 class setting {
  public:
@@ -45,7 +48,8 @@ class setting {
     pin_to(0);
     server_.emplace();
     pin_to(1);
-    ports_ = open_redis(store_url::parse(server_->url()).value(), io_.get_executor()).value();
+    store_.emplace(open_store(server_->url(), {.executor = io_.get_executor()}));
+    cache_.emplace(*store_, cache_options{.ttl = std::chrono::hours(1)});
     boost::redis::config config;
     config.addr.port = std::to_string(server_->port());
     config.health_check_interval = std::chrono::seconds::zero();
@@ -56,7 +60,8 @@ class setting {
   }
   ~setting() {
     raw_->cancel();
-    ports_ = {};
+    cache_.reset();
+    store_.reset();
     io_.restart();
     io_.run();
   }
@@ -67,18 +72,20 @@ class setting {
     while (!done()) io_.run_one();
   }
 
-  lease_store& leases() { return *ports_.leases; }
-  cache_store& values() { return *ports_.values; }
+  store const& opened() const { return *store_; }
+  cache<std::string> const& values() const { return *cache_; }
   boost::redis::connection& raw() { return *raw_; }
   owner_token const owner = owner_token::generate();
 
  private:
   // Both connected, the scripts known, the values there.
   void warm_up() {
-    bool stored = false;
-    values().put({cache_key("hit"), std::string(100, 'x'), std::chrono::hours(1)},
-                 [&](result<void> r) { stored = r.has_value(); });
-    run_until([&] { return stored; });
+    std::size_t stored = 0;
+    for (std::size_t i = 0; i < concurrent; ++i) {
+      values().async_put(cache_key(hit_name(i)), std::string(100, 'x'),
+                         [&](result<void> r) { stored += r.has_value(); });
+    }
+    run_until([&] { return stored == concurrent; });
     for (auto const* script : {&redis::scripts().acquire, &redis::scripts().release}) {
       server_->command({"SCRIPT", "LOAD", std::string(script->source)});
     }
@@ -95,24 +102,26 @@ class setting {
 
   asio::io_context io_{1};
   std::optional<herdlock_test::redis_server> server_;
-  backend ports_;
+  std::optional<store> store_;
+  std::optional<cache<std::string>> cache_;
   std::optional<boost::redis::connection> raw_;
 };
 
-// One caller of the store: acquire, release, again, until the common budget is used up.
-struct store_pairs {
-  setting& at;
-  resource name;
+// One user of the library: acquire, release, again, until the common budget is used up.
+struct lock_pairs {
+  lock where;
   std::size_t& left;
   std::size_t& running;
+  acquired held{};
 
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    at.leases().acquire({name, at.owner, ttl}, [this](result<acquire_reply> r) {
-      if (!r.has_value() || !std::holds_alternative<grant>(*r)) std::abort();
-      at.leases().release(name, at.owner, [this](result<release_reply> released) {
-        if (!released.has_value()) std::abort();
+    where.async_try_acquire({.ttl = ttl}, [this](result<acquired> r) {
+      if (!r.has_value() || !r->has_value()) std::abort();
+      held = std::move(*r);
+      held->async_release([this](result<release_reply> released) {
+        if (!released.has_value() || *released != release_reply::released) std::abort();
         next();
       });
     });
@@ -178,23 +187,29 @@ struct raw_sets {
   }
 };
 
-struct store_hits {
+struct cache_hits {
   setting& at;
+  cache_key key;
   std::size_t& left;
   std::size_t& running;
+
+  // Never called: everything is there.
+  static asio::awaitable<std::optional<std::string>> load(load_context) { std::abort(); }
 
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    at.values().get(cache_key("hit"), layout::string, [this](result<cache_lookup> r) {
-      if (!r.has_value() || !r->has_value()) std::abort();
-      next();
-    });
+    at.values().async_get_or_load(key, &cache_hits::load,
+                                  [this](result<std::optional<std::string>> r) {
+                                    if (!r.has_value() || !r->has_value()) std::abort();
+                                    next();
+                                  });
   }
 };
 
 struct raw_hits {
   setting& at;
+  std::string key;
   std::size_t& left;
   std::size_t& running;
   boost::redis::request request{};
@@ -204,7 +219,7 @@ struct raw_hits {
     if (left == 0) return static_cast<void>(--running);
     --left;
     request.clear();
-    request.push("GET", "hit");
+    request.push("GET", key);
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
       if (ec || !std::get<0>(answer).value()) std::abort();
       next();
@@ -231,7 +246,7 @@ std::string raw_name(std::size_t i) { return "raw" + std::to_string(i); }
 void measure_redis(bench::report& report) {
   setting at;
   auto pairs = [&](std::size_t i, std::size_t& left, std::size_t& running) {
-    return store_pairs{at, resource("r" + std::to_string(i)), left, running};
+    return lock_pairs{lock(at.opened(), "r" + std::to_string(i)), left, running};
   };
   auto raw = [&](std::size_t i, std::size_t& left, std::size_t& running) {
     return raw_pairs{at, raw_name(i), "{" + raw_name(i) + "}:herdlock:fence", left, running};
@@ -239,11 +254,11 @@ void measure_redis(bench::report& report) {
   auto sets = [&](std::size_t i, std::size_t& left, std::size_t& running) {
     return raw_sets{at, raw_name(i), left, running};
   };
-  auto hits = [&](std::size_t, std::size_t& left, std::size_t& running) {
-    return store_hits{at, left, running};
+  auto hits = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return cache_hits{at, cache_key(hit_name(i)), left, running};
   };
-  auto gets = [&](std::size_t, std::size_t& left, std::size_t& running) {
-    return raw_hits{at, left, running};
+  auto gets = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return raw_hits{at, hit_name(i), left, running};
   };
   auto per_pair = [&](auto make) {
     return [&at, make] { return measure(at, 1, steps, make) / 1000 / steps; };

@@ -42,12 +42,12 @@ asio::awaitable<void> run(herdlock::lock where) {
 
 int main(int argc, char** argv) try {
   asio::io_context io;
-  auto store =
-      herdlock::open_store(argc > 1 ? argv[1] : "memory:", {.executor = io.get_executor()});
-  herdlock::lock where(store, "stock-sync");
-  asio::co_spawn(io, run(where), [](std::exception_ptr thrown) {
+  auto const url = argc > 1 ? argv[1] : "memory:";
+  herdlock::lock where(herdlock::open_store(url, {.executor = io.get_executor()}), "stock-sync");
+  asio::co_spawn(io, run(std::move(where)), [](std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);
   });
+  // An open store is work for its executor: run() returns when its last handle is gone.
   io.run();
 } catch (std::exception const& e) {
   std::cerr << e.what() << '\n';

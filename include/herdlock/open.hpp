@@ -18,7 +18,8 @@ class store_context;  // executor, thread, lease keeper; src/runtime
 struct open_options {
   /// Where the store runs its sockets and timers. By default it has a thread of its own. The
   /// executor's context must outlive every handle and be run once more after the last of them is
-  /// gone (the closing happens there); herdlock puts its own strand around it.
+  /// gone (the closing happens there); an open store counts as work, so io_context::run() returns
+  /// no sooner. herdlock puts its own strand around it.
   std::optional<asio::any_io_executor> executor;
 };
 

@@ -96,6 +96,8 @@ TEST(keyed_mutex, ACancellationAfterTheMutexIsGoneDoesNothing) {
     seen.got.clear();
   }
   signal.emit(asio::cancellation_type::terminal);
+  io.restart();
+  EXPECT_EQ(io.poll(), 0u) << "nothing is left to do";
 }
 
 // B7, B9: the context of a granted handler is destroyed before the handler ran.
