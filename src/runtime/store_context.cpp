@@ -3,6 +3,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <future>
 #include <thread>
 
@@ -34,6 +35,18 @@ namespace {
 
 constexpr milliseconds thread_grace{1000};
 
+// A strand around a concrete executor fits into any_io_executor without an allocation; one around
+// an erased executor does not, and executors are copied with each operation.
+asio::any_io_executor one_at_a_time(asio::any_io_executor const& given) {
+  if (auto const* io = given.target<asio::io_context::executor_type>()) {
+    return asio::make_strand(*io);
+  }
+  if (auto const* pool = given.target<asio::thread_pool::executor_type>()) {
+    return asio::make_strand(*pool);
+  }
+  return asio::make_strand(given);
+}
+
 void stop(runtime::io_runner& runner) {
   runner.work.reset();
   // What is left now are the user's own handlers on this executor; they too get a bounded time.
@@ -50,7 +63,7 @@ result<std::shared_ptr<store_context>> store_context::open(store::backend_factor
   std::shared_ptr<runtime::io_runner> runner;
   asio::any_io_executor executor;
   if (options.executor) {
-    executor = asio::make_strand(*options.executor);
+    executor = one_at_a_time(*options.executor);
   } else {
     runner = runtime::io_runner::start();
     executor = runner->io.get_executor();
