@@ -64,7 +64,8 @@ class cached {
 /// Codec's business (see codec.hpp).
 ///
 /// When the last copy goes, calls that still wait complete with errc::canceled and claims are
-/// given back.
+/// given back; blocking loaders that run are waited for, unless the store runs on an executor of
+/// yours (then they end by themselves).
 template <class T, class Codec = codec<T>>
 requires codec_for<Codec, T>
 class cache {
@@ -77,7 +78,8 @@ class cache {
                                                    &detail::decode_entry<T, Codec>)) {}
 
   /// Values in one store, locks in another (which may be the better lock): get, lock, get again,
-  /// load, set, release, on the resource `prefix + key`. The value store does not know of the lock:
+  /// load, set, release, on the resource `prefix + key + ":lock"` (which must fit into
+  /// limits::max_name_bytes). The value store does not know of the lock:
   /// a loader that was paused past claim_ttl just before it stores can overwrite a newer value
   /// (the lock is checked one round trip before, not in the same step); put and invalidate void
   /// the loads of this process only; errors are shared within a process only.

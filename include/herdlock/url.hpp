@@ -25,7 +25,8 @@ struct store_url {
   /// Fails with errc::invalid_url; the message shows the URL without its password.
   static result<store_url> parse(std::string_view text);
 
-  /// The URL for messages: the password is replaced by `***`.
+  /// The URL for messages: the password, a user without one, and the value of each option that is
+  /// not known to be harmless are replaced by `***`.
   std::string redacted() const;
 
   /// An option that is a duration (`250ms`, `2s`, `5m`), removed from `options` so that what is

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -12,29 +13,48 @@
 
 namespace herdlock {
 
+namespace detail {
+
+/// Ends when the lease is lost, and not when it is merely released; throws when the loss cannot be
+/// waited for (errc::overloaded).
+inline asio::awaitable<void> until_lost(lease& held) {
+  auto told = co_await held.async_wait_lost(asio::use_awaitable);
+  if (told.error() == errc::lost) co_return;
+  if (!(told.error() == errc::canceled)) throw error(told.error());
+  asio::steady_timer never(co_await asio::this_coro::executor,
+                           asio::steady_timer::time_point::max());
+  co_await never.async_wait(asio::use_awaitable);
+}
+
+}  // namespace detail
+
 /// Runs `work` on the calling coroutine's executor and cancels it (every cancellation type) when
 /// the lease is lost; returns when the work has ended, with its value.
 ///
 /// Throws herdlock::error with errc::lost when the lease was lost before the work had ended, even
 /// if the work ended well afterwards: others may have been at it too. Throws what the work throws
-/// otherwise. Cancelling the caller cancels the work. The lease must outlive the call; it is not
-/// released. When the work never reaches a suspension that honours cancellation, use
-/// lease::lost_token() inside it.
+/// otherwise; errc::overloaded when too many wait for the loss of this lease already. Cancelling
+/// the caller cancels the work; releasing the lease early does not. The lease must outlive the
+/// call; it is not released. When the work never reaches a suspension that honours cancellation,
+/// use lease::lost_token() inside it.
 template <class T>
 asio::awaitable<T> while_held(lease& held, asio::awaitable<T> work) {
   auto const executor = co_await asio::this_coro::executor;
+  auto watch = detail::until_lost(held);
   auto group = asio::experimental::make_parallel_group(
       asio::co_spawn(executor, std::move(work), asio::deferred),
-      held.async_wait_lost(asio::deferred));
+      asio::co_spawn(executor, std::move(watch), asio::deferred));
   // Whichever ends first cancels the other; both have ended when the wait returns.
   auto race = group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
   if constexpr (std::is_void_v<T>) {
-    auto [order, thrown, loss] = co_await std::move(race);
+    auto [order, thrown, unwatched] = co_await std::move(race);
     if (failure why = held.lost_reason(); why.code) throw error(why);
+    if (order[0] == 1 && unwatched) std::rethrow_exception(unwatched);
     if (thrown) std::rethrow_exception(thrown);
   } else {
-    auto [order, thrown, value, loss] = co_await std::move(race);
+    auto [order, thrown, value, unwatched] = co_await std::move(race);
     if (failure why = held.lost_reason(); why.code) throw error(why);
+    if (order[0] == 1 && unwatched) std::rethrow_exception(unwatched);
     if (thrown) std::rethrow_exception(thrown);
     co_return std::move(value);
   }

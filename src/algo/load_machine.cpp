@@ -32,9 +32,12 @@ load_plan load_machine::slot_granted(clock::time_point now) {
   if (state_ != state::queued) return {.free_slot = true};
   if (guard_ == load_guard::unguarded) {
     state_ = state::loading;
+    // Nothing else ends a load that hangs: its key would be stuck with it.
+    due_ = now + settings_.max_load_time;
     return {.call = load_call::run_loader};
   }
   state_ = state::claiming;
+  outdated_ = false;
   sent_ = now;
   return {.call = load_call::claim};
 }
@@ -73,6 +76,12 @@ load_plan load_machine::claim_granted(clock::time_point now) {
   if (abandoned_) {
     state_ = state::ending;
     return {.call = load_call::give_up, .free_slot = true, .detach = true};
+  }
+  // Looked for, perhaps, before the put or invalidate was there: a load now might undo it.
+  if (outdated_) {
+    claim_ = claim::none;
+    state_ = state::returning;
+    return {.call = load_call::give_up, .free_slot = true};
   }
   state_ = state::loading;
   extend_until_ = now + settings_.max_load_time;
@@ -217,9 +226,18 @@ load_plan load_machine::lose() {
   return {.signal_lost = true, .detach = true};
 }
 
-load_plan load_machine::store_replied() { return store_ended(); }
+load_plan load_machine::store_replied() {
+  if (state_ != state::returning) return store_ended();
+  return abandoned_ ? finish(std::nullopt) : queue();
+}
 
 load_plan load_machine::store_failed() {
+  if (state_ == state::returning) {
+    // Not claimed again by the same owner: a late reply would take that claim away.
+    auto plan = unguard();
+    plan.clean_up = true;
+    return plan;
+  }
   bool const unknown = state_ == state::filling || state_ == state::ending;
   auto plan = store_ended();
   plan.clean_up = unknown;
@@ -248,6 +266,7 @@ load_plan load_machine::timer(clock::time_point now) {
     default:
       return {};
   }
+  if (guard_ == load_guard::unguarded) return {.signal_lost = true, .detach = true};
   if (claim_ != claim::held) return {};
   if (now >= held_until_) {
     auto plan = lose();
@@ -279,6 +298,7 @@ load_plan load_machine::everyone_left() {
 }
 
 load_plan load_machine::voided() {
+  outdated_ = state_ == state::claiming;
   if (state_ != state::loading || claim_ != claim::held) return {.detach = true};
   // The put or invalidate voids the claim in the store, if it gets there; giving the claim up now
   // would wake others to load what is about to be voided. It is given up when the loader ends.
@@ -290,7 +310,7 @@ load_plan load_machine::close() {
   if (state_ == state::done) return {};
   bool const slot = state_ == state::claiming || state_ == state::loading;
   bool const held = state_ == state::loading && claim_ == claim::held;
-  bool const asked = state_ == state::claiming;
+  bool const asked = state_ == state::claiming || state_ == state::returning;
   bool const known = state_ == state::filling || state_ == state::ending;
   auto plan = finish(known ? result_ : load_answer::closed);
   plan.free_slot = slot;

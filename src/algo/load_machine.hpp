@@ -10,6 +10,7 @@
 //     └───────────────────────────┼────────────────────────────────┘
 //                                 ├─ claimed ──> loading ──┬─ value ──> filling ──> done
 //                                 │                        └─ error ──> ending ───> done
+//                                 ├─ claimed, but voided since: given back, queued again
 //                                 └─ the store fails: queued again, unguarded, for a limited slot;
 //                                    then loading without a claim, and nothing is written (S9)
 #pragma once
@@ -30,7 +31,8 @@ enum class load_waiting { watch, back_off };
 
 struct load_settings {
   milliseconds claim_ttl;
-  milliseconds max_load_time;  ///< after it the claim is not extended any more
+  /// After it the claim is not extended any more, and an unguarded load is not joined any more.
+  milliseconds max_load_time;
   load_waiting waiting;
   backoff_options busy_backoff{milliseconds{1}, milliseconds{25}};
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
@@ -117,12 +119,14 @@ class load_machine {
   void joined() { abandoned_ = false; }
   /// The last caller left. A running loader goes on and stores its value; anything else ends.
   load_plan everyone_left();
-  /// put or invalidate through this very cache: what is being loaded is out of date.
+  /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
+  /// that is on its way may have looked before it: such a claim is given back for another look.
   load_plan voided();
   load_plan close();
 
   bool done() const noexcept { return state_ == state::done; }
   bool loading() const noexcept { return state_ == state::loading; }
+  bool filling() const noexcept { return state_ == state::filling; }
   bool claim_is_lost() const noexcept { return claim_ == claim::lost; }
   load_guard guard() const noexcept { return guard_; }
   milliseconds watch_wait() const noexcept { return watch_wait_; }
@@ -140,6 +144,7 @@ class load_machine {
     loading,
     filling,
     ending,
+    returning,
     done
   };
   enum class claim { none, held, lost };
@@ -160,6 +165,7 @@ class load_machine {
   bool extending_ = false;
   bool answered_ = false;
   bool voided_ = false;
+  bool outdated_ = false;  // the claim that is on its way
   bool cleared_ = false;
   bool looked_again_ = false;
   load_answer result_ = load_answer::loaded;

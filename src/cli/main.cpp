@@ -1,5 +1,6 @@
 // The herdlock command: reads the arguments, calls one subcommand, turns errors into one line.
 #include <fmt/format.h>
+#include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -37,7 +38,8 @@ int fail(exit_code code, std::string_view line) {
   std::string text(line);
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
-  fmt::print(stderr, "herdlock: {}\n", text);
+  // Not fmt::print, which throws when standard error is gone: the exit code still counts.
+  std::fputs(fmt::format("herdlock: {}\n", text).c_str(), stderr);
   return static_cast<int>(code);
 }
 

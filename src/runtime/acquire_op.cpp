@@ -16,7 +16,8 @@ bool may_pass(failure const& why) {
 }
 
 clock::time_point deadline_of(acquire_options const& options) {
-  if (options.wait == wait_forever) return clock::time_point::max();
+  // More than a year is for ever; it would overflow the clock.
+  if (options.wait > limits::max_ttl) return clock::time_point::max();
   return clock::now() + options.wait;
 }
 
@@ -75,9 +76,12 @@ void acquire_op::ask() {
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
   if (!sent_) sent_ = clock::now();
+  if (!is_linked()) core_->tell_when_closing(*this);
+  core_->give_back_begun();  // a request under way may have to be taken back
   auto const wait = core_->traits().queues ? left() : milliseconds{0};
   handler<acquire_reply> on_reply = [self = shared_from_this()](result<acquire_reply> reply) {
     self->on_reply(std::move(reply));
+    self->core_->give_back_ended();
   };
   auto slot_bound = asio::bind_cancellation_slot(cancel_store_.slot(), std::move(on_reply));
   leases->acquire({name_, owner_, options_.ttl, wait}, std::move(slot_bound));
@@ -86,8 +90,9 @@ void acquire_op::ask() {
 void acquire_op::on_reply(result<acquire_reply> reply) {
   if (!done_) {
     // Nobody waits any more. Anything but a clear "busy" may have left a grant behind (B7).
+    if (reply.has_error() && !(reply.error() == errc::canceled)) unknown_ = true;
     bool const surely_not_ours = reply.has_value() && std::holds_alternative<busy>(*reply);
-    if (!surely_not_ours) clean_up();
+    if (unknown_ || !surely_not_ours) clean_up();
     return;
   }
   if (reply.has_error()) return on_failure(reply.error());
@@ -103,15 +108,17 @@ void acquire_op::on_grant(fencing_token fencing) {
 }
 
 void acquire_op::on_busy(busy const& who) {
-  sent_.reset();
+  // Unless an earlier request is still on its way: it may be granted yet, and we be told of it
+  // under the same token, so that the grant counts from then (B7).
+  if (!unknown_) sent_.reset();
   if (left() <= milliseconds{0}) return finish(acquired{});
   back_off(who.remaining > milliseconds{0} ? who.remaining : milliseconds::max());
 }
 
 void acquire_op::on_failure(failure why) {
   if (!may_pass(why)) return finish(std::move(why));
+  unknown_ = true;
   if (left() > milliseconds{0} && core_->leases()) return back_off(milliseconds::max());
-  clean_up();
   finish(std::move(why));
 }
 
@@ -137,19 +144,20 @@ void acquire_op::prove(fencing_token fencing) {
 void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
   if (!done_) return clean_up();
   if (reply.has_error()) {
-    clean_up();
+    unknown_ = true;
     return finish(reply.error());
   }
   if (*reply == renew_reply::renewed) return hand_out(fencing);
   // It ran out before we could prove it. The owner token has had its grant: take a new one.
   owner_ = owner_token::generate();
+  unknown_ = false;
   on_busy({});
 }
 
 void acquire_op::hand_out(fencing_token fencing) {
   auto context = context_.lock();
   if (!context) {
-    clean_up();
+    unknown_ = true;
     return finish(core_->closed_failure());
   }
   detail::grant_record what{name_, owner_, fencing, *sent_};
@@ -158,7 +166,9 @@ void acquire_op::hand_out(fencing_token fencing) {
 }
 
 void acquire_op::clean_up() {
-  if (!restoring_) core_->clean_up(name_, owner_, options_.ttl);
+  if (restoring_) return;
+  auto const request = unknown_ ? arrival::may_be_late : arrival::in_order;
+  core_->clean_up({name_, owner_, options_.ttl}, request);
 }
 
 // Possibly still inside the initiating call, where the handler must not run.
@@ -169,6 +179,9 @@ void acquire_op::fail_closed() {
 }
 
 void acquire_op::finish(result<acquired> outcome) {
+  unlink();
+  bool const held = outcome.has_value() && outcome->has_value();
+  if (unknown_ && !held) clean_up();
   detail::dispatch_result<acquired>(core_->executor(), std::move(done_), std::move(outcome));
   done_ = {};
 }

@@ -16,7 +16,7 @@
 namespace herdlock::runtime {
 
 /// Created on any thread; runs on the store's executor; keeps itself alive.
-class acquire_op : public std::enable_shared_from_this<acquire_op> {
+class acquire_op final : public closing_listener, public std::enable_shared_from_this<acquire_op> {
  public:
   acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
              acquire_options const& options, handler<acquired> done);
@@ -28,6 +28,7 @@ class acquire_op : public std::enable_shared_from_this<acquire_op> {
  private:
   void listen_to_cancellation();
   void cancel();
+  void on_closing() override { cancel(); }
   void ask();
   void on_reply(result<acquire_reply> reply);
   void on_grant(fencing_token fencing);
@@ -54,6 +55,7 @@ class acquire_op : public std::enable_shared_from_this<acquire_op> {
   // is answered with the first grant, which runs since then.
   std::optional<clock::time_point> sent_;
   algo::backoff backoff_;
+  bool unknown_ = false;    // a request had no answer: it may be granted, now or later
   bool restoring_ = false;  // then the lease was there before us and is not ours to clean up
   asio::cancellation_signal cancel_store_;
   std::optional<asio::steady_timer> timer_;

@@ -5,6 +5,7 @@
 
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_loader_pool.hpp"
+#include "runtime/cache_over_locks.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock::detail {
@@ -78,22 +79,39 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   engine_ = std::make_shared<runtime::cache_engine>(
       values_.context()->core(), std::move(lock_core),
       runtime::engine_settings{std::move(options), form, decode});
+  if (auto const& over = engine_->over_locks()) {
+    using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
+    over->keep_open(std::make_shared<contexts>(values_.context(), locks_->context()));
+  }
 }
 
 cache_core::~cache_core() {
   if (!engine_) return;
-  asio::post(get_executor(), [engine = std::move(engine_)] { engine->close(); });
-  // Waiting on the store's own thread would keep the loaders from being told.
-  if (values_.context()->on_own_thread()) {
+  auto const errands = engine_->over_locks() ? engine_->over_locks()->errands() : nullptr;
+  auto closing = errands ? errands->begin() : nullptr;
+  asio::post(get_executor(),
+             [engine = std::move(engine_), closing = std::move(closing)] { engine->close(); });
+  // Waiting on a store's own thread would keep the loaders from being told; and on an executor of
+  // the user's this may be that thread.
+  bool const may_wait =
+      values_.context()->may_wait_for_it() && (!locks_ || locks_->context()->may_wait_for_it());
+  if (!may_wait) {
     pool_->abandon();
-  } else {
-    pool_->close();
+    return;
   }
+  pool_->close();
+  // Claims that are being given back, as store_context does for leases.
+  if (errands) errands->wait_idle(runtime::close_grace);
 }
 
 result<cache_key> cache_core::full_key(cache_key const& key) const {
-  if (prefix_.empty()) return key;
-  return cache_key::parse(prefix_ + key.str());
+  if (prefix_.empty() && !locks_) return key;
+  auto full = prefix_ + key.str();
+  if (locks_) {
+    auto const lock = resource::parse(full + std::string(runtime::lock_suffix));
+    if (lock.has_error()) return lock.error();
+  }
+  return cache_key::parse(full);
 }
 
 void cache_core::submit(caller_ptr caller) { engine_->submit(std::move(caller)); }

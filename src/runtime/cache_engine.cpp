@@ -42,6 +42,16 @@ bool is_store_trouble(failure const& why) {
   }
 }
 
+namespace {
+
+// What the next request, whatever it asks for, would meet as well.
+bool is_out_of_reach(failure const& why) {
+  if (why.code.category() != category()) return true;
+  return why == errc::unavailable || why == errc::timed_out;
+}
+
+}  // namespace
+
 cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
                            engine_settings settings)
     : values_(std::move(values)),
@@ -68,12 +78,26 @@ failure cache_engine::last_store_error() const {
 // -------------------------------------------------------------------------- callers come
 
 void cache_engine::submit(detail::caller_ptr caller) {
+  bool full = false;
   {
     std::lock_guard const lock(mutex_);
-    incoming_.push_back(std::move(caller));
-    if (std::exchange(drain_posted_, true)) return;
+    full = incoming_.size() >= settings_.options.max_waiting;
+    if (!full) {
+      incoming_.push_back(std::move(caller));
+      if (std::exchange(drain_posted_, true)) return;
+    }
   }
-  asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+  if (!full) return asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+  asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
+    if (!caller->answered) self->turn_away(*caller);
+  });
+}
+
+void cache_engine::turn_away(detail::cache_caller& caller) {
+  cache_counters::add(counters.overloaded);
+  finish(caller, make_failure(errc::overloaded, "cache in " + store_name() + ": " +
+                                                    std::to_string(settings_.options.max_waiting) +
+                                                    " callers are waiting already (max_waiting)"));
 }
 
 // Everyone who came since the last turn. Reads are sent after all have been looked at, so that
@@ -97,13 +121,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   bool const full = callers_.size() >= settings_.options.max_waiting;
   callers_.push_back(*caller);
   if (closed_) return finish(*caller, closed_failure());
-  if (full) {
-    cache_counters::add(counters.overloaded);
-    return finish(*caller,
-                  make_failure(errc::overloaded, "cache in " + store_name() + ": " +
-                                                     std::to_string(settings_.options.max_waiting) +
-                                                     " callers are waiting already (max_waiting)"));
-  }
+  if (full) return turn_away(*caller);
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
     values_->keeper().schedule(deadlines_, caller->deadline);
   }
@@ -148,7 +166,7 @@ void cache_engine::send_look(look_group group) {
 
 void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
   if (reply.has_error()) {
-    if (is_store_trouble(reply.error())) store_failed(reply.error());
+    if (is_store_trouble(reply.error())) read_failed(reply.error());
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
     return;
   }
@@ -197,7 +215,7 @@ void cache_engine::probe(cache_key const& key) {
   if (!values) return;
   auto on_reply = [self = shared_from_this()](result<cache_lookup> reply) {
     if (reply.has_error() && is_store_trouble(reply.error())) {
-      self->store_failed(reply.error());
+      self->read_failed(reply.error());
     } else {
       self->store_worked();
     }
@@ -230,6 +248,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
   caller->leads = true;
   flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller);
   auto const started = flight;
+  live_.emplace(started->key().str(), started.get());
   started->start(guard);
 }
 
@@ -249,6 +268,7 @@ algo::slot_queue<std::shared_ptr<load_flight>>& cache_engine::slots(algo::load_g
 }
 
 void cache_engine::free_slot(algo::load_guard guard) {
+  if (closed_) return;  // whoever queues is being closed, too
   if (auto next = slots(guard).give_back()) (*next)->slot_granted();
 }
 
@@ -273,9 +293,19 @@ std::optional<detail::cache_answer> cache_engine::decode(cache_value const& valu
   return detail::cache_answer{.kind = detail::entry_kind::value, .object = *std::move(object)};
 }
 
-void cache_engine::store_failed(failure const& why) {
-  cache_counters::add(counters.store_errors);
+void cache_engine::read_failed(failure const& why) {
   health_.failed(clock::now(), random_unit());
+  note_store_error(why);
+}
+
+// A store that can be read but not written (no rights, no memory, one broken key) still has hits.
+void cache_engine::step_failed(failure const& why) {
+  if (is_out_of_reach(why)) health_.failed(clock::now(), random_unit());
+  note_store_error(why);
+}
+
+void cache_engine::note_store_error(failure const& why) {
+  cache_counters::add(counters.store_errors);
   std::lock_guard const lock(mutex_);
   last_store_error_ = why;
 }
@@ -334,45 +364,6 @@ void cache_engine::expire(clock::time_point now) {
                                                     " ms; a load that runs goes on"));
   }
   if (!callers_.empty()) values_->keeper().schedule(deadlines_, callers_.front().deadline);
-}
-
-// ---------------------------------------------------------------------- put and invalidate
-
-void cache_engine::void_loads(cache_key const& key) {
-  auto const id = flights_.flying(key.str());
-  if (!id) return;
-  auto const flight = *flights_.state(*id);
-  flights_.detach(*id);
-  // A lock store knows nothing of put and invalidate: the lock is given back here.
-  if (flight->voided() && over_locks_) give_up_claim(key, flight->owner());
-}
-
-// The loads are voided before and after: one that began in between may have been answered by the
-// store before it carried this out, and whoever comes after the completion must not join it.
-void cache_engine::put(put_request request, handler<void> done) {
-  void_loads(request.key);
-  auto const& values = values_->values();
-  if (!values) return detail::post_result<void>(executor(), std::move(done), closed_failure());
-  auto on_reply = [self = shared_from_this(), key = request.key,
-                   done = std::move(done)](result<void> reply) mutable {
-    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
-    self->void_loads(key);
-    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
-  };
-  values->put(std::move(request), std::move(on_reply));
-}
-
-void cache_engine::invalidate(cache_key key, handler<bool> done) {
-  void_loads(key);
-  auto const& values = values_->values();
-  if (!values) return detail::post_result<bool>(executor(), std::move(done), closed_failure());
-  auto on_reply = [self = shared_from_this(), key,
-                   done = std::move(done)](result<bool> reply) mutable {
-    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
-    self->void_loads(key);
-    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
-  };
-  values->invalidate(std::move(key), std::move(on_reply));
 }
 
 void cache_engine::close() {

@@ -19,6 +19,8 @@
 
 namespace herdlock::runtime {
 
+class cache_over_locks;
+
 /// Counters written on the executor and read from any thread.
 struct cache_counters {
   std::atomic<std::uint64_t> hits{0}, negative_hits{0}, misses{0}, joined{0}, loads{0},
@@ -68,6 +70,8 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
 
   // Any thread.
   void submit(detail::caller_ptr caller);
+  /// Null when the claims are in the value store.
+  std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }
   failure last_store_error() const;
   std::shared_ptr<way_back> const& back() const { return back_; }
@@ -89,13 +93,18 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
   void free_slot(algo::load_guard guard);
   void detach(algo::flight_id id) { flights_.detach(id); }
+  /// The flight has no claim any more, and will not store anything.
+  void unlist(load_flight& flight);
   /// The flight is over; whoever were still in it would be told that it was cancelled.
   void forget(algo::flight_id id);
   void answer(algo::flight_id id, result<detail::cache_answer> const& answer);
   /// Nothing when the entry cannot be decoded.
   std::optional<detail::cache_answer> decode(cache_value const& value);
   void store_worked() { health_.succeeded(); }
-  void store_failed(failure const& why);
+  /// A read failed: the store is left alone for a while (S9).
+  void read_failed(failure const& why);
+  /// Another step failed: the same only if the store could not be reached at all.
+  void step_failed(failure const& why);
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
   std::string const& store_name() const { return values_->display_name(); }
@@ -125,6 +134,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   };
 
   void drain();
+  void turn_away(detail::cache_caller& caller);
   void accept(detail::caller_ptr caller, clock::time_point now);
   void look(detail::caller_ptr caller);
   void send_looks();
@@ -138,10 +148,11 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   void leave_flight(detail::cache_caller& caller);
   void expire(clock::time_point now);
   void void_loads(cache_key const& key);
+  void note_store_error(failure const& why);
   failure closed_failure() const { return values_->closed_failure(); }
 
   std::shared_ptr<store_core> values_;
-  std::shared_ptr<cache_store> over_locks_;  // null when the claims are in the value store
+  std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
   engine_settings settings_;
   std::shared_ptr<way_back> back_;
 
@@ -156,6 +167,8 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   callers_type callers_;  // in the order of their deadlines, which is that of their coming
   deadline_watch deadlines_{*this};
   flights_type flights_;
+  // Those that may still store something, by their own keys; detached and answered ones included.
+  std::unordered_multimap<std::string_view, load_flight*> live_;
   algo::slot_queue<std::shared_ptr<load_flight>> guarded_slots_;
   algo::slot_queue<std::shared_ptr<load_flight>> unguarded_slots_;
   algo::store_health health_;

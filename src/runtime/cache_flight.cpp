@@ -9,15 +9,6 @@
 namespace herdlock::runtime {
 namespace {
 
-std::size_t size_of(cache_value const& value) {
-  if (auto const* bytes = std::get_if<std::string>(&value)) return bytes->size();
-  std::size_t size = 0;
-  if (auto const* fields = std::get_if<hash_fields>(&value)) {
-    for (auto const& [name, text] : *fields) size += name.size() + text.size();
-  }
-  return size;
-}
-
 bool fits_form(cache_value const& value, layout form) {
   if (std::holds_alternative<absent>(value)) return true;
   return std::holds_alternative<std::string>(value) == (form == layout::string);
@@ -30,11 +21,12 @@ failure check_storable(result<cache_value> const& value, layout form) {
   if (!fits_form(*value, form)) {
     return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
   }
-  if (size_of(*value) <= limits::max_value_bytes) return {};
-  return make_failure(errc::invalid_value, "a value of " + std::to_string(size_of(*value)) +
-                                               " bytes is not stored; at most " +
-                                               std::to_string(limits::max_value_bytes) +
-                                               " are allowed");
+  // Counted as the stores count it, so that nothing is sent which they refuse.
+  std::size_t const bytes = value_bytes(*value);
+  if (bytes <= limits::max_value_bytes) return {};
+  return make_failure(errc::invalid_value,
+                      "a value of " + std::to_string(bytes) + " bytes is not stored; at most " +
+                          std::to_string(limits::max_value_bytes) + " are allowed");
 }
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
@@ -46,7 +38,10 @@ load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight
       owner_(owner_token::generate()),
       machine_(home->load_settings()) {}
 
-load_flight::~load_flight() { lease_keeper::remove(*this); }
+load_flight::~load_flight() {
+  lease_keeper::remove(*this);
+  if (auto const home = home_.lock()) home->unlist(*this);
+}
 
 void load_flight::slot_granted() {
   queued_at_.reset();
@@ -67,7 +62,10 @@ void load_flight::apply(algo::load_plan const& plan) {
   // Before the call, which may be for a slot of the other kind.
   if (plan.free_slot) home->free_slot(slot_kind_);
   begin(*home, plan.call);
-  if (machine_.done()) home->forget(id_);
+  if (machine_.done()) {
+    home->unlist(*this);
+    home->forget(id_);
+  }
   if (machine_.due() == clock::time_point::max()) {
     lease_keeper::remove(*this);
   } else {
@@ -149,7 +147,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
       refused_ = reply.error();
       return apply(machine_.refused());
     }
-    home->store_failed(reply.error());
+    home->step_failed(reply.error());
     return apply(machine_.claim_failed());
   }
   home->store_worked();
@@ -197,7 +195,7 @@ void load_flight::on_watch(result<watch_reply> reply) {
       refused_ = reply.error();
       return apply(machine_.refused());
     }
-    home->store_failed(reply.error());
+    home->step_failed(reply.error());
     return apply(machine_.watch_failed());
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
@@ -261,7 +259,7 @@ void load_flight::on_extend(result<renew_reply> const& reply) {
   auto const home = home_.lock();
   if (!home) return;
   if (reply.has_error()) {
-    home->store_failed(reply.error());
+    if (is_store_trouble(reply.error())) home->step_failed(reply.error());
     return apply(machine_.extend_failed(clock::now()));
   }
   apply(*reply == renew_reply::renewed ? machine_.extend_renewed() : machine_.extend_lost());
@@ -285,10 +283,15 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
   auto const home = home_.lock();
   if (!home) return;
   if (reply.has_error()) {
-    home->store_failed(reply.error());
+    // The callers have their value, whatever the store thinks of it.
+    if (reply.error() == errc::invalid_value && machine_.filling()) {
+      cache_counters::add(home->counters.unstorable);
+    } else if (is_store_trouble(reply.error())) {
+      home->step_failed(reply.error());
+    }
     return apply(machine_.store_failed());
   }
-  if (*reply == fill_reply::superseded && !outcome_.error) {
+  if (*reply == fill_reply::superseded && machine_.filling()) {
     cache_counters::add(home->counters.superseded);
   }
   apply(machine_.store_replied());

@@ -33,11 +33,13 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void slot_granted();
   void joined() { machine_.joined(); }
   void everyone_left() { apply(machine_.everyone_left()); }
-  /// True when there was a claim, which is lost now.
+  /// True when there was a claim, which is lost by this.
   bool voided() {
+    bool const was_lost = machine_.claim_is_lost();
     apply(machine_.voided());
-    return machine_.claim_is_lost();
+    return !was_lost && machine_.claim_is_lost();
   }
+  cache_key const& key() const { return key_; }
   owner_token const& owner() const { return owner_; }
   void close() { apply(machine_.close()); }
 

@@ -5,27 +5,33 @@
 namespace herdlock::runtime {
 namespace {
 
-// Completes on the value store's executor with what came in on the lock store's.
-template <class Reply>
-auto bring_back(std::shared_ptr<store_core> const& values, handler<Reply> done) {
-  return [executor = values->executor(), done = std::move(done)](result<Reply> reply) mutable {
-    asio::post(executor, detail::bound_completion<Reply>{std::move(done), std::move(reply)});
+// Completes on the value store's executor with what came in on the lock store's. `errand` keeps
+// both stores' contexts alive meanwhile, whichever handles the user drops.
+template <class Reply, class Errand>
+auto bring_back(std::shared_ptr<store_core> const& values, handler<Reply> done, Errand errand) {
+  return [executor = values->executor(), done = std::move(done),
+          errand = std::move(errand)](result<Reply> reply) mutable {
+    asio::post(executor,
+               [done = std::move(done), reply = std::move(reply),
+                errand = std::move(errand)]() mutable { std::move(done)(std::move(reply)); });
   };
 }
 
-resource lock_of(cache_key const& key) { return resource(key.str()); }
+// On Redis a lock is a key as the entry is: they need different names.
+resource lock_of(cache_key const& key) { return resource(key.str() + std::string(lock_suffix)); }
 
 }  // namespace
 
 template <class Reply, class Call>
 void cache_over_locks::on_locks(handler<Reply> done, Call call) {
-  asio::post(locks_->executor(),
-             [locks = locks_, call = std::move(call),
-              done = handler<Reply>(bring_back<Reply>(values_, std::move(done)))]() mutable {
-               auto const& leases = locks->leases();
-               if (!leases) return std::move(done)(result<Reply>(locks->closed_failure()));
-               call(*leases, std::move(done));
-             });
+  asio::post(
+      locks_->executor(),
+      [locks = locks_, call = std::move(call),
+       done = handler<Reply>(bring_back<Reply>(values_, std::move(done), errand()))]() mutable {
+        auto const& leases = locks->leases();
+        if (!leases) return std::move(done)(result<Reply>(locks->closed_failure()));
+        call(*leases, std::move(done));
+      });
 }
 
 void cache_over_locks::get(cache_key key, layout form, handler<cache_lookup> done) {
@@ -100,16 +106,34 @@ void cache_over_locks::fill(fill_request request, handler<fill_reply> done) {
   constexpr milliseconds time_to_store{5000};
   auto const name = lock_of(request.key);
   auto const owner = request.owner;
-  auto on_proved = [self = shared_from_this(), request = std::move(request),
+  auto& fills = fills_[request.key.str()];
+  ++fills.under_way;
+  auto on_proved = [self = shared_from_this(), voids = fills.voids, request = std::move(request),
                     done = std::move(done)](result<renew_reply> const& reply) mutable {
+    bool const voided = self->voided_since(request.key, voids);
     if (reply.has_error()) return std::move(done)(result<fill_reply>(reply.error()));
     if (*reply == renew_reply::lost) return std::move(done)(fill_reply::superseded);
+    if (voided) {
+      return self->release_then<fill_reply>(request.key, request.owner, std::move(done),
+                                            fill_reply::superseded);
+    }
     self->store_under_lock(std::move(request), std::move(done));
   };
   on_locks<renew_reply>(std::move(on_proved),
                         [name, owner](lease_store& leases, handler<renew_reply> h) {
                           leases.renew(name, owner, time_to_store, std::move(h));
                         });
+}
+
+bool cache_over_locks::voided_since(cache_key const& key, std::uint64_t voids) {
+  auto const at = fills_.find(key.str());
+  bool const voided = at->second.voids != voids;
+  if (--at->second.under_way == 0) fills_.erase(at);
+  return voided;
+}
+
+void cache_over_locks::void_fills(cache_key const& key) {
+  if (auto const at = fills_.find(key.str()); at != fills_.end()) ++at->second.voids;
 }
 
 void cache_over_locks::store_under_lock(fill_request request, handler<fill_reply> done) {

@@ -2,15 +2,22 @@
 // behind the port of the guarded kind.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <unordered_map>
 
 #include <herdlock/store.hpp>
 
+#include "runtime/errand_gate.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
 
-/// A claim is the lease on the resource named like the key. What cannot be had this way: a fill
+/// What is put behind the key to name its lock; counts towards limits::max_name_bytes.
+inline constexpr std::string_view lock_suffix = ":lock";
+
+/// A claim is the lease on the resource `key:lock`. What cannot be had this way: a fill
 /// that checks the claim in its own step (it is renewed one step before), errors and pushes across
 /// processes, and claims voided by put and invalidate. Called, and completing, on the executor of
 /// the value store; hops to that of the lock store and back.
@@ -31,7 +38,21 @@ class cache_over_locks final : public cache_store,
   void invalidate(cache_key key, handler<bool> done) override;
   void watch(watch_request request, handler<watch_reply> done) override;
 
+  /// What must live while something is under way between the stores: their contexts.
+  void keep_open(std::shared_ptr<void> contexts) { contexts_ = std::move(contexts); }
+  std::shared_ptr<errand_gate> const& errands() const { return errands_; }
+
+  /// put or invalidate of this very cache: fills of the key that have not sent their value yet
+  /// are superseded. On the value store's executor.
+  void void_fills(cache_key const& key);
+
  private:
+  struct errand_keeper {
+    std::shared_ptr<void> contexts;
+    std::shared_ptr<void> under_way;
+  };
+  errand_keeper errand() const { return {contexts_, errands_->begin()}; }
+
   void look_again_under_lock(claim_request request, fencing_token fencing,
                              handler<claim_reply> done);
   void store_under_lock(fill_request request, handler<fill_reply> done);
@@ -42,8 +63,17 @@ class cache_over_locks final : public cache_store,
   template <class Reply, class Call>
   void on_locks(handler<Reply> done, Call call);
 
+  struct key_fills {
+    std::size_t under_way = 0;  // their locks are being proved
+    std::uint64_t voids = 0;
+  };
+  bool voided_since(cache_key const& key, std::uint64_t voids);
+
+  std::unordered_map<std::string, key_fills> fills_;
   std::shared_ptr<store_core> values_;
   std::shared_ptr<store_core> locks_;
+  std::shared_ptr<void> contexts_;
+  std::shared_ptr<errand_gate> errands_ = std::make_shared<errand_gate>();
 };
 
 }  // namespace herdlock::runtime

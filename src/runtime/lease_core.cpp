@@ -9,7 +9,10 @@ namespace herdlock::detail {
 namespace {
 
 algo::lease_terms terms_of(acquire_options const& options) {
-  return {options.ttl, options.loss_margin, options.max_hold, options.renew == renewal::automatic};
+  // More than any ttl may be is no limit; it would overflow the clock.
+  auto const max_hold =
+      options.max_hold.value_or(wait_forever) > limits::max_ttl ? std::nullopt : options.max_hold;
+  return {options.ttl, options.loss_margin, max_hold, options.renew == renewal::automatic};
 }
 
 }  // namespace
@@ -127,13 +130,23 @@ void lease_core::answer_loss_waiters(failure const& why) {
   }
 }
 
+// The slot is filled in the caller's own call: a cancellation that comes before the executor's turn
+// would find it empty and be lost. Cancelling posts, so it arrives behind the adding.
 void lease_core::wait_lost(handler<void> done) {
-  asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
-    self->add_loss_waiter(std::move(done));
+  auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
+  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
+    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
+      asio::post(ex, [weak, id] {
+        if (auto self = weak.lock()) self->cancel_loss_waiter(id);
+      });
+    });
+  }
+  asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
+    self->add_loss_waiter(id, std::move(done));
   });
 }
 
-void lease_core::add_loss_waiter(handler<void> done) {
+void lease_core::add_loss_waiter(std::uint64_t id, handler<void> done) {
   if (machine_.state() == algo::lease_state::lost) {
     return post_result<void>(executor(), std::move(done), lost_reason());
   }
@@ -143,14 +156,6 @@ void lease_core::add_loss_waiter(handler<void> done) {
   if (loss_waiters_.size() >= max_loss_waiters) {
     auto why = make_failure(errc::overloaded, "too many wait for the loss of one lease");
     return post_result<void>(executor(), std::move(done), std::move(why));
-  }
-  auto const id = next_waiter_++;
-  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
-    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
-      asio::post(ex, [weak, id] {
-        if (auto self = weak.lock()) self->cancel_loss_waiter(id);
-      });
-    });
   }
   loss_waiters_.push_back({id, std::move(done)});
 }
@@ -217,7 +222,9 @@ void lease_core::begin_release(handler<release_reply> done) {
 }
 
 void lease_core::on_released(result<release_reply> reply) {
-  if (reply.has_error() && home_->leases()) home_->clean_up(what_.name, what_.owner, terms_.ttl);
+  if (reply.has_error() && home_->leases()) {
+    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::in_order);
+  }
   if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
   released_ = reply;
   for (auto& done : std::exchange(release_waiters_, {})) {

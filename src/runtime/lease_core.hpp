@@ -64,7 +64,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   failure describe_loss() const;
   failure released_failure() const;
   void answer_loss_waiters(failure const& why);
-  void add_loss_waiter(handler<void> done);
+  void add_loss_waiter(std::uint64_t id, handler<void> done);
   void cancel_loss_waiter(std::uint64_t id);
   void begin_release(handler<release_reply> done);
   void on_released(result<release_reply> reply);
@@ -82,12 +82,12 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   // On the executor only.
   algo::lease_machine machine_;
   std::vector<loss_waiter> loss_waiters_;
-  std::uint64_t next_waiter_ = 0;
   std::vector<handler<release_reply>> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
 
-  // Read from any thread.
+  // Used from any thread.
+  std::atomic<std::uint64_t> next_waiter_{0};
   std::atomic<clock::rep> valid_until_;
   std::atomic<bool> over_{false};
   std::stop_source lost_;

@@ -61,20 +61,22 @@ void stop(runtime::io_runner& runner) {
 result<std::shared_ptr<store_context>> store_context::open(store::backend_factory const& make,
                                                            open_options const& options) {
   std::shared_ptr<runtime::io_runner> runner;
-  asio::any_io_executor executor;
-  if (options.executor) {
-    executor = one_at_a_time(*options.executor);
-  } else {
-    runner = runtime::io_runner::start();
-    executor = runner->io.get_executor();
+  failure why;
+  try {
+    if (!options.executor) runner = runtime::io_runner::start();
+    asio::any_io_executor const executor = runner ? asio::any_io_executor(runner->io.get_executor())
+                                                  : one_at_a_time(*options.executor);
+    auto ports = make(executor);
+    if (ports.has_value()) {
+      auto core = std::make_shared<runtime::store_core>(executor, std::move(*ports));
+      return std::make_shared<store_context>(std::move(runner), std::move(core));
+    }
+    why = ports.error();
+  } catch (std::exception const& e) {  // no descriptors, no threads, no memory
+    why = make_failure(errc::unavailable, std::string("the store cannot be opened: ") + e.what());
   }
-  auto ports = make(executor);
-  if (ports.has_error()) {
-    if (runner) stop(*runner);
-    return ports.error();
-  }
-  auto core = std::make_shared<runtime::store_core>(executor, std::move(*ports));
-  return std::make_shared<store_context>(std::move(runner), std::move(core));
+  if (runner) stop(*runner);
+  return why;
 }
 
 store_context::store_context(std::shared_ptr<runtime::io_runner> runner,
@@ -105,7 +107,10 @@ bool store_context::on_own_thread() const {
 }
 
 void store_context::require_other_thread() const {
-  runtime::require(!on_own_thread(), "a blocking call on the store's own thread waits for itself");
+  bool inside = on_own_thread();
+  using strand = asio::strand<asio::io_context::executor_type>;
+  if (auto const* own = core_->executor().target<strand>()) inside = own->running_in_this_thread();
+  runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 
 }  // namespace herdlock::detail

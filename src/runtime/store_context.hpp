@@ -34,6 +34,10 @@ class store_context {
   /// Stops the process when called on the store's own thread: a blocking call would wait for
   /// itself.
   void require_other_thread() const;
+
+  /// False where waiting for the store's executor may be waiting for oneself: on its own thread,
+  /// and on any thread when the executor is the user's.
+  bool may_wait_for_it() const { return runner_ && !on_own_thread(); }
   bool on_own_thread() const;
 
  private:

@@ -9,21 +9,36 @@ namespace {
 constexpr algo::backoff_options clean_up_backoff{milliseconds{50}, std::chrono::seconds{2}};
 
 // One release with an unknown need, repeated until the store has answered or the ttl is over.
-class clean_up_job : public std::enable_shared_from_this<clean_up_job> {
+// Closing waits for the first answer only.
+class clean_up_job final : public closing_listener,
+                           public std::enable_shared_from_this<clean_up_job> {
  public:
-  clean_up_job(std::shared_ptr<store_core> home, acquire_request what, std::function<void()> done)
+  clean_up_job(std::shared_ptr<store_core> home, acquire_request what, arrival request,
+               std::size_t& running)
       : home_(std::move(home)),
         what_(std::move(what)),
-        done_(std::move(done)),
+        running_(running),
         until_(clock::now() + what_.ttl),
-        timer_(home_->executor()) {}
+        late_until_(request == arrival::may_be_late ? clock::now() + late_arrival
+                                                    : clock::time_point::min()),
+        timer_(home_->executor()) {
+    ++running_;
+    home_->give_back_begun();
+    home_->tell_when_closing(*this);
+  }
+  ~clean_up_job() override { --running_; }
+
+  void on_closing() override { timer_.cancel(); }
 
   void run() {
     auto const& leases = home_->leases();
-    if (!leases) return done_();
+    if (!leases) return answered();
     auto on_reply = [self = shared_from_this()](result<release_reply> reply) {
-      if (reply.has_value() || clock::now() >= self->until_) return self->done_();
-      self->again();
+      auto const now = clock::now();
+      bool const released = reply.has_value() && *reply == release_reply::released;
+      bool const enough = released || (reply.has_value() && now >= self->late_until_);
+      if (!enough && now < self->until_) self->again();
+      if (reply.has_value() || now >= self->until_) self->answered();
     };
     leases->release(what_.name, what_.owner, std::move(on_reply));
   }
@@ -32,15 +47,20 @@ class clean_up_job : public std::enable_shared_from_this<clean_up_job> {
   void again() {
     timer_.expires_after(backoff_.next(random_unit()));
     timer_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
-      if (ec) return self->done_();
+      if (ec) return self->answered();
       self->run();
     });
+  }
+  void answered() {
+    if (!std::exchange(answered_, true)) home_->give_back_ended();
   }
 
   std::shared_ptr<store_core> home_;
   acquire_request what_;
-  std::function<void()> done_;
+  std::size_t& running_;  // of home_, which we keep
+  bool answered_ = false;
   clock::time_point until_;
+  clock::time_point late_until_;
   asio::steady_timer timer_;
   algo::backoff backoff_{clean_up_backoff};
 };
@@ -63,16 +83,9 @@ failure store_core::closed_failure() const {
   return make_failure(errc::canceled, "store " + display_name_ + " is closed");
 }
 
-void store_core::clean_up(resource name, owner_token owner, milliseconds ttl) {
+void store_core::clean_up(acquire_request what, arrival request) {
   if (!ports_.leases || clean_ups_ >= max_clean_ups) return;
-  ++clean_ups_;
-  give_back_begun();
-  auto done = [self = shared_from_this()] {
-    --self->clean_ups_;
-    self->give_back_ended();
-  };
-  acquire_request what{std::move(name), std::move(owner), ttl, milliseconds{0}};
-  std::make_shared<clean_up_job>(shared_from_this(), std::move(what), std::move(done))->run();
+  std::make_shared<clean_up_job>(shared_from_this(), std::move(what), request, clean_ups_)->run();
 }
 
 void store_core::give_back_ended() {
@@ -81,6 +94,11 @@ void store_core::give_back_ended() {
 
 void store_core::close(std::function<void()> closed) {
   on_closed_ = std::move(closed);
+  while (!listeners_.empty()) {
+    auto& listener = listeners_.front();
+    listener.unlink();
+    listener.on_closing();
+  }
   if (giving_back_ == 0) return shut_down();
   close_timer_.expires_after(close_grace);
   close_timer_.async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {

@@ -4,6 +4,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
 #include <functional>
 #include <memory>
 
@@ -17,6 +18,27 @@ namespace herdlock::runtime {
 inline constexpr std::size_t max_clean_ups = 10'000;
 /// How long closing waits for leases that are being given back.
 inline constexpr milliseconds close_grace{1000};
+
+/// Told when the store closes, so that it can take back what it has under way. Linked on the
+/// executor.
+class closing_listener : public boost::intrusive::list_base_hook<
+                             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  virtual void on_closing() = 0;
+
+ protected:
+  closing_listener() = default;
+  closing_listener(closing_listener const&) = delete;
+  closing_listener& operator=(closing_listener const&) = delete;
+  virtual ~closing_listener() = default;
+};
+
+/// May the request that is being cleaned up still arrive? One on the same healthy connection is
+/// served before what we send now; one on a connection that was given up may come later.
+enum class arrival { in_order, may_be_late };
+
+/// How long a request without an answer is thought to be on its way (B7).
+inline constexpr milliseconds late_arrival{10'000};
 
 /// All members on the executor, except executor(), traits() and display_name().
 class store_core : public std::enable_shared_from_this<store_core> {
@@ -35,8 +57,12 @@ class store_core : public std::enable_shared_from_this<store_core> {
   failure closed_failure() const;
 
   /// An acquisition whose outcome is unknown, or a grant that nobody waits for any more: releases
-  /// it in the background, again and again until its ttl is over anyway (B7).
-  void clean_up(resource name, owner_token owner, milliseconds ttl);
+  /// it in the background, again and again until the store has answered or its ttl is over (B7);
+  /// where the request may be late, "not held" is no answer for late_arrival.
+  void clean_up(acquire_request what, arrival request);
+
+  /// Calls on_closing() when the store is closed, unless it is unlinked before.
+  void tell_when_closing(closing_listener& listener) { listeners_.push_back(listener); }
 
   /// Brackets a release that closing waits for.
   void give_back_begun() { ++giving_back_; }
@@ -57,6 +83,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   asio::steady_timer close_timer_;
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
+  boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
   std::function<void()> on_closed_;
 };
 

@@ -36,8 +36,12 @@ std::string percent_encode(std::string_view text, std::string_view plain) {
   return out;
 }
 
-bool is_secret_option(std::string_view key) {
-  return key == "password" || key == "pass" || key == "auth" || key == "secret" || key == "token";
+// An option that is mistyped (`pasword=…`) may hold anything, so only what is known is shown, and
+// only when it looks as it should.
+bool may_be_shown(std::string_view key, std::string_view value) {
+  if (key == "verify") return value == "full" || value == "none";
+  bool known = key == "timeout" || key == "db" || key == "max_pending" || key == "max_bytes";
+  return known && parse_duration(value).has_value();
 }
 
 // What may be shown of a text that did not parse. People mistype passwords into every part of a
@@ -259,8 +263,12 @@ result<store_url> store_url::parse(std::string_view text) { return url_parser(te
 std::string store_url::redacted() const {
   std::string out = scheme + ":";
   if (!host.empty() || !user.empty() || !password.empty()) {
-    out += "//" + percent_encode(user, "-._~");
-    if (!password.empty()) out += ":***";
+    out += "//";
+    if (password.empty()) {
+      if (!user.empty()) out += "***";  // perhaps a password that was written as the user
+    } else {
+      out += percent_encode(user, "-._~") + ":***";
+    }
     if (!user.empty() || !password.empty()) out += "@";
     out += host.find(':') == std::string::npos ? host : "[" + host + "]";
     if (port) out += ":" + std::to_string(*port);
@@ -269,7 +277,7 @@ std::string store_url::redacted() const {
   char separator = '?';
   for (auto const& [key, value] : options) {
     out += separator + percent_encode(key, "-._~") + "=";
-    out += is_secret_option(key) ? "***" : percent_encode(value, "-._~:/,");
+    out += may_be_shown(key, value) ? value : "***";
     separator = '&';
   }
   return out;

@@ -1,6 +1,9 @@
 // `herdlock run` when the lease is lost: the command ends before the lease can be another's.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -98,6 +101,36 @@ TEST_F(RunLoss, TakenAwayByAnOperatorItIsKilledAtOnce) {
   EXPECT_FALSE(alive("leader"));
   EXPECT_FALSE(alive("second"));
 }
+
+// Nobody reads what herdlock says: the command ends in time all the same.
+class RunLossUnread : public RunLoss, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(RunLossUnread, TheCommandIsKilledAllTheSame) {
+  auto& server = redis_server::shared();
+  auto const fifo = file("fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  int const reader = ::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  child_process holder(
+      {.argv = {"sh", "-c", "exec \"$0\" \"$@\" 2>" + fifo, HERDLOCK_COMMAND, "run", "job",
+                "--store", server.url(), "--ttl", "3s", "--", "sh", "-c",
+                "echo $$ > " + file("leader").string() + "; exec sleep 1000"}});
+  ASSERT_TRUE(eventually([&] { return pid("leader") != 0; }));
+  if (GetParam() == "closed") {
+    ::close(reader);
+  } else {
+    while (::write(reader, "x", 1) == 1) {
+    }
+  }
+  herdlock::lock const job(herdlock::open_store(server.url()), "job");
+  EXPECT_TRUE(job.force_release());
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}}));
+  EXPECT_FALSE(alive("leader"));
+  if (GetParam() == "full") ::close(reader);
+}
+
+INSTANTIATE_TEST_SUITE_P(StandardError, RunLossUnread, ::testing::Values("full", "closed"),
+                         [](auto const& each) { return each.param; });
 
 // B17: a machine that slept. Everything of it wakes up at the same time.
 TEST_F(RunLoss, AfterAPauseLongerThanTheTtlItIsKilledAtOnce) {

@@ -21,6 +21,10 @@ std::string content(fs::path const& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
+bool stopped(int pid) {
+  return content("/proc/" + std::to_string(pid) + "/status").find("State:\tT") != std::string::npos;
+}
+
 class Run : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -139,6 +143,38 @@ TEST_P(Run, TheLeaseIsRenewedWhileTheCommandRuns) {
   // Longer than the ttl by the store's own clock: a waiter would have got it.
   EXPECT_EQ(run("true", {"--wait", "1s"}).code, 75);
   EXPECT_TRUE(holder.running()) << holder.errors();
+}
+
+// What the command leaves in the background works under the lease, too.
+TEST_P(Run, TheLeaseIsKeptUntilTheLastOfTheGroupHasEnded) {
+  auto const left = folder_ / "left";
+  auto const go = folder_ / "go";
+  auto holder = start_herdlock(arguments(
+      {}, "sh -c 'while kill -0 '$$'; do sleep 0.01; done; touch " + left.string() +
+              "; while [ ! -e " + go.string() + " ]; do sleep 0.01; done' 2>/dev/null & exit 5"));
+  ASSERT_TRUE(eventually([&] { return fs::exists(left); })) << holder.errors();
+  EXPECT_EQ(run("echo never").code, 75) << "the leader has ended, and been reaped";
+  EXPECT_TRUE(holder.running());
+  std::ofstream(go) << "go";
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 5, .signal = {}})) << holder.errors();
+  EXPECT_EQ(run("exit 0").code, 0);
+}
+
+// Nothing of the group works while nobody renews, not even what ignores SIGTSTP.
+TEST_P(Run, AStoppedHolderHasStoppedTheWholeGroup) {
+  auto const file = folder_ / "pid";
+  auto holder = start_herdlock(
+      arguments({"--ttl", "1h"}, "sh -c 'trap \"\" TSTP; echo $$ > " + file.string() +
+                                     "; while :; do sleep 0.01; done' & while :; do wait; done"));
+  ASSERT_TRUE(eventually([&] { return content(file).find('\n') != std::string::npos; }));
+  auto const second = std::stoi(content(file));
+  holder.signal(SIGTSTP);
+  ASSERT_TRUE(eventually([&] { return stopped(holder.pid()); })) << holder.errors();
+  EXPECT_TRUE(eventually([&] { return stopped(second); }));
+  holder.resume();
+  EXPECT_TRUE(eventually([&] { return !stopped(second); }));
+  holder.signal(SIGTERM);
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 128 + SIGTERM, .signal = {}})) << holder.errors();
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Run, ::testing::Values("sqlite", "redis"),

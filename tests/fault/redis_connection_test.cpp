@@ -114,6 +114,44 @@ TEST(RedisConnection, KilledClientConnectsAgain) {
   }
 }
 
+// After a failover behind a name, an old connection would stay with the demoted server for ever.
+TEST(RedisConnection, DemotedServerIsLeftAndTheNameResolvedAgain) {
+  redis_server server;
+  relay through(server.port());
+  redis_ports ports(relay_url(through, "?timeout=10s"));
+  fence_of(ports.acquire("warm", mine));
+  server.cli("REPLICAOF 127.0.0.1 1");
+  auto const before = through.connections_ever();
+  auto const refused = ports.acquire("r", mine);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_NE(refused.error().message.find("replica"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(ports.wait_for([&] { return through.connections_ever() > before; }));
+  server.cli("REPLICAOF NO ONE");
+  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
+  auto const settled = through.connections_ever();
+  fence_of(ports.acquire("s", mine));
+  EXPECT_EQ(through.connections_ever(), settled);
+}
+
+// More than the hanging server's window takes waits in the kernel; its caller is told that it
+// failed, so it must not be delivered when the server goes on.
+TEST(RedisConnection, WhatAHangingServerDidNotTakeIsNotDeliveredLater) {
+  redis_server server;
+  redis_ports ports(server.url() + "?timeout=400ms");
+  ASSERT_TRUE(ports.put("warm", std::string("v")).has_value());
+  server.pause();
+  EXPECT_TRUE(ports.put("late", std::string(1'000'000, 'x')).has_error());
+  server.resume();
+  EXPECT_TRUE(ports.wait_for([&] { return ports.look_up("warm").has_value(); }));
+  auto const one_left = [&] {
+    auto const clients = server.cli("CLIENT LIST");
+    auto const first = clients.find("name=herdlock");
+    return first != std::string::npos && clients.find("name=herdlock", first + 1) == clients.npos;
+  };
+  EXPECT_TRUE(ports.wait_for(one_left));
+  EXPECT_EQ(server.cli("EXISTS late"), "0");
+}
+
 TEST(RedisConnection, ManyCommandsAtOnceAllComplete) {
   redis_server server;
   redis_ports ports(server.url() + "?timeout=30s");

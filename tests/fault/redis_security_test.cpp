@@ -46,6 +46,46 @@ TEST(RedisSecurity, UserWithoutARightIsToldWhich) {
   expect_refused("redis://carol:opensesame@" + place(server), errc::access_denied, "WRONGPASS");
 }
 
+// Redis 7 gives a new user no channels; what is written must not be reported as failed.
+TEST(RedisSecurity, UserWithoutChannelsReadsAndWritesAndIsToldWhenHeWatches) {
+  redis_options options;
+  options.users = {"alice on >opensesame ~* resetchannels +@all"};
+  redis_server server(options);
+  redis_ports ports("redis://alice:opensesame@" + place(server));
+  auto const put = ports.put("k", std::string("v"));
+  EXPECT_TRUE(put.has_value()) << put.error().message;
+  EXPECT_EQ(server.cli("GET k"), "v");
+  auto const claimed = ports.claim("c", mine);
+  ASSERT_TRUE(claimed.has_value()) << claimed.error().message;
+  auto const other = ports.claim("d", mine);
+  auto const filled = ports.fill("c", mine, std::string("w"));
+  ASSERT_TRUE(filled.has_value()) << filled.error().message;
+  EXPECT_EQ(ports.look_up("c").value(), cache_value(std::string("w")));
+  auto const failed = ports.get<fill_reply>(
+      [&](auto h) { ports.values().fail(cache_key("d"), mine, "broken", 1s, std::move(h)); });
+  EXPECT_TRUE(failed.has_value());
+  auto const dropped =
+      ports.get<bool>([&](auto h) { ports.values().invalidate(cache_key("k"), std::move(h)); });
+  EXPECT_TRUE(dropped.has_value() && *dropped);
+  auto const watched = ports.get<watch_reply>([&](auto h) {
+    ports.values().watch({cache_key("x"), 60s}, std::move(h));
+  });
+  ASSERT_TRUE(watched.has_error());
+  EXPECT_EQ(watched.error(), errc::access_denied) << watched.error().message;
+  EXPECT_NE(watched.error().message.find("channels {key}"), std::string::npos)
+      << watched.error().message;
+}
+
+TEST(RedisSecurity, PasswordWrittenAsUserOrMistypedOptionIsNotShown) {
+  asio::io_context io;
+  for (auto const* text : {"redis://s3same@localhost", "redis://localhost?pasword=s3same",
+                           "redis+unix:/x.sock?user=s3same"}) {
+    auto const opened = open_redis(store_url::parse(text).value(), io.get_executor());
+    ASSERT_TRUE(opened.has_error()) << text;
+    EXPECT_EQ(opened.error().message.find("s3same"), std::string::npos) << opened.error().message;
+  }
+}
+
 TEST(RedisSecurity, PasswordThatIsCorrectedAtTheServerIsTriedAgain) {
   redis_options options;
   options.password = "first";

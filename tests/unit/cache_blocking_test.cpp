@@ -121,13 +121,13 @@ TEST_F(LockedCache, LoadsUnderALeaseOfTheLockStoreAndGivesItBack) {
   cache<std::string> strings(values, locks, {.prefix = "p:"});
   std::optional<lease_info> during;
   auto loader = [&](load_context const& context) -> text {
-    during = lock(locks, "p:k").inspect();
+    during = lock(locks, "p:k:lock").inspect();
     EXPECT_EQ(context.fencing, during->fencing);
     return "loaded";
   };
   EXPECT_EQ(strings.get_or_load(key, loader), "loaded");
   EXPECT_TRUE(during.has_value());
-  EXPECT_FALSE(lock(locks, "p:k").inspect().has_value()) << "the lock is left behind";
+  EXPECT_FALSE(lock(locks, "p:k:lock").inspect().has_value()) << "the lock is left behind";
   EXPECT_EQ(*strings.get(key), "loaded");
 }
 
@@ -152,7 +152,7 @@ TEST_F(LockedCache, TheSecondLookUnderTheLockSavesTheLoad) {
 TEST_F(LockedCache, ALoaderThatLostItsLockStoresNothing) {
   cache<std::string> strings(values, locks);
   auto robbed = [&](load_context const&) -> text {
-    EXPECT_TRUE(lock(locks, "k").force_release());
+    EXPECT_TRUE(lock(locks, "k:lock").force_release());
     return "stale";
   };
   EXPECT_EQ(strings.get_or_load(key, robbed), "stale");
@@ -164,7 +164,7 @@ TEST_F(LockedCache, AFailedLoadGivesTheLockBack) {
   cache<std::string> strings(values, locks);
   auto broken = [](load_context const&) -> text { throw std::runtime_error("broken"); };
   EXPECT_THROW(strings.get_or_load(key, broken), error);
-  EXPECT_FALSE(lock(locks, "k").inspect().has_value());
+  EXPECT_FALSE(lock(locks, "k:lock").inspect().has_value());
   EXPECT_EQ(strings.get_or_load(key, load_value), "loaded");
 }
 

@@ -281,4 +281,47 @@ TEST_F(LeaseTest, AsyncWithReleasesAlsoWhenTheWorkThrows) {
   EXPECT_TRUE(thrown);
 }
 
+// The wait for the loss is cancelled from another thread than the store's, at once.
+TEST(WhileHeld, ReturnsAlsoWhenTheWorkEndsBeforeTheStoreHasTakenNotice) {
+  auto const opened = open_store("memory:");
+  auto held = lock(opened, "x").try_acquire();
+  ASSERT_TRUE(held);
+  asio::io_context io;
+  int done = 0;
+  auto nothing = []() -> asio::awaitable<void> { co_return; };
+  auto run = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 200; ++i) {
+      auto work = nothing();
+      co_await while_held(*held, std::move(work));
+      ++done;
+    }
+  };
+  asio::co_spawn(io, run, asio::detached);
+  io.run_for(20s);
+  EXPECT_EQ(done, 200);
+}
+
+TEST_F(LeaseTest, WhileHeldGoesOnAfterAnEarlyRelease) {
+  auto held = take();
+  bool finished = false;
+  auto releases_early = [&]() -> asio::awaitable<void> {
+    auto released = co_await held.async_release(asio::use_awaitable);
+    EXPECT_TRUE(released.has_value());
+    asio::steady_timer pause(co_await asio::this_coro::executor, 5ms);
+    co_await pause.async_wait(asio::use_awaitable);
+    finished = true;
+  };
+  bool returned = false;
+  auto run = [&]() -> asio::awaitable<void> {
+    auto work = releases_early();
+    co_await while_held(held, std::move(work));
+    returned = true;
+  };
+  asio::co_spawn(f.io, run, asio::detached);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); }));
+  f.script->release_next(release_reply::released);
+  ASSERT_TRUE(f.run_until([&] { return returned; }));
+  EXPECT_TRUE(finished);
+}
+
 }  // namespace

@@ -257,6 +257,34 @@ TEST_F(LoadMachine, PutOrInvalidateOfThisCacheVoidsTheLoadAtOnce) {
   EXPECT_TRUE(end.clean_up) << "the put may have failed";
 }
 
+TEST_F(LoadMachine, AClaimThatWasVoidedOnItsWayIsGivenBackAndAskedForAgain) {
+  begin_claiming(m);
+  EXPECT_TRUE(m.voided().detach);
+  auto plan = m.claim_granted(at(milliseconds{1}));
+  EXPECT_EQ(plan.call, load_call::give_up);
+  EXPECT_TRUE(plan.free_slot);
+  EXPECT_EQ(m.store_replied().call, load_call::take_slot);
+  EXPECT_EQ(m.slot_granted(at(milliseconds{2})).call, load_call::claim);
+  EXPECT_EQ(m.claim_granted(at(milliseconds{3})).call, load_call::run_loader);
+
+  begin_claiming(watcher);
+  watcher.voided();
+  watcher.claim_granted(at(milliseconds{1}));
+  plan = watcher.store_failed();
+  EXPECT_TRUE(plan.clean_up);
+  EXPECT_EQ(watcher.guard(), load_guard::unguarded) << "the clean-up must not meet its own claim";
+}
+
+TEST_F(LoadMachine, AnUnguardedLoadThatHangsIsNotJoinedForEver) {
+  m.start(load_guard::unguarded);
+  m.slot_granted(at(milliseconds{0}));
+  EXPECT_EQ(m.due(), at(seconds(60)));
+  auto const plan = m.timer(at(seconds(60)));
+  EXPECT_TRUE(plan.detach);
+  EXPECT_TRUE(plan.signal_lost);
+  EXPECT_EQ(m.loader_done(load_result::storable, at(seconds(61))).answer, load_answer::loaded);
+}
+
 // S7
 TEST_F(LoadMachine, ARunningLoaderGoesOnAndFillsWhenEveryoneLeft) {
   begin_loading();

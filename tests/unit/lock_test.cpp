@@ -200,6 +200,86 @@ TEST_F(LockTest, TheTtlLimitsThemselvesAreAllowed) {
   }
 }
 
+// B7: the first request may have been granted although the later ones were turned away.
+TEST_F(LockTest, AnUnansweredRequestIsCleanedUpAlsoWhenALaterOneIsBusy) {
+  outcome o;
+  o.start(where, {.wait = 60ms});
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  ASSERT_TRUE(f.run_until([&] {
+    if (!f.script->acquires.empty()) f.script->busy_next();
+    return o.got.has_value();
+  }));
+  ASSERT_TRUE(o.got->has_value());
+  EXPECT_FALSE((*o.got)->has_value());
+  EXPECT_EQ(f.script->releases.size(), 1u);
+}
+
+TEST_F(LockTest, AnUnansweredRequestIsCleanedUpWhenTheCallerCancelsInThePause) {
+  outcome o;
+  o.start(where, {.wait = 10s});
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  o.cancel.emit(asio::cancellation_type::terminal);
+  f.settle();
+  EXPECT_EQ(o.got->error(), errc::canceled);
+  EXPECT_EQ(f.script->releases.size(), 1u);
+}
+
+TEST_F(LockTest, AnUnansweredRequestIsCleanedUpWhenALaterOneIsRefused) {
+  outcome o;
+  o.start(where, {.wait = 10s});
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->fail_next_acquire(errc::overloaded);
+  f.settle();
+  EXPECT_EQ(o.got->error(), errc::overloaded);
+  EXPECT_EQ(f.script->releases.size(), 1u);
+}
+
+// B7: "not held" does not prove that the unanswered request will not arrive later.
+TEST_F(LockTest, CleaningUpAfterNoAnswerDoesNotTakeLostForTheEnd) {
+  outcome o;
+  o.start(where, {.ttl = 10s});
+  f.settle();
+  f.script->fail_next_acquire(errc::timed_out);
+  f.settle();
+  f.script->release_next(release_reply::lost);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); })) << "it asks again";
+  f.script->release_next(release_reply::released);
+  f.settle();
+  EXPECT_TRUE(f.script->releases.empty());
+}
+
+// The grant that a retry is told of may be the first request's, which ran since then.
+TEST_F(LockTest, AfterAnUnansweredRequestValidityCountsFromItsSending) {
+  outcome o;
+  o.start(where, {.ttl = 10s, .wait = 10s});
+  f.settle();
+  auto const first_sent = clock::now();
+  f.script->fail_next_acquire(errc::unavailable);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->busy_next();
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(1);
+  f.settle();
+  ASSERT_TRUE(o.held());
+  EXPECT_LE(o.the_lease().valid_until(), first_sent + 10s);
+}
+
+TEST_F(LockTest, ForeverIsNoOverflow) {
+  outcome o;
+  o.start(where, {.wait = milliseconds(std::chrono::hours(2'600'000)), .max_hold = wait_forever});
+  f.settle();
+  f.script->busy_next();
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); })) << "it still waits";
+  f.script->grant_next(1);
+  f.settle();
+  ASSERT_TRUE(o.held());
+  EXPECT_TRUE(o.the_lease().valid());
+}
+
 // Closing the store answers everybody.
 TEST(StoreClosing, AWaiterIsCancelledWhenTheLastHandleGoes) {
   auto f = std::make_unique<scripted_fixture>();
@@ -211,6 +291,23 @@ TEST(StoreClosing, AWaiterIsCancelledWhenTheLastHandleGoes) {
   f->opened.reset();
   ASSERT_TRUE(f->run_until([&] { return o.got.has_value(); }));
   EXPECT_EQ(o.got->error(), errc::canceled);
+}
+
+// B7: what is under way when the store closes is taken back within the grace.
+TEST(StoreClosing, ARequestUnderWayIsCancelledAndItsGrantReleased) {
+  scripted_fixture f;
+  auto script = f.script;
+  outcome o;
+  o.start(lock(*f.opened, "x"), {.wait = 10s});
+  f.settle();
+  f.opened.reset();
+  f.settle();
+  ASSERT_TRUE(o.got.has_value());
+  EXPECT_EQ(o.got->error(), errc::canceled);
+  script->grant_next(1);
+  f.settle();
+  EXPECT_EQ(script->releases.size(), 1u);
+  script->releases.clear();
 }
 
 TEST(StoreClosing, ALeaseThatIsBeingGivenBackIsWaitedFor) {

@@ -21,6 +21,7 @@ enum class fault {
   refuse,      ///< fails, nothing done
   lose_reply,  ///< done, but the answer is "timed out"
   hang,        ///< nothing happens until the test releases it, which then is a timeout
+  delay,       ///< nothing happens until the test releases it, which then does it
 };
 
 /// Claims do not expire by themselves: one that is left behind stays visible.
@@ -36,6 +37,7 @@ class scripted_cache_store : public cache_store {
 
   /// Asked for each operation with its name and its number among all.
   std::function<fault(std::string const& verb, std::size_t number)> script;
+  errc refusal = errc::unavailable;
   std::vector<std::string> log;
   std::map<std::string, entry> entries;
   std::vector<std::function<void()>> hanging;
@@ -133,15 +135,23 @@ class scripted_cache_store : public cache_store {
       });
       return;
     }
-    asio::post(
-        executor_, [this, what, timeout, work = std::move(work), done = std::move(done)]() mutable {
-          if (what == fault::refuse) {
-            return finish<Reply>(std::move(done), make_failure(errc::unavailable, "scripted"));
-          }
-          result<Reply> reply(work());
-          if (what == fault::lose_reply) return finish<Reply>(std::move(done), std::move(timeout));
-          finish<Reply>(std::move(done), std::move(reply));
-        });
+    if (what == fault::delay) {
+      auto held = std::make_shared<handler<Reply>>(std::move(done));
+      hanging.push_back([this, held, work] {
+        detail::post_result<Reply>(executor_, std::move(*held), result<Reply>(work()));
+      });
+      return;
+    }
+    asio::post(executor_,
+               [this, what, timeout, work = std::move(work), done = std::move(done)]() mutable {
+                 if (what == fault::refuse) {
+                   return finish<Reply>(std::move(done), make_failure(refusal, "scripted"));
+                 }
+                 result<Reply> reply(work());
+                 if (what == fault::lose_reply)
+                   return finish<Reply>(std::move(done), std::move(timeout));
+                 finish<Reply>(std::move(done), std::move(reply));
+               });
   }
 
   template <class Reply>

@@ -13,15 +13,18 @@ namespace herdlock::testing {
 
 // What an asynchronous acquisition came to.
 struct outcome {
-  std::optional<result<acquired>> got;
+  // Shared with the handler: closing the store at the end of a test answers what is pending.
+  std::shared_ptr<std::optional<result<acquired>>> kept =
+      std::make_shared<std::optional<result<acquired>>>();
+  std::optional<result<acquired>>& got = *kept;
   asio::cancellation_signal cancel;
 
   void start(lock const& where, acquire_options const& options = {}) {
-    where.async_acquire(options,
-                        asio::bind_cancellation_slot(cancel.slot(), [this](result<acquired> r) {
-                          EXPECT_FALSE(got.has_value()) << "answered twice";
-                          got.emplace(std::move(r));
-                        }));
+    auto note = [to = kept](result<acquired> r) {
+      EXPECT_FALSE(to->has_value()) << "answered twice";
+      to->emplace(std::move(r));
+    };
+    where.async_acquire(options, asio::bind_cancellation_slot(cancel.slot(), std::move(note)));
   }
   bool held() const { return got && got->has_value() && (*got)->has_value(); }
   lease& the_lease() { return **(*got); }

@@ -83,11 +83,23 @@ TEST(StoreUrl, ReadsMysqlAndLowersTheScheme) {
   EXPECT_EQ(url.path, "/shop");
 }
 
-TEST(StoreUrl, RedactsThePasswordAndSecretOptionsOnly) {
+TEST(StoreUrl, RedactsThePasswordAndWhatMayBeOne) {
   EXPECT_EQ(parsed("redis://u:pw@h:1/0?timeout=2s").redacted(), "redis://u:***@h:1/0?timeout=2s");
   EXPECT_EQ(parsed("redis://:pw@h").redacted(), "redis://:***@h");
   EXPECT_EQ(parsed("redis://h?password=pw").redacted(), "redis://h?password=***");
+  EXPECT_EQ(parsed("redis://h/1?pasword=pw").redacted(), "redis://h/1?pasword=***");
+  EXPECT_EQ(parsed("redis://h?pasword=1234").redacted(), "redis://h?pasword=***");
+  EXPECT_EQ(parsed("redis://h?timeout=pw").redacted(), "redis://h?timeout=***");
+  EXPECT_EQ(parsed("redis+unix:/s?db=3&user=pw").redacted(), "redis+unix:/s?db=3&user=***");
+  EXPECT_EQ(parsed("rediss://h?verify=none").redacted(), "rediss://h?verify=none");
   EXPECT_EQ(parsed("sqlite:/a b/c.db").redacted(), "sqlite:/a b/c.db");
+}
+
+// A password without its ':' is read as a user.
+TEST(StoreUrl, RedactsAUserWithoutAPassword) {
+  EXPECT_EQ(parsed("redis://s3cret@h:1/0").redacted(), "redis://***@h:1/0");
+  EXPECT_EQ(parsed("redis://s3cret:@h").redacted(), "redis://***@h");
+  EXPECT_EQ(parsed("redis+unix://s3cret@/run/x.sock").redacted(), "redis+unix://***@/run/x.sock");
 }
 
 TEST(StoreUrl, RefusesWhatIsMalformedInOneLine) {
@@ -140,6 +152,12 @@ TEST(StoreUrl, ReportsOptionsThatNobodyTook) {
   EXPECT_NE(why.message.find("'colour'"), std::string::npos);
   EXPECT_EQ(url.take_text("colour", ""), "red");
   EXPECT_FALSE(url.reject_unknown_options().code);
+}
+
+TEST(StoreUrl, ReportsAnUnknownOptionByItsNameOnly) {
+  failure why = parsed("redis://h?pasword=s3cret").reject_unknown_options();
+  EXPECT_NE(why.message.find("'pasword'"), std::string::npos) << why.message;
+  EXPECT_EQ(why.message.find("s3cret"), std::string::npos) << why.message;
 }
 
 TEST(StoreUrl, ReportsADurationOptionThatIsNone) {

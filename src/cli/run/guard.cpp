@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
 
 #include "common/exit_code.hpp"
+#include "run/notice.hpp"
 
 namespace herdlock::cli {
 
@@ -16,15 +19,19 @@ guard::guard(asio::io_context& io, lease& held, run_options const& options,
     : io_(io),
       lease_(held),
       options_(options),
-      group_(command, terminal_),
+      kill_margin_(std::min(milliseconds{250}, options.grace / 4)),
+      group_(command, terminal_, held.valid() ? last_moment() : clock::time_point::min()),
       children_(io, SIGCHLD),
-      alarm_(io.get_executor()),
-      kill_margin_(std::min(milliseconds{250}, options.grace / 4)) {
+      alarm_(io.get_executor()) {
   await_children();
   watch_validity();
   await_loss();
-  // A child that ended before SIGCHLD had a handler.
-  asio::post(io_, [this] { on_children(); });
+  // The lease may have ended while the command was being started; and a child may have ended
+  // before SIGCHLD had a handler.
+  asio::post(io_, [this] {
+    if (!in_time()) kill_group();
+    on_children();
+  });
 }
 
 int guard::wait() {
@@ -35,6 +42,8 @@ int guard::wait() {
 }
 
 clock::time_point guard::last_moment() const { return lease_.valid_until() - kill_margin_; }
+
+bool guard::in_time() const { return lease_.valid() && clock::now() < last_moment(); }
 
 // Every renewal moves the end away, so the alarm looks again when it rings.
 void guard::watch_validity() {
@@ -63,25 +72,30 @@ void guard::on_loss(clock::time_point noticed) {
   if (state_ != state::running) return;
   bool const store_says_so = noticed < lease_.valid_until() - options_.grace;
   if (store_says_so || clock::now() >= last_moment()) return kill_group();
-  announce_loss();
   state_ = state::stopping;
   group_.signal(SIGTERM);
   group_.signal(SIGCONT);  // a stopped process would not see the SIGTERM
+  announce_loss();
 }
 
-void guard::announce_loss() {
-  lost_ = true;
-  failure const why = lease_.lost_reason();
-  std::string const reason = why.code ? why.message : "no renewal got through in time";
-  fmt::print(stderr, "herdlock: {}: the lease is lost, ending {}: {}\n", options_.name.str(),
-             options_.command.front(), reason);
+// After the signal, never before it: nothing that is wrong with standard error, or with memory,
+// may give the command a moment more.
+void guard::announce_loss() noexcept {
+  if (std::exchange(lost_, true)) return;
+  try {
+    failure const why = lease_.lost_reason();
+    std::string const reason = why.code ? why.message : "no renewal got through in time";
+    notice(fmt::format("{}: the lease is lost, ending {}: {}", options_.name.str(),
+                       options_.command.front(), reason));
+  } catch (std::exception const&) {  // no memory for the line
+  }
 }
 
 void guard::kill_group() {
   if (state_ == state::killing || state_ == state::ended) return;
-  if (!lost_) announce_loss();
   state_ = state::killing;
   group_.signal(SIGKILL);
+  announce_loss();
   on_children();
 }
 
@@ -96,8 +110,8 @@ void guard::await_children() {
 void guard::on_children() {
   if (state_ == state::ended) return;
   group_changes const changes = group_.collect();
-  if (changes.leader_stopped) stop_with_leader();
-  if (state_ == state::running && group_.leader_status()) {
+  if (changes.stopped) stop_with_command();
+  if (state_ == state::running && group_.leader_status() && group_.gone()) {
     // Asked of the clock itself: a loss that nobody has told us of yet counts.
     if (!lease_.valid()) return kill_group();
     state_ = state::ended;
@@ -117,17 +131,19 @@ void guard::forward(int number) {
 }
 
 // Ctrl-Z reaches the command only, which has the terminal. The shell is to see its job stop. The
-// lease is not renewed meanwhile: on_continue() looks at what is left of it.
-void guard::stop_with_leader() {
+// lease is not renewed meanwhile, so nothing of the group may work on, not even a process that
+// ignores SIGTSTP; on_continue() looks at what is left of the lease.
+void guard::stop_with_command() {
   if (!terminal_.present() && !told_to_stop_) return;
   told_to_stop_ = false;
+  group_.signal(SIGSTOP);
   terminal_.take_back();
   ::kill(terminal_.present() ? 0 : ::getpid(), SIGSTOP);
 }
 
 void guard::on_continue() {
   if (state_ == state::ended) return;
-  if (!lease_.valid() || clock::now() >= last_moment()) return kill_group();
+  if (!in_time()) return kill_group();
   terminal_.look_again();
   terminal_.give_to(group_.id());
   group_.signal(SIGCONT);

@@ -3,9 +3,12 @@
 //            lost token / alarm                    alarm, or the store says
 //   running ────────────────────▶ stopping ──────────────────────────────▶ killing
 //      │      SIGTERM to the group     │    "another's": SIGKILL              │
-//      │ leader ended                  │ group gone                           │ group gone
+//      │ group gone                    │ group gone                           │ group gone
 //      ▼                               ▼                                      ▼
 //    ended ◀────────────────────────── ◀───────────────────────────────────── ◀
+//
+// The lease is kept, and watched, until the last process of the group has ended: what the leader
+// leaves behind works under it too.
 //
 // Two things watch the lease, so that neither must be trusted alone: the lease's own loss signal,
 // which fires `grace` before valid_until(), and an alarm of ours at valid_until() less a margin,
@@ -27,12 +30,12 @@ namespace herdlock::cli {
 
 class guard {
  public:
-  /// Starts the command. Throws command_error when it cannot be executed.
+  /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
+  /// is over before it is.
   guard(asio::io_context& io, lease& held, run_options const& options,
         prepared_command const& command);
 
-  /// Runs `io` until the command has ended, or, after a loss, until all of its group has.
-  /// The exit status.
+  /// Runs `io` until all of the command's group has ended. The leader's exit status, or `lost`.
   int wait();
 
   /// A signal that herdlock itself was sent.
@@ -47,19 +50,20 @@ class guard {
   void on_loss(clock::time_point noticed);
   void on_children();
   void on_continue();
-  void stop_with_leader();
-  void announce_loss();
+  void stop_with_command();
+  void announce_loss() noexcept;
   void kill_group();
   clock::time_point last_moment() const;
+  bool in_time() const;
 
   asio::io_context& io_;
   lease& lease_;
   run_options const& options_;
+  milliseconds kill_margin_;
   terminal terminal_;
   process_group group_;
   asio::signal_set children_;
   boot_alarm alarm_;
-  milliseconds kill_margin_;
   state state_ = state::running;
   bool lost_ = false;
   std::shared_ptr<void> alive_ = std::make_shared<char>();

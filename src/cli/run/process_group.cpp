@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -48,7 +50,11 @@ struct birth {
   sigset_t const& mask;
   pid_t parent;
   int report;
+  clock::time_point not_after;
 };
+
+// What the child reports instead of an errno when its time was over.
+constexpr int too_late = -1;
 
 // In the child. Only async-signal-safe calls: the parent has threads.
 [[noreturn]] void be_born(birth const& b) noexcept {
@@ -58,8 +64,12 @@ struct birth {
   b.tty.give_to(::getpid());
   forget_handlers();
   ::pthread_sigmask(SIG_SETMASK, &b.mask, nullptr);
-  b.command.execute();
-  int const reason = errno;
+  int reason = too_late;
+  // The machine may have slept, or been busy elsewhere, since the parent looked.
+  if (clock::now() < b.not_after) {
+    b.command.execute();
+    reason = errno;
+  }
   [[maybe_unused]] auto const written = ::write(b.report, &reason, sizeof reason);
   ::_exit(127);
 }
@@ -68,9 +78,16 @@ struct birth {
   throw command_error(exit_code::internal, std::string(what) + ": " + std::strerror(errno));
 }
 
+[[noreturn]] void raise_too_late(std::string const& name) {
+  throw command_error(
+      exit_code::lost,
+      fmt::format("the lease was lost before {} could start; it was not run", name));
+}
+
 }  // namespace
 
-process_group::process_group(prepared_command const& command, terminal& tty) {
+process_group::process_group(prepared_command const& command, terminal& tty,
+                             clock::time_point not_after) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
@@ -78,7 +95,8 @@ process_group::process_group(prepared_command const& command, terminal& tty) {
   unique_fd writing(ends[1]);
   {
     all_signals_blocked const blocked;
-    birth const b{command, tty, blocked.before(), ::getpid(), writing.get()};
+    birth const b{command, tty, blocked.before(), ::getpid(), writing.get(), not_after};
+    if (clock::now() >= not_after) raise_too_late(command.name());
     id_ = ::fork();
     if (id_ == 0) be_born(b);
     if (id_ < 0) fail("cannot start a process");
@@ -94,6 +112,7 @@ process_group::process_group(prepared_command const& command, terminal& tty) {
   if (got != sizeof reason) return;
   ::waitpid(id_, nullptr, 0);
   tty.take_back();
+  if (reason == too_late) raise_too_late(command.name());
   raise_exec_failure(command.name(), reason);
 }
 
@@ -106,10 +125,10 @@ group_changes process_group::collect() {
   while (true) {
     siginfo_t about{};
     if (::waitid(P_ALL, 0, &about, WEXITED | WSTOPPED | WNOHANG) != 0 || about.si_pid == 0) break;
-    if (about.si_pid != id_) continue;
     if (about.si_code == CLD_STOPPED) {
-      changes.leader_stopped = true;
-    } else {
+      bool const left = leader_status_ && ::getpgid(about.si_pid) == id_;
+      if (about.si_pid == id_ || left) changes.stopped = true;
+    } else if (about.si_pid == id_) {
       leader_status_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
       changes.leader_ended = true;
     }

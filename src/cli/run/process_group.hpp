@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <herdlock/types.hpp>
 #include <optional>
 
 #include "run/command.hpp"
@@ -13,7 +14,7 @@ namespace herdlock::cli {
 /// What became of the group's children since the last look.
 struct group_changes {
   bool leader_ended = false;
-  bool leader_stopped = false;
+  bool stopped = false;  ///< the leader, or, after its end, one of those that it left
 };
 
 /// Started by the constructor. This process becomes the reaper of all descendants, so that "the
@@ -23,8 +24,9 @@ struct group_changes {
 /// thread that started it.
 class process_group {
  public:
-  /// Throws command_error when the program cannot be executed after all.
-  process_group(prepared_command const& command, terminal& tty);
+  /// Throws command_error when the program cannot be executed after all, or (lost) when it could
+  /// not be before `not_after`: then it has not been.
+  process_group(prepared_command const& command, terminal& tty, clock::time_point not_after);
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 

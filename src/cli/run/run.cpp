@@ -13,6 +13,7 @@
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "run/guard.hpp"
+#include "run/notice.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -59,7 +60,8 @@ session::session(run_options const& options)
       lock_(value_or_raise(try_open_store(options.store_url)), options.name) {
   // nohup and `&` of a script ignore signals on purpose.
   for (int const number : forwarded) {
-    if (!ignored(number)) signals_.add(number);
+    // But who has stopped the group must hear of SIGCONT, or it would stay stopped.
+    if (number == SIGCONT || !ignored(number)) signals_.add(number);
   }
   await_signal();
 }
@@ -126,12 +128,15 @@ std::string session::who_holds() {
                      say((*info)->remaining));
 }
 
+// A signal cancels only the operation under way, and that may be the question who holds it. So each
+// step looks whether there is to be a next one.
 acquired session::acquire() {
   acquired held = attempt(milliseconds{0});
   if (held || options_.wait == milliseconds{0} || interrupted_by_) return held;
   if (::isatty(STDERR_FILENO)) {
-    fmt::print(stderr, "herdlock: {}: waiting, {}\n", options_.name.str(), who_holds());
+    notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
   }
+  if (interrupted_by_) return held;
   return attempt(options_.wait);
 }
 
@@ -139,8 +144,8 @@ int session::finish(lease held, int status) {
   result<release_reply> const reply =
       wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
   if (!reply) {
-    fmt::print(stderr, "herdlock: {}: not given back, it ends by its ttl: {}\n",
-               options_.name.str(), reply.error().message);
+    notice(fmt::format("{}: not given back, it ends by its ttl: {}", options_.name.str(),
+                       reply.error().message));
   } else if (*reply == release_reply::lost) {
     throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
                                                      options_.name.str(), options_.command.front(),
@@ -158,9 +163,11 @@ int session::go() {
   }
   if (interrupted_by_) return 128 + interrupted_by_;  // a lease that came after all is given back
   if (!held) {
-    throw command_error(exit_code::busy, fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
-                                                     options_.name.str(), who_holds(),
-                                                     lock_.where().display_name()));
+    std::string const holder = who_holds();
+    if (interrupted_by_) return 128 + interrupted_by_;
+    throw command_error(exit_code::busy,
+                        fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
+                                    options_.name.str(), holder, lock_.where().display_name()));
   }
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
@@ -177,6 +184,9 @@ int session::go() {
 
 }  // namespace
 
-int run(run_options const& options) { return session(options).go(); }
+int run(run_options const& options) {
+  prepare_standard_streams();
+  return session(options).go();
+}
 
 }  // namespace herdlock::cli

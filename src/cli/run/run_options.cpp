@@ -15,20 +15,23 @@ namespace {
 constexpr char const* footer = R"(
 CMD runs in a process group of its own, with HERDLOCK_RESOURCE and
 HERDLOCK_FENCING_TOKEN in its environment; hand the token to what CMD writes to,
-so that it can refuse whoever comes late. The lease is renewed while CMD runs.
+so that it can refuse whoever comes late. The lease is renewed while CMD runs,
+and kept until every process of the group has ended: herdlock waits for what CMD
+leaves in the background, too. The exit status is CMD's.
 
 When the lease is lost, the whole group gets SIGTERM, then SIGKILL, before the
 lease can be another's; at once if the store says that it is another's already.
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 go to the group. If herdlock
-itself is killed (SIGKILL), the kernel kills CMD, but not what CMD has started.
-Processes that left the group (setsid) are out of reach.
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 go to the group. When CMD is
+stopped (Ctrl-Z), all of the group is, and continues only if the lease is still
+valid. If herdlock itself is killed (SIGKILL), the kernel kills CMD, but not what CMD has started.
+Processes that left the group (setsid) are out of reach and not waited for.
 
 Exit status:
   CMD's own, or 128 + the signal that ended it
   64   usage: a bad name, ttl, URL or option
   69   the store is unavailable, or refuses the password
   75   busy: another holds the lease, and the wait is over
-  76   the lease was lost while CMD ran
+  76   the lease was lost while CMD ran, or before it could start
   126  CMD cannot be executed      127  CMD does not exist
 
 Examples:

@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <random>
 
+#include "stores/redis/server_errors.hpp"
+
 namespace herdlock::redis {
 namespace {
 
@@ -65,7 +67,10 @@ void link::on_ready(transport& from) {
   if (closed_ || &from != transport_.get()) return;
   up_ = true;
   view_ = outlook::may_recover;
-  pause_ = min_reconnect_pause;
+  // A server that was left a moment ago may be the one that was found again.
+  if (std::chrono::steady_clock::now() - left_server_at_ > 2 * max_reconnect_pause) {
+    pause_ = min_reconnect_pause;
+  }
   last_failure_ = {};
   attempt_timer_.cancel();
   flush();
@@ -86,6 +91,12 @@ void link::lose(failure why, outlook view) {
   reconnect_later();
   if (view_ == outlook::refused) refuse_waiting();
   if (auto const watcher = observer_.lock()) watcher->on_link_down();
+}
+
+// After a failover the name leads elsewhere; only this connection still leads to the old server.
+void link::leave_server(std::string_view line) {
+  left_server_at_ = std::chrono::steady_clock::now();
+  lose(server_failure(line, how_.display_name), outlook::may_recover);
 }
 
 void link::reconnect_later() {
@@ -188,17 +199,21 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   if (why && &from == transport_.get()) up_ = false;
   --batches_under_way_;
   completing_ = true;
+  std::string misdirected;
   for (std::size_t i = 0; i < done->commands.size(); ++i) {
     auto& one = done->commands[i];
+    reply const& answer = done->replies[i];
+    if (!why && answer.is_error() && is_misdirected(answer.text())) misdirected = answer.text();
     if (!one->open()) continue;
     if (why) {
       --outstanding_count_;
       one->fail(*why, completion::now);
     } else {
-      finish_one(std::move(one), done->replies[i]);
+      finish_one(std::move(one), answer);
     }
   }
   completing_ = false;
+  if (!misdirected.empty() && up_ && &from == transport_.get()) leave_server(misdirected);
   for (auto& one : done->replies) one.trim();
   done->reset();
   if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(done));
@@ -263,6 +278,7 @@ void link::on_deadline() {
   }
   drop_ended();
   if (silent && up_) {
+    transport_->forget_unsent();
     lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.place() +
                                              " hangs: it does not answer"),
          outlook::may_recover);

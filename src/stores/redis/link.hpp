@@ -38,7 +38,8 @@ class link_observer {
 /// what comes before the next attempt. A connection that is lost fails at once what was sent over
 /// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
 /// reaches its deadline without a byte having come from the server since it was sent ends the
-/// connection: the server, or the way to it, hangs.
+/// connection: the server, or the way to it, hangs. So does a reply that says that another server
+/// is needed (a demoted master, a replica): the name is resolved again.
 class link final : public transport_owner, public std::enable_shared_from_this<link> {
  public:
   link(asio::any_io_executor executor, settings how);
@@ -72,6 +73,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
 
   void connect();
   void lose(failure why, outlook view);
+  void leave_server(std::string_view line);
   void reconnect_later();
   void refuse_waiting();
 
@@ -95,6 +97,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
   milliseconds pause_ = min_reconnect_pause;
+  time_point left_server_at_{};  // the last leave_server()
   failure last_failure_;
   outlook view_ = outlook::may_recover;
 

@@ -112,6 +112,9 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
   "  return nil\n"                                                              \
   "end\n"
 
+// What is written stays written when a script fails later, so a PUBLISH that is refused (Redis 7
+// gives new users no channels) must not fail the call: a watcher looks by itself in time.
+
 // KEYS: value, claim, error. ARGV: owner, ttl, kind, channel, message, value or fields…
 constexpr std::string_view fill = HERDLOCK_WRITE_ENTRY R"lua(
 local held = redis.call('GET', KEYS[2])
@@ -119,7 +122,7 @@ if not held or string.sub(held, 2) ~= ARGV[1] then return 0 end
 local refused = write(KEYS[1], ARGV[3], string.sub(held, 1, 1), ARGV[2], 6)
 if refused then return refused end
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.call('PUBLISH', ARGV[4], ARGV[5])
+redis.pcall('PUBLISH', ARGV[4], ARGV[5])
 return 1
 )lua";
 
@@ -129,7 +132,7 @@ local held = redis.call('GET', KEYS[1])
 if not held or string.sub(held, 2) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 if tonumber(ARGV[2]) > 0 then redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2]) end
-redis.call('PUBLISH', ARGV[3], ARGV[4])
+redis.pcall('PUBLISH', ARGV[3], ARGV[4])
 return 1
 )lua";
 
@@ -138,7 +141,7 @@ constexpr std::string_view put = HERDLOCK_WRITE_ENTRY R"lua(
 local refused = write(KEYS[1], ARGV[2], 's', ARGV[1], 5)
 if refused then return refused end
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.call('PUBLISH', ARGV[3], ARGV[4])
+redis.pcall('PUBLISH', ARGV[3], ARGV[4])
 return 1
 )lua";
 
@@ -150,7 +153,7 @@ if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
 end
 local removed = redis.call('DEL', KEYS[1])
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.call('PUBLISH', ARGV[1], ARGV[2])
+redis.pcall('PUBLISH', ARGV[1], ARGV[2])
 return removed
 )lua";
 

@@ -11,6 +11,10 @@ struct meaning {
   std::string_view advice;
 };
 
+constexpr std::string_view channel_advice =
+    "the user may not use the channels {key}:herdlock:events:*; extend its ACL, for example with "
+    "&*";
+
 constexpr meaning meanings[] = {
     {"WRONGTYPE", errc::wrong_type,
      "the key holds a value of another type; use another name, or delete that key"},
@@ -49,16 +53,34 @@ bool has_code(std::string_view line, std::string_view word) {
   return line.starts_with(word) && is_word_at(line, 0, word.size());
 }
 
+// "NOPERM … one of the channels used as arguments"; in a script "… can't publish to the channel …".
+bool is_about_channels(std::string_view line) {
+  auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
+  return says("can't publish") ||
+         (has_code(line, "NOPERM") && (says("the channels used") || says("the channel ")));
+}
+
+std::string explained(std::string_view store, std::string_view advice, std::string_view line) {
+  return std::string(store) + ": " + std::string(advice) + " (the server says " + in_quotes(line) +
+         ")";
+}
+
 }  // namespace
 
 failure server_failure(std::string_view line, std::string_view store) {
+  if (is_about_channels(line)) {
+    return make_failure(errc::access_denied, explained(store, channel_advice, line));
+  }
   for (auto const& m : meanings) {
-    if (!has_code(line, m.word)) continue;
-    return make_failure(m.code, std::string(store) + ": " + std::string(m.advice) +
-                                    " (the server says " + in_quotes(line) + ")");
+    if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
   }
   return make_failure(errc::protocol, std::string(store) + ": the server answered with an error: " +
                                           in_quotes(line));
+}
+
+bool is_misdirected(std::string_view line) {
+  return has_code(line, "READONLY") || has_code(line, "MASTERDOWN") ||
+         has_code(line, "CLUSTERDOWN") || has_code(line, "LOADING");
 }
 
 }  // namespace herdlock::redis

@@ -179,6 +179,11 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     connection_.cancel();
   }
 
+  void forget_unsent() override {
+    error_code ignored;
+    socket().set_option(asio::socket_base::linger(true, 0), ignored);
+  }
+
   std::uint64_t reads() const override { return reads_; }
 
  private:
@@ -351,6 +356,7 @@ void attempt_log::on_read(error_code const& ec, std::size_t) {
 void attempt_log::trace(std::string_view message) {
   if (message.find("pong timeout") == std::string_view::npos) return;
   to->note(errc::unavailable, "the server at " + to->how_.place() + " hangs: it does not answer");
+  to->forget_unsent();
 }
 
 // A configuration that cannot be used ends the attempt like a server that says no.
@@ -359,6 +365,7 @@ class stillborn final : public transport {
   void send(batch_ptr) override {}
   void subscription(std::string_view, std::string_view) override {}
   void stop() override {}
+  void forget_unsent() override {}
   std::uint64_t reads() const override { return 0; }
 };
 

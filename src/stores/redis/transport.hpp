@@ -43,6 +43,9 @@ class transport {
   virtual void subscription(std::string_view verb, std::string_view channel) = 0;
   /// Ends the connection; batches still come back (as failed), nothing else does.
   virtual void stop() = 0;
+  /// For a server that hangs: what the kernel has not delivered when the connection ends is thrown
+  /// away then. Else the server would execute it after its callers were told of the failure.
+  virtual void forget_unsent() = 0;
   /// How often something was read: the same number at two times means silence between them.
   virtual std::uint64_t reads() const = 0;
 };

@@ -1,0 +1,55 @@
+// put and invalidate, and what they do to the loads that are running.
+#include "runtime/cache_engine.hpp"
+#include "runtime/cache_over_locks.hpp"
+
+namespace herdlock::runtime {
+
+void cache_engine::unlist(load_flight& flight) {
+  auto [at, end] = live_.equal_range(flight.key().str());
+  while (at != end && at->second != &flight) ++at;
+  if (at != end) live_.erase(at);
+}
+
+// Those that nobody can join any more, too: they may have a claim, and store what they load.
+void cache_engine::void_loads(cache_key const& key) {
+  flights_.detach(key.str());
+  std::vector<std::shared_ptr<load_flight>> flights;
+  for (auto [at, end] = live_.equal_range(key.str()); at != end; ++at) {
+    if (auto flight = at->second->weak_from_this().lock()) flights.push_back(std::move(flight));
+  }
+  for (auto const& flight : flights) {
+    // A lock store knows nothing of put and invalidate: the lock is given back here.
+    if (flight->voided() && over_locks_) give_up_claim(key, flight->owner());
+  }
+  if (over_locks_) over_locks_->void_fills(key);
+}
+
+// The loads are voided before and after: one that began in between may have been answered by the
+// store before it carried this out, and whoever comes after the completion must not join it.
+void cache_engine::put(put_request request, handler<void> done) {
+  void_loads(request.key);
+  auto const& values = values_->values();
+  if (!values) return detail::post_result<void>(executor(), std::move(done), closed_failure());
+  auto on_reply = [self = shared_from_this(), key = request.key,
+                   done = std::move(done)](result<void> reply) mutable {
+    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
+    self->void_loads(key);
+    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
+  };
+  values->put(std::move(request), std::move(on_reply));
+}
+
+void cache_engine::invalidate(cache_key key, handler<bool> done) {
+  void_loads(key);
+  auto const& values = values_->values();
+  if (!values) return detail::post_result<bool>(executor(), std::move(done), closed_failure());
+  auto on_reply = [self = shared_from_this(), key,
+                   done = std::move(done)](result<bool> reply) mutable {
+    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
+    self->void_loads(key);
+    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
+  };
+  values->invalidate(std::move(key), std::move(on_reply));
+}
+
+}  // namespace herdlock::runtime
