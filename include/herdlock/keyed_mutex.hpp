@@ -138,7 +138,8 @@ class keyed_mutex {
     return detail::initiate<guard>(
         get_executor(),
         [core = core_.get(), fallback = get_executor(), key = std::string(key)](auto&& h) {
-          start_lock(*core, key, detail::locate<handler<guard>>(std::move(h), fallback));
+          auto handled = std::forward<decltype(h)>(h);
+          start_lock(*core, key, detail::locate<handler<guard>>(std::move(handled), fallback));
         },
         std::forward<Token>(token));
   }

@@ -77,7 +77,7 @@ void require_known_command(std::vector<std::string> const& words, CLI::App const
   std::string so_far = "herdlock";
   for (std::string const& word : words) {
     auto const known = at->get_subcommands([](CLI::App const*) { return true; });
-    if (known.empty() || word.rfind("-", 0) == 0) return;
+    if (known.empty() || word.starts_with('-')) return;
     auto const next = std::find_if(known.begin(), known.end(),
                                    [&](CLI::App const* each) { return each->get_name() == word; });
     if (next == known.end()) {

@@ -29,8 +29,8 @@ itimerspec absolute(clock::time_point at) {
 
 }  // namespace
 
-boot_timer::boot_timer(boost::asio::any_io_executor executor, std::function<void()> on_fire)
-    : descriptor_(std::move(executor), open_timer()), on_fire_(std::move(on_fire)) {}
+boot_timer::boot_timer(boost::asio::any_io_executor const& executor, std::function<void()> on_fire)
+    : descriptor_(executor, open_timer()), on_fire_(std::move(on_fire)) {}
 
 void boot_timer::arm_no_later_than(clock::time_point at) {
   if (at >= armed_ || !on_fire_) return;

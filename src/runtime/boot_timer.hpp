@@ -16,7 +16,7 @@ namespace herdlock::runtime {
 /// early is harmless to the user, who looks at the clock and arms again.
 class boot_timer : public std::enable_shared_from_this<boot_timer> {
  public:
-  boot_timer(boost::asio::any_io_executor executor, std::function<void()> on_fire);
+  boot_timer(boost::asio::any_io_executor const& executor, std::function<void()> on_fire);
 
   /// Fires at `at` or earlier.
   void arm_no_later_than(clock::time_point at);

@@ -78,16 +78,14 @@ failure cache_engine::last_store_error() const {
 // -------------------------------------------------------------------------- callers come
 
 void cache_engine::submit(detail::caller_ptr caller) {
-  bool full = false;
   {
     std::lock_guard const lock(mutex_);
-    full = incoming_.size() >= settings_.options.max_waiting;
-    if (!full) {
+    if (incoming_.size() < settings_.options.max_waiting) {
       incoming_.push_back(std::move(caller));
       if (std::exchange(drain_posted_, true)) return;
+      return asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
     }
   }
-  if (!full) return asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
   asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
     if (!caller->answered) self->turn_away(*caller);
   });

@@ -128,7 +128,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
 
   struct deadline_watch final : kept {
     explicit deadline_watch(cache_engine& e) : engine(e) {}
-    ~deadline_watch() { lease_keeper::remove(*this); }
+    ~deadline_watch() override { lease_keeper::remove(*this); }
     void on_due(clock::time_point now) override { engine.expire(now); }
     cache_engine& engine;
   };

@@ -27,7 +27,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   /// `first` brings the loader; a flight that was begun by a caller who leaves still runs it.
   load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
               detail::caller_ptr first);
-  ~load_flight();
+  ~load_flight() override;
 
   void start(algo::load_guard guard) { apply(machine_.start(guard)); }
   void slot_granted();

@@ -31,7 +31,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
  public:
   lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
              acquire_options const& options);
-  ~lease_core();
+  ~lease_core() override;
 
   /// The user's handle on a new grant; starts the renewals. On the executor.
   static lease start(std::shared_ptr<store_context> context, grant_record what,

@@ -13,7 +13,7 @@ namespace herdlock::memory {
 /// The handle's side of a space: its executor and its one timer. The timer is touched on the
 /// executor only; the two numbers are guarded by the space's mutex.
 struct endpoint {
-  explicit endpoint(asio::any_io_executor ex) : executor(ex), timer(std::move(ex)) {}
+  explicit endpoint(asio::any_io_executor const& ex) : executor(ex), timer(ex) {}
 
   asio::any_io_executor executor;
   asio::basic_waitable_timer<clock> timer;

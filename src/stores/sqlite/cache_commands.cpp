@@ -28,8 +28,9 @@ std::string_view body_of(cache_value const& value, std::string& space) {
 result<cache_value> make_value(entry_kind kind, std::string body, cache_key const& key,
                                layout form) {
   cache_value value = absent{};
-  if (kind == entry_kind::string) value = std::move(body);
-  if (kind == entry_kind::hash) {
+  if (kind == entry_kind::string) {
+    value = std::move(body);
+  } else if (kind == entry_kind::hash) {
     auto fields = decode_fields(body);
     if (!fields) {
       return make_failure(errc::protocol, "sqlite: the entry " + in_quotes(key.str()) +

@@ -32,11 +32,8 @@ class board_entry : public job {
 /// All members are called on the executor.
 class command_board : public std::enable_shared_from_this<command_board> {
  public:
-  command_board(asio::any_io_executor executor, file_settings file, std::size_t max_pending)
-      : executor_(executor),
-        timer_(std::move(executor)),
-        file_(std::move(file)),
-        max_pending_(max_pending) {}
+  command_board(asio::any_io_executor const& executor, file_settings file, std::size_t max_pending)
+      : executor_(executor), timer_(executor), file_(std::move(file)), max_pending_(max_pending) {}
 
   asio::any_io_executor const& executor() const { return executor_; }
   file_settings const& file() const { return file_; }
