@@ -89,8 +89,10 @@ cache_core::~cache_core() {
   if (!engine_) return;
   auto const errands = engine_->over_locks() ? engine_->over_locks()->errands() : nullptr;
   auto closing = errands ? errands->begin() : nullptr;
-  asio::post(get_executor(),
-             [engine = std::move(engine_), closing = std::move(closing)] { engine->close(); });
+  asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
+    engine->close();
+    engine.reset();  // before the errand ends, for which the destructor waits
+  });
   // Waiting on a store's own thread would keep the loaders from being told; and on an executor of
   // the user's this may be that thread.
   bool const may_wait =

@@ -11,9 +11,11 @@ template <class Reply, class Errand>
 auto bring_back(std::shared_ptr<store_core> const& values, handler<Reply> done, Errand errand) {
   return [executor = values->executor(), done = std::move(done),
           errand = std::move(errand)](result<Reply> reply) mutable {
-    asio::post(executor,
-               [done = std::move(done), reply = std::move(reply),
-                errand = std::move(errand)]() mutable { std::move(done)(std::move(reply)); });
+    asio::post(executor, [done = std::move(done), reply = std::move(reply),
+                          errand = std::move(errand)]() mutable {
+      auto const last = std::move(errand);  // goes after all that the handler holds
+      std::move(done)(std::move(reply));
+    });
   };
 }
 

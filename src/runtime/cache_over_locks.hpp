@@ -70,9 +70,9 @@ class cache_over_locks final : public cache_store,
   bool voided_since(cache_key const& key, std::uint64_t voids);
 
   std::unordered_map<std::string, key_fills> fills_;
+  std::shared_ptr<void> contexts_;  // first, so that it goes last
   std::shared_ptr<store_core> values_;
   std::shared_ptr<store_core> locks_;
-  std::shared_ptr<void> contexts_;
   std::shared_ptr<errand_gate> errands_ = std::make_shared<errand_gate>();
 };
 

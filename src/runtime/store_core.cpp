@@ -72,8 +72,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports)
       ports_(std::move(ports)),
       traits_(ports_.traits),
       display_name_(ports_.display_name),
-      keeper_(std::make_shared<lease_keeper>(executor_)),
-      close_timer_(executor_) {
+      keeper_(std::make_shared<lease_keeper>(executor_)) {
   keeper_->start();
 }
 
@@ -100,8 +99,8 @@ void store_core::close(std::function<void()> closed) {
     listener.on_closing();
   }
   if (giving_back_ == 0) return shut_down();
-  close_timer_.expires_after(close_grace);
-  close_timer_.async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
+  close_timer_.emplace(executor_, close_grace);
+  close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();
   });
 }
@@ -109,7 +108,9 @@ void store_core::close(std::function<void()> closed) {
 void store_core::shut_down() {
   auto const closed = std::exchange(on_closed_, nullptr);
   if (!closed) return;
-  close_timer_.cancel();
+  // From here on nothing of Asio's is left in here: a caller's last reference may go after the
+  // store's thread and its io_context.
+  close_timer_.reset();
   keeper_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
   auto const ports = std::exchange(ports_, backend{});

@@ -7,6 +7,7 @@
 #include <boost/intrusive/list.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <herdlock/store.hpp>
 
@@ -80,7 +81,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   store_traits traits_;
   std::string display_name_;
   std::shared_ptr<lease_keeper> keeper_;
-  asio::steady_timer close_timer_;
+  std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
