@@ -5,6 +5,9 @@
 namespace herdlock::runtime {
 namespace {
 
+// The lock is renewed for so long just before the value is stored under it.
+constexpr milliseconds time_to_store{5000};
+
 // Completes on the value store's executor with what came in on the lock store's. `errand` keeps
 // both stores' contexts alive meanwhile, whichever handles the user drops.
 template <class Reply, class Errand>
@@ -105,7 +108,6 @@ void cache_over_locks::extend(cache_key key, owner_token owner, milliseconds ttl
 // The lock is proved one step before the value is stored; a pause in between is not noticed (S6 is
 // narrowed to that step here, not closed).
 void cache_over_locks::fill(fill_request request, handler<fill_reply> done) {
-  constexpr milliseconds time_to_store{5000};
   auto const name = lock_of(request.key);
   auto const owner = request.owner;
   auto& fills = fills_[request.key.str()];
