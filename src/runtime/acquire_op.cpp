@@ -149,6 +149,8 @@ void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
   }
   if (*reply == renew_reply::renewed) return hand_out(fencing);
   // It ran out before we could prove it. The owner token has had its grant: take a new one.
+  // Others under the old one may still be on their way.
+  if (unknown_) clean_up();
   owner_ = owner_token::generate();
   unknown_ = false;
   on_busy({});
