@@ -139,9 +139,9 @@ TEST_P(Run, AHolderThatIsKilledTakesItsCommandAlong) {
 }
 
 TEST_P(Run, TheLeaseIsRenewedWhileTheCommandRuns) {
-  auto holder = hold({"--ttl", "300ms"});
+  auto holder = hold({"--ttl", "1500ms"});
   // Longer than the ttl by the store's own clock: a waiter would have got it.
-  EXPECT_EQ(run("true", {"--wait", "1s"}).code, 75);
+  EXPECT_EQ(run("true", {"--wait", "3s"}).code, 75);
   EXPECT_TRUE(holder.running()) << holder.errors();
 }
 
@@ -165,7 +165,7 @@ TEST_P(Run, AStoppedHolderHasStoppedTheWholeGroup) {
   auto const file = folder_ / "pid";
   auto holder = start_herdlock(
       arguments({"--ttl", "1h"}, "sh -c 'trap \"\" TSTP; echo $$ > " + file.string() +
-                                     "; while :; do sleep 0.01; done' & while :; do wait; done"));
+                                     "; exec sleep 1000' & while :; do wait; done"));
   ASSERT_TRUE(eventually([&] { return content(file).find('\n') != std::string::npos; }));
   auto const second = std::stoi(content(file));
   holder.signal(SIGTSTP);

@@ -84,11 +84,11 @@ TEST_P(ProcessTest, AStoppedHolderKnowsThatItLostBeforeItActs) {
 }
 
 TEST_P(ProcessTest, AHolderRenewsForLongerThanItsTtl) {
-  auto child = holder(200ms, {"hold"});
+  auto child = holder(1s, {"hold"});
   fencing_of(child);
   lock const where(*store_, name);
-  // Four ttls of trying: it must never come free.
-  EXPECT_FALSE(where.acquire({.ttl = 10s, .wait = 800ms}));
+  // Longer than the ttl: it must never come free.
+  EXPECT_FALSE(where.acquire({.ttl = 10s, .wait = 2s}));
   child.signal(SIGTERM);
   ASSERT_TRUE(child.wait());
   EXPECT_TRUE(said(child, "released")) << child.output();

@@ -15,7 +15,7 @@ using namespace herdlock;
 using LeaseTest = herdlock::testing::LockTest;
 
 TEST_F(LeaseTest, TheLeaseIsRenewedInTheBackground) {
-  auto lease = take({.ttl = 60ms});
+  auto lease = take({.ttl = 1s});
   auto const first_end = lease.valid_until();
   ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
   EXPECT_EQ(f.script->renews.front().owner, lease.owner());
@@ -26,7 +26,7 @@ TEST_F(LeaseTest, TheLeaseIsRenewedInTheBackground) {
 
 // B1: the store says no.
 TEST_F(LeaseTest, TheLossSignalFiresWhenTheStoreSaysItIsLost) {
-  auto lease = take({.ttl = 60ms});
+  auto lease = take({.ttl = 1s});
   ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
   EXPECT_FALSE(lease.lost_token().stop_requested());
   f.script->renew_next(renew_reply::lost);
@@ -61,7 +61,7 @@ TEST_F(LeaseTest, ALostLeaseIsNeverTakenAgain) {
 
 // B2: errors of the store do not end the renewing.
 TEST_F(LeaseTest, RenewingGoesOnAfterErrors) {
-  auto lease = take({.ttl = 300ms});
+  auto lease = take({.ttl = 2s});
   for (int turn = 0; turn < 3; ++turn) {
     ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
     f.script->renew_next(make_failure(errc::unavailable, "scripted"));

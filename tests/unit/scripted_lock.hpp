@@ -38,6 +38,9 @@ class LockTest : public ::testing::Test {
     f.settle();
     f.script->grant_next(7);
     f.settle();
+    // On a slow machine the grant comes late for its ttl, and is proved.
+    if (!o.held() && !f.script->renews.empty()) f.script->renew_next(renew_reply::renewed);
+    f.settle();
     EXPECT_TRUE(o.held());
     return std::move(o.the_lease());
   }
