@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <herdlock/store.hpp>
 
@@ -39,6 +40,9 @@ class store {
   /// The URL without its password.
   std::string const& display_name() const;
   store_traits const& traits() const;
+
+  /// What the store has found out so far about its server that weakens what it promises, for a log.
+  std::vector<std::string> warnings() const;
 
   /// For the classes of this library.
   std::shared_ptr<detail::store_context> const& context() const { return context_; }

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,9 +40,19 @@ struct acquire_request {
   milliseconds wait{0};
 };
 
+/// How long a grant lasts at least: `ttl` from `since` on, a time at which it had not been given.
+struct grant_term {
+  clock::time_point since;
+  milliseconds ttl;
+};
+
 /// We hold it. `fencing` is greater than any token granted for this resource before.
 struct grant {
   fencing_token fencing;
+  /// Without one: the ttl asked for, from before the request on. A store that answers with a grant
+  /// that is older, or that was pushed to a waiter for a shorter time at first, says so here; the
+  /// runtime renews it in time.
+  std::optional<grant_term> term{};
 };
 
 /// Another holds it.
@@ -59,6 +70,8 @@ struct lease_info {
   std::string holder;
   fencing_token fencing;
   milliseconds remaining;
+  std::size_t waiting = 0;             ///< how many queue for it in the store
+  std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
 };
 
 /// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
@@ -67,6 +80,7 @@ struct store_traits {
   bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
   bool across_processes = false;  ///< excludes other processes
   bool across_hosts = false;      ///< excludes other machines
+  bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
 };
 
 /// Leases by owner token. See the rules at the top of this file.
@@ -209,12 +223,26 @@ class cache_store {
   virtual void watch(watch_request request, handler<watch_reply> done) = 0;
 };
 
-/// One opened backend: both ports, what it is, and what it promises.
+/// What a store finds out about its server that weakens what it promises, one sentence each: what
+/// it is, what follows, the way out. From any thread.
+class store_warnings {
+ public:
+  /// Each text is kept once; beyond limits::max_listed they are dropped.
+  void add(std::string text);
+  std::vector<std::string> list() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+/// One opened backend: its ports, what it is, and what it promises.
 struct backend {
   std::shared_ptr<lease_store> leases;
-  std::shared_ptr<cache_store> values;
+  std::shared_ptr<cache_store> values;  ///< null when the store keeps leases only
   store_traits traits;
-  std::string display_name;  ///< the URL without its password, for messages
+  std::string display_name;                    ///< the URL without its password, for messages
+  std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
 };
 
 }  // namespace herdlock

@@ -6,20 +6,29 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
 namespace herdlock {
 
-/// `scheme:path`, `scheme://user:password@host:port/path?option=value`, percent-decoded.
+struct host_and_port {
+  std::string host;
+  std::optional<std::uint16_t> port;
+  friend bool operator==(host_and_port const&, host_and_port const&) = default;
+};
+
+/// `scheme:path`, `scheme://user:password@host:port/path?option=value`, percent-decoded; some
+/// schemes take more than one host: `scheme://host:port,host:port/path`.
 struct store_url {
   std::string scheme;
   std::string user;
   std::string password;
   std::string host;
   std::optional<std::uint16_t> port;
-  std::string path;  ///< with its leading '/' in the `//` form
+  std::vector<host_and_port> hosts;  ///< all of them when there are two or more; host is the first
+  std::string path;                  ///< with its leading '/' in the `//` form
   std::map<std::string, std::string, std::less<>> options;
 
   /// Fails with errc::invalid_url; the message shows the URL without its password.

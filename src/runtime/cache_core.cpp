@@ -42,6 +42,14 @@ void check_options(cache_options const& options) {
   }
 }
 
+// A store of leases alone (Redlock, a plain dialect) can lock for a cache, but not be one.
+void check_keeps_values(store const& values) {
+  if (values.context()->core()->keeps_values()) return;
+  throw error(make_failure(errc::not_supported,
+                           "store " + values.display_name() +
+                               " keeps leases only; give the cache another store for its values"));
+}
+
 // Keeps the handler's own context running while the operation is away in the store.
 template <class T>
 handler<T> with_work(asio::any_io_executor const& fallback, handler<T> done) {
@@ -73,6 +81,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
                        cache_decode decode)
     : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
   check_options(options);
+  check_keeps_values(values_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? locks_->context()->core() : nullptr;

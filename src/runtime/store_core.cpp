@@ -72,11 +72,17 @@ store_core::store_core(asio::any_io_executor executor, backend ports)
       ports_(std::move(ports)),
       traits_(ports_.traits),
       display_name_(ports_.display_name),
+      keeps_values_(ports_.values != nullptr),
+      warnings_(ports_.warnings),
       keeper_(std::make_shared<lease_keeper>(executor_)) {
   keeper_->start();
 }
 
 store_core::~store_core() { keeper_->close(); }
+
+std::vector<std::string> store_core::warnings() const {
+  return warnings_ ? warnings_->list() : std::vector<std::string>();
+}
 
 failure store_core::closed_failure() const {
   return make_failure(errc::canceled, "store " + display_name_ + " is closed");

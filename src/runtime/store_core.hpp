@@ -41,7 +41,7 @@ enum class arrival { in_order, may_be_late };
 /// How long a request without an answer is thought to be on its way (B7).
 inline constexpr milliseconds late_arrival{10'000};
 
-/// All members on the executor, except executor(), traits() and display_name().
+/// All members on the executor, except executor(), traits(), display_name() and warnings().
 class store_core : public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports);
@@ -50,6 +50,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   asio::any_io_executor const& executor() const { return executor_; }
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
+  std::vector<std::string> warnings() const;
+  bool keeps_values() const { return keeps_values_; }
 
   /// The ports; null after close().
   std::shared_ptr<lease_store> const& leases() const { return ports_.leases; }
@@ -80,6 +82,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   backend ports_;
   store_traits traits_;
   std::string display_name_;
+  bool keeps_values_;
+  std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<lease_keeper> keeper_;
   std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;

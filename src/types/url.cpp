@@ -8,6 +8,14 @@ namespace herdlock {
 namespace {
 
 constexpr std::size_t max_url_bytes = 4096;
+constexpr std::size_t max_hosts = 64;
+constexpr std::string_view schemes_with_many_hosts[] = {
+    "redlock", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "zk",
+    "etcd"};
+
+bool takes_many_hosts(std::string_view scheme) {
+  return std::ranges::find(schemes_with_many_hosts, scheme) != std::end(schemes_with_many_hosts);
+}
 
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -162,7 +170,26 @@ class url_parser {
       }
       authority.remove_prefix(at + 1);
     }
-    return parse_host(authority) && decode(path, "path", url_.path);
+    return parse_hosts(authority) && decode(path, "path", url_.path);
+  }
+
+  bool parse_hosts(std::string_view text) {
+    if (text.find(',') == std::string_view::npos) return parse_host(text);
+    if (!takes_many_hosts(url_.scheme)) return fail("this scheme takes one host");
+    while (true) {
+      auto const comma = text.find(',');
+      url_.host.clear();
+      url_.port.reset();
+      if (!parse_host(text.substr(0, comma))) return false;
+      if (url_.host.empty()) return fail("a host between the commas is missing");
+      url_.hosts.push_back({url_.host, url_.port});
+      if (url_.hosts.size() > max_hosts) return fail("there are too many hosts");
+      if (comma == std::string_view::npos) break;
+      text.remove_prefix(comma + 1);
+    }
+    url_.host = url_.hosts.front().host;
+    url_.port = url_.hosts.front().port;
+    return true;
   }
 
   bool parse_host(std::string_view text) {
@@ -270,8 +297,12 @@ std::string store_url::redacted() const {
       out += percent_encode(user, "-._~") + ":***";
     }
     if (!user.empty() || !password.empty()) out += "@";
-    out += host.find(':') == std::string::npos ? host : "[" + host + "]";
-    if (port) out += ":" + std::to_string(*port);
+    auto const all = hosts.empty() ? std::vector<host_and_port>{{host, port}} : hosts;
+    for (auto const& one : all) {
+      if (&one != all.data()) out += ",";
+      out += one.host.find(':') == std::string::npos ? one.host : "[" + one.host + "]";
+      if (one.port) out += ":" + std::to_string(*one.port);
+    }
   }
   out += percent_encode(path, "/-._~:@+, ");
   char separator = '?';

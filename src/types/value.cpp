@@ -1,5 +1,7 @@
 #include <herdlock/store.hpp>
 
+#include <algorithm>
+
 namespace herdlock {
 
 std::size_t value_bytes(cache_value const& value) noexcept {
@@ -29,6 +31,18 @@ failure check_layout(cache_key const& key, cache_value const& value, layout form
                           (kept == layout::hash ? "hash" : "string") + ", but was asked for as a " +
                           (form == layout::hash ? "hash" : "string") +
                           "; use one layout for a key");
+}
+
+void store_warnings::add(std::string text) {
+  std::lock_guard const lock(mutex_);
+  if (texts_.size() >= limits::max_listed) return;
+  if (std::find(texts_.begin(), texts_.end(), text) != texts_.end()) return;
+  texts_.push_back(std::move(text));
+}
+
+std::vector<std::string> store_warnings::list() const {
+  std::lock_guard const lock(mutex_);
+  return texts_;
 }
 
 }  // namespace herdlock

@@ -56,6 +56,23 @@ TEST(StoreUrl, ReadsAPasswordWithoutAUserAndOneWithColonsAndAts) {
   EXPECT_EQ(parsed("redis://u:@h").password, "");
 }
 
+TEST(StoreUrl, ReadsManyHostsWhereTheSchemeTakesThem) {
+  store_url url = parsed("redlock://u:secret@a:1,[::1]:2,c?timeout=1s");
+  std::vector<host_and_port> const expected{{"a", 1}, {"::1", 2}, {"c", std::nullopt}};
+  EXPECT_EQ(url.hosts, expected);
+  EXPECT_EQ(url.host, "a");
+  EXPECT_EQ(url.port, 1);
+  EXPECT_EQ(url.redacted(), "redlock://u:***@a:1,[::1]:2,c?timeout=1s");
+  EXPECT_TRUE(parsed("redlock://a:1").hosts.empty());
+  EXPECT_NE(refusal("redis://a,b").find("one host"), std::string::npos);
+  EXPECT_NE(refusal("redlock://a,,b").find("missing"), std::string::npos);
+  EXPECT_NE(refusal("redlock://a,").find("missing"), std::string::npos);
+  std::string many = "redlock://h";
+  for (int i = 1; i < 64; ++i) many += ",h";
+  EXPECT_EQ(parsed(many).hosts.size(), 64U);
+  EXPECT_NE(refusal(many + ",h").find("too many"), std::string::npos);
+}
+
 TEST(StoreUrl, ReadsIpv6HostsAndShowsThemInBrackets) {
   store_url url = parsed("rediss://[::1]:6379/0");
   EXPECT_EQ(url.scheme, "rediss");

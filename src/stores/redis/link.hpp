@@ -56,6 +56,8 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
+  /// What a fencing counter must have reached at this server; a smaller one is seeded anew.
+  std::int64_t fence_floor() const { return fence_floor_; }
   settings const& how() const { return how_; }
   asio::any_io_executor const& executor() const { return executor_; }
 
@@ -107,6 +109,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
 
+  std::int64_t fence_floor_ = 1;
   bool up_ = false;
   bool closed_ = false;
   bool flush_posted_ = false;
