@@ -16,7 +16,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "harness.hpp"
-#include "stores/redis/scripts.hpp"
+#include "stores/redis/lease_scripts.hpp"
 
 namespace {
 
@@ -86,7 +86,7 @@ class setting {
                          [&](result<void> r) { stored += r.has_value(); });
     }
     run_until([&] { return stored == concurrent; });
-    for (auto const* script : {&redis::scripts().acquire, &redis::scripts().release}) {
+    for (auto const* script : {&redis::lease_scripts().acquire, &redis::lease_scripts().release}) {
       server_->command({"SCRIPT", "LOAD", std::string(script->source)});
     }
     // Boost.Redis sets no TCP_NODELAY; compare like with like.
@@ -132,7 +132,7 @@ struct lock_pairs {
 struct raw_pairs {
   setting& at;
   std::string name;
-  std::string fence;
+  std::string side;  // what the side keys begin with
   std::size_t& left;
   std::size_t& running;
   boost::redis::request request{};
@@ -141,18 +141,20 @@ struct raw_pairs {
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    auto const& script = redis::scripts().acquire;
+    auto const& script = redis::lease_scripts().acquire;
     request.clear();
-    request.push("EVALSHA", script.sha, script.key_count, name, fence, at.owner.str(), ttl_text);
+    request.push("EVALSHA", script.sha, script.key_count, name, side + "fence", side + "queue",
+                 at.owner.str(), ttl_text, "2");
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
       if (ec || std::get<0>(answer).has_error()) std::abort();
       release();
     });
   }
   void release() {
-    auto const& script = redis::scripts().release;
+    auto const& script = redis::lease_scripts().release;
     request.clear();
-    request.push("EVALSHA", script.sha, script.key_count, name, at.owner.str());
+    request.push("EVALSHA", script.sha, script.key_count, name, side + "fence", side + "queue",
+                 side + "last", at.owner.str(), "2");
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
       if (ec || std::get<0>(answer).value() != "1") std::abort();
       next();
@@ -249,7 +251,7 @@ void measure_redis(bench::report& report) {
     return lock_pairs{lock(at.opened(), "r" + std::to_string(i)), left, running};
   };
   auto raw = [&](std::size_t i, std::size_t& left, std::size_t& running) {
-    return raw_pairs{at, raw_name(i), "{" + raw_name(i) + "}:herdlock:fence", left, running};
+    return raw_pairs{at, raw_name(i), "{" + raw_name(i) + "}:herdlock:", left, running};
   };
   auto sets = [&](std::size_t i, std::size_t& left, std::size_t& running) {
     return raw_sets{at, raw_name(i), left, running};

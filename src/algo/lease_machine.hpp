@@ -8,6 +8,9 @@
 //    ▼                               ▼
 //   lost ◀───────────────────────── lost            release, from any state ▶ released
 //
+// The first term may be shorter than the ttl: a grant that was pushed to a waiter is for a
+// heartbeat until it is renewed for the first time.
+//
 // Pure: no clock, no random source, no store. Time only moves forward through the arguments.
 #pragma once
 
@@ -20,6 +23,12 @@ namespace herdlock::algo {
 /// What a grant sent at `sent` proves at most: the ttl less 1 % + 2 ms for clocks that run at
 /// different speeds (the margin of the Redlock description).
 clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
+
+/// What a grant proves: `ttl` from `since` on.
+struct lease_term {
+  clock::time_point since;
+  milliseconds ttl;
+};
 
 enum class lease_state { held, renewing, lost, released };
 
@@ -47,8 +56,8 @@ struct lease_action {
 
 class lease_machine {
  public:
-  /// `sent` is the time read before the request that was granted. `random` in [0, 1).
-  lease_machine(lease_terms terms, clock::time_point sent, double random);
+  /// `first` begins with the time read before the request that was granted. `random` in [0, 1).
+  lease_machine(lease_terms terms, lease_term first, double random);
 
   /// The timer fired, or the driver wants to know what to wait for.
   lease_action tick(clock::time_point now);
@@ -75,6 +84,7 @@ class lease_machine {
   void plan_renewal(double random);
 
   lease_terms terms_;
+  milliseconds term_;  // the present one's length
   lease_state state_ = lease_state::held;
   loss why_ = loss::none;
   clock::time_point granted_;

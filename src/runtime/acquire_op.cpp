@@ -32,6 +32,7 @@ acquire_op::acquire_op(std::shared_ptr<detail::store_context> const& context, re
       options_(options),
       done_(std::move(done)),
       deadline_(deadline_of(options)),
+      first_ttl_(options.ttl),
       backoff_(busy_backoff) {}
 
 void acquire_op::start() {
@@ -96,15 +97,29 @@ void acquire_op::on_reply(result<acquire_reply> reply) {
     return;
   }
   if (reply.has_error()) return on_failure(reply.error());
-  if (auto const* granted = std::get_if<grant>(&*reply)) return on_grant(granted->fencing);
+  if (auto const* granted = std::get_if<grant>(&*reply)) return on_grant(*granted);
   on_busy(std::get<busy>(*reply));
 }
 
-void acquire_op::on_grant(fencing_token fencing) {
-  // Counted from before the request, a grant that came out of a queue or after a retry may be
-  // nearly over. Then it is renewed first, so that the caller gets a lease worth having.
-  if (clock::now() - *sent_ > options_.ttl / 3) return prove(fencing);
-  hand_out(fencing);
+void acquire_op::on_grant(grant const& granted) {
+  if (granted.term) {
+    sent_ = granted.term->since;
+    first_ttl_ = std::min(granted.term->ttl, options_.ttl);
+  }
+  // A grant that came out of a queue or after a retry may be nearly over. Then it is renewed first,
+  // so that the caller gets a lease worth having.
+  if (!is_worth_having()) return prove(granted.fencing);
+  hand_out(granted.fencing);
+}
+
+// A short first term is as good as the ttl only if it will be renewed in time: before it is seen as
+// lost, and at all.
+bool acquire_op::is_worth_having() const {
+  auto const now = clock::now();
+  if (now - *sent_ > first_ttl_ / 3) return false;
+  if (first_ttl_ == options_.ttl) return true;
+  auto const left = algo::proved_until(*sent_, first_ttl_) - options_.loss_margin - now;
+  return options_.renew == renewal::automatic && left > first_ttl_ / 2;
 }
 
 void acquire_op::on_busy(busy const& who) {
@@ -135,6 +150,7 @@ void acquire_op::prove(fencing_token fencing) {
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
   sent_ = clock::now();
+  first_ttl_ = options_.ttl;
   auto on_reply = [self = shared_from_this(), fencing](result<renew_reply> reply) {
     self->on_proved(fencing, std::move(reply));
   };
@@ -162,7 +178,7 @@ void acquire_op::hand_out(fencing_token fencing) {
     unknown_ = true;
     return finish(core_->closed_failure());
   }
-  detail::grant_record what{name_, owner_, fencing, *sent_};
+  detail::grant_record what{name_, owner_, fencing, {*sent_, first_ttl_}};
   acquired lease = detail::lease_core::start(std::move(context), std::move(what), options_);
   finish(std::move(lease));
 }

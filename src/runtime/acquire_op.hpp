@@ -31,7 +31,8 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void on_closing() override { cancel(); }
   void ask();
   void on_reply(result<acquire_reply> reply);
-  void on_grant(fencing_token fencing);
+  void on_grant(grant const& granted);
+  bool is_worth_having() const;
   void on_busy(busy const& who);
   void on_failure(failure why);
   void back_off(milliseconds at_most);
@@ -54,6 +55,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   // Before the first request whose grant may be the one we are told of: a retry after a lost reply
   // is answered with the first grant, which runs since then.
   std::optional<clock::time_point> sent_;
+  milliseconds first_ttl_;  // of the lease's first term, from sent_ on
   algo::backoff backoff_;
   bool unknown_ = false;    // a request had no answer: it may be granted, now or later
   bool restoring_ = false;  // then the lease was there before us and is not ours to clean up

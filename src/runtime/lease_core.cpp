@@ -22,7 +22,7 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
     : home_(std::move(home)),
       what_(std::move(what)),
       terms_(terms_of(options)),
-      machine_(terms_, what_.sent, runtime::random_unit()),
+      machine_(terms_, what_.first, runtime::random_unit()),
       valid_until_(machine_.valid_until().time_since_epoch().count()) {}
 
 lease_core::~lease_core() = default;
@@ -213,15 +213,23 @@ void lease_core::begin_release(handler<release_reply> done) {
       self->on_released(self->home_->closed_failure());
     });
   }
+  ask_release();
+}
+
+// Also after a loss: the owner-checked release can only ever remove what is still ours (B5).
+void lease_core::ask_release() {
   home_->give_back_begun();
-  // Also after a loss: the owner-checked release can only ever remove what is still ours (B5).
-  leases->release(what_.name, what_.owner, [self = shared_from_this()](auto reply) {
+  home_->leases()->release(what_.name, what_.owner, [self = shared_from_this()](auto reply) {
     self->on_released(std::move(reply));
     self->home_->give_back_ended();
   });
 }
 
 void lease_core::on_released(result<release_reply> reply) {
+  bool const unknown =
+      reply.has_error() && (reply.error() == errc::unavailable || reply.error() == errc::timed_out);
+  // The reply may be all that was lost: asked again, a store tells the first answer.
+  if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
   if (reply.has_error() && home_->leases()) {
     home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::in_order);
   }

@@ -24,7 +24,7 @@ struct grant_record {
   resource name;
   owner_token owner;
   fencing_token fencing;
-  clock::time_point sent;
+  algo::lease_term first;
 };
 
 class lease_core final : public runtime::kept, public std::enable_shared_from_this<lease_core> {
@@ -67,6 +67,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   void add_loss_waiter(std::uint64_t id, handler<void> done);
   void cancel_loss_waiter(std::uint64_t id);
   void begin_release(handler<release_reply> done);
+  void ask_release();
   void on_released(result<release_reply> reply);
   void publish();
 
@@ -85,6 +86,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   std::vector<handler<release_reply>> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
+  bool asked_again_ = false;
 
   // Used from any thread.
   std::atomic<std::uint64_t> next_waiter_{0};

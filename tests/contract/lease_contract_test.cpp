@@ -82,12 +82,14 @@ TEST_P(lease_contract, ReleaseByAStrangerIsLostAndHarmless) {
   EXPECT_TRUE(is<busy>(c.acquire(stock, carol)));
 }
 
-TEST_P(lease_contract, ReleaseFreesTheResourceAndASecondOneIsLost) {
+// Asked again, a store may tell its first answer, as after a lost reply.
+TEST_P(lease_contract, ReleaseFreesTheResourceAndASecondOneTouchesNobody) {
   granted(alice);
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
-  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  EXPECT_TRUE(c.release(stock, alice).has_value());
   EXPECT_TRUE(is<grant>(c.acquire(stock, bob)));
-  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  EXPECT_TRUE(c.release(stock, alice).has_value());
+  EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
   EXPECT_TRUE(is<busy>(c.acquire(stock, carol)));
 }
 

@@ -26,7 +26,7 @@ std::vector<store_case> all_stores() {
                       redis_server::shared().flush();
                       return redis_server::shared().url();
                     },
-                    &open_redis, false, true});
+                    &open_redis, true, true});
 #endif
   return stores;
 }

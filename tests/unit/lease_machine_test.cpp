@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <set>
 
 namespace {
 
@@ -17,7 +18,9 @@ using kind = lease_action::kind;
 constexpr clock::time_point t0{1000s};
 constexpr double no_jitter = 0.5;
 
-lease_machine machine_with(algo::lease_terms terms) { return lease_machine(terms, t0, no_jitter); }
+lease_machine machine_with(algo::lease_terms terms) {
+  return lease_machine(terms, {t0, terms.ttl}, no_jitter);
+}
 
 TEST(LeaseMachine, ValidityIsCountedFromBeforeTheRequestLessTheDriftMargin) {
   auto machine = machine_with({.ttl = 10s});
@@ -40,6 +43,39 @@ TEST(LeaseMachine, ARenewalMovesTheEndByWhatItsSendingProves) {
   auto const next = machine.renewed(t0 + 12s, no_jitter);
   EXPECT_EQ(machine.valid_until(), algo::proved_until(t0 + 10s, 30s));
   EXPECT_EQ(next.at, t0 + 20s);
+}
+
+TEST(LeaseMachine, AShortFirstTermIsRenewedInItsFirstThird) {
+  lease_machine machine({.ttl = 30s}, {t0, 2s}, no_jitter);
+  EXPECT_EQ(machine.valid_until(), t0 + 2s - 20ms - 2ms);
+  auto const first = machine.tick(t0);
+  EXPECT_EQ(first.what, kind::wait);
+  EXPECT_GE(first.at, t0 + 666ms);
+  EXPECT_LE(first.at, t0 + 667ms + 100ms);
+  EXPECT_EQ(machine.tick(first.at).what, kind::renew);
+  machine.renewed(first.at + 1ms, no_jitter);
+  EXPECT_EQ(machine.valid_until(), algo::proved_until(first.at, 30s));
+}
+
+TEST(LeaseMachine, AFailedRenewalOfAShortFirstTermIsTriedAgainWithinIt) {
+  lease_machine machine({.ttl = 30s}, {t0, 2s}, no_jitter);
+  auto const first = machine.tick(t0);
+  machine.tick(first.at);
+  auto const again = machine.renew_failed(first.at + 10ms, no_jitter);
+  EXPECT_EQ(again.what, kind::wait);
+  EXPECT_LT(again.at, first.at + 100ms);
+}
+
+// Ten thousand leases must not mean ten thousand writes.
+TEST(LeaseMachine, RenewalsThatFallDueTogetherLeaveTogether) {
+  std::set<clock::time_point> times;
+  for (int i = 0; i < 1000; ++i) {
+    auto const taken = t0 + i * 10us;
+    lease_machine machine({.ttl = 30s}, {taken, 30s}, i / 1000.0);
+    times.insert(machine.tick(taken).at);
+  }
+  EXPECT_LE(times.size(), 22U);  // 2 s of jitter in ticks of 100 ms
+  EXPECT_GE(times.size(), 18U);
 }
 
 // B1: a renewal that hangs must not keep the holder in the dark.

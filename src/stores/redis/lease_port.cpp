@@ -1,126 +1,19 @@
 #include "stores/redis/lease_port.hpp"
 
-#include "stores/redis/typed_command.hpp"
+#include "stores/redis/lease_calls.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-// PTTL is -1 for a key without a ttl: a plain client's lock for ever. 0 is "unknown".
-milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
-
-struct acquire_call {
-  using value_type = acquire_reply;
-  static constexpr std::string_view verb = "acquire";
-  acquire_request asked;
-
-  std::string_view name() const { return asked.name.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().acquire, form);
-    out.add(asked.name.str());
-    out.add_side_key(asked.name.str(), fence_role);
-    out.add(asked.owner.str());
-    out.add_number(asked.ttl.count());
-    out.end();
-  }
-  result<acquire_reply> parse(reply const& answer) const {
-    if (answer.kind() == reply_kind::list) {
-      auto const pttl = answer.number(1);
-      if (!pttl || answer.nodes() != 3) return unexpected_reply(name());
-      return acquire_reply(busy{owner_label(answer.text(2)), remaining_of(*pttl)});
-    }
-    auto const fence = answer.number();
-    if (!fence || *fence <= 0) return unexpected_reply(name());
-    return acquire_reply(grant{{static_cast<std::uint64_t>(*fence)}});
-  }
-};
-
-struct renew_call {
-  using value_type = renew_reply;
-  static constexpr std::string_view verb = "renew";
-  resource what;
-  owner_token owner;
-  milliseconds ttl;
-
-  std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().renew, form);
-    out.add(what.str());
-    out.add(owner.str());
-    out.add_number(ttl.count());
-    out.end();
-  }
-  result<renew_reply> parse(reply const& answer) const {
-    auto const done = answer.number();
-    if (!done) return unexpected_reply(name());
-    return *done == 1 ? renew_reply::renewed : renew_reply::lost;
-  }
-};
-
-result<release_reply> parse_release(reply const& answer, std::string_view name) {
-  auto const done = answer.number();
-  if (!done) return unexpected_reply(name);
-  return *done == 1 ? release_reply::released : release_reply::lost;
-}
-
-struct release_call {
-  using value_type = release_reply;
-  static constexpr std::string_view verb = "release";
-  resource what;
-  owner_token owner;
-
-  std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().release, form);
-    out.add(what.str());
-    out.add(owner.str());
-    out.end();
-  }
-  result<release_reply> parse(reply const& answer) const { return parse_release(answer, name()); }
-};
-
-struct force_release_call {
-  using value_type = release_reply;
-  static constexpr std::string_view verb = "force the release of";
-  resource what;
-
-  std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().force_release, form);
-    out.add(what.str());
-    out.end();
-  }
-  result<release_reply> parse(reply const& answer) const { return parse_release(answer, name()); }
-};
-
-struct inspect_call {
-  using value_type = std::optional<lease_info>;
-  static constexpr std::string_view verb = "inspect";
-  resource what;
-
-  std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().inspect, form);
-    out.add(what.str());
-    out.add_side_key(what.str(), fence_role);
-    out.end();
-  }
-  result<value_type> parse(reply const& answer) const {
-    if (answer.kind() == reply_kind::null) return value_type();
-    auto const pttl = answer.number(1);
-    auto const fence = answer.number(3);
-    if (!pttl || !fence || answer.nodes() != 4) return unexpected_reply(name());
-    return value_type(lease_info{
-        owner_label(answer.text(2)), {static_cast<std::uint64_t>(*fence)}, remaining_of(*pttl)});
-  }
-};
-
 class lease_port final : public lease_store {
  public:
-  explicit lease_port(std::shared_ptr<link> commands) : link_(std::move(commands)) {}
+  lease_port(std::shared_ptr<link> commands, std::shared_ptr<wait_hub> queue)
+      : link_(std::move(commands)), queue_(std::move(queue)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
-    start(acquire_call{std::move(request)}, std::move(done));
+    if (request.wait > milliseconds{0}) return queue_->wait(std::move(request), std::move(done));
+    try_acquire(std::move(request), std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
@@ -128,16 +21,50 @@ class lease_port final : public lease_store {
     start(renew_call{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_call{std::move(name), std::move(owner)}, std::move(done));
+    start(release_call{std::move(name), std::move(owner), floor()}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_call{std::move(name)}, std::move(done));
   }
   void force_release(resource name, handler<release_reply> done) override {
-    start(force_release_call{std::move(name)}, std::move(done));
+    start(force_release_call{std::move(name), floor()}, std::move(done));
   }
 
  private:
+  // Asked again by its own holder, the answer is the first grant with what is left of it.
+  struct on_tried {
+    asio::any_io_executor executor;
+    std::string owner;
+    clock::time_point sent;
+    handler<acquire_reply> done;
+
+    using cancellation_slot_type = asio::cancellation_slot;
+    cancellation_slot_type get_cancellation_slot() const noexcept {
+      return asio::get_associated_cancellation_slot(done);
+    }
+
+    void operator()(result<grant_or_held> answer) {
+      detail::dispatch_result<acquire_reply>(
+          executor, std::move(done),
+          answer.has_error() ? result<acquire_reply>(answer.error()) : meaning(*answer));
+    }
+
+    acquire_reply meaning(grant_or_held const& answer) const {
+      if (auto const* fencing = std::get_if<fencing_token>(&answer)) return grant{*fencing};
+      auto const& state = std::get<held>(answer);
+      if (state.holder != owner) return busy_of(state);
+      return grant{state.fencing, grant_term{sent, state.remaining}};
+    }
+  };
+
+  void try_acquire(acquire_request request, handler<acquire_reply> done) {
+    on_tried then{link_->executor(), request.owner.str(), clock::now(), std::move(done)};
+    handler<grant_or_held> erased = std::move(then);
+    start(acquire_call{std::move(request), floor()}, std::move(erased));
+  }
+
+  std::int64_t floor() const { return fence_floor_of(*link_); }
+
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*link_, std::move(call), std::move(done));
@@ -148,12 +75,14 @@ class lease_port final : public lease_store {
   }
 
   std::shared_ptr<link> link_;
+  std::shared_ptr<wait_hub> queue_;
 };
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands) {
-  return std::make_shared<lease_port>(std::move(commands));
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands,
+                                             std::shared_ptr<wait_hub> queue) {
+  return std::make_shared<lease_port>(std::move(commands), std::move(queue));
 }
 
 }  // namespace herdlock::redis

@@ -5,9 +5,11 @@
 
 #include <herdlock/store.hpp>
 #include "stores/redis/link.hpp"
+#include "stores/redis/wait_hub.hpp"
 
 namespace herdlock::redis {
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands);
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands,
+                                             std::shared_ptr<wait_hub> queue);
 
 }  // namespace herdlock::redis

@@ -1,20 +1,14 @@
 #include "stores/redis/link.hpp"
 
 #include <boost/asio/post.hpp>
-#include <random>
 
+#include "stores/redis/jitter.hpp"
 #include "stores/redis/server_errors.hpp"
 
 namespace herdlock::redis {
 namespace {
 
 constexpr std::size_t max_idle_batches = 8;
-
-milliseconds jittered(milliseconds longest) {
-  static thread_local std::minstd_rand random{std::random_device{}()};
-  std::uniform_int_distribution<milliseconds::rep> pick(longest.count() / 2, longest.count());
-  return milliseconds(pick(random));
-}
 
 }  // namespace
 

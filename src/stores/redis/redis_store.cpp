@@ -3,7 +3,9 @@
 #include "stores/redis/cache_port.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/push_connection.hpp"
 #include "stores/redis/tls_context.hpp"
+#include "stores/redis/wait_hub.hpp"
 #include "stores/redis/watch_hub.hpp"
 
 namespace herdlock {
@@ -14,20 +16,31 @@ class connections {
  public:
   explicit connections(asio::any_io_executor const& executor, redis::settings const& how)
       : commands(std::make_shared<redis::link>(executor, how)),
-        watches(std::make_shared<redis::watch_hub>(commands)) {}
+        pushes(
+            std::make_shared<redis::push_connection>(std::make_shared<redis::link>(executor, how))),
+        watches(std::make_shared<redis::watch_hub>(commands, pushes)),
+        waits(std::make_shared<redis::wait_hub>(commands, pushes)) {
+    pushes->attach(watches);
+    pushes->attach(waits);
+  }
   connections(connections const&) = delete;
   connections& operator=(connections const&) = delete;
 
   // From whatever thread: the closing itself happens on the executor.
   ~connections() {
-    asio::dispatch(commands->executor(), [link = commands, hub = watches] {
-      hub->close();
-      link->close();
-    });
+    asio::dispatch(commands->executor(),
+                   [link = commands, line = pushes, hub = watches, queue = waits] {
+                     queue->close();
+                     hub->close();
+                     line->close();
+                     link->close();
+                   });
   }
 
   std::shared_ptr<redis::link> commands;
+  std::shared_ptr<redis::push_connection> pushes;
   std::shared_ptr<redis::watch_hub> watches;
+  std::shared_ptr<redis::wait_hub> waits;
 };
 
 template <class Port>
@@ -53,10 +66,11 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
   auto shared = std::make_shared<connections>(executor, *how);
   backend made;
-  made.leases = tied(shared, redis::make_lease_port(shared->commands));
+  made.leases = tied(shared, redis::make_lease_port(shared->commands, shared->waits));
   made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
   made.traits.across_processes = true;
   made.traits.across_hosts = how->unix_path.empty();
+  made.traits.queues = true;
   made.traits.pushes_fills = true;
   made.display_name = how->display_name;
   asio::post(executor, [link = shared->commands] { link->open(); });

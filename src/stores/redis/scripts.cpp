@@ -7,56 +7,8 @@
 namespace herdlock::redis {
 namespace {
 
-// Fencing counters. INCR is the common path. It returns 1 only when there was no counter: first
-// use, FLUSHALL, eviction, or its ttl of 7 days is over. Then it is seeded with the server's time
-// in microseconds, which is larger than any token given before: an older seed was an earlier time,
-// and a resource is not granted once per microsecond. The ttl is set with the seed only, so that
-// resources that are used no more leave nothing behind. Below 2^53, so exact in Lua's numbers.
-//
-// A counter key that holds something else makes INCR fail; what was taken is given back then.
-
-// KEYS: resource, fence. ARGV: owner, ttl. Number (or its text): granted. {pttl, holder}: busy.
-constexpr std::string_view acquire = R"lua(
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local fence = redis.pcall('INCR', KEYS[2])
-  if type(fence) ~= 'number' then redis.call('DEL', KEYS[1]) return fence end
-  if fence > 1 then return fence end
-else
-  local holder = redis.call('GET', KEYS[1])
-  if holder ~= ARGV[1] then return {redis.call('PTTL', KEYS[1]), holder} end
-  local fence = redis.call('GET', KEYS[2])
-  if fence then return fence end
-end
-local now = redis.call('TIME')
-local seed = now[1] .. string.format('%06d', now[2])
-redis.call('SET', KEYS[2], seed, 'EX', 604800)
-return seed
-)lua";
-
-// KEYS: resource. ARGV: owner, ttl.
-constexpr std::string_view renew = R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-)lua";
-
-// KEYS: resource. ARGV: owner.
-constexpr std::string_view release = R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-)lua";
-
-// KEYS: resource, fence. {pttl, holder, fence or 0}, or nothing.
-constexpr std::string_view inspect = R"lua(
-local holder = redis.call('GET', KEYS[1])
-if not holder then return false end
-return {redis.call('PTTL', KEYS[1]), holder, redis.call('GET', KEYS[2]) or '0'}
-)lua";
-
-// KEYS: resource. GET refuses a key of another type: that one is not ours to delete.
-constexpr std::string_view force_release = R"lua(
-if not redis.call('GET', KEYS[1]) then return 0 end
-return redis.call('DEL', KEYS[1])
-)lua";
+// A claim's fencing counter: as that of a lease (lease_scripts.cpp), but seeded only when it is
+// missing. A counter key that holds something else makes INCR fail; what was taken is given back.
 
 // KEYS: value, claim, error, fence. ARGV: owner, ttl, layout letter.
 // {'s', string} | {'h', {field, content, …}} | {'e', error, pttl} | {'b', pttl} | fencing token.
@@ -178,9 +130,8 @@ script::script(std::string_view lua, std::string_view keys)
     : source(lua), key_count(keys), sha(sha1_hex(lua)) {}
 
 script_set const& scripts() {
-  static script_set const set{{acquire, "2"},       {renew, "1"}, {release, "1"},   {inspect, "2"},
-                              {force_release, "1"}, {claim, "4"}, {extend, "1"},    {fill, "3"},
-                              {fail, "2"},          {put, "3"},   {invalidate, "3"}};
+  static script_set const set{{claim, "4"}, {extend, "1"}, {fill, "3"},
+                              {fail, "2"},  {put, "3"},    {invalidate, "3"}};
   return set;
 }
 

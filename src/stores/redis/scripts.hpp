@@ -1,4 +1,4 @@
-// The Lua scripts: one per step.
+// Lua scripts; those of the cache: one per step.
 #pragma once
 
 #include <string>
@@ -18,7 +18,6 @@ struct script {
 enum class script_form { by_hash, with_source };
 
 struct script_set {
-  script acquire, renew, release, inspect, force_release;
   script claim, extend, fill, fail, put, invalidate;
 };
 

@@ -12,8 +12,8 @@ struct meaning {
 };
 
 constexpr std::string_view channel_advice =
-    "the user may not use the channels {key}:herdlock:events:*; extend its ACL, for example with "
-    "&*";
+    "the user may not use the channels {key}:herdlock:events:* and herdlock:grants:*; extend its "
+    "ACL, for example with &*";
 
 constexpr meaning meanings[] = {
     {"WRONGTYPE", errc::wrong_type,
@@ -32,6 +32,7 @@ constexpr meaning meanings[] = {
     {"MISCONF", errc::unavailable,
      "the server cannot save its data and refuses writes; see its log"},
     {"NOREPLICAS", errc::unavailable, "the server has too few replicas to accept writes"},
+    {"QUEUEFULL", errc::overloaded, "too many wait for this resource already; try again later"},
     {"CLUSTERDOWN", errc::unavailable, "the cluster is down"},
     {"MOVED", errc::not_supported, "the server is a cluster node; use a single server"},
     {"ASK", errc::not_supported, "the server is a cluster node; use a single server"},

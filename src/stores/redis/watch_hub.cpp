@@ -1,5 +1,7 @@
 #include "stores/redis/watch_hub.hpp"
 
+#include <algorithm>
+
 #include "stores/redis/entry_codec.hpp"
 #include "stores/redis/typed_command.hpp"
 
@@ -33,8 +35,8 @@ struct look_call {
 
 }  // namespace
 
-watch_hub::watch_hub(std::shared_ptr<link> commands)
-    : commands_(std::move(commands)), timer_(commands_->executor()) {}
+watch_hub::watch_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> events)
+    : commands_(std::move(commands)), events_(std::move(events)), timer_(commands_->executor()) {}
 
 void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   auto refuse = [&](errc code, std::string const& why) {
@@ -47,10 +49,7 @@ void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   if (watches_.size() >= max_watches) {
     return refuse(errc::overloaded, std::to_string(max_watches) + " watches are waiting already");
   }
-  if (!events_) {
-    events_ = std::make_shared<link>(commands_->executor(), commands_->how());
-    events_->open(weak_from_this());
-  }
+  events_->open();
   auto const now = std::chrono::steady_clock::now();
   auto const id = ++last_id_;
   channel& at = channel_of(request.key);
@@ -83,7 +82,6 @@ void watch_hub::close() {
                         commands_->how().display_name + ": the store handle is being closed"),
            completion::later);
   }
-  if (events_) events_->close();
 }
 
 // ---------------------------------------------------------------------------------- channels
@@ -121,10 +119,13 @@ void watch_hub::finish_every(result<watch_reply> const& outcome) {
   for (auto const id : ids) finish(id, outcome, completion::now);
 }
 
-// ["subscribe", channel, count] or ["message", channel, event]; an error when the user may not.
+// ["subscribe", channel, count] or ["message", channel, event]; an error when the user may not. An
+// error does not say which subscription it refuses; it is not ours when all of ours are confirmed.
 void watch_hub::on_message(reply const& message) {
   auto const self = shared_from_this();
   if (message.is_error()) {
+    auto const open = [](auto const& each) { return each.second.asked != each.second.answered; };
+    if (std::none_of(channels_.begin(), channels_.end(), open)) return;
     for (auto& [name, at] : channels_) at.asked = at.answered = 0;
     return finish_every(server_failure(message.text(), commands_->how().display_name));
   }

@@ -15,6 +15,7 @@
 
 #include <herdlock/store.hpp>
 #include "stores/redis/link.hpp"
+#include "stores/redis/push_connection.hpp"
 
 namespace herdlock::redis {
 
@@ -24,10 +25,11 @@ inline constexpr std::size_t max_watches = 100'000;
 /// All members on the executor.
 class watch_hub final : public link_observer, public std::enable_shared_from_this<watch_hub> {
  public:
-  explicit watch_hub(std::shared_ptr<link> commands);
+  /// To be attached to `events` by the maker.
+  watch_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> events);
 
   void watch(watch_request request, handler<watch_reply> done);
-  /// Completes all with errc::canceled and closes the connection for events.
+  /// Completes all with errc::canceled.
   void close();
 
  private:
@@ -73,7 +75,7 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
   void on_alarm();
 
   std::shared_ptr<link> commands_;
-  std::shared_ptr<link> events_;  // opened by the first watch
+  std::shared_ptr<push_connection> events_;  // opened by the first watch
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;
   std::set<std::pair<time_point, std::uint64_t>> alarms_;

@@ -1,0 +1,129 @@
+#include "stores/redis/grant_channel.hpp"
+
+#include <charconv>
+
+#include "stores/redis/lease_scripts.hpp"
+#include "stores/redis/typed_command.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::string_view beat_word = "beat ";
+
+struct beat_call {
+  using value_type = std::int64_t;
+  static constexpr std::string_view verb = "publish to";
+  std::string channel;
+  std::string text;
+
+  std::string_view name() const { return channel; }
+  void encode(command_writer& out, script_form) const {
+    out.begin("PUBLISH");
+    out.add(channel);
+    out.add(text);
+    out.end();
+  }
+  result<std::int64_t> parse(reply const& answer) const { return answer.number().value_or(0); }
+};
+
+// A number and the space behind it, taken off the front.
+std::optional<std::uint64_t> take_number(std::string_view& rest) {
+  std::uint64_t value = 0;
+  auto const [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  auto const digits = static_cast<std::size_t>(end - rest.data());
+  if (ec != std::errc() || digits >= rest.size() || *end != ' ') return std::nullopt;
+  rest.remove_prefix(digits + 1);
+  return value;
+}
+
+// The secret of an owner token is as good a random source as any.
+std::string random_name() {
+  auto const token = owner_token::generate();
+  return token.str().substr(token.str().rfind(':') + 1);
+}
+
+}  // namespace
+
+std::optional<pushed_grant> parse_grant(std::string_view text) {
+  auto const fence = take_number(text);
+  auto const ttl = fence ? take_number(text) : std::nullopt;
+  auto const length = ttl ? take_number(text) : std::nullopt;
+  if (!length || *length > limits::max_owner_bytes || text.size() <= *length ||
+      text[*length] != ' ' || *ttl > static_cast<std::uint64_t>(limits::max_ttl.count())) {
+    return std::nullopt;
+  }
+  return pushed_grant{{*fence},
+                      milliseconds(static_cast<milliseconds::rep>(*ttl)),
+                      text.substr(0, *length),
+                      text.substr(*length + 1),
+                      std::nullopt};
+}
+
+grant_channel::grant_channel(std::shared_ptr<link> commands,
+                             std::shared_ptr<push_connection> pushes)
+    : commands_(std::move(commands)),
+      pushes_(std::move(pushes)),
+      hub_(random_name()),
+      name_(std::string(grant_channel_prefix) + hub_) {}
+
+void grant_channel::beat(milliseconds at_least_every) {
+  if (!listening()) return;
+  auto const now = clock::now();
+  // Less a little, for a timer that is early.
+  if (beaten_at_ && now - *beaten_at_ < at_least_every * 9 / 10) return;
+  beaten_at_ = now;
+  if (beats_.size() == max_beats_under_way) beats_.pop_front();
+  beats_.push_back({++last_beat_, now});
+  typed_command<beat_call>::start(
+      *commands_, beat_call{name_, std::string(beat_word) + std::to_string(last_beat_)},
+      [](result<std::int64_t> const&) {});  // what counts is that it is heard
+}
+
+void grant_channel::on_link_up() {
+  state_ = state::asked;
+  pushes_->subscription("SUBSCRIBE", name_);
+}
+
+// What was proved by the old connection is not carried over to the next.
+void grant_channel::on_link_down() {
+  state_ = state::down;
+  beats_.clear();
+  beaten_at_.reset();
+  since_.reset();
+}
+
+grant_channel::news grant_channel::on_message(reply const& message, pushed_grant& heard) {
+  if (message.is_error()) {
+    if (state_ != state::asked) return news::none;
+    state_ = state::refused;
+    return news::refused;
+  }
+  if (message.nodes() < 4 || message.text(2) != name_) return news::none;
+  // Also after a refusal, which may have been for somebody else's subscription.
+  if (message.text(1) == "subscribe" && state_ != state::down) {
+    state_ = state::listening;
+    return news::listening;
+  }
+  if (message.text(1) != "message") return news::none;
+  std::string_view const text = message.text(3);
+  if (text.starts_with(beat_word)) {
+    on_beat(text.substr(beat_word.size()));
+    return news::none;
+  }
+  auto const parsed = parse_grant(text);
+  if (!parsed) return news::none;
+  heard = *parsed;
+  heard.since = since_;
+  return news::granted;
+}
+
+void grant_channel::on_beat(std::string_view number) {
+  std::uint64_t value = 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  while (!beats_.empty() && beats_.front().number <= value) {
+    if (beats_.front().number == value) since_ = beats_.front().at;
+    beats_.pop_front();
+  }
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,134 @@
+// The commands of the lease port and of its queue, and what their replies mean.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include <herdlock/store.hpp>
+#include "stores/redis/lease_scripts.hpp"
+#include "stores/redis/typed_command.hpp"
+
+namespace herdlock::redis {
+
+/// A script's way to say "held": by whom, for how long yet, under which token.
+struct held {
+  milliseconds remaining;  ///< 0 when unknown: a plain client's lock for ever
+  std::string holder;      ///< the owner token as it is stored
+  fencing_token fencing;
+  bool added = false;  ///< enter only: it did not wait before
+};
+
+/// Granted as asked, or how it stands (perhaps held by the one who asks).
+using grant_or_held = std::variant<fencing_token, held>;
+
+/// PTTL is -1 for a key without a ttl. 0 is "unknown".
+inline milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
+
+/// The floor 1 would let a counter begin with 1.
+inline std::int64_t fence_floor_of(link const& home) {
+  return std::max<std::int64_t>(2, home.fence_floor());
+}
+
+result<held> parse_held(reply const& answer, std::string_view name);
+result<grant_or_held> parse_grant_or_held(reply const& answer, std::string_view name);
+acquire_reply busy_of(held const& state);
+
+/// What the queue calls a waiter: `HUB TTL OWNER`.
+struct member_name {
+  std::string heard;    ///< with the hub that hears the push
+  std::string unheard;  ///< with `-`
+  bool pushed = false;  ///< which of the two it goes by now
+
+  member_name(std::string_view hub, milliseconds ttl, owner_token const& owner);
+  std::string const& present() const { return pushed ? heard : unheard; }
+  std::string const& other() const { return pushed ? unheard : heard; }
+};
+/// The owner in a member's name.
+std::string_view owner_in(std::string_view member);
+
+struct acquire_call {
+  using value_type = grant_or_held;
+  static constexpr std::string_view verb = "acquire";
+  acquire_request asked;
+  std::int64_t fence_floor;
+
+  std::string_view name() const { return asked.name.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<value_type> parse(reply const& answer) const {
+    return parse_grant_or_held(answer, name());
+  }
+};
+
+struct enter_call {
+  using value_type = grant_or_held;
+  static constexpr std::string_view verb = "acquire";
+  acquire_request asked;
+  member_name member;
+  std::int64_t fence_floor;
+
+  std::string_view name() const { return asked.name.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<value_type> parse(reply const& answer) const {
+    return parse_grant_or_held(answer, name());
+  }
+};
+
+struct leave_call {
+  using value_type = std::optional<held>;
+  static constexpr std::string_view verb = "leave the queue for";
+  acquire_request asked;
+  member_name member;
+  std::int64_t fence_floor;
+
+  std::string_view name() const { return asked.name.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<value_type> parse(reply const& answer) const;
+};
+
+struct renew_call {
+  using value_type = renew_reply;
+  static constexpr std::string_view verb = "renew";
+  resource what;
+  owner_token owner;
+  milliseconds ttl;
+
+  std::string_view name() const { return what.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<renew_reply> parse(reply const& answer) const;
+};
+
+struct release_call {
+  using value_type = release_reply;
+  static constexpr std::string_view verb = "release";
+  resource what;
+  owner_token owner;
+  std::int64_t fence_floor;
+
+  std::string_view name() const { return what.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<release_reply> parse(reply const& answer) const;
+};
+
+struct force_release_call {
+  using value_type = release_reply;
+  static constexpr std::string_view verb = "force the release of";
+  resource what;
+  std::int64_t fence_floor;
+
+  std::string_view name() const { return what.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<release_reply> parse(reply const& answer) const;
+};
+
+struct inspect_call {
+  using value_type = std::optional<lease_info>;
+  static constexpr std::string_view verb = "inspect";
+  resource what;
+
+  std::string_view name() const { return what.str(); }
+  void encode(command_writer& out, script_form form) const;
+  result<value_type> parse(reply const& answer) const;
+};
+
+}  // namespace herdlock::redis

@@ -1,0 +1,188 @@
+#include "stores/redis/lease_scripts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Fencing counters. INCR is the common path. Its answer is below the floor only when there was no
+// counter (first use, FLUSHALL, eviction, or its ttl of 7 days is over) or when it is older than
+// this server's time of office (a replica that lagged was promoted). Then it is seeded with the
+// server's time in microseconds, which is larger than any token given before: an older seed was an
+// earlier time, and a resource is not granted once per microsecond. A clock that was set back
+// seeds with the floor. The ttl is set with the seed only, so that resources that are used no more
+// leave nothing behind. Below 2^53, so exact in Lua's numbers.
+#define HERDLOCK_NEXT_FENCE                                          \
+  "local function next_fence(floor)\n"                               \
+  "  local fence = redis.pcall('INCR', KEYS[2])\n"                   \
+  "  if type(fence) ~= 'number' or fence >= floor then\n"            \
+  "    return fence\n"                                               \
+  "  end\n"                                                          \
+  "  local now = redis.call('TIME')\n"                               \
+  "  local seed = math.max(now[1] * 1000000 + now[2], floor)\n"      \
+  "  redis.call('SET', KEYS[2], string.format('%.0f', seed), 'EX', " \
+  "604800)\n"                                                        \
+  "  return seed\n"                                                  \
+  "end\n"
+
+// Makes the first live waiter the owner and pushes the grant to it, in this same step: the resource
+// is never free while somebody waits. Answers who has it now, or false when nobody waits.
+//
+// A push that nobody receives is a process that has died: the next one is tried at once. One that
+// is refused (an ACL without the channel) is like the missing channel of hub `-`: that waiter finds
+// its grant by looking. The grant is for the time that the waiter has asked for, a heartbeat, so
+// that one that hangs does not keep the others waiting for longer. Nothing is pushed that was not
+// set: a server out of memory refuses INCR and SET, and then the resource is just free. At most
+// 1,000 dead are skipped in one step; the next look goes on with the others.
+//
+// The message: `fence ttl length-of-owner owner resource`.
+#define HERDLOCK_HAND_OVER                                                                    \
+  HERDLOCK_NEXT_FENCE                                                                         \
+  "local function hand_over(floor)\n"                                                         \
+  "  local fence\n"                                                                           \
+  "  for _ = 1, 1000 do\n"                                                                    \
+  "    local first = redis.call('ZPOPMIN', KEYS[3])[1]\n"                                     \
+  "    if not first then return false end\n"                                                  \
+  "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                   \
+  "    if hub then\n"                                                                         \
+  "      fence = fence or next_fence(floor)\n"                                                \
+  "      if type(fence) ~= 'number' then return false end\n"                                  \
+  "      local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                         \
+  "      if set.err then return false end\n"                                                  \
+  "      local heard = 1\n"                                                                   \
+  "      if hub ~= '-' then\n"                                                                \
+  "        heard = redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f',\n" \
+  "          fence) .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"      \
+  "      end\n"                                                                               \
+  "      if heard ~= 0 then return owner end\n"                                               \
+  "      redis.call('DEL', KEYS[1])\n"                                                        \
+  "    end\n"                                                                                 \
+  "  end\n"                                                                                   \
+  "  return false\n"                                                                          \
+  "end\n"
+
+// How things stand with a resource that is held: {pttl, holder, fence}.
+#define HERDLOCK_STATE                                      \
+  "local function state(holder, floor)\n"                   \
+  "  local fence = redis.call('GET', KEYS[2])\n"            \
+  "  if not fence then fence = next_fence(floor) end\n"     \
+  "  if type(fence) == 'table' then return fence end\n"     \
+  "  return {redis.call('PTTL', KEYS[1]), holder, fence}\n" \
+  "end\n"
+
+// A counter key that holds something else makes INCR fail; what was taken is given back then.
+#define HERDLOCK_GRANT                                                 \
+  "local function grant(owner, ttl, floor)\n"                          \
+  "  redis.call('SET', KEYS[1], owner, 'PX', ttl)\n"                   \
+  "  local fence = next_fence(floor)\n"                                \
+  "  if type(fence) ~= 'number' then redis.call('DEL', KEYS[1]) end\n" \
+  "  return fence\n"                                                   \
+  "end\n"
+
+// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor.
+// Number: granted. {pttl, holder, fence}: held, perhaps by the one who asks.
+// A resource that expired while others wait is theirs.
+constexpr std::string_view acquire = HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
+local floor = tonumber(ARGV[3])
+if redis.call('EXISTS', KEYS[3]) == 0 and
+   redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  local fence = next_fence(floor)
+  if type(fence) ~= 'number' then redis.call('DEL', KEYS[1]) end
+  return fence
+end
+local holder = redis.call('GET', KEYS[1]) or hand_over(floor)
+if not holder then return grant(ARGV[1], ARGV[2], floor) end
+return state(holder, floor)
+)lua";
+
+// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other form.
+// Number: granted. {pttl, holder, fence, added}: the owner now waits, if it does not hold it;
+// `added` is 1 when it did not wait before. The place in the queue is kept when the form changes.
+// A queue that nobody looks at for ten minutes is forgotten.
+constexpr std::string_view enter = HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
+local floor = tonumber(ARGV[3])
+local holder = redis.call('GET', KEYS[1])
+local added = 0
+if holder ~= ARGV[1] then
+  local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
+  if not holder and not last[1] then return grant(ARGV[1], ARGV[2], floor) end
+  if not redis.call('ZSCORE', KEYS[3], ARGV[4]) then
+    local place = redis.call('ZSCORE', KEYS[3], ARGV[5])
+    if place then
+      redis.call('ZREM', KEYS[3], ARGV[5])
+    else
+      if redis.call('ZCARD', KEYS[3]) >= 100000 then
+        return redis.error_reply('QUEUEFULL 100000 wait already')
+      end
+      place = (last[2] or 0) + 1
+      added = 1
+    end
+    redis.call('ZADD', KEYS[3], place, ARGV[4])
+  end
+  redis.call('PEXPIRE', KEYS[3], 600000)
+  holder = holder or hand_over(floor)
+  if not holder then return grant(ARGV[1], ARGV[2], floor) end
+end
+local now = state(holder, floor)
+if now[2] then now[4] = added end
+return now
+)lua";
+
+// KEYS: resource. ARGV: owner, ttl.
+constexpr std::string_view renew = R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+)lua";
+
+// KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
+// RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl.
+constexpr std::string_view release = HERDLOCK_HAND_OVER R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0
+end
+redis.call('RENAME', KEYS[1], KEYS[4])
+hand_over(tonumber(ARGV[2]))
+return 1
+)lua";
+
+// KEYS: resource, fence, queue. ARGV: owner, fence floor, both forms of the member.
+// The state if the grant crossed this and the owner has it, else 0: it does not wait any more.
+constexpr std::string_view leave = HERDLOCK_NEXT_FENCE HERDLOCK_STATE R"lua(
+redis.call('ZREM', KEYS[3], ARGV[3], ARGV[4])
+local holder = redis.call('GET', KEYS[1])
+if holder ~= ARGV[1] then return 0 end
+return state(holder, tonumber(ARGV[2]))
+)lua";
+
+// KEYS: resource, fence, queue. {pttl, holder, fence or 0, waiting, member…}, or nothing.
+constexpr std::string_view inspect = R"lua(
+local holder = redis.call('GET', KEYS[1])
+if not holder then return false end
+local info = {redis.call('PTTL', KEYS[1]), holder, redis.call('GET', KEYS[2]) or '0',
+              redis.call('ZCARD', KEYS[3])}
+for i, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, 99)) do info[4 + i] = member end
+return info
+)lua";
+
+// KEYS: resource, fence, queue. ARGV: fence floor.
+// GET refuses a key of another type: that one is not ours to delete.
+constexpr std::string_view force_release = HERDLOCK_HAND_OVER R"lua(
+if not redis.call('GET', KEYS[1]) then return 0 end
+redis.call('DEL', KEYS[1])
+hand_over(tonumber(ARGV[1]))
+return 1
+)lua";
+
+#undef HERDLOCK_GRANT
+#undef HERDLOCK_STATE
+#undef HERDLOCK_HAND_OVER
+#undef HERDLOCK_NEXT_FENCE
+
+}  // namespace
+
+lease_script_set const& lease_scripts() {
+  static lease_script_set const set{{acquire, "3"},      {enter, "3"}, {renew, "1"},
+                                    {release, "4"},      {leave, "3"}, {inspect, "3"},
+                                    {force_release, "3"}};
+  return set;
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,26 @@
+// The Lua scripts of leases and their queue: one per step. docs/design.md draws the queue.
+#pragma once
+
+#include "stores/redis/scripts.hpp"
+
+namespace herdlock::redis {
+
+/// Who waits for a resource, in the order of arrival: a sorted set of members by ticket number.
+/// A member is `HUB TTL OWNER`: where the grant is pushed to, for how many ms it is given at first,
+/// and to whom. The hub of a waiter that hears no pushes is `-`.
+inline constexpr std::string_view queue_role = "queue";
+/// The owner that released last, for as long as its lease would have lasted: a release that is
+/// asked again after a lost reply gets its first answer.
+inline constexpr std::string_view last_role = "last";
+/// Followed by the hub's name: the channel that its process listens to.
+inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
+/// Waiters of one resource; one more is answered with errc::overloaded.
+inline constexpr std::string_view queue_full_error = "QUEUEFULL";
+
+struct lease_script_set {
+  script acquire, enter, renew, release, leave, inspect, force_release;
+};
+
+lease_script_set const& lease_scripts();
+
+}  // namespace herdlock::redis

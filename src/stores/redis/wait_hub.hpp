@@ -1,0 +1,123 @@
+// Who waits for which resource, through the queue in the server.
+//
+// A waiter enters the queue in the step that found the resource taken. A release makes the first
+// live waiter the owner and pushes the grant to it (lease_scripts.cpp), so that nobody polls. What
+// a push cannot tell is found by looking, which is entering once more: once a second, and when the
+// holder's time is over, this process looks at each resource it waits for, once for all of its
+// waiters. The look finds an expired holder (and hands over to whoever is first), a grant whose
+// push was lost, and a queue that is gone (FLUSHALL, failover), which is then entered anew.
+//
+// Without the channel (it is being opened, it broke, the user may not listen) the looks come every
+// 1 to 50 ms, and the waiters go by names that tell the server not to push.
+//
+// A wait that ends without a grant leaves the queue. A grant that crosses is given back at once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include <herdlock/store.hpp>
+#include "algo/backoff.hpp"
+#include "stores/redis/alarm_clock.hpp"
+#include "stores/redis/grant_channel.hpp"
+#include "stores/redis/lease_calls.hpp"
+
+namespace herdlock::redis {
+
+/// Waits of one store at a time; one more is errc::overloaded.
+inline constexpr std::size_t max_waits = 100'000;
+/// A waiter gets the resource for so long at first, until it has shown (by renewing) that it lives:
+/// what a waiter that hangs costs the others.
+inline constexpr milliseconds heartbeat{2000};
+/// How often a store that hears pushes looks at what it waits for.
+inline constexpr milliseconds look_interval{1000};
+
+/// All members on the executor.
+class wait_hub final : public link_observer, public std::enable_shared_from_this<wait_hub> {
+ public:
+  /// To be attached to `pushes` by the maker.
+  wait_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> pushes);
+
+  /// lease_store::acquire with a wait.
+  void wait(acquire_request request, handler<acquire_reply> done);
+  /// Completes all with errc::canceled.
+  void close();
+
+ private:
+  // `leaving`: it does not wait any more, but its place in the queue may still be there.
+  enum class phase { waiting, leaving, granted };
+  enum class reason { arrival, look, change };
+  struct place;
+  struct waiter {
+    std::uint64_t id;
+    acquire_request asked;
+    member_name member;
+    handler<acquire_reply> done;
+    place* at;
+    acquire_reply last_seen = busy{};
+    phase now = phase::waiting;
+    bool queued = false;
+    bool cancellable = false;
+    bool has_left = false;
+    int calls = 0;  // under way
+    int leaves = 0;
+  };
+  struct place {
+    std::uint64_t id;
+    std::string name;
+    std::set<std::uint64_t> waiting;                               // in the order of arrival
+    std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
+    algo::backoff pause;
+    bool looking = false;
+  };
+  using outcome = result<grant_or_held>;
+
+  void on_link_up() override { channel_.on_link_up(); }
+  void on_link_down() override;
+  void on_message(reply const& message) override;
+  void on_grant(pushed_grant const& heard);
+
+  failure refusal(acquire_request const& request) const;
+  waiter& add(acquire_request request, handler<acquire_reply> done);
+  place& place_of(std::string const& name);
+  void enter(waiter& one, reason why);
+  void on_entered(std::uint64_t id, reason why, clock::time_point sent, outcome answer);
+  void on_state(waiter& one, reason why, clock::time_point sent, held const& state);
+  void settle(place& at, clock::time_point sent, held const& state);
+  void enter_all(place& at, std::uint64_t but_not);
+  void enter_everywhere();
+
+  void plan_look(place& at, milliseconds remaining);
+  void ring(std::uint64_t id);
+  void on_deadline(waiter& one);
+  void on_cancel(std::uint64_t id);
+  void leave(waiter& one);
+  void on_left(std::uint64_t id, clock::time_point sent, result<std::optional<held>> answer);
+  void after_a_late_answer(waiter& one, outcome const& answer);
+  void give_back(waiter const& one);
+
+  void take(waiter& one, grant what);
+  void fail(waiter& one, failure const& why);
+  void fail_all(place& at, failure const& why);
+  void complete(waiter& one, result<acquire_reply> what, completion when);
+  void forget_if_over(std::uint64_t id);
+  void forget_if_unused(place& at);
+  void beat();
+
+  static constexpr std::uint64_t beat_id = 0;
+
+  std::shared_ptr<link> commands_;
+  grant_channel channel_;
+  std::shared_ptr<alarm_clock> alarms_;
+  std::unordered_map<std::uint64_t, waiter> waiters_;
+  std::unordered_map<std::string, place> places_;
+  std::unordered_map<std::uint64_t, place*> places_by_id_;
+  milliseconds beat_every_;
+  std::uint64_t last_id_ = beat_id;
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::redis

@@ -1,0 +1,173 @@
+// How waits end: granted, over, cancelled, failed; and how they leave nothing behind.
+#include "stores/redis/wait_hub.hpp"
+
+#include <algorithm>
+
+namespace herdlock::redis {
+namespace {
+
+constexpr int max_leaves = 3;
+
+}  // namespace
+
+void wait_hub::on_deadline(waiter& one) {
+  if (one.now == phase::waiting) leave(one);
+}
+
+void wait_hub::on_cancel(std::uint64_t id) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end() || found->second.now != phase::waiting) return;
+  complete(found->second,
+           make_failure(errc::canceled,
+                        "cannot acquire " + in_quotes(found->second.asked.name.str()) + " at " +
+                            commands_->how().display_name + ": cancelled by the caller"),
+           completion::later);
+  leave(found->second);
+}
+
+// The place in the queue may be another wait's, too, of the same owner; then it stays.
+void wait_hub::leave(waiter& one) {
+  place& at = *one.at;
+  if (one.now == phase::waiting) {
+    one.now = phase::leaving;
+    at.waiting.erase(one.id);
+    alarms_->cancel(one.id);
+  }
+  auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
+  bool const shared = std::any_of(first, last, [&](auto const& each) {
+    auto const other = waiters_.find(each.second);
+    return other != waiters_.end() && other->second.now == phase::waiting;
+  });
+  if (shared || closed_) {
+    one.has_left = true;
+    if (one.done) complete(one, one.last_seen, completion::later);
+    return forget_if_over(one.id);
+  }
+  ++one.calls;
+  ++one.leaves;
+  auto on_answer = [weak = weak_from_this(), id = one.id,
+                    sent = clock::now()](result<std::optional<held>> answer) {
+    if (auto const self = weak.lock()) self->on_left(id, sent, std::move(answer));
+  };
+  typed_command<leave_call>::start(*commands_,
+                                   leave_call{one.asked, one.member, fence_floor_of(*commands_)},
+                                   std::move(on_answer));
+}
+
+void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
+                       result<std::optional<held>> answer) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end()) return;
+  waiter& one = found->second;
+  --one.calls;
+  if (answer.has_error()) {
+    if (one.done) complete(one, answer.error(), completion::later);
+    if (one.leaves < max_leaves && !closed_) return leave(one);
+  } else if (*answer) {
+    // The grant crossed. Who still waits for an answer gets it; else it is given back.
+    if (one.now == phase::leaving && one.done) {
+      return take(one, {(*answer)->fencing, grant_term{sent, (*answer)->remaining}});
+    }
+    if (one.now == phase::leaving) give_back(one);
+  }
+  one.has_left = true;
+  if (one.done) complete(one, one.last_seen, completion::later);
+  forget_if_over(id);
+}
+
+// An answer to a call that was sent before the wait ended. It may have been executed after it: a
+// command that the server did not know by its hash is sent again, behind the leave or the release.
+//   1. enter, sent by its hash: NOSCRIPT.  2. the wait is cancelled, leave: done.
+//   3. enter, sent again: the owner is in the queue, and nobody knows.
+void wait_hub::after_a_late_answer(waiter& one, outcome const& answer) {
+  bool const is_grant = answer.has_value() && std::holds_alternative<fencing_token>(*answer);
+  bool const is_ours =
+      answer.has_value() && !is_grant && std::get<held>(*answer).holder == one.asked.owner.str();
+  if (is_grant || (is_ours && one.now == phase::leaving)) give_back(one);
+  bool const may_be_queued = !is_grant && !is_ours;
+  if (may_be_queued && one.leaves < max_leaves && !closed_) return leave(one);
+  forget_if_over(one.id);
+}
+
+void wait_hub::give_back(waiter const& one) {
+  if (closed_) return;
+  typed_command<release_call>::start(
+      *commands_, release_call{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
+      [](result<release_reply> const&) {});  // else its heartbeat ends it
+}
+
+void wait_hub::take(waiter& one, grant what) {
+  place& at = *one.at;
+  one.now = phase::granted;
+  one.has_left = true;
+  at.waiting.erase(one.id);
+  alarms_->cancel(one.id);
+  auto const id = one.id;
+  complete(one, acquire_reply(what), completion::now);
+  forget_if_over(id);
+}
+
+// What the server has refused (a wrong type, a missing right) has not put it into the queue.
+void wait_hub::fail(waiter& one, failure const& why) {
+  complete(one, why, completion::later);
+  bool const unknown = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+  if (unknown || one.queued) return leave(one);
+  one.now = phase::leaving;
+  one.has_left = true;
+  one.at->waiting.erase(one.id);
+  alarms_->cancel(one.id);
+  forget_if_over(one.id);
+}
+
+void wait_hub::fail_all(place& at, failure const& why) {
+  for (auto const id : std::set<std::uint64_t>(at.waiting)) {
+    auto const found = waiters_.find(id);
+    if (found != waiters_.end() && found->second.now == phase::waiting) fail(found->second, why);
+  }
+}
+
+void wait_hub::complete(waiter& one, result<acquire_reply> what, completion when) {
+  auto done = std::exchange(one.done, nullptr);
+  if (!done) return;
+  if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
+  if (when == completion::later) {
+    return detail::post_result(commands_->executor(), std::move(done), std::move(what));
+  }
+  detail::dispatch_result(commands_->executor(), std::move(done), std::move(what));
+}
+
+void wait_hub::forget_if_over(std::uint64_t id) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end()) return;
+  waiter const& one = found->second;
+  if (one.now == phase::waiting || one.calls > 0 || !one.has_left) return;
+  place& at = *one.at;
+  auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
+  auto const mine = std::find_if(first, last, [&](auto const& each) { return each.second == id; });
+  if (mine != last) at.by_owner.erase(mine);
+  waiters_.erase(found);
+  forget_if_unused(at);
+}
+
+void wait_hub::forget_if_unused(place& at) {
+  if (!at.waiting.empty() || !at.by_owner.empty()) return;
+  alarms_->cancel(at.id);
+  places_by_id_.erase(at.id);
+  places_.erase(std::string(at.name));
+}
+
+void wait_hub::close() {
+  if (std::exchange(closed_, true)) return;
+  if (alarms_) alarms_->close();
+  for (auto& [id, one] : waiters_) {
+    complete(one,
+             make_failure(errc::canceled,
+                          commands_->how().display_name + ": the store handle is being closed"),
+             completion::later);
+  }
+  waiters_.clear();
+  places_by_id_.clear();
+  places_.clear();
+}
+
+}  // namespace herdlock::redis
