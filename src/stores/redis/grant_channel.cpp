@@ -79,9 +79,19 @@ void grant_channel::beat(milliseconds at_least_every) {
       [](result<std::int64_t> const&) {});  // what counts is that it is heard
 }
 
-void grant_channel::on_link_up() {
+void grant_channel::open() {
+  if (std::exchange(wanted_, true)) return;
+  pushes_->open();
+  if (pushes_->up()) subscribe();
+}
+
+void grant_channel::subscribe() {
   state_ = state::asked;
   pushes_->subscription("SUBSCRIBE", name_);
+}
+
+void grant_channel::on_link_up() {
+  if (wanted_) subscribe();
 }
 
 // What was proved by the old connection is not carried over to the next.

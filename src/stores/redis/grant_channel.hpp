@@ -38,7 +38,8 @@ class grant_channel {
   /// The server has confirmed that it pushes to us.
   bool listening() const { return state_ == state::listening; }
 
-  void open() { pushes_->open(); }
+  /// Subscribes when the connection is up; from the first call on, after each reconnect too.
+  void open();
   /// Sends a beat unless the last one is younger.
   void beat(milliseconds at_least_every);
 
@@ -53,6 +54,7 @@ class grant_channel {
   enum class state { down, asked, listening, refused };
   static constexpr std::size_t max_beats_under_way = 64;
 
+  void subscribe();
   void on_beat(std::string_view number);
 
   std::shared_ptr<link> commands_;
@@ -60,6 +62,7 @@ class grant_channel {
   std::string hub_;
   std::string name_;
   state state_ = state::down;
+  bool wanted_ = false;
   struct beat_sent {
     std::uint64_t number;
     clock::time_point at;
