@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "bench/soak.hpp"
 #include "common/exit_code.hpp"
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
@@ -24,6 +25,7 @@ constexpr char const* footer = R"(
 Try first:
   herdlock demo stampede                 what a guard does for a hot cache entry
   herdlock run nightly -- ./backup.sh    never two of them at a time
+  herdlock bench soak                    is a lock on this store ever broken?
 
 `herdlock COMMAND --help` tells about each. Exit status: that of the command
 that was run; 64 usage, 69 store unavailable, 75 busy, 76 lease lost.)";
@@ -31,6 +33,7 @@ that was run; 64 usage, 69 store unavailable, 75 busy, 76 lease lost.)";
 struct arguments {
   run_arguments run;
   stampede_arguments stampede;
+  soak_options soak;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -101,6 +104,9 @@ int dispatch(std::vector<std::string> words) {
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
+  CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
+  usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
+  CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
 
   require_known_command(words, app);
   try {
@@ -113,8 +119,13 @@ int dispatch(std::vector<std::string> words) {
   }
   if (run_app->parsed()) return run(check(given.run));
   if (stampede_app->parsed()) return stampede(check(given.stampede));
-  if (demo_app->parsed()) {
-    fmt::print("{}", demo_app->help());
+  if (soak_app->parsed()) {
+    check(given.soak);
+    return soak(given.soak);
+  }
+  for (CLI::App const* group : {demo_app, bench_app}) {
+    if (!group->parsed()) continue;
+    fmt::print("{}", group->help());
     return 0;
   }
   fmt::print(stderr, "{}", app.help());
