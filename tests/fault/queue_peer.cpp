@@ -1,0 +1,44 @@
+// A process with many waiters in the queue of one resource, for redis_waiters_test.cpp.
+//
+//   queue_peer URL NAME COUNT
+//
+// Each waiter that is granted the resource prints `got FENCING OWNER` and gives it back.
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include <herdlock/store.hpp>
+#include <herdlock/url.hpp>
+#include "stores/redis/redis_store.hpp"
+
+namespace {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+
+void wait_in_line(lease_store& leases, resource const& name) {
+  auto const owner = owner_token::generate();
+  auto on_grant = [&leases, name, owner](result<acquire_reply> reply) {
+    if (reply.has_error() || !std::holds_alternative<grant>(*reply)) {
+      std::printf("none %s\n", reply.has_error() ? reply.error().message.c_str() : "busy");
+      return;
+    }
+    std::printf("got %llu %s\n",
+                static_cast<unsigned long long>(std::get<grant>(*reply).fencing.value),
+                owner.str().c_str());
+    std::fflush(stdout);
+    leases.release(name, owner, [](result<release_reply> const&) {});
+  };
+  leases.acquire({name, owner, 30s, 5min}, on_grant);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 64;
+  asio::io_context io;
+  auto opened = open_redis(store_url::parse(argv[1]).value(), io.get_executor()).value();
+  resource const name(argv[2]);
+  for (int i = 0; i < std::atoi(argv[3]); ++i) wait_in_line(*opened.leases, name);
+  io.run();
+}
