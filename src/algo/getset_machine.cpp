@@ -19,11 +19,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// "If such a timestamp is equal to the current Unix time the lock is no longer valid", says the
-// documentation, and clients compare with `<`; the later of the two is the safe side of a taker.
-// What is no time never expires.
-bool is_expired(std::optional<unix_time> end, unix_time now) { return end && now > *end; }
-
 }  // namespace
 
 std::optional<unix_time> parse_getset_stamp(std::string_view stored) {
@@ -65,9 +60,14 @@ getset_action getset_machine::finish(getset_outcome outcome, milliseconds remain
   return {kind::finish};
 }
 
-getset_action getset_machine::busy_until(std::optional<unix_time> end, unix_time now) {
-  auto const left = end && *end > now ? *end - now : milliseconds(0);
-  return finish(getset_outcome::busy, left);
+// What is no time never expires. Other clients work until the very time in their key, by clocks
+// that may be `skew` behind ours.
+bool getset_machine::is_expired(std::optional<unix_time> end, unix_time now) const {
+  return end && now > *end + terms_.skew;
+}
+
+milliseconds getset_machine::left_of(std::optional<unix_time> end, unix_time now) const {
+  return end && !is_expired(end, now) ? *end + terms_.skew - now : milliseconds(0);
 }
 
 getset_action getset_machine::begin(unix_time now) {
@@ -100,19 +100,21 @@ getset_action getset_machine::resume(getset_reply const& reply, unix_time now) {
 }
 
 getset_action getset_machine::after_look(getset_reply const& reply, unix_time now) {
-  if (!reply.value) return rounds_ < most_rounds ? begin(now) : busy_until(std::nullopt, now);
+  if (!reply.value) return rounds_ < most_rounds ? begin(now) : finish(getset_outcome::busy);
   if (auto const ours = our_end(reply, now)) {
     return finish(getset_outcome::held_already, *ours - now);
   }
   auto const end = parse_getset_stamp(*reply.value);
-  if (!is_expired(end, now)) return busy_until(end, now);
+  if (!is_expired(end, now)) return finish(getset_outcome::busy, left_of(end, now));
   return go(step::bid, kind::get_and_set, stamp(now, marks_.bid));
 }
 
 getset_action getset_machine::after_bid(getset_reply const& reply, unix_time now) {
   auto const end = reply.value ? parse_getset_stamp(*reply.value) : std::nullopt;
   // Nothing there: it was released meanwhile, and this GETSET was as good as a SETNX.
-  if (reply.value && !is_expired(end, now)) return busy_until(end, now);
+  if (reply.value && !is_expired(end, now)) {
+    return finish(getset_outcome::busy, left_of(end, now));
+  }
   return go(step::confirm, kind::get_and_set, stamp(now, marks_.held));
 }
 
@@ -122,7 +124,7 @@ getset_action getset_machine::after_look_before(getset_reply const& reply, unix_
   switch (verb_) {
     case getset_verb::inspect:
       if (!held) return finish(getset_outcome::free);
-      return finish(getset_outcome::held, end ? *end - now : milliseconds(0));
+      return finish(getset_outcome::held, left_of(end, now));
     case getset_verb::force_release:
       return held ? go(step::remove, kind::remove) : finish(getset_outcome::lost);
     case getset_verb::renew:

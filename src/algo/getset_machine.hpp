@@ -16,8 +16,10 @@
 // lost, or never have got the answer. It is never taken for a grant, and never deleted. The winner
 // writes again with its held mark, which also puts right what faster losers have overwritten.
 //
-// A lease of ours is over `skew` before its key says so: until then we may delete and renew, and
-// clients whose clocks are at most `skew` ahead do not yet take over.
+// Between clocks that differ by up to `skew`, each side gives way to the other. A lease of ours is
+// over `skew` before its key says so: only until then do we delete and renew, and nobody whose
+// clock is ahead takes over. A key is expired to us `skew` after its time: until then its writer,
+// whose clock may be behind, still works and deletes.
 //
 // What stays open, because the steps are apart (docs/guarantees.md has it for users): a loser's
 // GETSET that arrives after the confirmation (the holder is told `lost` at its next renewal; if
@@ -77,7 +79,7 @@ class getset_machine {
   getset_action resume(getset_reply const& reply, unix_time now);
 
   getset_outcome outcome() const { return outcome_; }
-  /// busy, held: until the key expires, 0 when unknown. held_already: until our lease is over.
+  /// busy, held: until it can be taken over, 0 when unknown. held_already: until our lease is over.
   milliseconds remaining() const { return remaining_; }
 
  private:
@@ -89,8 +91,10 @@ class getset_machine {
   getset_action after_renew(getset_reply const& reply);
   getset_action go(step next, getset_action::kind what, std::string value = {});
   getset_action finish(getset_outcome outcome, milliseconds remaining = milliseconds(0));
-  getset_action busy_until(std::optional<unix_time> end, unix_time now);
 
+  /// To a taker; and how long until then.
+  bool is_expired(std::optional<unix_time> end, unix_time now) const;
+  milliseconds left_of(std::optional<unix_time> end, unix_time now) const;
   std::string stamp(unix_time now, std::string const& mark) const;
   bool is_held_by_us(std::string_view stored) const;
   /// Ours and not over: nothing when it is not.

@@ -82,11 +82,11 @@ TEST_F(getset_dialect, AnotherClientsTimeIsBusyUntilItIsOverAndThenTakenOver) {
   auto const reply = busy_of(ports.acquire("r", mine));
   EXPECT_EQ(reply.holder, "another client");
   EXPECT_GT(reply.remaining, 25s);
-  EXPECT_LE(reply.remaining, 30s);
+  EXPECT_LE(reply.remaining, 31s);  // and the skew
   EXPECT_EQ(ports.renew("r", mine, 60s).value(), renew_reply::lost);
   EXPECT_EQ(ports.release("r", mine).value(), release_reply::lost);
   EXPECT_LE(stored("r"), unix_seconds() + 30);
-  server.cli("SET r " + std::to_string(unix_seconds() - 1) + ".5");
+  server.cli("SET r " + std::to_string(unix_seconds() - 3) + ".5");
   EXPECT_TRUE(is_grant(ports.acquire("r", mine)));
   EXPECT_GT(stored("r"), unix_seconds() + 29);
   EXPECT_EQ(ports.release("r", mine).value(), release_reply::released);

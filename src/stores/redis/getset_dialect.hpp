@@ -4,7 +4,7 @@
 // one key; never a script.
 //
 // It is the one store that compares a wall clock (this machine's with the holder's), and an
-// operation takes one to four commands, within two command timeouts.
+// operation takes one to six commands, within two command timeouts.
 #pragma once
 
 #include <memory>
