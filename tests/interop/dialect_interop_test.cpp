@@ -169,5 +169,26 @@ TEST_P(dialect_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
   EXPECT_EQ(overlaps, 0);
 }
 
+// What getset needs: with a clock too far ahead the lock is taken over while it is held (B17). The
+// holder is told at its next renewal (B1), and its release leaves the new one alone (B5).
+TEST(GetsetClocks, APeerWhoseClockIsFarAheadTakesOverAndTheHolderIsTold) {
+  auto& server = redis_server::shared();
+  server.flush();
+  auto const peer = [&](char const* ahead) {
+    return foreign_client({.argv = {"/usr/bin/python3", "-B", source("getset_client.py"),
+                                    std::to_string(server.port()), ahead}});
+  };
+  lock const where(open_store(server.url() + "?dialect=getset"), "stock/1");
+  auto held = where.try_acquire({.ttl = 10s});
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(peer("0.9").take("stock/1", 10s));
+  auto far_ahead = peer("3600");
+  EXPECT_TRUE(far_ahead.take("stock/1", 10s));
+  ASSERT_TRUE(eventually([&] { return !held->valid(); }));
+  EXPECT_EQ(held->lost_reason(), errc::lost);
+  EXPECT_EQ(held->release(), release_reply::lost);
+  EXPECT_TRUE(far_ahead.release("stock/1"));
+}
+
 }  // namespace
 }  // namespace herdlock_test

@@ -1,15 +1,22 @@
 """The SETNX/GETSET lock as clients wrote it by the documentation of SETNX, driven line by line.
 
-    getset_client.py PORT
+    getset_client.py PORT [SECONDS_AHEAD]
 
-The same lines as redis_py_lock.py. Its numbers are whole seconds, read with int(): the strictest of
-the readers that are about.
+The same lines as redis_py_lock.py; with a second argument its clock is that much ahead. Its
+numbers are whole seconds, read with int(): the strictest of the readers that are about.
 """
 
 import sys
 import time
 
 import redis
+
+
+AHEAD = float(sys.argv[2]) if len(sys.argv) > 2 else 0
+
+
+def clock():
+    return int(time.time() + AHEAD)
 
 
 class Lock:
@@ -19,7 +26,7 @@ class Lock:
         self.client, self.name, self.timeout, self.until = client, name, timeout, 0
 
     def take(self):
-        now = int(time.time())
+        now = clock()
         until = now + self.timeout + 1
         taken = self.client.setnx(self.name, until)
         if not taken:
@@ -32,7 +39,7 @@ class Lock:
         return bool(taken)
 
     def extend(self, timeout):
-        now = int(time.time())
+        now = clock()
         if now >= self.until:
             return False
         self.until = now + timeout + 1
@@ -40,7 +47,7 @@ class Lock:
         return True
 
     def release(self):
-        return int(time.time()) < self.until and self.client.delete(self.name) == 1
+        return clock() < self.until and self.client.delete(self.name) == 1
 
 
 def answer(client, locks, verb, name, ttl="0"):
