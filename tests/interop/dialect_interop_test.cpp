@@ -124,6 +124,18 @@ TEST_P(dialect_interop, WhatTheyAbandonWeTakeAfterItsTtlAndNotBefore) {
   EXPECT_EQ(mine->release(), release_reply::released);
 }
 
+// B5: it was taken from us, they have it, and we give back late.
+TEST_P(dialect_interop, OurLateReleaseLeavesTheirsAlone) {
+  lock const where = ours();
+  auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(where.force_release());
+  ASSERT_TRUE(theirs_.take(name_, 60s));
+  EXPECT_EQ(held->release(), release_reply::lost);
+  EXPECT_FALSE(where.try_acquire());
+  EXPECT_TRUE(theirs_.release(name_));
+}
+
 // Ours is held by a process that is killed: nobody gives it back.
 TEST_P(dialect_interop, WhatWeAbandonTheyTakeAfterItsTtlAndNotBefore) {
   auto const before = herdlock::clock::now();
