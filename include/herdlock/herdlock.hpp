@@ -3,6 +3,7 @@
 
 #include <herdlock/cache.hpp>
 #include <herdlock/error.hpp>
+#include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lease.hpp>

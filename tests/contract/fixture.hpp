@@ -34,6 +34,11 @@ struct store_case {
   /// What it says of itself, so that a suite is made for those that promise what it tests.
   bool queues = false;
   bool pushes = false;
+  bool fences = true;
+  bool keeps_values = true;  ///< has a cache port
+  /// One step for each operation, expiry to the millisecond. Without it (`getset`: whole seconds,
+  /// several steps) the lease suite does not fit; the public lock's does.
+  bool exact = true;
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
@@ -50,6 +55,9 @@ std::vector<store_case> stores_that(Predicate promises) {
   }
   return chosen;
 }
+
+inline bool keeps_values(store_case const& kind) { return kind.keeps_values; }
+inline bool is_exact(store_case const& kind) { return kind.exact; }
 
 inline std::string case_name(testing::TestParamInfo<store_case> const& info) {
   return info.param.name;
@@ -241,6 +249,16 @@ template <class As, class Variant>
 As const& as(result<Variant> const& reply) {
   if (!reply) throw error(reply.error());
   return std::get<As>(*reply);
+}
+
+/// A later grant's token: greater where the store fences, else 0 like all of them.
+inline void expect_fencing_after(store_case const& kind, fencing_token before,
+                                 fencing_token after) {
+  if (kind.fences) {
+    EXPECT_GT(after, before);
+  } else {
+    EXPECT_EQ(after.value, 0u);
+  }
 }
 
 template <class As, class Variant>

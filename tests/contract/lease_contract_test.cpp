@@ -23,9 +23,19 @@ class lease_contract : public store_contract {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, lease_contract, testing::ValuesIn(all_stores()), case_name);
+INSTANTIATE_TEST_SUITE_P(stores, lease_contract, testing::ValuesIn(stores_that(is_exact)),
+                         case_name);
 
-TEST_P(lease_contract, AFreeResourceIsGranted) { EXPECT_GT(granted(alice).value, 0u); }
+class lease_fencing_contract : public lease_contract {};
+
+bool fences(store_case const& kind) { return kind.fences; }
+INSTANTIATE_TEST_SUITE_P(stores, lease_fencing_contract, testing::ValuesIn(stores_that(fences)),
+                         case_name);
+
+TEST_P(lease_contract, AFreeResourceIsGranted) {
+  EXPECT_EQ(c.store().traits.fences, GetParam().fences);
+  expect_fencing_after(GetParam(), {}, granted(alice));
+}
 
 TEST_P(lease_contract, AHeldResourceIsBusyAndTellsByWhomAndForHowLong) {
   granted(alice, 30s);
@@ -160,7 +170,7 @@ TEST_P(lease_contract, NobodyElseIsGrantedTheResourceBeforeItsTtlIsOver) {
   EXPECT_GE(herdlock::clock::now() - before, 198ms);
 }
 
-TEST_P(lease_contract, FencingTokensIncreaseOverReleaseExpiryAndForce) {
+TEST_P(lease_fencing_contract, FencingTokensIncreaseOverReleaseExpiryAndForce) {
   fencing_token last = granted(alice);
   auto expect_greater = [&](owner_token const& owner, milliseconds ttl) {
     fencing_token next;
@@ -181,7 +191,7 @@ TEST_P(lease_contract, FencingTokensIncreaseOverReleaseExpiryAndForce) {
   expect_greater(alice, 1min);  // also for one who had it before
 }
 
-TEST_P(lease_contract, FencingTokensIncreaseThroughManyShortLeases) {
+TEST_P(lease_fencing_contract, FencingTokensIncreaseThroughManyShortLeases) {
   auto other = another();
   fencing_token last{};
   for (int i = 0; i < 100; ++i) {

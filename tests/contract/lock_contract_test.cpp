@@ -38,7 +38,7 @@ TEST_P(lock_contract, ABlockedAcquireGetsTheResourceWhenItIsReleased) {
   auto const first = held->fencing().value;
   held->release();
   waiter.join();
-  EXPECT_GT(later, first);
+  expect_fencing_after(GetParam(), {first}, {later.load()});
 }
 
 TEST_P(lock_contract, OnlyOneOfManyThreadsIsInside) {

@@ -27,6 +27,14 @@ std::vector<store_case> all_stores() {
                       return redis_server::shared().url();
                     },
                     &open_redis, true, true});
+  for (std::string dialect : {"plain", "getset"}) {
+    stores.push_back({"redis_" + dialect,
+                      [dialect](auto const&) {
+                        redis_server::shared().flush();
+                        return redis_server::shared().url() + "?dialect=" + dialect;
+                      },
+                      &open_redis, false, false, false, false, dialect != "getset"});
+  }
 #endif
   return stores;
 }

@@ -10,7 +10,7 @@ PORTS = {"herdlock/" + name for name in
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
     "include": {"include"},
-    "types": {"types"} | PORTS,
+    "types": {"types", "herdlock/fencing.hpp"} | PORTS,
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
@@ -24,7 +24,7 @@ ALLOWED = {
 
 # Client libraries, and the boxes that are built around them.
 CLIENTS = {
-    r"sqlite3": {"stores/sqlite", "cli", "tests", "bench"},
+    r"sqlite3": {"stores/sqlite", "cli", "tests", "bench", "examples"},
     r"(mysql|mariadb)[/.]": {"stores/mysql", "cli", "tests", "bench"},
     r"libpq": {"stores/postgres", "tests", "bench"},
     r"zookeeper/": {"stores/zookeeper", "tests", "bench"},

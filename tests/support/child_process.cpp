@@ -140,7 +140,15 @@ child_process::child_process(child_options options) : group_(options.group) {
   if (::pipe2(report, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
   output_ = memory_file("stdout");
   errors_ = memory_file("stderr");
-  int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int input = -1;
+  if (options.input == process_input::none) {
+    input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } else {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+    input = ends[0];
+    input_ = ends[1];
+  }
 
   launch l{};
   l.program = *program;
@@ -179,6 +187,7 @@ child_process::~child_process() {
 child_process::child_process(child_process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       group_(other.group_),
+      input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       errors_(std::exchange(other.errors_, -1)),
       ended_(std::exchange(other.ended_, std::nullopt)) {}
@@ -189,6 +198,7 @@ child_process& child_process::operator=(child_process&& other) noexcept {
   close_all();
   pid_ = std::exchange(other.pid_, -1);
   group_ = other.group_;
+  input_ = std::exchange(other.input_, -1);
   output_ = std::exchange(other.output_, -1);
   errors_ = std::exchange(other.errors_, -1);
   ended_ = std::exchange(other.ended_, std::nullopt);
@@ -196,9 +206,10 @@ child_process& child_process::operator=(child_process&& other) noexcept {
 }
 
 void child_process::close_all() {
+  if (input_ >= 0) ::close(input_);
   if (output_ >= 0) ::close(output_);
   if (errors_ >= 0) ::close(errors_);
-  output_ = errors_ = -1;
+  input_ = output_ = errors_ = -1;
 }
 
 bool child_process::reap() {
@@ -243,6 +254,17 @@ exit_status child_process::kill() {
 std::optional<exit_status> child_process::wait(std::chrono::milliseconds deadline) {
   if (pid_ <= 0 || !eventually(deadline, [&] { return reap(); })) return std::nullopt;
   return ended_;
+}
+
+void child_process::write_line(std::string const& text) {
+  std::string const line = text + "\n";
+  // A line is shorter than PIPE_BUF, so it is written as a whole; SIGPIPE would end the test.
+  auto const before = ::signal(SIGPIPE, SIG_IGN);
+  auto const n = ::write(input_, line.data(), line.size());
+  ::signal(SIGPIPE, before);
+  if (n != static_cast<ssize_t>(line.size())) {
+    throw std::runtime_error("the child process does not read its input: " + errors());
+  }
 }
 
 std::string child_process::output() const { return read_all(output_); }

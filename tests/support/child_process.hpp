@@ -15,13 +15,15 @@
 namespace herdlock_test {
 
 enum class process_group { inherited, own };
+enum class process_input { none, pipe };
 
 struct child_options {
   std::vector<std::string> argv;                           ///< argv[0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> env{};  ///< added to this process's
   process_group group = process_group::inherited;
-  std::filesystem::path folder{};  ///< working directory; empty: this process's
-  std::string user{};              ///< run as; only when this process is root
+  std::filesystem::path folder{};             ///< working directory; empty: this process's
+  std::string user{};                         ///< run as; only when this process is root
+  process_input input = process_input::none;  ///< none: /dev/null
 };
 
 /// How it ended: exactly one of the two is set.
@@ -33,8 +35,8 @@ struct exit_status {
 
 /// Starts in the constructor (throws std::runtime_error when the program is missing); the
 /// destructor kills and reaps it, by pid. The kernel kills it too when the *thread* that started
-/// it ends, so start children from a thread that stays (a test's main thread). Standard input is
-/// /dev/null; what it prints is kept in memory. Use from one thread at a time.
+/// it ends, so start children from a thread that stays (a test's main thread). What it prints
+/// is kept in memory. Use from one thread at a time.
 class child_process {
  public:
   explicit child_process(child_options options);
@@ -54,6 +56,9 @@ class child_process {
   /// Its end; nothing when it still runs at the deadline.
   std::optional<exit_status> wait(std::chrono::milliseconds deadline = patience);
 
+  /// To its standard input, which must be a pipe, with a newline. Throws when it has gone.
+  void write_line(std::string const& text);
+
   std::string output() const;  ///< standard output so far
   std::string errors() const;  ///< standard error so far
 
@@ -63,6 +68,7 @@ class child_process {
 
   pid_t pid_ = -1;
   process_group group_ = process_group::inherited;
+  int input_ = -1;
   int output_ = -1;
   int errors_ = -1;
   std::optional<exit_status> ended_;

@@ -1,8 +1,10 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "stores/redis/cache_port.hpp"
+#include "stores/redis/getset_dialect.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/plain_dialect.hpp"
 #include "stores/redis/push_connection.hpp"
 #include "stores/redis/tls_context.hpp"
 #include "stores/redis/wait_hub.hpp"
@@ -58,6 +60,13 @@ std::shared_ptr<Port> tied(std::shared_ptr<connections> shared, std::shared_ptr<
   return std::shared_ptr<Port>(std::move(both), plain);
 }
 
+// A dialect is the lock alone: its values would have no claims, so there are none.
+std::shared_ptr<lease_store> make_dialect(redis::dialect which,
+                                          std::shared_ptr<redis::link> commands) {
+  if (which == redis::dialect::plain) return redis::make_plain_dialect(std::move(commands));
+  return redis::make_getset_dialect(std::move(commands));
+}
+
 }  // namespace
 
 result<backend> open_redis(store_url url, asio::any_io_executor executor) {
@@ -66,12 +75,17 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
   auto shared = std::make_shared<connections>(executor, *how);
   backend made;
-  made.leases = tied(shared, redis::make_lease_port(shared->commands, shared->waits));
-  made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
+  if (how->speaks == redis::dialect::herdlock) {
+    made.leases = tied(shared, redis::make_lease_port(shared->commands, shared->waits));
+    made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
+  } else {
+    made.leases = tied(shared, make_dialect(how->speaks, shared->commands));
+    made.traits.fences = false;
+  }
   made.traits.across_processes = true;
   made.traits.across_hosts = how->unix_path.empty();
-  made.traits.queues = true;
-  made.traits.pushes_fills = true;
+  made.traits.queues = how->speaks == redis::dialect::herdlock;
+  made.traits.pushes_fills = made.values != nullptr;
   made.display_name = how->display_name;
   asio::post(executor, [link = shared->commands] { link->open(); });
   return made;

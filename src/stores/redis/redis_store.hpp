@@ -13,7 +13,9 @@ namespace herdlock {
 /// `redis://[user[:password]@]host[:6379][/db]`, `rediss://…` (the same with TLS, which checks the
 /// chain and the host name), `redis+unix:/path/of/socket?db=n&user=…&password=…`.
 /// Options: `timeout` (each command's deadline, 50ms to 10m, default 2s); with TLS `cafile`, `cert`
-/// and `key` (PEM files) and `verify=none`.
+/// and `key` (PEM files) and `verify=none`; `dialect` (herdlock, plain, getset), with the latter
+/// two `prefix` (in front of each key), with getset `skew` (0 to 1m, default 1s). A dialect other
+/// than herdlock keeps leases only, and has no fencing tokens.
 result<backend> open_redis(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock

@@ -8,6 +8,8 @@ namespace {
 constexpr milliseconds min_timeout{50};
 constexpr milliseconds max_timeout{std::chrono::minutes{10}};
 constexpr int max_database = 1'000'000;
+constexpr milliseconds max_skew{std::chrono::minutes{1}};
+constexpr std::size_t max_prefix_bytes = limits::max_name_bytes;
 
 failure bad_url(settings const& s, std::string const& why) {
   return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
@@ -58,6 +60,34 @@ failure take_security(settings& s, store_url& url) {
   return {};
 }
 
+// The value of an unknown dialect is not shown: what stands there may be anything.
+failure take_dialect(settings& s, store_url& url) {
+  bool const named = url.options.contains("dialect");
+  std::string const text = url.take_text("dialect", "herdlock");
+  if (text == "plain") s.speaks = dialect::plain;
+  if (text == "getset") s.speaks = dialect::getset;
+  if (named && s.speaks == dialect::herdlock && text != "herdlock") {
+    return bad_url(s, "the dialect is unknown; write herdlock (default), plain or getset");
+  }
+  // Our own side keys and channels take their names from the key as it is, so a prefix there would
+  // only be a longer name.
+  if (url.options.contains("prefix") && s.speaks == dialect::herdlock) {
+    return bad_url(s, "a prefix needs dialect=plain or dialect=getset; else write it in the names");
+  }
+  if (url.options.contains("skew") && s.speaks != dialect::getset) {
+    return bad_url(s, "a skew needs dialect=getset: no other dialect compares clients' clocks");
+  }
+  s.prefix = url.take_text("prefix", "");
+  if (s.prefix.size() > max_prefix_bytes) {
+    return bad_url(s, "the prefix is longer than " + std::to_string(max_prefix_bytes) + " bytes");
+  }
+  auto const skew = url.take_duration("skew", s.skew);
+  if (skew.has_error()) return skew.error();
+  s.skew = *skew;
+  if (s.skew > max_skew) return bad_url(s, "the skew must be from 0 to 1m");
+  return {};
+}
+
 }  // namespace
 
 std::string settings::place() const {
@@ -73,6 +103,7 @@ result<settings> parse_settings(store_url url) {
   s.password = url.password;
   if (auto why = take_place(s, url); why.code) return why;
   if (auto why = take_security(s, url); why.code) return why;
+  if (auto why = take_dialect(s, url); why.code) return why;
   auto timeout = url.take_duration("timeout", s.timeout);
   if (timeout.has_error()) return timeout.error();
   s.timeout = *timeout;

@@ -11,6 +11,13 @@ namespace herdlock::redis {
 
 enum class encryption { none, tls, tls_unverified };
 
+/// What a lease is in the server: ours, or what other clients agreed on long ago.
+enum class dialect {
+  herdlock,  ///< the resource's own key and side keys: fencing, cache
+  plain,     ///< one key, `SET NX PX` and compare-and-delete: see plain_dialect.hpp
+  getset,    ///< one key that holds a Unix time: see getset_dialect.hpp
+};
+
 struct settings {
   std::string display_name;  ///< the URL without its password
   std::string host;
@@ -24,6 +31,9 @@ struct settings {
   std::string certificate_file;
   std::string key_file;
   milliseconds timeout{2000};
+  dialect speaks = dialect::herdlock;
+  std::string prefix;       ///< of the dialects: stands in front of each key
+  milliseconds skew{1000};  ///< of getset: what the clients' wall clocks may differ
 
   /// `host:port` or the socket's path, for messages.
   std::string place() const;

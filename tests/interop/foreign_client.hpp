@@ -1,0 +1,56 @@
+// Another project's lock client in a process of its own, told what to do line by line.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <support/child_process.hpp>
+#include <support/eventually.hpp>
+#include <utility>
+#include <vector>
+
+namespace herdlock_test {
+
+class foreign_client {
+ public:
+  explicit foreign_client(child_options options) : child_(with_pipe(std::move(options))) {}
+
+  bool take(std::string const& name, std::chrono::milliseconds ttl) {
+    return ask("take " + name + " " + std::to_string(ttl.count()));
+  }
+  bool extend(std::string const& name, std::chrono::milliseconds ttl) {
+    return ask("extend " + name + " " + std::to_string(ttl.count()));
+  }
+  bool release(std::string const& name) { return ask("release " + name); }
+
+ private:
+  static child_options with_pipe(child_options options) {
+    options.input = process_input::pipe;
+    return options;
+  }
+
+  // One line to it, one line back.
+  bool ask(std::string const& line) {
+    child_.write_line(line);
+    std::string reply;
+    bool const answered = eventually([&] {
+      std::string const all = child_.output();
+      auto const end = all.find('\n', read_);
+      if (end == std::string::npos) return !child_.running();
+      reply = all.substr(read_, end - read_);
+      return true;
+    });
+    read_ += reply.size() + 1;
+    if (!answered || (reply != "yes" && reply != "no")) {
+      ADD_FAILURE() << line << ": " << (reply.empty() ? "no answer" : reply) << "\n"
+                    << child_.errors();
+    }
+    return reply == "yes";
+  }
+
+  child_process child_;
+  std::size_t read_ = 0;
+};
+
+}  // namespace herdlock_test
