@@ -26,7 +26,7 @@ class cache_contract : public store_contract {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, cache_contract, testing::ValuesIn(all_stores()), case_name);
+INSTANTIATE_TEST_SUITE_P(stores, cache_contract, testing::ValuesIn(stores_that(caches)), case_name);
 
 TEST_P(cache_contract, WhatWasNeverPutIsAMiss) {
   EXPECT_FALSE(c.look(key).value().has_value());

@@ -34,12 +34,15 @@ struct store_case {
   /// What it says of itself, so that a suite is made for those that promise what it tests.
   bool queues = false;
   bool pushes = false;
+  bool caches = true;
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
 
 /// Every store of this build.
 std::vector<store_case> all_stores();
+
+inline bool caches(store_case const& kind) { return kind.caches; }
 
 /// Those of them for which `promises` holds.
 template <class Predicate>

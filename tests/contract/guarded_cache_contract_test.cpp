@@ -37,7 +37,7 @@ class guarded_cache_contract : public testing::TestWithParam<store_case> {
   std::atomic<std::uint64_t> fencing{0};
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, guarded_cache_contract, testing::ValuesIn(all_stores()),
+INSTANTIATE_TEST_SUITE_P(stores, guarded_cache_contract, testing::ValuesIn(stores_that(caches)),
                          case_name);
 
 TEST_P(guarded_cache_contract, AHerdInTwoHandlesLoadsOnce) {
