@@ -34,6 +34,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
       if (open[i]) blame(i);
     }
     act(machine_->give_up(clock::now()));
+    conclude();
   }
 
   void cancel(failure const& why) override {
@@ -44,7 +45,26 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   }
 
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
-    if (verb == node_verb::raise) return on_raised(node, answer);
+    if (verb == node_verb::raise) {
+      on_raised(node, answer);
+    } else {
+      on_vote(node, answer);
+    }
+    conclude();
+  }
+
+  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
+    note_trouble(why);
+    lost_.set(node);
+    if (verb == node_verb::raise) {
+      act(machine_->not_raised(node, clock::now()));
+      return conclude();
+    }
+    no_answer(node, why);
+  }
+
+ private:
+  void on_vote(std::size_t node, reply const& answer) {
     answered_.set(node);
     auto const now = clock::now();
     if (answer.kind() != reply_kind::list) {
@@ -59,16 +79,10 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     act(machine_->busy(node, now));
   }
 
-  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
-    note_trouble(why);
-    if (verb == node_verb::raise) return act(machine_->not_raised(node, clock::now()));
-    no_answer(node, why);
-  }
-
- private:
   void no_answer(std::size_t node, failure const& why) override {
     note_trouble(why);
     act(machine_->failed(node, clock::now()));
+    conclude();
   }
 
   void on_grant(std::size_t node, std::optional<std::int64_t> counter, milliseconds left,
@@ -95,7 +109,16 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     if (what.decided == quorum_action::verdict::granted) {
       return complete(acquire_reply(grant{machine_->token(), grant_term{sent_, machine_->left()}}));
     }
-    if (what.decided == quorum_action::verdict::refused) complete(refusal());
+    if (what.decided == quorum_action::verdict::refused) refused_ = true;
+  }
+
+  // A no that comes of others' votes is told at once. One that comes of nodes that fail waits for
+  // the others' answers, to tell how many there were.
+  void conclude() {
+    if (!refused_ || !waiting()) return;
+    auto const open = machine_->unanswered().count();
+    bool const majority = answered_.count() + open >= algo::majority_of(core_->size());
+    if (open == 0 || (majority && !holder_.empty())) complete(refusal());
   }
 
   void raise(std::size_t node) {
@@ -110,13 +133,15 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     if (core_->closed()) return;
     for (std::size_t i = 0; where.any() && i < core_->size(); ++i) {
       if (where[i] && asked_[i])
-        core_->node(i).give_back(node_verb::undo, question_, !answered_[i]);
+        core_->node(i).give_back(node_verb::undo, question_, lost_[i]);
     }
   }
 
   result<acquire_reply> refusal() const {
     auto const count = answered_.count();
-    if (count < algo::majority_of(core_->size())) return no_majority(count);
+    if (count + machine_->unanswered().count() < algo::majority_of(core_->size())) {
+      return no_majority(count);
+    }
     if (!holder_.empty()) {
       return acquire_reply(busy{holder_, remaining_.value_or(milliseconds{0})});
     }
@@ -129,6 +154,8 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   std::optional<algo::quorum_grant> machine_;
   clock::time_point sent_;
   algo::node_set answered_;
+  algo::node_set lost_;  // asked, and it may still be on its way
+  bool refused_ = false;
   std::string holder_;
   std::optional<milliseconds> remaining_;
 };

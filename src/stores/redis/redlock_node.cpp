@@ -34,6 +34,7 @@ class node_command final : public command {
   void encode(command_writer& out, script_form how) const override {
     if (!stale()) return encode_question(verb_, from_->question(), out, how);
     out.begin("PING");
+    out.add("stale");  // Boost.Redis leaves out what has no argument
     out.end();
   }
 
@@ -73,51 +74,40 @@ class node_command final : public command {
   std::uint64_t generation_;
 };
 
-// The first two commands of each connection: how long the server runs, and its clock. A restart
-// ends all connections, so what was seen once holds as long as this one.
+// The first command of each connection: how long the server runs, and its clock. A restart ends
+// all connections, so what was seen once holds as long as this one.
 class vetting_command final : public command {
  public:
-  enum class what { uptime, time };
-  vetting_command(what asked, std::shared_ptr<redlock_node> home)
-      : asked_(asked), home_(std::move(home)), generation_(home_->generation_) {}
+  explicit vetting_command(std::shared_ptr<redlock_node> home)
+      : home_(std::move(home)), generation_(home_->generation_) {}
 
   void encode(command_writer& out, script_form) const override {
-    out.begin(asked_ == what::uptime ? "INFO" : "TIME");
-    if (asked_ == what::uptime) out.add("server");
+    out.begin("INFO");
+    out.add("server");
     out.end();
   }
 
   void finish(reply const& answer) override {
     outstanding.unlink();
     open_ = false;
-    if (asked_ == what::time) return tell_time(answer);
     if (answer.is_error()) {
       return home_->on_vetted(server_failure(answer.text(), home_->place()), generation_);
     }
+    auto const time = number_after(answer.text(), "\nserver_time_usec:");
+    if (auto const owner = home_->owner_.lock(); owner && time > 0) owner->on_node_time(time);
     home_->on_vetted(number_after(answer.text(), "\nuptime_in_seconds:"), generation_);
   }
 
   void fail(failure const& why, completion) override {
     outstanding.unlink();
     open_ = false;
-    // The node is already down when its link is; else this one command had no answer in time.
     asio::post(home_->connection().executor(),
-               [home = home_, why, asked = asked_, generation = generation_] {
-                 if (asked == what::uptime) home->on_vetted(why, generation);
-               });
+               [home = home_, why, generation = generation_] { home->on_vetted(why, generation); });
   }
 
   bool open() const override { return open_; }
 
  private:
-  void tell_time(reply const& answer) {
-    auto const seconds = answer.number(1);
-    auto const micros = answer.number(2);
-    auto const owner = home_->owner_.lock();
-    if (owner && seconds && micros) owner->on_node_time(*seconds * 1'000'000 + *micros);
-  }
-
-  what asked_;
   std::shared_ptr<redlock_node> home_;
   std::uint64_t generation_;
   bool open_ = true;
@@ -243,9 +233,7 @@ void redlock_node::on_link_up() {
   silent_ = false;
   if (closed_) return;
   if (state_ != state::opening) state_ = state::vetting;
-  link_->submit(std::make_unique<vetting_command>(vetting_command::what::time, shared_from_this()));
-  link_->submit(
-      std::make_unique<vetting_command>(vetting_command::what::uptime, shared_from_this()));
+  link_->submit(std::make_unique<vetting_command>(shared_from_this()));
 }
 
 void redlock_node::on_link_down() {
