@@ -148,7 +148,7 @@ quorum_action quorum_grant::decide(clock::time_point now) {
   return {{}, lagging(), {}};
 }
 
-quorum_tally::verdict quorum_tally::now() const {
+quorum_tally::verdict quorum_tally::standing() const {
   auto const majority = majority_of(count_);
   if (yes_.count() >= majority) return verdict::yes;
   if (no_.count() > count_ - majority) return verdict::no;

@@ -122,7 +122,7 @@ class quorum_tally {
   void no(std::size_t node) { take(node, no_); }
   void failed(std::size_t node) { take(node, failed_); }
 
-  verdict now() const;
+  verdict standing() const;
   std::size_t yes_count() const { return yes_.count(); }
   std::size_t no_count() const { return no_.count(); }
   std::size_t failed_count() const { return failed_.count(); }

@@ -243,9 +243,9 @@ TEST(QuorumTally, CountsEachNodesFirstAnswer) {
   tally.yes(0);
   tally.no(0);
   tally.yes(1);
-  EXPECT_EQ(tally.now(), quorum_tally::verdict::none);
+  EXPECT_EQ(tally.standing(), quorum_tally::verdict::none);
   tally.yes(2);
-  EXPECT_EQ(tally.now(), quorum_tally::verdict::yes);
+  EXPECT_EQ(tally.standing(), quorum_tally::verdict::yes);
 }
 
 TEST(QuorumTally, NoIsCertainOnlyWhenNoMajorityCanBeLeft) {
@@ -254,12 +254,12 @@ TEST(QuorumTally, NoIsCertainOnlyWhenNoMajorityCanBeLeft) {
   tally.no(1);
   tally.yes(2);
   tally.failed(3);
-  EXPECT_EQ(tally.now(), quorum_tally::verdict::none) << "the last may still make it a no";
+  EXPECT_EQ(tally.standing(), quorum_tally::verdict::none) << "the last may still make it a no";
   quorum_tally other = tally;
   other.no(4);
-  EXPECT_EQ(other.now(), quorum_tally::verdict::no);
+  EXPECT_EQ(other.standing(), quorum_tally::verdict::no);
   tally.failed(4);
-  EXPECT_EQ(tally.now(), quorum_tally::verdict::undecided);
+  EXPECT_EQ(tally.standing(), quorum_tally::verdict::undecided);
 }
 
 }  // namespace

@@ -132,8 +132,9 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   void give_back(algo::node_set where) {
     if (core_->closed()) return;
     for (std::size_t i = 0; where.any() && i < core_->size(); ++i) {
-      if (where[i] && asked_[i])
-        core_->node(i).give_back(node_verb::undo, question_, lost_[i]);
+      if (!where[i] || !asked_[i]) continue;
+      core_->node(i).give_back(node_verb::undo, question_,
+                               lost_[i] ? late_grants::possible : late_grants::none);
     }
   }
 

@@ -41,7 +41,7 @@ class node_command final : public command {
   void finish(reply const& answer) override {
     if (stale()) return fail(home_->down_, completion::now);
     auto const self = take();
-    home_->on_command_over(true);
+    home_->on_command_over(redlock_node::command_end::answered);
     if (answer.is_error()) {
       return self->on_no_answer(verb_, home_->index(),
                                 server_failure(answer.text(), home_->place()));
@@ -51,7 +51,7 @@ class node_command final : public command {
 
   void fail(failure const& why, completion when) override {
     auto self = take();
-    home_->on_command_over(false);
+    home_->on_command_over(redlock_node::command_end::failed);
     if (when == completion::now) return self->on_no_answer(verb_, home_->index(), why);
     asio::post(home_->connection().executor(),
                [self = std::move(self), verb = verb_, node = home_->index(), why] {
@@ -119,12 +119,12 @@ class redlock_node::owed_release final : public node_request,
                                          public std::enable_shared_from_this<owed_release> {
  public:
   owed_release(node_verb verb, lease_question what, std::shared_ptr<redlock_node> home,
-               bool doubtful)
+               late_grants grants)
       : node_request(std::move(what)),
         verb_(verb),
         home_(home),
         until_(clock::now() + owed_for),
-        doubtful_(doubtful) {}
+        doubtful_(grants == late_grants::possible) {}
 
   void go() {
     auto const home = home_.lock();
@@ -152,9 +152,9 @@ class redlock_node::owed_release final : public node_request,
   bool settling_ = false;
 };
 
-void redlock_node::give_back(node_verb verb, lease_question what, bool sent_before) {
+void redlock_node::give_back(node_verb verb, lease_question what, late_grants grants) {
   if (closed_) return;
-  std::make_shared<owed_release>(verb, std::move(what), shared_from_this(), sent_before)->go();
+  std::make_shared<owed_release>(verb, std::move(what), shared_from_this(), grants)->go();
 }
 
 void redlock_node::owe(std::shared_ptr<owed_release> one) {
@@ -217,9 +217,9 @@ void redlock_node::send(node_verb verb, std::shared_ptr<node_request> from) {
   link_->submit(std::make_unique<node_command>(verb, std::move(from), shared_from_this()));
 }
 
-void redlock_node::on_command_over(bool answered) {
+void redlock_node::on_command_over(command_end how) {
   --backlog_;
-  if (!answered || !std::exchange(silent_, false)) return;
+  if (how == command_end::failed || !std::exchange(silent_, false)) return;
   // Later: this may be inside the answer to one of those that are owed.
   if (!owed_.empty() && !closed_) pay_after(milliseconds{0});
 }

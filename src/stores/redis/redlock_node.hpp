@@ -21,6 +21,9 @@ inline constexpr milliseconds owed_for{std::chrono::minutes{10}};
 /// given up: asked again until so long after the first such answer.
 inline constexpr milliseconds settled_after{10'000};
 
+/// Whether a request that grants may still be on its way to a node.
+enum class late_grants { none, possible };
+
 /// Who asks a node, and hears from it: exactly one of the two for each send(), on the executor,
 /// never inside it.
 class node_request {
@@ -63,7 +66,7 @@ class redlock_node final : public link_observer, public std::enable_shared_from_
   void send(node_verb verb, std::shared_ptr<node_request> from);
   /// Sends a release or undo now if it can be, else as soon as it can be, and again until it is
   /// known that nothing is left there.
-  void give_back(node_verb verb, lease_question what, bool sent_before);
+  void give_back(node_verb verb, lease_question what, late_grants grants);
 
   /// The node did not answer in time. Nobody waits for it, until it answers something.
   void note_silence();
@@ -79,6 +82,7 @@ class redlock_node final : public link_observer, public std::enable_shared_from_
   friend class vetting_command;
   class owed_release;
   enum class state { opening, down, vetting, ready };
+  enum class command_end { answered, failed };
 
   void on_link_up() override;
   void on_link_down() override;
@@ -86,7 +90,7 @@ class redlock_node final : public link_observer, public std::enable_shared_from_
 
   void on_vetted(result<std::int64_t> uptime, std::uint64_t generation);
   void settle(state to);
-  void on_command_over(bool answered);
+  void on_command_over(command_end how);
   void owe(std::shared_ptr<owed_release> one);
   void pay_after(milliseconds pause);
   void pay();

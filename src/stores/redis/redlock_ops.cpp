@@ -69,7 +69,7 @@ class renew_op final : public tally_op<renew_reply> {
  private:
   // Without a majority in either way it is not lost yet: nodes that did not answer may have it.
   std::optional<result<renew_reply>> outcome_now() const override {
-    switch (tally_->now()) {
+    switch (tally_->standing()) {
       case verdict::none:
         return {};
       case verdict::yes:
@@ -89,23 +89,23 @@ class release_op final : public tally_op<release_reply> {
       : tally_op(std::move(core), std::move(what), node_verb::release, std::move(done)) {}
 
   void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
-    give_back_later(node, true);
+    give_back_later(node, late_grants::possible);
     tally_op::on_no_answer(verb, node, why);
   }
 
  private:
   void no_answer(std::size_t node, failure const& why) override {
-    if (!asked_[node]) give_back_later(node, false);
+    if (!asked_[node]) give_back_later(node, late_grants::none);
     tally_op::no_answer(node, why);
   }
   // Known to have been ours before: an answer is enough.
-  void give_back_later(std::size_t node, bool sent) {
-    if (!core_->closed()) core_->node(node).give_back(node_verb::release, question_, sent);
+  void give_back_later(std::size_t node, late_grants grants) {
+    if (!core_->closed()) core_->node(node).give_back(node_verb::release, question_, grants);
   }
 
   // Where a majority answers and those that do not could have made one with the yes, it was ours.
   std::optional<result<release_reply>> outcome_now() const override {
-    switch (tally_->now()) {
+    switch (tally_->standing()) {
       case verdict::none:
         return {};
       case verdict::yes:
@@ -129,7 +129,7 @@ class force_release_op final : public tally_op<release_reply> {
  private:
   // A minority's leftovers are worth telling of, too.
   std::optional<result<release_reply>> outcome_now() const override {
-    if (tally_->now() == verdict::yes) return release_reply::released;
+    if (tally_->standing() == verdict::yes) return release_reply::released;
     if (!tally_->settled()) return {};
     if (!tally_->has_majority()) return no_majority(tally_->answered());
     return tally_->yes_count() > 0 ? release_reply::released : release_reply::lost;
