@@ -60,6 +60,10 @@ class acquire_op final : public redlock_caller<acquire_reply> {
       act(machine_->not_raised(node, clock::now()));
       return conclude();
     }
+    // B7: what was given back there meanwhile may have come before it.
+    if (refused_ && !core_->closed()) {
+      core_->node(node).give_back(node_verb::undo, question_, late_grants::possible);
+    }
     no_answer(node, why);
   }
 

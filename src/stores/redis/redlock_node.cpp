@@ -74,7 +74,26 @@ class node_command final : public command {
   std::uint64_t generation_;
 };
 
-// The first command of each connection: how long the server runs, and its clock. A restart ends
+// A script that the server does not know is sent a second time, behind what was asked meanwhile: a
+// release would come after the next holder's request. So all are made known first.
+class load_command final : public command {
+ public:
+  explicit load_command(node_verb verb) : verb_(verb) {}
+  void encode(command_writer& out, script_form) const override { encode_load(verb_, out); }
+  void finish(reply const&) override { end(); }  // without the right to: by NOSCRIPT, as before
+  void fail(failure const&, completion) override { end(); }
+  bool open() const override { return open_; }
+
+ private:
+  void end() {
+    outstanding.unlink();
+    open_ = false;
+  }
+  node_verb verb_;
+  bool open_ = true;
+};
+
+// Then each connection is asked: how long the server runs, and its clock. A restart ends
 // all connections, so what was seen once holds as long as this one.
 class vetting_command final : public command {
  public:
@@ -233,6 +252,7 @@ void redlock_node::on_link_up() {
   silent_ = false;
   if (closed_) return;
   if (state_ != state::opening) state_ = state::vetting;
+  for (auto const verb : all_node_verbs) link_->submit(std::make_unique<load_command>(verb));
   link_->submit(std::make_unique<vetting_command>(shared_from_this()));
 }
 

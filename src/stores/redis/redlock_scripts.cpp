@@ -132,6 +132,13 @@ void encode_question(node_verb verb, lease_question const& what, command_writer&
   out.end();
 }
 
+void encode_load(node_verb verb, command_writer& out) {
+  out.begin("SCRIPT");
+  out.add("LOAD");
+  out.add(script_of(verb).source);
+  out.end();
+}
+
 std::string_view verb_text(node_verb verb) {
   switch (verb) {
     case node_verb::acquire:

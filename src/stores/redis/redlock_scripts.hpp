@@ -24,6 +24,10 @@ enum class node_verb {
   force_release,  ///< 1, or 0 when there was nothing
 };
 
+inline constexpr node_verb all_node_verbs[] = {
+    node_verb::acquire, node_verb::raise,   node_verb::undo,         node_verb::renew,
+    node_verb::release, node_verb::inspect, node_verb::force_release};
+
 struct lease_question {
   resource name;
   std::string owner{};
@@ -36,6 +40,9 @@ struct lease_question {
 
 void encode_question(node_verb verb, lease_question const& what, command_writer& out,
                      script_form form);
+
+/// SCRIPT LOAD of the verb's script.
+void encode_load(node_verb verb, command_writer& out);
 
 /// How the verb is told in messages: "acquire", "renew", …
 std::string_view verb_text(node_verb verb);
