@@ -6,6 +6,7 @@
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_HAS_REDIS
 #include "stores/redis/redis_store.hpp"
+#include "stores/redis/redlock_store.hpp"
 #endif
 
 namespace herdlock {
@@ -21,13 +22,15 @@ struct scheme_entry {
 
 #ifdef HERDLOCK_HAS_REDIS
 constexpr open_backend redis = open_redis;
+constexpr open_backend redlock = open_redlock;
 #else
 constexpr open_backend redis = nullptr;
+constexpr open_backend redlock = nullptr;
 #endif
 
 constexpr scheme_entry schemes[] = {
     {"memory", open_memory}, {"sqlite", open_sqlite}, {"redis", redis},
-    {"rediss", redis},       {"redis+unix", redis},
+    {"rediss", redis},       {"redis+unix", redis},  {"redlock", redlock},
 };
 
 std::string known_schemes() {

@@ -49,8 +49,10 @@ std::string percent_encode(std::string_view text, std::string_view plain) {
 bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
-  bool known = key == "timeout" || key == "skew" || key == "db" || key == "max_pending" ||
-               key == "max_bytes";
+  if (key == "tls") return value == "on" || value == "off";
+  constexpr std::string_view harmless[] = {
+      "timeout", "skew", "db", "max_pending", "max_bytes", "node_timeout", "restart_delay"};
+  bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }
 

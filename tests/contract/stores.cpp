@@ -2,9 +2,11 @@
 #include "stores/memory/memory_store.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_REDIS
+#include <support/redis_nodes.hpp>
 #include <support/redis_server.hpp>
 
 #include "stores/redis/redis_store.hpp"
+#include "stores/redis/redlock_store.hpp"
 #endif
 
 namespace herdlock_test {
@@ -35,6 +37,12 @@ std::vector<store_case> all_stores() {
                       },
                       &open_redis, false, false, false, false, dialect != "getset"});
   }
+  stores.push_back({"redlock",
+                    [](auto const&) {
+                      redis_nodes::shared().reset();
+                      return redis_nodes::shared().url();
+                    },
+                    &open_redlock, false, false, true, false});
 #endif
   return stores;
 }

@@ -49,6 +49,7 @@ class redis_server {
   void restart();  ///< empty, on the same port
   void pause();    ///< SIGSTOP: connections stay open, nothing answers
   void resume();
+  bool running() { return child_ && child_->running(); }
 
   void flush();  ///< FLUSHALL, SCRIPT FLUSH
 

@@ -56,6 +56,8 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
+  /// Why there is no connection; no code while there is one.
+  failure const& last_failure() const { return last_failure_; }
   /// What a fencing counter must have reached at this server; a smaller one is seeded anew.
   std::int64_t fence_floor() const { return fence_floor_; }
   settings const& how() const { return how_; }

@@ -1,0 +1,175 @@
+#include "stores/redis/redlock_core.hpp"
+
+#include <algorithm>
+
+namespace herdlock::redis {
+namespace {
+
+// The attempts' numbers are this far ahead of the servers' clocks, so that nodes without a counter
+// all take the attempt's number instead of times that differ by microseconds.
+constexpr std::int64_t ahead_of_servers = 10'000;
+// A counter further ahead than an hour comes from a clock that was wrong once. It is not followed,
+// or it would spread to all other resources.
+constexpr std::int64_t follow_at_most = std::int64_t{3600} * 1'000'000;
+
+std::int64_t local_micros() {
+  auto const now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+}  // namespace
+
+void redlock_op::ask_all(node_verb verb) {
+  // All are written to before any is waited for.
+  for (std::size_t i = 0; i < core_->size(); ++i) {
+    redlock_node& node = core_->node(i);
+    if (node.refusal(verb)) continue;
+    asked_.set(i);
+    node.send(verb, shared());
+  }
+  for (std::size_t i = 0; i < core_->size(); ++i) {
+    if (asked_[i]) continue;
+    auto const* const why = core_->node(i).refusal(verb);
+    no_answer(i, why ? *why : failure{});
+  }
+}
+
+redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how)
+    : executor_(std::move(executor)),
+      how_(std::move(how)),
+      gate_timer_(executor_),
+      timer_(executor_) {
+  for (std::size_t i = 0; i < how_.nodes.size(); ++i) {
+    nodes_.push_back(std::make_shared<redlock_node>(executor_, how_.nodes[i], i));
+  }
+}
+
+void redlock_core::open() {
+  if (closed_) return;
+  gate_until_ = std::chrono::steady_clock::now() + how_.timeout;
+  wait_for_nodes(how_.node_timeout);
+  for (auto const& one : nodes_) one->open(weak_from_this(), how_.restart_delay);
+}
+
+void redlock_core::close() {
+  if (std::exchange(closed_, true)) return;
+  gate_timer_.cancel();
+  timer_.cancel();
+  auto const why =
+      make_failure(errc::canceled, how_.display_name + ": the store handle is being closed");
+  for (auto const& one : std::exchange(at_gate_, {})) one->cancel(why);
+  while (!active_.empty()) {
+    auto const one = active_.front().shared();
+    active_.pop_front();
+    one->cancel(why);
+  }
+  for (auto const& one : nodes_) one->close();
+}
+
+// ---------------------------------------------------------------------------------- the start
+
+std::size_t redlock_core::ready_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nodes_, [](auto const& one) { return one->ready(); }));
+}
+
+// The first operations wait until every node is either there or known to be down, but no longer
+// than one waits for a node if a majority is there.
+void redlock_core::on_node_settled() {
+  if (std::ranges::all_of(nodes_, [](auto const& one) { return one->settled(); })) open_gate();
+}
+
+void redlock_core::wait_for_nodes(milliseconds pause) {
+  gate_timer_.expires_after(pause);
+  gate_timer_.async_wait([weak = weak_from_this(), pause](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (ec || !self || self->gate_open_ || self->closed_) return;
+    bool const enough = self->ready_count() >= algo::majority_of(self->size());
+    if (enough || std::chrono::steady_clock::now() >= self->gate_until_) return self->open_gate();
+    self->wait_for_nodes(std::min(pause, milliseconds{20}));
+  });
+}
+
+void redlock_core::open_gate() {
+  if (std::exchange(gate_open_, true) || closed_) return;
+  gate_timer_.cancel();
+  for (auto const& one : std::exchange(at_gate_, {})) one->begin();
+}
+
+void redlock_core::start(std::shared_ptr<redlock_op> const& op) {
+  if (gate_open_) return op->begin();
+  at_gate_.push_back(op);
+}
+
+// ---------------------------------------------------------------------------------- the timer
+
+milliseconds redlock_core::patience(milliseconds ttl) const {
+  return std::max(std::min(how_.node_timeout, ttl / 4), milliseconds{1});
+}
+
+void redlock_core::watch(redlock_op& op, milliseconds limit) {
+  op.limit = limit;
+  op.deadline = std::chrono::steady_clock::now() + limit;
+  active_.push_back(op);
+  if (op.deadline < armed_for_) arm(op.deadline);
+}
+
+void redlock_core::arm(time_point at) {
+  armed_for_ = at;
+  timer_.expires_at(at);
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self && !self->closed_) self->on_timer();
+  });
+}
+
+// One timer for all: an operation that ended in time leaves it as it is.
+void redlock_core::on_timer() {
+  auto const now = std::chrono::steady_clock::now();
+  std::vector<std::shared_ptr<redlock_op>> late;
+  armed_for_ = time_point::max();
+  auto next = time_point::max();
+  for (redlock_op& op : active_) {
+    // Far too late: this process stood still, and the answers may lie unread in its sockets.
+    if (op.deadline <= now && now - op.deadline > op.limit / 2 && !op.stalled_once) {
+      op.stalled_once = true;
+      op.deadline = now + op.limit;
+    }
+    if (op.deadline <= now) {
+      late.push_back(op.shared());
+    } else {
+      next = std::min(next, op.deadline);
+    }
+  }
+  if (next != time_point::max()) arm(next);
+  for (auto const& op : late) {
+    if (op->active.is_linked()) op->give_up();
+  }
+}
+
+// ---------------------------------------------------------------------------------- attempts
+
+void redlock_core::on_node_time(std::int64_t server_time) {
+  ahead_ = std::max(ahead_, server_time - local_micros());
+}
+
+std::int64_t redlock_core::next_attempt() {
+  last_attempt_ = std::max(last_attempt_ + 1, local_micros() + ahead_ + ahead_of_servers);
+  return last_attempt_;
+}
+
+void redlock_core::heard_counter(std::uint64_t counter) {
+  auto const value = static_cast<std::int64_t>(counter);
+  if (value < local_micros() + ahead_ + follow_at_most) {
+    last_attempt_ = std::max(last_attempt_, value);
+  }
+}
+
+failure redlock_core::store_failure(errc code, lease_question const& what, node_verb verb,
+                                    std::string const& why) const {
+  return make_failure(code, "cannot " + std::string(verb_text(verb)) + " " +
+                                in_quotes(what.name.str()) + " at " + how_.display_name + ": " +
+                                why);
+}
+
+}  // namespace herdlock::redis
