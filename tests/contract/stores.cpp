@@ -2,8 +2,10 @@
 #include "stores/memory/memory_store.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_REDIS
+#include <support/redis_cluster.hpp>
 #include <support/redis_server.hpp>
 
+#include "stores/redis/cluster_store.hpp"
 #include "stores/redis/redis_store.hpp"
 #endif
 
@@ -27,6 +29,12 @@ std::vector<store_case> all_stores() {
                       return redis_server::shared().url();
                     },
                     &open_redis, false, true});
+  stores.push_back({"redis_cluster",
+                    [](auto const&) {
+                      redis_cluster::shared().flush();
+                      return redis_cluster::shared().url();
+                    },
+                    &open_redis_cluster, false, true});
 #endif
   return stores;
 }

@@ -23,8 +23,10 @@ using namespace std::chrono_literals;
 /// or inside the initiating call fails the test.
 class redis_ports {
  public:
-  explicit redis_ports(std::string const& url)
-      : ports_(open_redis(store_url::parse(url).value(), io_.get_executor()).value()) {}
+  using opener = result<backend> (*)(store_url, asio::any_io_executor);
+
+  explicit redis_ports(std::string const& url, opener open = open_redis)
+      : ports_(open(store_url::parse(url).value(), io_.get_executor()).value()) {}
   ~redis_ports() {
     ports_ = {};
     io_.restart();

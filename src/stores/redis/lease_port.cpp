@@ -116,7 +116,7 @@ struct inspect_call {
 
 class lease_port final : public lease_store {
  public:
-  explicit lease_port(std::shared_ptr<link> commands) : link_(std::move(commands)) {}
+  explicit lease_port(std::shared_ptr<router> commands) : link_(std::move(commands)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -147,12 +147,12 @@ class lease_port final : public lease_store {
     detail::post_result(link_->executor(), std::move(done), result<T>(why));
   }
 
-  std::shared_ptr<link> link_;
+  std::shared_ptr<router> link_;
 };
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands) {
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands) {
   return std::make_shared<lease_port>(std::move(commands));
 }
 

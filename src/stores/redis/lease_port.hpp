@@ -4,10 +4,10 @@
 #include <memory>
 
 #include <herdlock/store.hpp>
-#include "stores/redis/link.hpp"
+#include "stores/redis/router.hpp"
 
 namespace herdlock::redis {
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands);
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands);
 
 }  // namespace herdlock::redis

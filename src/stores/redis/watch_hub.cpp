@@ -33,7 +33,7 @@ struct look_call {
 
 }  // namespace
 
-watch_hub::watch_hub(std::shared_ptr<link> commands)
+watch_hub::watch_hub(std::shared_ptr<router> commands)
     : commands_(std::move(commands)), timer_(commands_->executor()) {}
 
 void watch_hub::watch(watch_request request, handler<watch_reply> done) {
@@ -48,7 +48,7 @@ void watch_hub::watch(watch_request request, handler<watch_reply> done) {
     return refuse(errc::overloaded, std::to_string(max_watches) + " watches are waiting already");
   }
   if (!events_) {
-    events_ = std::make_shared<link>(commands_->executor(), commands_->how());
+    events_ = commands_->make_event_link();
     events_->open(weak_from_this());
   }
   auto const now = std::chrono::steady_clock::now();
@@ -169,7 +169,8 @@ void watch_hub::on_look(std::string const& name, result<milliseconds> left) {
   channel& at = found->second;
   at.looking = false;
   if (left.has_error() || *left == milliseconds{0}) return finish_all(at, look_again{});
-  auto const over = std::chrono::steady_clock::now() + *left + expiry_slack;
+  auto const silence = std::min(*left + expiry_slack, commands_->longest_silence());
+  auto const over = std::chrono::steady_clock::now() + silence;
   for (auto const id : at.watches) {
     auto& one = watches_.at(id);
     set_alarm(one, std::min(one.end, over));

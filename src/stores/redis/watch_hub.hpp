@@ -24,7 +24,7 @@ inline constexpr std::size_t max_watches = 100'000;
 /// All members on the executor.
 class watch_hub final : public link_observer, public std::enable_shared_from_this<watch_hub> {
  public:
-  explicit watch_hub(std::shared_ptr<link> commands);
+  explicit watch_hub(std::shared_ptr<router> commands);
 
   void watch(watch_request request, handler<watch_reply> done);
   /// Completes all with errc::canceled and closes the connection for events.
@@ -72,7 +72,7 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
   void arm();
   void on_alarm();
 
-  std::shared_ptr<link> commands_;
+  std::shared_ptr<router> commands_;
   std::shared_ptr<link> events_;  // opened by the first watch
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;
