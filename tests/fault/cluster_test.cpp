@@ -137,6 +137,14 @@ TEST(RedisCluster, AWrongPasswordIsSaidAtOnce) {
   EXPECT_EQ(none.acquire("r", mine).error(), errc::access_denied);
 }
 
+TEST(RedisCluster, SpeaksTlsToEachNode) {
+  redis_cluster cluster({.password = "sesame", .tls = redis_tls::on});
+  cluster_ports ports(cluster.tls_url() + "&timeout=20s");
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    EXPECT_GT(fence_of(ports.acquire(cluster.name_at(i), mine)), 0u);
+  }
+}
+
 TEST(RedisCluster, ASingleServerIsNoClusterAndAClusterNoSingleServer) {
   redis_cluster& cluster = redis_cluster::shared();
   redis_server& single = redis_server::shared();

@@ -25,10 +25,14 @@ void must(std::string const& reply) {
 }  // namespace
 
 redis_cluster::redis_cluster(redis_cluster_options options) : options_(std::move(options)) {
+  std::optional<tls_files> certificates;
+  if (options_.tls != redis_tls::off) certificates = make_tls_files(folder_.path());
   for (std::size_t i = 0; i < options_.masters + options_.replicas; ++i) {
     bus_ports_.push_back(free_port());
     redis_options how;
     how.password = options_.password;
+    how.tls = options_.tls;
+    how.certificates = certificates;
     how.arguments = {"--cluster-enabled",
                      "yes",
                      "--cluster-config-file",
@@ -41,6 +45,9 @@ redis_cluster::redis_cluster(redis_cluster_options options) : options_(std::move
                      "no",
                      "--repl-diskless-sync-delay",
                      "0"};
+    if (options_.tls != redis_tls::off) {
+      how.arguments.insert(how.arguments.end(), {"--tls-cluster", "yes"});
+    }
     if (!options_.password.empty()) {
       how.arguments.insert(how.arguments.end(), {"--masterauth", options_.password});
     }
@@ -63,7 +70,9 @@ void redis_cluster::join() {
     must(one.cli("CLUSTER SET-CONFIG-EPOCH " + std::to_string(i + 1)));
   }
   for (std::size_t i = 1; i < size(); ++i) {
-    must(node(0).cli("CLUSTER MEET 127.0.0.1 " + std::to_string(node(i).port()) + " " +
+    bool const plain = options_.tls == redis_tls::off;
+    must(node(0).cli("CLUSTER MEET 127.0.0.1 " +
+                     std::to_string(plain ? node(i).port() : node(i).tls_port()) + " " +
                      std::to_string(bus_ports_[i])));
   }
   wait_until_ok();
@@ -91,6 +100,15 @@ std::string redis_cluster::url() const {
             std::to_string(direct ? nodes_[i]->port() : relays_[i]->port());
   }
   return text;
+}
+
+std::string redis_cluster::tls_url() const {
+  std::string text = "rediss+cluster://";
+  if (!options_.password.empty()) text += ":" + options_.password + "@";
+  for (std::size_t i = 0; i < size(); ++i) {
+    text += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(nodes_[i]->tls_port());
+  }
+  return text + "?cafile=" + nodes_[0]->tls().authority.string();
 }
 
 int redis_cluster::slot_of(std::string_view key) const {

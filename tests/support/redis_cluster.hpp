@@ -19,6 +19,7 @@ struct redis_cluster_options {
   std::size_t masters = 3;
   std::size_t replicas = 0;  ///< of the last master
   std::string password{};
+  redis_tls tls = redis_tls::off;          ///< also between the nodes
   announced ports = announced::own_ports;  ///< what the nodes tell their clients
 };
 
@@ -38,6 +39,8 @@ class redis_cluster {
 
   /// `redis+cluster://[:password@]` and all its nodes, in their order.
   std::string url() const;
+  /// The same with TLS.
+  std::string tls_url() const;
 
   int slot_of(std::string_view key) const;
   /// The node that says it serves the slot of this key.
@@ -64,6 +67,7 @@ class redis_cluster {
   std::size_t owner_of(int slot) const;
 
   redis_cluster_options options_;
+  temp_dir folder_;  // of the certificates
   std::vector<std::uint16_t> bus_ports_;
   std::vector<std::unique_ptr<redis_server>> nodes_;
   std::vector<std::unique_ptr<relay>> relays_;

@@ -1,11 +1,11 @@
 // Which node of a cluster serves which slot.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <herdlock/error.hpp>
@@ -19,7 +19,10 @@ inline constexpr std::size_t max_nodes = 1000;
 struct node_address {
   std::string host;
   std::uint16_t port = 0;
-  friend auto operator<=>(node_address const&, node_address const&) = default;
+  friend bool operator==(node_address const&, node_address const&) = default;
+  friend bool operator<(node_address const& a, node_address const& b) {
+    return std::tie(a.host, a.port) < std::tie(b.host, b.port);
+  }
   std::string text() const;  ///< `host:port`, for messages
 };
 
