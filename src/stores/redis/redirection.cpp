@@ -13,7 +13,7 @@ bool begins_with(std::string_view line, std::string_view word) {
 
 // `SLOT host:port`
 redirection parse_target(redirection_kind kind, std::string_view rest, node_address const& asked) {
-  redirection const garbled{redirection_kind::garbled};
+  redirection garbled{redirection_kind::garbled};
   auto const space = rest.find(' ');
   if (space == std::string_view::npos) return garbled;
   std::uint16_t slot = 0;
