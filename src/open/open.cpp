@@ -5,6 +5,7 @@
 #include "stores/memory/memory_store.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_HAS_REDIS
+#include "stores/redis/cluster_store.hpp"
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock_store.hpp"
 #endif
@@ -23,14 +24,22 @@ struct scheme_entry {
 #ifdef HERDLOCK_HAS_REDIS
 constexpr open_backend redis = open_redis;
 constexpr open_backend redlock = open_redlock;
+constexpr open_backend redis_cluster = open_redis_cluster;
 #else
 constexpr open_backend redis = nullptr;
 constexpr open_backend redlock = nullptr;
+constexpr open_backend redis_cluster = nullptr;
 #endif
 
 constexpr scheme_entry schemes[] = {
-    {"memory", open_memory}, {"sqlite", open_sqlite}, {"redis", redis},
-    {"rediss", redis},       {"redis+unix", redis},  {"redlock", redlock},
+    {"memory", open_memory},
+    {"sqlite", open_sqlite},
+    {"redis", redis},
+    {"rediss", redis},
+    {"redis+unix", redis},
+    {"redlock", redlock},
+    {"redis+cluster", redis_cluster},
+    {"rediss+cluster", redis_cluster},
 };
 
 std::string known_schemes() {

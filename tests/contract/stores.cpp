@@ -2,9 +2,11 @@
 #include "stores/memory/memory_store.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_REDIS
+#include <support/redis_cluster.hpp>
 #include <support/redis_nodes.hpp>
 #include <support/redis_server.hpp>
 
+#include "stores/redis/cluster_store.hpp"
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock_store.hpp"
 #endif
@@ -37,6 +39,12 @@ std::vector<store_case> all_stores() {
                       },
                       &open_redis, false, false, false, false, dialect != "getset"});
   }
+  stores.push_back({"redis_cluster",
+                    [](auto const&) {
+                      redis_cluster::shared().flush();
+                      return redis_cluster::shared().url();
+                    },
+                    &open_redis_cluster, false, true});
   stores.push_back({"redlock",
                     [](auto const&) {
                       redis_nodes::shared().reset();

@@ -92,7 +92,9 @@ std::string credentials(std::string const& password) {
 }  // namespace
 
 redis_server::redis_server(redis_options options) : options_(std::move(options)) {
-  if (options_.tls != redis_tls::off) tls_ = make_tls_files(folder_.path());
+  if (options_.tls != redis_tls::off) {
+    tls_ = options_.certificates ? options_.certificates : make_tls_files(folder_.path());
+  }
   for (int i = 0; i < start_attempts; ++i) {
     port_ = free_port();
     tls_port_ = tls_ ? free_port() : std::uint16_t{0};

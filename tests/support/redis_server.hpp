@@ -21,7 +21,8 @@ struct redis_options {
   std::vector<std::string> users{};  ///< ACL rules: "alice on >secret ~* &* +@all"
   redis_tls tls = redis_tls::off;    ///< a second port; the plain one stays
   redis_unix_socket unix_socket = redis_unix_socket::off;
-  std::vector<std::string> arguments{};  ///< more of redis-server's own
+  std::vector<std::string> arguments{};     ///< more of redis-server's own
+  std::optional<tls_files> certificates{};  ///< shared with others; else made for this one
 };
 
 /// Starts in the constructor and answers when that returns; data, socket and certificates are in

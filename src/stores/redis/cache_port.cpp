@@ -1,5 +1,7 @@
 #include "stores/redis/cache_port.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+
 #include "stores/redis/entry_codec.hpp"
 #include "stores/redis/typed_command.hpp"
 
@@ -29,7 +31,7 @@ void add_value(command_writer& out, cache_value const& value) {
   }
 }
 
-std::string events_suffix(link const& home) {
+std::string events_suffix(router const& home) {
   return std::string(events_role) + std::to_string(home.how().database);
 }
 
@@ -240,8 +242,10 @@ struct invalidate_call {
 
 class cache_port final : public cache_store {
  public:
-  cache_port(std::shared_ptr<link> commands, std::shared_ptr<watch_hub> watches)
-      : link_(std::move(commands)), watches_(std::move(watches)), events_(events_suffix(*link_)) {}
+  cache_port(std::shared_ptr<router> commands, std::shared_ptr<watch_hub> watches)
+      : router_(std::move(commands)),
+        watches_(std::move(watches)),
+        events_(events_suffix(*router_)) {}
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     start(get_call{std::move(key), form, form}, std::move(done));
@@ -290,6 +294,14 @@ class cache_port final : public cache_store {
   }
 
   void watch(watch_request request, handler<watch_reply> done) override {
+    if (auto const bad = router_->check_key(request.key.str()); bad.code) {
+      return refuse(
+          make_failure(errc::invalid_name,
+                       "cannot watch " + in_quotes(request.key.str()) + " at " + bad.message),
+          std::move(done));
+    }
+    if (router_->events_may_be_late())
+      done = confirming(request.key, request.form, std::move(done));
     watches_->watch(std::move(request), std::move(done));
   }
 
@@ -301,21 +313,48 @@ class cache_port final : public cache_store {
   }
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*link_, std::move(call), std::move(done));
-  }
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(link_->executor(), std::move(done), result<T>(why));
+    typed_command<Call>::start(*router_, std::move(call), std::move(done));
   }
 
-  std::shared_ptr<link> link_;
+  // A value that came with a late event may have been replaced or removed since the caller asked:
+  // what is there now is read. (One that is not there any more: look again.)
+  handler<watch_reply> confirming(cache_key key, layout form, handler<watch_reply> done) {
+    auto const slot = asio::get_associated_cancellation_slot(done);
+    auto on_event = [home = router_, key = std::move(key), form,
+                     done = std::move(done)](result<watch_reply> outcome) mutable {
+      if (!outcome || !std::holds_alternative<cache_hit>(*outcome)) {
+        return detail::dispatch_result(home->executor(), std::move(done), std::move(outcome));
+      }
+      confirm(*home, get_call{std::move(key), form, form}, std::move(done));
+    };
+    return asio::bind_cancellation_slot(slot, std::move(on_event));
+  }
+  static void confirm(router& home, get_call call, handler<watch_reply> done) {
+    auto const slot = asio::get_associated_cancellation_slot(done);
+    auto on_value = [executor = home.executor(),
+                     done = std::move(done)](result<cache_lookup> found) mutable {
+      result<watch_reply> outcome{watch_reply(look_again{})};
+      if (found && found->has_value()) outcome = watch_reply(cache_hit{std::move(**found)});
+      if (found.has_error()) outcome = found.error();
+      detail::dispatch_result(executor, std::move(done), std::move(outcome));
+    };
+    typed_command<get_call>::start(home, std::move(call),
+                                   asio::bind_cancellation_slot(slot, std::move(on_value)));
+  }
+
+  template <class T>
+  void refuse(failure const& why, handler<T> done) {
+    detail::post_result(router_->executor(), std::move(done), result<T>(why));
+  }
+
+  std::shared_ptr<router> router_;
   std::shared_ptr<watch_hub> watches_;
   std::string events_;
 };
 
 }  // namespace
 
-std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<link> commands,
+std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<router> commands,
                                              std::shared_ptr<watch_hub> watches) {
   return std::make_shared<cache_port>(std::move(commands), std::move(watches));
 }

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include <herdlock/store.hpp>
-#include "stores/redis/link.hpp"
+#include "stores/redis/router.hpp"
 #include "stores/redis/watch_hub.hpp"
 
 namespace herdlock::redis {
 
-std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<link> commands,
+std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<router> commands,
                                              std::shared_ptr<watch_hub> watches);
 
 }  // namespace herdlock::redis

@@ -59,6 +59,8 @@ class command_writer {
   std::size_t numbers_ = 0;
 };
 
+class link;
+
 using hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -77,12 +79,21 @@ class command {
   /// Completes the handler with a failure. The text gets the command's subject put in front.
   virtual void fail(failure const& why, completion when) = 0;
   virtual bool open() const = 0;
+  /// By which a cluster finds the node: the caller's name, whose slot all its side keys share.
+  virtual std::string_view key() const { return {}; }
 
   hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines
   std::chrono::steady_clock::time_point deadline;
   std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
   script_form form = script_form::by_hash;
   bool sent = false;
+
+  // In a cluster:
+  link* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn
+  bool hurried = false;     ///< submitted with less than half of its time left
+  bool asking = false;      ///< ASKING goes out right in front of it
+  std::uint8_t hops = 0;    ///< redirections in a row
+  std::uint8_t tries = 0;   ///< pauses so far, 255 for more
 };
 
 using command_ptr = std::unique_ptr<command>;

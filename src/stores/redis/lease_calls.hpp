@@ -26,7 +26,7 @@ using grant_or_held = std::variant<fencing_token, held>;
 inline milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
 
 /// The floor 1 would let a counter begin with 1.
-inline std::int64_t fence_floor_of(link const& home) {
+inline std::int64_t fence_floor_of(router const& home) {
   return std::max<std::int64_t>(2, home.fence_floor());
 }
 

@@ -7,12 +7,13 @@ namespace {
 
 class lease_port final : public lease_store {
  public:
-  lease_port(std::shared_ptr<link> commands, std::shared_ptr<wait_hub> queue)
-      : link_(std::move(commands)), queue_(std::move(queue)) {}
+  lease_port(std::shared_ptr<router> commands, std::shared_ptr<wait_hub> queue)
+      : router_(std::move(commands)), queue_(std::move(queue)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
-    if (request.wait > milliseconds{0}) return queue_->wait(std::move(request), std::move(done));
+    bool const waits = queue_ && request.wait > milliseconds{0};
+    if (waits) return queue_->wait(std::move(request), std::move(done));
     try_acquire(std::move(request), std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -58,29 +59,29 @@ class lease_port final : public lease_store {
   };
 
   void try_acquire(acquire_request request, handler<acquire_reply> done) {
-    on_tried then{link_->executor(), request.owner.str(), clock::now(), std::move(done)};
+    on_tried then{router_->executor(), request.owner.str(), clock::now(), std::move(done)};
     handler<grant_or_held> erased = std::move(then);
     start(acquire_call{std::move(request), floor()}, std::move(erased));
   }
 
-  std::int64_t floor() const { return fence_floor_of(*link_); }
+  std::int64_t floor() const { return fence_floor_of(*router_); }
 
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*link_, std::move(call), std::move(done));
+    typed_command<Call>::start(*router_, std::move(call), std::move(done));
   }
   template <class T>
   void refuse(failure const& why, handler<T> done) {
-    detail::post_result(link_->executor(), std::move(done), result<T>(why));
+    detail::post_result(router_->executor(), std::move(done), result<T>(why));
   }
 
-  std::shared_ptr<link> link_;
+  std::shared_ptr<router> router_;
   std::shared_ptr<wait_hub> queue_;
 };
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands,
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
                                              std::shared_ptr<wait_hub> queue) {
   return std::make_shared<lease_port>(std::move(commands), std::move(queue));
 }

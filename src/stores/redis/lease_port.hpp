@@ -4,12 +4,13 @@
 #include <memory>
 
 #include <herdlock/store.hpp>
-#include "stores/redis/link.hpp"
+#include "stores/redis/router.hpp"
 #include "stores/redis/wait_hub.hpp"
 
 namespace herdlock::redis {
 
-std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<link> commands,
+/// Without a queue the wait of a request is ignored.
+std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
                                              std::shared_ptr<wait_hub> queue);
 
 }  // namespace herdlock::redis

@@ -10,6 +10,19 @@ namespace {
 
 constexpr std::size_t max_idle_batches = 8;
 
+// Says that the next command may touch a slot that its sender has only heard of. It holds for that
+// one, so the two have to be neighbours: they are of one batch, which is one write.
+class asking_prefix final : public command {
+ public:
+  void encode(command_writer& out, script_form) const override {
+    out.begin("ASKING");
+    out.end();
+  }
+  void finish(reply const&) override {}
+  void fail(failure const&, completion) override {}
+  bool open() const override { return false; }  // nobody waits for its reply
+};
+
 }  // namespace
 
 link::link(asio::any_io_executor executor, settings how)
@@ -39,6 +52,7 @@ void link::close() {
 // ---------------------------------------------------------------------------------- connection
 
 void link::connect() {
+  if (choose_place_) choose_place_(how_);
   transport_ = transport::start(executor_, how_, weak_from_this());
   // Resolve, connect, TLS and greeting together get one command's time.
   attempt_timer_.expires_after(how_.timeout);
@@ -93,6 +107,12 @@ void link::leave_server(std::string_view line) {
   lose(server_failure(line, how_.display_name), outlook::may_recover);
 }
 
+void link::leave(failure const& why) {
+  if (!closed_ && transport_) lose(why, outlook::may_recover);
+}
+
+std::shared_ptr<link> link::make_event_link() { return std::make_shared<link>(executor_, how_); }
+
 void link::reconnect_later() {
   attempt_timer_.expires_after(jittered(pause_));
   pause_ = std::min(2 * pause_, max_reconnect_pause);
@@ -135,8 +155,8 @@ failure link::refusal() const {
 
 void link::submit(command_ptr what) {
   if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
-  what->deadline = std::chrono::steady_clock::now() + how_.timeout;
-  outstanding_.push_back(*what);
+  what->carrier = this;
+  keep_deadline(*what);
   ++outstanding_count_;
   waiting_.push_back(std::move(what));
   arm_deadline();
@@ -144,6 +164,37 @@ void link::submit(command_ptr what) {
   // Alone: at once. In company: after this turn of the event loop, together with the others.
   if (batches_under_way_ == 0) return flush();
   flush_soon();
+}
+
+// New commands have the same timeout, so they belong at the end; a redirected one is a little
+// older.
+void link::keep_deadline(command& one) {
+  auto const now = std::chrono::steady_clock::now();
+  if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
+  one.hurried = one.deadline - now < how_.timeout / 2;
+  auto at = outstanding_.end();
+  while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
+  bool const first = at == outstanding_.begin();
+  outstanding_.insert(at, one);
+  if (first && deadline_armed_) deadline_timer_.cancel();  // it is armed again for this one
+}
+
+void link::take_off(command& one) {
+  one.outstanding.unlink();
+  --outstanding_count_;
+  one.carrier = nullptr;
+  one.sent = false;
+}
+
+std::vector<command_ptr> link::take_unsent() {
+  std::vector<command_ptr> taken;
+  auto unsent = std::exchange(waiting_, {});
+  for (auto& one : unsent) {
+    if (!one->open()) continue;
+    take_off(*one);
+    taken.push_back(std::move(one));
+  }
+  return taken;
 }
 
 void link::flush_soon() {
@@ -175,6 +226,11 @@ void link::send_batch() {
     if (!one->open()) continue;  // its caller has gone: it must not happen any more
     one->sent = true;
     one->reads_at_send = reads;
+    if (one->asking) {
+      auto prefix = std::make_unique<asking_prefix>();
+      prefix->encode(*out, prefix->form);
+      out->commands.push_back(std::move(prefix));
+    }
     one->encode(*out, one->form);
     out->commands.push_back(std::move(one));
   }
@@ -197,7 +253,9 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   for (std::size_t i = 0; i < done->commands.size(); ++i) {
     auto& one = done->commands[i];
     reply const& answer = done->replies[i];
-    if (!why && answer.is_error() && is_misdirected(answer.text())) misdirected = answer.text();
+    if (!why && !redirects_ && answer.is_error() && is_misdirected(answer.text())) {
+      misdirected = answer.text();
+    }
     if (!one->open()) continue;
     if (why) {
       --outstanding_count_;
@@ -223,8 +281,19 @@ void link::finish_one(command_ptr one, reply const& answer) {
     waiting_.push_back(std::move(one));
     return;
   }
+  if (redirected(one, answer)) return;
   --outstanding_count_;
   one->finish(answer);
+}
+
+bool link::redirected(command_ptr& one, reply const& answer) {
+  if (!redirects_ || !answer.is_error() || closed_) return false;
+  auto const taker = redirector_.lock();
+  if (!taker) return false;
+  take_off(*one);
+  if (taker->redirect(one, answer.text())) return true;
+  ++outstanding_count_;
+  return false;
 }
 
 void link::cancel(command& what) {
@@ -266,7 +335,9 @@ void link::on_deadline() {
   bool silent = false;
   while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
     command& one = outstanding_.front();
-    silent = silent || (one.sent && up_ && one.reads_at_send == transport_->reads());
+    // One that had little time left when it came here says nothing about the server.
+    silent =
+        silent || (one.sent && !one.hurried && up_ && one.reads_at_send == transport_->reads());
     --outstanding_count_;
     one.fail(missed_deadline(one), completion::now);
   }

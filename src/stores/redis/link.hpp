@@ -4,10 +4,12 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "stores/redis/command.hpp"
+#include "stores/redis/router.hpp"
 #include "stores/redis/transport.hpp"
 
 namespace herdlock::redis {
@@ -30,6 +32,15 @@ class link_observer {
   virtual void on_message(reply const& message) = 0;
 };
 
+/// Takes over commands that another server has to execute: the links to a cluster's nodes have one.
+class redirector {
+ public:
+  virtual ~redirector() = default;
+  /// `line` is the server's error. True: it says that `one` was not executed and belongs elsewhere;
+  /// `one` has been taken. False: the line is the command's own error.
+  virtual bool redirect(command_ptr& one, std::string_view line) = 0;
+};
+
 /// All members on the executor.
 ///
 /// While there is no connection commands wait for it, at most until their deadline; the failure
@@ -39,29 +50,45 @@ class link_observer {
 /// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
 /// reaches its deadline without a byte having come from the server since it was sent ends the
 /// connection: the server, or the way to it, hangs. So does a reply that says that another server
-/// is needed (a demoted master, a replica): the name is resolved again.
-class link final : public transport_owner, public std::enable_shared_from_this<link> {
+/// is needed (a demoted master, a replica): the name is resolved again. (Not with a redirector: it
+/// knows better where to go.)
+class link final : public router,
+                   public transport_owner,
+                   public std::enable_shared_from_this<link> {
  public:
   link(asio::any_io_executor executor, settings how);
   ~link() override;
+
+  /// Before open(). The place is chosen anew for each attempt to connect.
+  void choose_place(std::function<void(settings&)> choose) { choose_place_ = std::move(choose); }
+  void redirect_to(std::weak_ptr<redirector> taker) {
+    redirector_ = std::move(taker);
+    redirects_ = true;
+  }
 
   void open(std::weak_ptr<link_observer> observer = {});
   /// Everything outstanding completes with errc::canceled, and nothing is taken any more.
   void close();
 
-  void submit(command_ptr what);
+  /// A command that has a deadline already keeps it.
+  void submit(command_ptr what) override;
   /// Completes the command with errc::canceled; not sent if it was not.
-  void cancel(command& what);
+  void cancel(command& what) override;
+  /// What was not sent yet, in its order, to go another way.
+  std::vector<command_ptr> take_unsent();
+  /// Gives the connection up, as if it were lost.
+  void leave(failure const& why);
   /// For the observer: between on_link_up and on_link_down.
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
-  /// Why there is no connection; no code while there is one.
-  failure const& last_failure() const { return last_failure_; }
-  /// What a fencing counter must have reached at this server; a smaller one is seeded anew.
-  std::int64_t fence_floor() const { return fence_floor_; }
-  settings const& how() const { return how_; }
-  asio::any_io_executor const& executor() const { return executor_; }
+  std::int64_t fence_floor() const override { return fence_floor_; }
+  settings const& how() const override { return how_; }
+  asio::any_io_executor const& executor() const override { return executor_; }
+  std::weak_ptr<router> weak_router() override { return weak_from_this(); }
+  std::shared_ptr<link> make_event_link() override;
+  /// Why there is no connection; no code when there is one, or none was tried.
+  failure const& trouble() const { return last_failure_; }
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
@@ -86,6 +113,9 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void flush();
   void send_batch();
   void finish_one(command_ptr one, reply const& answer);
+  bool redirected(command_ptr& one, reply const& answer);
+  void keep_deadline(command& one);
+  void take_off(command& one);
   void end_outstanding(failure const& why);
 
   void arm_deadline();
@@ -97,6 +127,8 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   asio::any_io_executor executor_;
   settings how_;
   std::weak_ptr<link_observer> observer_;
+  std::weak_ptr<redirector> redirector_;
+  std::function<void(settings&)> choose_place_;
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
@@ -106,7 +138,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   outlook view_ = outlook::may_recover;
 
   std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
-  deadline_list outstanding_;        // open commands; all have the same timeout, so it is a queue
+  deadline_list outstanding_;        // open commands in the order of their deadlines
   std::size_t outstanding_count_ = 0;
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
@@ -114,6 +146,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   std::int64_t fence_floor_ = 1;
   bool up_ = false;
   bool closed_ = false;
+  bool redirects_ = false;
   bool flush_posted_ = false;
   bool completing_ = false;
   bool deadline_armed_ = false;

@@ -260,7 +260,7 @@ void redlock_node::on_link_down() {
   ++generation_;
   silent_ = false;
   if (closed_) return;
-  if (failure const why = link_->last_failure(); why.code) down_ = why;
+  if (failure const why = link_->trouble(); why.code) down_ = why;
   settle(state::down);
 }
 

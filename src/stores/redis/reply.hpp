@@ -14,7 +14,7 @@ namespace herdlock::redis {
 
 enum class reply_kind : std::uint8_t { null, text, number, error, list };
 
-/// Preorder: a list node is followed by its `size` elements (a map by twice as many).
+/// Preorder: a list node is followed by its `size` elements; of a map, its names and values.
 class reply {
  public:
   struct node {

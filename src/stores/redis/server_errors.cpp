@@ -15,6 +15,9 @@ constexpr std::string_view channel_advice =
     "the user may not use the channels {key}:herdlock:events:* and herdlock:grants:*; extend its "
     "ACL, for example with &*";
 
+constexpr std::string_view cluster_advice =
+    "the server is a cluster node; open it with redis+cluster:// (or rediss+cluster://)";
+
 constexpr meaning meanings[] = {
     {"WRONGTYPE", errc::wrong_type,
      "the key holds a value of another type; use another name, or delete that key"},
@@ -34,9 +37,9 @@ constexpr meaning meanings[] = {
     {"NOREPLICAS", errc::unavailable, "the server has too few replicas to accept writes"},
     {"QUEUEFULL", errc::overloaded, "too many wait for this resource already; try again later"},
     {"CLUSTERDOWN", errc::unavailable, "the cluster is down"},
-    {"MOVED", errc::not_supported, "the server is a cluster node; use a single server"},
-    {"ASK", errc::not_supported, "the server is a cluster node; use a single server"},
-    {"CROSSSLOT", errc::not_supported, "the server is a cluster node; use a single server"},
+    {"MOVED", errc::not_supported, cluster_advice},
+    {"ASK", errc::not_supported, cluster_advice},
+    {"CROSSSLOT", errc::not_supported, cluster_advice},
 };
 
 bool is_word_at(std::string_view line, std::size_t at, std::size_t length) {

@@ -44,7 +44,7 @@ failure take_place(settings& s, store_url& url) {
 }
 
 failure take_security(settings& s, store_url& url) {
-  if (url.scheme != "rediss") return {};
+  if (!url.scheme.starts_with("rediss")) return {};
   s.security = encryption::tls;
   s.authority_file = url.take_text("cafile", "");
   s.certificate_file = url.take_text("cert", "");

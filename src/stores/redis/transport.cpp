@@ -35,7 +35,9 @@ void add_node(reply& to, wire_node const& node) {
   if (node.data_type == type::simple_error || node.data_type == type::blob_error) {
     kind = reply_kind::error;
   }
-  to.add(kind, node.aggregate_size, node.value);
+  // A map counts its names and its values.
+  auto const elements = node.aggregate_size * client::resp3::element_multiplicity(node.data_type);
+  to.add(kind, elements, node.value);
 }
 
 // ---------------------------------------------------------------------------------- batch
@@ -56,6 +58,8 @@ class wire_batch final : public batch {
 
  private:
   void push(std::span<std::string_view const> arguments) override {
+    // push_range() leaves a command without arguments out.
+    if (arguments.size() == 1) return request.push(arguments.front());
     request.push_range(arguments.front(), arguments.begin() + 1, arguments.end());
   }
 };

@@ -17,16 +17,16 @@ class typed_command final : public command {
  public:
   using value_type = typename Call::value_type;
 
-  typed_command(Call call, handler<value_type> done, link& home)
+  typed_command(Call call, handler<value_type> done, router& home)
       : call_(std::move(call)), done_(std::move(done)), home_(home) {}
 
-  /// Hands it to the link; the handler's cancellation slot then leads to the link's cancel().
-  static void start(link& home, Call call, handler<value_type> done) {
+  /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
+  static void start(router& home, Call call, handler<value_type> done) {
     auto one = std::make_unique<typed_command>(std::move(call), std::move(done), home);
     auto slot = asio::get_associated_cancellation_slot(one->done_);
     if (slot.is_connected()) {
       one->cancellable_ = true;
-      slot.assign([weak = home.weak_from_this(), what = one.get()](asio::cancellation_type) {
+      slot.assign([weak = home.weak_router(), what = one.get()](asio::cancellation_type) {
         if (auto const to = weak.lock()) to->cancel(*what);
       });
     }
@@ -60,6 +60,7 @@ class typed_command final : public command {
   }
 
   bool open() const override { return static_cast<bool>(done_); }
+  std::string_view key() const override { return call_.name(); }
 
  private:
   handler<value_type> take_handler() {
@@ -90,7 +91,7 @@ class typed_command final : public command {
 
   Call call_;
   handler<value_type> done_;
-  link& home_;  // used while open(), and the link ends all commands before it goes
+  router& home_;  // used while open(), and it ends all commands before it goes
   bool cancellable_ = false;
 };
 

@@ -35,7 +35,7 @@ struct look_call {
 
 }  // namespace
 
-watch_hub::watch_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> events)
+watch_hub::watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events)
     : commands_(std::move(commands)), events_(std::move(events)), timer_(commands_->executor()) {}
 
 void watch_hub::watch(watch_request request, handler<watch_reply> done) {
@@ -170,7 +170,8 @@ void watch_hub::on_look(std::string const& name, result<milliseconds> left) {
   channel& at = found->second;
   at.looking = false;
   if (left.has_error() || *left == milliseconds{0}) return finish_all(at, look_again{});
-  auto const over = std::chrono::steady_clock::now() + *left + expiry_slack;
+  auto const silence = std::min(*left + expiry_slack, commands_->longest_silence());
+  auto const over = std::chrono::steady_clock::now() + silence;
   for (auto const id : at.watches) {
     auto& one = watches_.at(id);
     set_alarm(one, std::min(one.end, over));

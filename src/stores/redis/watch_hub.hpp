@@ -26,7 +26,7 @@ inline constexpr std::size_t max_watches = 100'000;
 class watch_hub final : public link_observer, public std::enable_shared_from_this<watch_hub> {
  public:
   /// To be attached to `events` by the maker.
-  watch_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> events);
+  watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events);
 
   void watch(watch_request request, handler<watch_reply> done);
   /// Completes all with errc::canceled.
@@ -74,7 +74,7 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
   void arm();
   void on_alarm();
 
-  std::shared_ptr<link> commands_;
+  std::shared_ptr<router> commands_;
   std::shared_ptr<push_connection> events_;  // opened by the first watch
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;

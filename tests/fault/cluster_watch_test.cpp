@@ -1,0 +1,126 @@
+// Waiting for a load over a Redis Cluster, whose events pass through a bus between its nodes.
+#include "cluster_ports.hpp"
+#include "stores/redis/entry_codec.hpp"
+
+namespace herdlock_test {
+namespace {
+
+owner_token const mine = owner_token::generate();
+
+class watching {
+ public:
+  watching(cluster_ports& ports, std::string const& key) : ports_(ports) {
+    ports.start<watch_reply>(outcome_, [&](auto h) {
+      ports.values().watch({cache_key(key), 10min}, std::move(h));
+    });
+  }
+  bool done(milliseconds limit = patience) {
+    return ports_.wait_for([&] { return outcome_.has_value(); }, limit);
+  }
+  watch_reply const& reply() { return outcome_->value(); }
+
+ private:
+  cluster_ports& ports_;
+  std::optional<result<watch_reply>> outcome_;
+};
+
+// The node that somebody's events connection is with: where the channel has a subscriber.
+std::optional<std::size_t> listener(redis_cluster& cluster, std::string const& key) {
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    auto const text = cluster.node(i).cli("PUBSUB NUMSUB {" + key + "}:herdlock:events:0");
+    if (text.ends_with("\n1")) return i;
+  }
+  return std::nullopt;
+}
+
+// Whatever node the key is on, its event reaches the one that the watcher listens to.
+TEST(RedisClusterWatch, AFillOnAnyNodeWakesTheWatcherWithTheValue) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  cluster_ports waiter(cluster.url());
+  cluster_ports loader(cluster.url());
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    auto const key = cluster.name_at(i, "filled");
+    ASSERT_TRUE(std::holds_alternative<claimed>(loader.claim(key, mine, 10min).value()));
+    watching one(waiter, key);
+    ASSERT_TRUE(waiter.wait_for([&] { return listener(cluster, key).has_value(); }));
+    ASSERT_FALSE(one.done(20ms));
+    EXPECT_EQ(loader.fill(key, mine, std::string("v")).value(), fill_reply::stored);
+    ASSERT_TRUE(one.done());
+    ASSERT_TRUE(std::holds_alternative<cache_hit>(one.reply()));
+    EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(one.reply()).value), "v");
+  }
+}
+
+// Here the claim ends without any event, which stands for one that the bus has lost.
+TEST(RedisClusterWatch, ALostEventIsMadeGoodByALook) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  cluster_ports ports(cluster.url());
+  auto const key = cluster.name_at(0, "lost");
+  ASSERT_TRUE(std::holds_alternative<claimed>(ports.claim(key, mine, 10min).value()));
+  watching one(ports, key);
+  ASSERT_TRUE(ports.wait_for([&] { return listener(cluster, key).has_value(); }));
+  ASSERT_FALSE(one.done(20ms));
+  cluster.node(0).command({"DEL", "{" + key + "}:herdlock:claim"});
+  ASSERT_TRUE(one.done());
+  EXPECT_TRUE(std::holds_alternative<look_again>(one.reply()));
+}
+
+// An event of an earlier load arrives late: its value has been invalidated meanwhile.
+TEST(RedisClusterWatch, ALateEventDoesNotBringAnOldValueBack) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  cluster_ports ports(cluster.url());
+  auto const key = cluster.name_at(1, "late");
+  ASSERT_TRUE(std::holds_alternative<claimed>(ports.claim(key, mine, 10min).value()));
+  auto const answer_to = [&](std::string const& event) {
+    watching one(ports, key);
+    EXPECT_TRUE(ports.wait_for([&] { return listener(cluster, key).has_value(); }));
+    EXPECT_FALSE(one.done(20ms));
+    cluster.node(2).command({"PUBLISH", "{" + key + "}:herdlock:events:0", event});
+    EXPECT_TRUE(one.done());
+    return one.reply();
+  };
+  EXPECT_TRUE(
+      std::holds_alternative<look_again>(answer_to(redis::value_event(std::string("old")))));
+  // Another has stored a newer one: that is the answer.
+  cluster.node(1).command({"SET", key, "new"});
+  auto const reply = answer_to(redis::value_event(std::string("old")));
+  ASSERT_TRUE(std::holds_alternative<cache_hit>(reply));
+  EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(reply).value), "new");
+}
+
+TEST(RedisClusterWatch, AnotherNodeIsListenedToWhenTheFirstDies) {
+  redis_cluster cluster;
+  cluster_ports waiter(cluster.url());
+  cluster_ports loader(cluster.url());
+  auto const probe = cluster.name_at(0, "probe");
+  ASSERT_TRUE(std::holds_alternative<claimed>(loader.claim(probe, mine, 10min).value()));
+  watching first(waiter, probe);
+  ASSERT_TRUE(waiter.wait_for([&] { return listener(cluster, probe).has_value(); }));
+  auto const dead = *listener(cluster, probe);
+  auto const key = cluster.name_at((dead + 1) % 3, "next");
+  cluster.node(dead).kill();
+  ASSERT_TRUE(first.done());  // what was published meanwhile would be missed: look again
+  ASSERT_TRUE(std::holds_alternative<claimed>(loader.claim(key, mine, 10min).value()));
+  auto const subscribed = [&] {
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+      if (i == dead) continue;
+      auto const text = cluster.node(i).cli("PUBSUB NUMSUB {" + key + "}:herdlock:events:0");
+      if (text.ends_with("\n1")) return true;
+    }
+    return false;
+  };
+  // Until the other node is found, watches end soon, and their callers ask again.
+  std::optional<watching> second;
+  ASSERT_TRUE(waiter.wait_for([&] {
+    if (!second || second->done(0ms)) second.emplace(waiter, key);
+    return subscribed();
+  }));
+  EXPECT_EQ(loader.fill(key, mine, std::string("v")).value(), fill_reply::stored);
+  ASSERT_TRUE(second->done());
+}
+
+}  // namespace
+}  // namespace herdlock_test
