@@ -26,8 +26,9 @@ constexpr open_backend redis = nullptr;
 #endif
 
 constexpr scheme_entry schemes[] = {
-    {"memory", open_memory}, {"sqlite", open_sqlite}, {"redis", redis},
-    {"rediss", redis},       {"redis+unix", redis},
+    {"memory", open_memory},    {"sqlite", open_sqlite}, {"redis", redis},
+    {"rediss", redis},          {"redis+unix", redis},   {"redis+sentinel", redis},
+    {"rediss+sentinel", redis},
 };
 
 std::string known_schemes() {

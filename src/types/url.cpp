@@ -48,7 +48,9 @@ std::string percent_encode(std::string_view text, std::string_view plain) {
 // only when it looks as it should.
 bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "verify") return value == "full" || value == "none";
-  bool known = key == "timeout" || key == "db" || key == "max_pending" || key == "max_bytes";
+  if (key == "quarantine") return value == "on" || value == "off";
+  bool known = key == "wait_replicas" || key == "wait_timeout" || key == "quarantine_ttl" ||
+               key == "timeout" || key == "db" || key == "max_pending" || key == "max_bytes";
   return known && parse_duration(value).has_value();
 }
 

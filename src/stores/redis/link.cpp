@@ -18,9 +18,10 @@ milliseconds jittered(milliseconds longest) {
 
 }  // namespace
 
-link::link(asio::any_io_executor executor, settings how)
+link::link(asio::any_io_executor executor, settings how, std::shared_ptr<server_exam> exam)
     : executor_(std::move(executor)),
       how_(std::move(how)),
+      exam_(std::move(exam)),
       attempt_timer_(executor_),
       deadline_timer_(executor_) {}
 
@@ -35,6 +36,7 @@ void link::close() {
   if (std::exchange(closed_, true)) return;
   up_ = false;
   attempt_timer_.cancel();
+  asking_ = nullptr;
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   end_outstanding(
       make_failure(errc::canceled, how_.display_name + ": the store handle is being closed"));
@@ -44,10 +46,12 @@ void link::close() {
 
 // ---------------------------------------------------------------------------------- connection
 
-void link::connect() {
-  transport_ = transport::start(executor_, how_, weak_from_this());
-  // Resolve, connect, TLS and greeting together get one command's time.
-  attempt_timer_.expires_after(how_.timeout);
+milliseconds link::attempt_limit() const {
+  return how_.guide ? std::min(how_.timeout, max_guided_attempt) : how_.timeout;
+}
+
+void link::limit_attempt(milliseconds limit) {
+  attempt_timer_.expires_after(limit);
   attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (ec || !self || self->closed_ || self->up_) return;
@@ -55,17 +59,62 @@ void link::connect() {
   });
 }
 
+// Resolve, connect, TLS, greeting and examination together get one command's time; a server that a
+// guide named gets less, because the guide may know a better one by then.
+void link::connect() {
+  limit_attempt(how_.timeout);
+  if (!how_.guide) {
+    transport_ = transport::start(executor_, how_, weak_from_this());
+    return;
+  }
+  asking_ = how_.guide->where([weak = weak_from_this()](result<host_and_port> at, outlook view) {
+    if (auto const self = weak.lock()) self->on_guided(std::move(at), view);
+  });
+}
+
+void link::on_guided(result<host_and_port> at, outlook view) {
+  if (closed_) return;
+  if (at.has_error()) return lose(at.error(), view);
+  asking_ = nullptr;
+  how_.host = at->host;
+  how_.port = at->port.value_or(how_.port);
+  limit_attempt(attempt_limit());
+  transport_ = transport::start(executor_, how_, weak_from_this());
+}
+
 failure link::no_connection(errc code) const {
   std::string_view const hint = how_.security == encryption::none
                                     ? "; is it reachable?"
                                     : "; is it reachable, and does it speak TLS on this port?";
   return make_failure(code, how_.display_name + ": no connection to " + how_.place() + " within " +
-                                std::to_string(how_.timeout.count()) + " ms" + std::string(hint));
+                                std::to_string(attempt_limit().count()) + " ms" +
+                                std::string(hint));
 }
 
 void link::on_ready(transport& from) {
   if (closed_ || &from != transport_.get()) return;
+  if (!exam_) return come_up();
+  examining_ = true;
+  auto questions = make_batch();
+  exam_->ask(*questions);
+  ++batches_under_way_;
+  transport_->send(std::move(questions));
+}
+
+void link::on_examined(batch_ptr done, failure const* why) {
+  --batches_under_way_;
+  examining_ = false;
+  if (why) return;  // the end of the connection follows
+  std::span const answers(done->replies.data(), done->commands.size());
+  verdict const found = exam_->judge(answers, how_.place());
+  if (found.why.code) return lose(found.why, found.view);
+  fence_floor_ = exam_->facts().time_us.value_or(1);
+  come_up();
+}
+
+void link::come_up() {
   up_ = true;
+  ++connections_;
   view_ = outlook::may_recover;
   // A server that was left a moment ago may be the one that was found again.
   if (std::chrono::steady_clock::now() - left_server_at_ > 2 * max_reconnect_pause) {
@@ -84,7 +133,8 @@ void link::on_ended(transport& from, failure why, outlook view) {
 
 // The batches of the lost transport come back by themselves, at once, and fail with its reason.
 void link::lose(failure why, outlook view) {
-  up_ = false;
+  up_ = examining_ = false;
+  asking_ = nullptr;
   last_failure_ = std::move(why);
   view_ = view;
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
@@ -101,10 +151,10 @@ void link::leave_server(std::string_view line) {
 
 void link::reconnect_later() {
   attempt_timer_.expires_after(jittered(pause_));
-  pause_ = std::min(2 * pause_, max_reconnect_pause);
+  pause_ = std::min(2 * pause_, how_.guide ? max_guided_pause : max_reconnect_pause);
   attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (ec || !self || self->closed_ || self->transport_) return;
+    if (ec || !self || self->closed_ || self->transport_ || self->asking_) return;
     self->connect();
   });
 }
@@ -194,6 +244,7 @@ void link::send_batch() {
 
 void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  if (examining_ && &from == transport_.get()) return on_examined(std::move(done), why);
   // The end of the connection is reported after its batches; what their handlers ask for must
   // wait for the next connection, not go down with this one.
   if (why && &from == transport_.get()) up_ = false;

@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "stores/redis/address_guide.hpp"
 #include "stores/redis/command.hpp"
+#include "stores/redis/server_exam.hpp"
 #include "stores/redis/transport.hpp"
 
 namespace herdlock::redis {
@@ -20,6 +22,9 @@ inline constexpr std::size_t max_batch_commands = 256;
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
 inline constexpr milliseconds max_reconnect_pause{2000};
+/// With somebody to ask where the server is now, its old place is not waited for that long.
+inline constexpr milliseconds max_guided_pause{250};
+inline constexpr milliseconds max_guided_attempt{1000};
 
 /// Told what happens to the connection; used by the one for pushes.
 class link_observer {
@@ -39,10 +44,14 @@ class link_observer {
 /// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
 /// reaches its deadline without a byte having come from the server since it was sent ends the
 /// connection: the server, or the way to it, hangs. So does a reply that says that another server
-/// is needed (a demoted master, a replica): the name is resolved again.
+/// is needed (a demoted master, a replica): the name is resolved again, or the guide of the
+/// settings is asked again.
+///
+/// With an examination a connection is up, and commands are sent over it, once the server passed.
 class link final : public transport_owner, public std::enable_shared_from_this<link> {
  public:
-  link(asio::any_io_executor executor, settings how);
+  /// `exam` may be null.
+  link(asio::any_io_executor executor, settings how, std::shared_ptr<server_exam> exam = nullptr);
   ~link() override;
 
   void open(std::weak_ptr<link_observer> observer = {});
@@ -56,6 +65,9 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
+  /// How many connections have been up so far: the same number at two times while it is up means
+  /// the same connection between them.
+  std::uint64_t connections() const { return connections_; }
   /// What a fencing counter must have reached at this server; a smaller one is seeded anew.
   std::int64_t fence_floor() const { return fence_floor_; }
   settings const& how() const { return how_; }
@@ -73,7 +85,12 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void on_batch(transport& from, batch_ptr done, failure const* why) override;
   void on_push(transport& from, reply const& message) override;
 
+  void limit_attempt(milliseconds limit);
   void connect();
+  void on_guided(result<host_and_port> at, outlook view);
+  void on_examined(batch_ptr done, failure const* why);
+  void come_up();
+  milliseconds attempt_limit() const;
   void lose(failure why, outlook view);
   void leave_server(std::string_view line);
   void reconnect_later();
@@ -93,8 +110,10 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   void drop_ended();
 
   asio::any_io_executor executor_;
-  settings how_;
+  settings how_;  // host and port: where the last attempt led to
+  std::shared_ptr<server_exam> exam_;
   std::weak_ptr<link_observer> observer_;
+  std::shared_ptr<void> asking_;  // the guide, before the attempt has a transport
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
@@ -110,6 +129,8 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   std::size_t batches_under_way_ = 0;
 
   std::int64_t fence_floor_ = 1;
+  std::uint64_t connections_ = 0;
+  bool examining_ = false;  // the transport has the examination's batch
   bool up_ = false;
   bool closed_ = false;
   bool flush_posted_ = false;

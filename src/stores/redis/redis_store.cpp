@@ -1,8 +1,10 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "stores/redis/cache_port.hpp"
+#include "stores/redis/durable_leases.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/sentinel_guide.hpp"
 #include "stores/redis/tls_context.hpp"
 #include "stores/redis/watch_hub.hpp"
 
@@ -12,15 +14,20 @@ namespace {
 // What both ports share; closes with the last of them.
 class connections {
  public:
-  explicit connections(asio::any_io_executor const& executor, redis::settings const& how)
-      : commands(std::make_shared<redis::link>(executor, how)),
-        watches(std::make_shared<redis::watch_hub>(commands)) {}
+  connections(asio::any_io_executor const& executor, redis::settings const& how,
+              std::shared_ptr<store_warnings> warnings)
+      : commands(std::make_shared<redis::link>(
+            executor, how, std::make_shared<redis::server_exam>(how, std::move(warnings)))),
+        watches(std::make_shared<redis::watch_hub>(commands)) {
+    if (how.durable.on()) confirmed = std::make_shared<redis::confirmation>(executor, how);
+  }
   connections(connections const&) = delete;
   connections& operator=(connections const&) = delete;
 
   // From whatever thread: the closing itself happens on the executor.
   ~connections() {
-    asio::dispatch(commands->executor(), [link = commands, hub = watches] {
+    asio::dispatch(commands->executor(), [link = commands, hub = watches, waits = confirmed] {
+      if (waits) waits->close();
       hub->close();
       link->close();
     });
@@ -28,6 +35,7 @@ class connections {
 
   std::shared_ptr<redis::link> commands;
   std::shared_ptr<redis::watch_hub> watches;
+  std::shared_ptr<redis::confirmation> confirmed;  // null unless the URL asks for it
 };
 
 template <class Port>
@@ -51,15 +59,24 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
-  auto shared = std::make_shared<connections>(executor, *how);
+  if (!how->sentinels.empty()) how->guide = redis::make_sentinel_guide(executor, *how);
   backend made;
-  made.leases = tied(shared, redis::make_lease_port(shared->commands));
+  made.warnings = std::make_shared<store_warnings>();
+  auto shared = std::make_shared<connections>(executor, *how, made.warnings);
+  auto leases = redis::make_lease_port(shared->commands);
+  if (shared->confirmed) {
+    leases = redis::make_durable_leases(std::move(leases), shared->confirmed, *how);
+  }
+  made.leases = tied(shared, std::move(leases));
   made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
   made.traits.across_processes = true;
   made.traits.across_hosts = how->unix_path.empty();
   made.traits.pushes_fills = true;
   made.display_name = how->display_name;
-  asio::post(executor, [link = shared->commands] { link->open(); });
+  asio::post(executor, [link = shared->commands, waits = shared->confirmed] {
+    link->open();
+    if (waits) waits->open();
+  });
   return made;
 }
 

@@ -1,4 +1,4 @@
-// `redis://`, `rediss://` and `redis+unix:` as a backend.
+// `redis://`, `rediss://`, `redis+unix:` and `redis+sentinel://` as a backend.
 #pragma once
 
 #include <herdlock/detail/async.hpp>
@@ -14,6 +14,15 @@ namespace herdlock {
 /// chain and the host name), `redis+unix:/path/of/socket?db=n&user=…&password=…`.
 /// Options: `timeout` (each command's deadline, 50ms to 10m, default 2s); with TLS `cafile`, `cert`
 /// and `key` (PEM files) and `verify=none`.
+///
+/// `redis+sentinel://[user[:password]@]host[:26379],host…/mymaster[/db]`, `rediss+sentinel://…`:
+/// the sentinels tell where the master is; user, password and TLS files are those of the data
+/// servers, TLS files those of the sentinels, too. Options: `sentinel_user`, `sentinel_password`.
+///
+/// `wait_replicas` (1 to 16; `wait_timeout`, default and at most half of `timeout`): a lease counts
+/// when that many replicas have it. `quarantine=on` (`quarantine_ttl`, default 60s, the longest ttl
+/// that is granted): a server that has just become the master grants nothing for that long. Both
+/// are about leases; claims on cache entries are not waited for.
 result<backend> open_redis(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock

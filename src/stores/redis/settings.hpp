@@ -2,14 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/redis/durability.hpp"
 
 namespace herdlock::redis {
 
 enum class encryption { none, tls, tls_unverified };
+
+class address_guide;
 
 struct settings {
   std::string display_name;  ///< the URL without its password
@@ -24,6 +29,14 @@ struct settings {
   std::string certificate_file;
   std::string key_file;
   milliseconds timeout{2000};
+  durability durable;
+
+  std::vector<host_and_port> sentinels;  ///< to be asked for the address of
+  std::string master_name;               ///< this one
+  std::string sentinel_user;
+  std::string sentinel_password;
+  /// Asked for host and port before each connection, if there is one; made by who opens the store.
+  std::shared_ptr<address_guide> guide;
 
   /// `host:port` or the socket's path, for messages.
   std::string place() const;

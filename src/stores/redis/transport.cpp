@@ -56,6 +56,8 @@ class wire_batch final : public batch {
 
  private:
   void push(std::span<std::string_view const> arguments) override {
+    // push_range sends nothing at all when there is nothing behind the verb.
+    if (arguments.size() == 1) return request.push(arguments.front());
     request.push_range(arguments.front(), arguments.begin() + 1, arguments.end());
   }
 };
