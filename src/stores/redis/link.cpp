@@ -245,9 +245,9 @@ void link::send_batch() {
 void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
   if (examining_ && &from == transport_.get()) return on_examined(std::move(done), why);
-  // The end of the connection is reported after its batches; what their handlers ask for must
-  // wait for the next connection, not go down with this one.
-  if (why && &from == transport_.get()) up_ = false;
+  // What the handlers ask for must wait for the next connection, not go down with this one.
+  bool const ended = why && &from == transport_.get();
+  if (ended) up_ = false;
   --batches_under_way_;
   completing_ = true;
   std::string misdirected;
@@ -264,6 +264,8 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
     }
   }
   completing_ = false;
+  // The transport's own report of its end may not come: see its on_read().
+  if (ended && &from == transport_.get() && !closed_) lose(*why, outlook::may_recover);
   if (!misdirected.empty() && up_ && &from == transport_.get()) leave_server(misdirected);
   for (auto& one : done->replies) one.trim();
   done->reset();
