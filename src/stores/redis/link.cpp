@@ -29,14 +29,20 @@ link::~link() = default;
 
 void link::open(std::weak_ptr<link_observer> observer) {
   observer_ = std::move(observer);
-  if (!closed_) connect();
+  if (closed_) return;
+  if (how_.guide) {
+    watching_ = how_.guide->watch([weak = weak_from_this()](host_and_port const& to) {
+      if (auto const self = weak.lock()) self->on_moved(to);
+    });
+  }
+  connect();
 }
 
 void link::close() {
   if (std::exchange(closed_, true)) return;
   up_ = false;
   attempt_timer_.cancel();
-  asking_ = nullptr;
+  asking_ = watching_ = nullptr;
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   end_outstanding(
       make_failure(errc::canceled, how_.display_name + ": the store handle is being closed"));
@@ -80,6 +86,16 @@ void link::on_guided(result<host_and_port> at, outlook view) {
   how_.port = at->port.value_or(how_.port);
   limit_attempt(attempt_limit());
   transport_ = transport::start(executor_, how_, weak_from_this());
+}
+
+// A master that was handed over goes on answering for seconds, and what it takes is lost; one that
+// hangs would be waited for.
+void link::on_moved(host_and_port const& to) {
+  if (closed_ || !transport_ || (to.host == how_.host && to.port == how_.port)) return;
+  pause_ = min_reconnect_pause;
+  lose(make_failure(errc::unavailable,
+                    how_.display_name + ": the master is not at " + how_.place() + " any more"),
+       outlook::may_recover);
 }
 
 failure link::no_connection(errc code) const {

@@ -87,6 +87,7 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
 
   void limit_attempt(milliseconds limit);
   void connect();
+  void on_moved(host_and_port const& to);
   void on_guided(result<host_and_port> at, outlook view);
   void on_examined(batch_ptr done, failure const* why);
   void come_up();
@@ -113,7 +114,8 @@ class link final : public transport_owner, public std::enable_shared_from_this<l
   settings how_;  // host and port: where the last attempt led to
   std::shared_ptr<server_exam> exam_;
   std::weak_ptr<link_observer> observer_;
-  std::shared_ptr<void> asking_;  // the guide, before the attempt has a transport
+  std::shared_ptr<void> watching_;  // the guide, for moves
+  std::shared_ptr<void> asking_;    // the guide, before the attempt has a transport
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;

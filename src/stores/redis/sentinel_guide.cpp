@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <sstream>
 
+#include "stores/redis/link.hpp"
 #include "stores/redis/question.hpp"
 #include "stores/redis/server_errors.hpp"
 
@@ -27,7 +30,31 @@ settings sentinel_settings(settings const& how, host_and_port const& at, millise
   return one;
 }
 
+// Leads a connection to each sentinel in turn.
+class next_sentinel final : public address_guide {
+ public:
+  next_sentinel(asio::any_io_executor executor, std::vector<host_and_port> sentinels)
+      : executor_(std::move(executor)), sentinels_(std::move(sentinels)) {}
+
+  std::shared_ptr<void> where(answer done) override {
+    auto question = std::make_shared<answer>(std::move(done));
+    host_and_port at = sentinels_[next_++ % sentinels_.size()];
+    at.port = at.port.value_or(sentinel_port);
+    asio::post(executor_, [weak = std::weak_ptr(question), at] {
+      if (auto const asked = weak.lock()) (*asked)(at, outlook::may_recover);
+    });
+    return question;
+  }
+  std::shared_ptr<void> watch(news) override { return nullptr; }
+
+ private:
+  asio::any_io_executor executor_;
+  std::vector<host_and_port> sentinels_;
+  std::size_t next_ = 0;
+};
+
 class sentinel_guide final : public address_guide,
+                             public link_observer,
                              public std::enable_shared_from_this<sentinel_guide> {
  public:
   sentinel_guide(asio::any_io_executor executor, settings const& how)
@@ -36,6 +63,7 @@ class sentinel_guide final : public address_guide,
   }
 
   std::shared_ptr<void> where(answer done) override;
+  std::shared_ptr<void> watch(news moved) override;
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
@@ -51,10 +79,50 @@ class sentinel_guide final : public address_guide,
   }
 
  private:
+  void on_link_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
+  void on_link_down() override {}
+  void on_message(reply const& message) override;
+  void unwatch(std::uint64_t id);
+
   asio::any_io_executor executor_;
   settings how_;
   std::vector<host_and_port> sentinels_;
+  std::map<std::uint64_t, news> watchers_;
+  std::uint64_t last_watcher_ = 0;
+  std::shared_ptr<link> events_;  // while there are watchers
 };
+
+std::shared_ptr<void> sentinel_guide::watch(news moved) {
+  auto const id = ++last_watcher_;
+  watchers_.emplace(id, std::move(moved));
+  if (!events_) {
+    auto how = sentinel_settings(how_, sentinels_.front(), how_.timeout);
+    how.guide = std::make_shared<next_sentinel>(executor_, sentinels_);
+    events_ = std::make_shared<link>(executor_, std::move(how));
+    events_->open(weak_from_this());
+  }
+  auto const self = shared_from_this();
+  return std::shared_ptr<void>(this, [self, id](void*) { self->unwatch(id); });
+}
+
+void sentinel_guide::unwatch(std::uint64_t id) {
+  watchers_.erase(id);
+  if (!watchers_.empty() || !events_) return;
+  events_->close();
+  events_ = nullptr;
+}
+
+// `message`, the channel, and "NAME OLD-HOST OLD-PORT HOST PORT".
+void sentinel_guide::on_message(reply const& message) {
+  if (message.text(1) != "message" || message.text(2) != "+switch-master") return;
+  std::istringstream words{std::string(message.text(3))};
+  std::string name, old_host, old_port, host;
+  std::uint16_t port = 0;
+  words >> name >> old_host >> old_port >> host >> port;
+  if (!words || name != how_.master_name) return;
+  auto const told = watchers_;  // what is told may come and go meanwhile
+  for (auto const& [id, moved] : told) moved({host, port});
+}
 
 // One question to all sentinels in turn, until one knows.
 class sentinel_query final : public transport_owner,
