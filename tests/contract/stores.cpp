@@ -2,6 +2,7 @@
 #include "stores/memory/memory_store.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #ifdef HERDLOCK_REDIS
+#include <support/redis_sentinels.hpp>
 #include <support/redis_server.hpp>
 
 #include "stores/redis/redis_store.hpp"
@@ -25,6 +26,14 @@ std::vector<store_case> all_stores() {
                     [](auto const&) {
                       redis_server::shared().flush();
                       return redis_server::shared().url();
+                    },
+                    &open_redis, false, true});
+  // Started when the first test asks for it.
+  stores.push_back({"redis_sentinel",
+                    [](auto const&) {
+                      static redis_sentinels group;
+                      group.flush();
+                      return group.url() + "?wait_replicas=1";
                     },
                     &open_redis, false, true});
 #endif

@@ -33,7 +33,7 @@ verdict server_exam::judge(std::span<reply const> answers, std::string const& pl
                                                   "; herdlock needs Redis 6.2 or newer"),
             outlook::refused};
   }
-  if (auto const no = misdirected(place); no.why.code) return no;
+  if (auto no = misdirected(place); no.why.code) return no;
   warn_of_weaknesses(place);
   return {};
 }
