@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <herdlock/lease.hpp>
+#include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace herdlock_test {
@@ -19,16 +21,19 @@ class failover_guard {
   };
 
   /// The lease must stay where it is until leave().
-  void enter(herdlock::lease const& held);
-  void leave(herdlock::lease const& held);
+  void enter(std::string const& name, herdlock::lease const& held);
+  void leave(std::string const& name, herdlock::lease const& held);
 
   findings so_far() const;
-  bool occupied() const;
+  bool occupied(std::string const& name) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<herdlock::lease const*> inside_;
-  std::uint64_t highest_ = 0;
+  struct room {
+    std::vector<herdlock::lease const*> inside;
+    std::uint64_t highest = 0;
+  };
+  std::map<std::string, room> rooms_;  // by resource
   findings found_;
 };
 

@@ -28,7 +28,9 @@ using namespace std::chrono_literals;
 using namespace herdlock;
 using namespace herdlock_test;
 
-constexpr milliseconds ttl = 5s;  // longer than a failover takes
+// What is not renewed outlives a failover, so that who holds it does not learn of it in time.
+constexpr milliseconds unsafe_ttl = 20s;
+constexpr milliseconds safe_ttl = 5s;  // and quarantine_ttl
 
 struct soak_options {
   bool safe = true;
@@ -43,16 +45,29 @@ void linger(milliseconds at_most, Reason reason) {
   eventually(at_most, [&] { return !reason(); });
 }
 
+// The load's resource changes in the middle of each cut: of the one before, a replica knows the
+// holder that it had at the cut, and would not grant it to anybody for a ttl.
+std::string resource_of(int epoch) { return "soak-" + std::to_string(epoch); }
+
+// What the rounds tell the clients.
+struct orders {
+  std::atomic<bool> failing_over{false};
+  std::atomic<int> epoch{0};
+};
+orders& told() {
+  static orders all;
+  return all;
+}
+
 // Holds the resource again and again; while a failover is under way for as long as it can.
 class soak_client {
  public:
-  soak_client(std::string const& url, int number, failover_guard& judge,
-              std::atomic<bool> const& failing_over)
-      : lock_(open_store(url), "soak"),
+  soak_client(store where, milliseconds ttl, int number, failover_guard& judge)
+      : store_(std::move(where)),
+        ttl_(ttl),
         // Half of them renew; the others learn of a loss only from their own clock.
         renew_(number % 2 == 0 ? renewal::automatic : renewal::none),
         judge_(judge),
-        failing_over_(failing_over),
         thread_([this](std::stop_token stop) { run(stop); }) {}
 
  private:
@@ -61,26 +76,28 @@ class soak_client {
     std::uniform_int_distribution<int> hold_ms(1, 40);
     while (!stop.stop_requested()) {
       try {
-        auto held = lock_.acquire({.ttl = ttl, .wait = 500ms, .renew = renew_});
-        if (held) hold(*held, stop, milliseconds(hold_ms(random)));
+        std::string const name = resource_of(told().epoch);
+        auto held = lock(store_, name).acquire({.ttl = ttl_, .wait = 500ms, .renew = renew_});
+        if (held) hold(name, *held, stop, milliseconds(hold_ms(random)));
       } catch (error const&) {  // no master, not replicated, or in quarantine: tried again
         linger(20ms, [&] { return !stop.stop_requested(); });
       }
     }
   }
 
-  void hold(lease& held, std::stop_token const& stop, milliseconds span) {
-    judge_.enter(held);
+  void hold(std::string const& name, lease& held, std::stop_token const& stop, milliseconds span) {
+    judge_.enter(name, held);
     linger(span, [&] { return held.valid(); });
-    linger(3 * ttl, [&] { return failing_over_.load() && held.valid() && !stop.stop_requested(); });
-    judge_.leave(held);
+    linger(3 * ttl_,
+           [&] { return told().failing_over.load() && held.valid() && !stop.stop_requested(); });
+    judge_.leave(name, held);
     held.release();
   }
 
-  lock lock_;
+  store store_;
+  milliseconds ttl_;
   renewal renew_;
   failover_guard& judge_;
-  std::atomic<bool> const& failing_over_;
   std::jthread thread_;
 };
 
@@ -90,11 +107,11 @@ class failover_soak {
     std::string const asked = options.safe
                                   ? "?wait_replicas=1&wait_timeout=200ms&timeout=1s&quarantine=on&"
                                     "quarantine_ttl=" +
-                                        std::to_string(ttl.count()) + "ms"
+                                        std::to_string(safe_ttl.count()) + "ms"
                                   : "?timeout=1s";
     for (int i = 0; i < options.clients; ++i) {
-      clients_.push_back(
-          std::make_unique<soak_client>(group_.url() + asked, i, judge_, failing_over_));
+      clients_.push_back(std::make_unique<soak_client>(
+          open_store(group_.url() + asked), options.safe ? safe_ttl : unsafe_ttl, i, judge_));
     }
   }
 
@@ -145,15 +162,16 @@ class failover_soak {
     group_.await_replicas(2);
     cut_replication();
     auto const before = judge_.so_far().grants;
+    std::string const name = resource_of(++told().epoch);
     linger(600ms, [&] { return judge_.so_far().grants < before + 3; });
-    failing_over_ = true;
-    linger(300ms, [&] { return !judge_.occupied(); });
+    told().failing_over = true;
+    linger(300ms, [&] { return !judge_.occupied(name); });
     by_kill ? old.kill() : old.pause();
+    auto const at_end = judge_.so_far().grants;
     group_.await_master_other_than(old.port());
     // The holders hold on until the clients have had a chance at the new master.
-    auto const at_switch = judge_.so_far().grants;
-    linger(1s, [&] { return judge_.so_far().grants == at_switch; });
-    failing_over_ = false;
+    linger(2s, [&] { return judge_.so_far().grants == at_end; });
+    told().failing_over = false;
     by_kill ? group_.rejoin(old) : old.resume();
     restore_replication();
     group_.await_replicas(2);
@@ -162,7 +180,6 @@ class failover_soak {
   soak_options options_;
   redis_sentinels group_;
   failover_guard judge_;
-  std::atomic<bool> failing_over_{false};
   std::vector<std::unique_ptr<soak_client>> clients_;
 };
 
