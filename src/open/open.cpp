@@ -37,6 +37,8 @@ constexpr scheme_entry schemes[] = {
     {"redis", redis},
     {"rediss", redis},
     {"redis+unix", redis},
+    {"redis+sentinel", redis},
+    {"rediss+sentinel", redis},
     {"redlock", redlock},
     {"redis+cluster", redis_cluster},
     {"rediss+cluster", redis_cluster},

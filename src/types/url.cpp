@@ -49,9 +49,11 @@ std::string percent_encode(std::string_view text, std::string_view plain) {
 bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
-  if (key == "tls") return value == "on" || value == "off";
-  constexpr std::string_view harmless[] = {
-      "timeout", "skew", "db", "max_pending", "max_bytes", "node_timeout", "restart_delay"};
+  if (key == "tls" || key == "quarantine") return value == "on" || value == "off";
+  constexpr std::string_view harmless[] = {"timeout",       "skew",          "db",
+                                           "max_pending",   "max_bytes",     "node_timeout",
+                                           "restart_delay", "wait_replicas", "wait_timeout",
+                                           "quarantine_ttl"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }

@@ -4,6 +4,7 @@
 #ifdef HERDLOCK_REDIS
 #include <support/redis_cluster.hpp>
 #include <support/redis_nodes.hpp>
+#include <support/redis_sentinels.hpp>
 #include <support/redis_server.hpp>
 
 #include "stores/redis/cluster_store.hpp"
@@ -51,6 +52,14 @@ std::vector<store_case> all_stores() {
                       return redis_nodes::shared().url();
                     },
                     &open_redlock, false, false, true, false});
+  // Started when the first test asks for it.
+  stores.push_back({"redis_sentinel",
+                    [](auto const&) {
+                      static redis_sentinels group;
+                      group.flush();
+                      return group.url() + "?wait_replicas=1";
+                    },
+                    &open_redis, true, true});
 #endif
   return stores;
 }

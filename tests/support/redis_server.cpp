@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <support/free_port.hpp>
@@ -109,7 +110,17 @@ redis_server& redis_server::shared() {
   return server;
 }
 
+// A sentinel writes what it learns into its file.
+std::vector<std::string> redis_server::sentinel_arguments() const {
+  auto const file = folder_.path() / "sentinel.conf";
+  std::ofstream text(file);
+  text << "bind 127.0.0.1\nport " << port_ << "\ndir " << folder_.path().string() << "\n";
+  if (!options_.password.empty()) text << "requirepass " << options_.password << "\n";
+  return {find_program("redis-server", "redis-server"), file.string(), "--sentinel"};
+}
+
 std::vector<std::string> redis_server::arguments() const {
+  if (options_.program == redis_program::sentinel) return sentinel_arguments();
   std::vector<std::string> list{find_program("redis-server", "redis-server"),
                                 "--bind",
                                 "127.0.0.1",

@@ -15,6 +15,7 @@ namespace herdlock_test {
 
 enum class redis_tls { off, on, on_with_client_certificates, on_with_wrong_name };
 enum class redis_unix_socket { off, on };
+enum class redis_program { server, sentinel };
 
 struct redis_options {
   std::string password{};            ///< requirepass
@@ -23,6 +24,7 @@ struct redis_options {
   redis_unix_socket unix_socket = redis_unix_socket::off;
   std::vector<std::string> arguments{};     ///< more of redis-server's own
   std::optional<tls_files> certificates{};  ///< shared with others; else made for this one
+  redis_program program = redis_program::server;
 };
 
 /// Starts in the constructor and answers when that returns; data, socket and certificates are in
@@ -64,6 +66,7 @@ class redis_server {
  private:
   void start();
   std::vector<std::string> arguments() const;
+  std::vector<std::string> sentinel_arguments() const;
   bool answers() const;
 
   redis_options options_;

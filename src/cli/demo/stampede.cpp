@@ -9,11 +9,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <fstream>
+#include <herdlock/lock.hpp>
 #include <optional>
 #include <random>
 
 #include "common/exit_code.hpp"
 #include "common/temp_folder.hpp"
+#include "common/warnings.hpp"
 #include "demo/play.hpp"
 
 namespace herdlock::cli {
@@ -49,6 +51,7 @@ class demo {
   void check_plot() const;
   void write_plot();
   void report_outcomes();
+  void tell_warnings() const;
 
   stampede_options options_;
   std::optional<temp_folder> temporary_;
@@ -133,9 +136,20 @@ int demo::run() {
   if (interrupted_by) return 128 + interrupted_by;
   if (failed) std::rethrow_exception(failed);
   report_outcomes();
+  tell_warnings();
   bool const fine = std::all_of(outcomes_.begin(), outcomes_.end(),
                                 [](mode_outcome const& o) { return o.errors == 0; });
   return static_cast<int>(fine ? exit_code::success : exit_code::not_all_answered);
+}
+
+// The workers' stores are in other processes: one question to the same server tells what they saw.
+void demo::tell_warnings() const {
+  try {
+    store const asked = open_store(options_.store_url);
+    lock(asked, "herdlock-demo").inspect();
+    warnings_teller().tell(asked);
+  } catch (error const&) {  // its trouble showed in the answers
+  }
 }
 
 void demo::report_outcomes() {

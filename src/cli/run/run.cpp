@@ -12,6 +12,7 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/warnings.hpp"
 #include "run/guard.hpp"
 #include "run/notice.hpp"
 
@@ -52,6 +53,7 @@ class session {
   int interrupted_by_ = 0;
   guard* guard_ = nullptr;
   lock lock_;
+  warnings_teller warnings_;
 };
 
 session::session(run_options const& options)
@@ -146,7 +148,10 @@ int session::finish(lease held, int status) {
   if (!reply) {
     notice(fmt::format("{}: not given back, it ends by its ttl: {}", options_.name.str(),
                        reply.error().message));
-  } else if (*reply == release_reply::lost) {
+  }
+  warnings_.tell(lock_.where());
+  if (!reply) return status;
+  if (*reply == release_reply::lost) {
     throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
                                                      options_.name.str(), options_.command.front(),
                                                      lock_.where().display_name()));
@@ -162,6 +167,7 @@ int session::go() {
     if (!interrupted_by_) throw;
   }
   if (interrupted_by_) return 128 + interrupted_by_;  // a lease that came after all is given back
+  warnings_.tell(lock_.where());
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;

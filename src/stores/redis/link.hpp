@@ -8,8 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "stores/redis/address_guide.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/router.hpp"
+#include "stores/redis/server_exam.hpp"
 #include "stores/redis/transport.hpp"
 
 namespace herdlock::redis {
@@ -22,6 +24,9 @@ inline constexpr std::size_t max_batch_commands = 256;
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
 inline constexpr milliseconds max_reconnect_pause{2000};
+/// With somebody to ask where the server is now, its old place is not waited for that long.
+inline constexpr milliseconds max_guided_pause{250};
+inline constexpr milliseconds max_guided_attempt{1000};
 
 /// Told what happens to the connection; used by the one for pushes.
 class link_observer {
@@ -50,13 +55,16 @@ class redirector {
 /// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
 /// reaches its deadline without a byte having come from the server since it was sent ends the
 /// connection: the server, or the way to it, hangs. So does a reply that says that another server
-/// is needed (a demoted master, a replica): the name is resolved again. (Not with a redirector: it
-/// knows better where to go.)
+/// is needed (a demoted master, a replica): the name is resolved again, or the guide of the
+/// settings is asked again. (Not with a redirector: it knows better where to go.)
+///
+/// With an examination a connection is up, and commands are sent over it, once the server passed.
 class link final : public router,
                    public transport_owner,
                    public std::enable_shared_from_this<link> {
  public:
-  link(asio::any_io_executor executor, settings how);
+  /// `exam` may be null.
+  link(asio::any_io_executor executor, settings how, std::shared_ptr<server_exam> exam = nullptr);
   ~link() override;
 
   /// Before open(). The place is chosen anew for each attempt to connect.
@@ -89,6 +97,9 @@ class link final : public router,
   std::shared_ptr<link> make_event_link() override;
   /// Why there is no connection; no code when there is one, or none was tried.
   failure const& trouble() const { return last_failure_; }
+  /// How many connections have been up so far: the same number at two times while it is up means
+  /// the same connection between them.
+  std::uint64_t connections() const { return connections_; }
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
@@ -102,7 +113,13 @@ class link final : public router,
   void on_batch(transport& from, batch_ptr done, failure const* why) override;
   void on_push(transport& from, reply const& message) override;
 
+  void limit_attempt(milliseconds limit);
   void connect();
+  void on_moved(host_and_port const& to);
+  void on_guided(result<host_and_port> at, outlook view);
+  void on_examined(batch_ptr done, failure const* why);
+  void come_up();
+  milliseconds attempt_limit() const;
   void lose(failure why, outlook view);
   void leave_server(std::string_view line);
   void reconnect_later();
@@ -125,10 +142,13 @@ class link final : public router,
   void drop_ended();
 
   asio::any_io_executor executor_;
-  settings how_;
+  settings how_;  // host and port: where the last attempt led to
+  std::shared_ptr<server_exam> exam_;
   std::weak_ptr<link_observer> observer_;
   std::weak_ptr<redirector> redirector_;
   std::function<void(settings&)> choose_place_;
+  std::shared_ptr<void> watching_;  // the guide, for moves
+  std::shared_ptr<void> asking_;    // the guide, before the attempt has a transport
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
@@ -144,6 +164,8 @@ class link final : public router,
   std::size_t batches_under_way_ = 0;
 
   std::int64_t fence_floor_ = 1;
+  std::uint64_t connections_ = 0;
+  bool examining_ = false;  // the transport has the examination's batch
   bool up_ = false;
   bool closed_ = false;
   bool redirects_ = false;

@@ -1,11 +1,13 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "stores/redis/cache_port.hpp"
+#include "stores/redis/durable_leases.hpp"
 #include "stores/redis/getset_dialect.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
 #include "stores/redis/plain_dialect.hpp"
 #include "stores/redis/push_connection.hpp"
+#include "stores/redis/sentinel_guide.hpp"
 #include "stores/redis/tls_context.hpp"
 #include "stores/redis/wait_hub.hpp"
 #include "stores/redis/watch_hub.hpp"
@@ -16,33 +18,37 @@ namespace {
 // What both ports share; closes with the last of them.
 class connections {
  public:
-  explicit connections(asio::any_io_executor const& executor, redis::settings const& how)
-      : commands(std::make_shared<redis::link>(executor, how)),
-        pushes(
-            std::make_shared<redis::push_connection>(std::make_shared<redis::link>(executor, how))),
+  connections(asio::any_io_executor const& executor, redis::settings const& how,
+              std::shared_ptr<store_warnings> warnings)
+      : commands(std::make_shared<redis::link>(
+            executor, how, std::make_shared<redis::server_exam>(how, std::move(warnings)))),
+        pushes(std::make_shared<redis::push_connection>(commands->make_event_link())),
         watches(std::make_shared<redis::watch_hub>(commands, pushes)),
         waits(std::make_shared<redis::wait_hub>(commands, pushes)) {
     pushes->attach(watches);
     pushes->attach(waits);
+    if (how.durable.on()) confirmed = std::make_shared<redis::confirmation>(executor, how);
   }
   connections(connections const&) = delete;
   connections& operator=(connections const&) = delete;
 
   // From whatever thread: the closing itself happens on the executor.
   ~connections() {
-    asio::dispatch(commands->executor(),
-                   [link = commands, line = pushes, hub = watches, queue = waits] {
-                     queue->close();
-                     hub->close();
-                     line->close();
-                     link->close();
-                   });
+    asio::dispatch(commands->executor(), [link = commands, line = pushes, hub = watches,
+                                          queue = waits, proofs = confirmed] {
+      if (proofs) proofs->close();
+      queue->close();
+      hub->close();
+      line->close();
+      link->close();
+    });
   }
 
   std::shared_ptr<redis::link> commands;
   std::shared_ptr<redis::push_connection> pushes;
   std::shared_ptr<redis::watch_hub> watches;
   std::shared_ptr<redis::wait_hub> waits;
+  std::shared_ptr<redis::confirmation> confirmed;  // null unless the URL asks for it
 };
 
 template <class Port>
@@ -61,10 +67,18 @@ std::shared_ptr<Port> tied(std::shared_ptr<connections> shared, std::shared_ptr<
 }
 
 // A dialect is the lock alone: its values would have no claims, so there are none.
-std::shared_ptr<lease_store> make_dialect(redis::dialect which,
-                                          std::shared_ptr<redis::link> commands) {
-  if (which == redis::dialect::plain) return redis::make_plain_dialect(std::move(commands));
-  return redis::make_getset_dialect(std::move(commands));
+std::shared_ptr<lease_store> make_leases(connections const& shared, redis::settings const& how) {
+  switch (how.speaks) {
+    case redis::dialect::plain:
+      return redis::make_plain_dialect(shared.commands);
+    case redis::dialect::getset:
+      return redis::make_getset_dialect(shared.commands);
+    case redis::dialect::herdlock:
+      break;
+  }
+  auto leases = redis::make_lease_port(shared.commands, shared.waits);
+  if (!shared.confirmed) return leases;
+  return redis::make_durable_leases(std::move(leases), shared.confirmed, how);
 }
 
 }  // namespace
@@ -73,21 +87,29 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
-  auto shared = std::make_shared<connections>(executor, *how);
-  backend made;
-  if (how->speaks == redis::dialect::herdlock) {
-    made.leases = tied(shared, redis::make_lease_port(shared->commands, shared->waits));
-    made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
-  } else {
-    made.leases = tied(shared, make_dialect(how->speaks, shared->commands));
-    made.traits.fences = false;
+  if (how->speaks != redis::dialect::herdlock && how->durable.on()) {
+    return make_failure(errc::invalid_url, "store URL " + how->display_name +
+                                               ": wait_replicas and quarantine are for "
+                                               "dialect=herdlock; leave one of them out");
   }
+  if (!how->sentinels.empty()) how->guide = redis::make_sentinel_guide(executor, *how);
+  backend made;
+  made.warnings = std::make_shared<store_warnings>();
+  auto shared = std::make_shared<connections>(executor, *how, made.warnings);
+  made.leases = tied(shared, make_leases(*shared, *how));
+  if (how->speaks == redis::dialect::herdlock) {
+    made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
+  }
+  made.traits.fences = how->speaks == redis::dialect::herdlock;
   made.traits.across_processes = true;
   made.traits.across_hosts = how->unix_path.empty();
   made.traits.queues = how->speaks == redis::dialect::herdlock;
   made.traits.pushes_fills = made.values != nullptr;
   made.display_name = how->display_name;
-  asio::post(executor, [link = shared->commands] { link->open(); });
+  asio::post(executor, [link = shared->commands, waits = shared->confirmed] {
+    link->open();
+    if (waits) waits->open();
+  });
   return made;
 }
 

@@ -1,4 +1,4 @@
-// `redis://`, `rediss://` and `redis+unix:` as a backend.
+// `redis://`, `rediss://`, `redis+unix:` and `redis+sentinel://` as a backend.
 #pragma once
 
 #include <herdlock/detail/async.hpp>
@@ -16,6 +16,15 @@ namespace herdlock {
 /// and `key` (PEM files) and `verify=none`; `dialect` (herdlock, plain, getset), with the latter
 /// two `prefix` (in front of each key), with getset `skew` (0 to 1m, default 1s). A dialect other
 /// than herdlock keeps leases only, and has no fencing tokens.
+///
+/// `redis+sentinel://[user[:password]@]host[:26379],host…/mymaster[/db]`, `rediss+sentinel://…`:
+/// the sentinels tell where the master is; user, password and TLS files are those of the data
+/// servers, TLS files those of the sentinels, too. Options: `sentinel_user`, `sentinel_password`.
+///
+/// `wait_replicas` (1 to 16; `wait_timeout`, default and at most half of `timeout`): a lease counts
+/// when that many replicas have it. `quarantine=on` (`quarantine_ttl`, default 60s, the longest ttl
+/// that is granted): a server that has just become the master grants nothing for that long. Both
+/// are about leases; claims on cache entries are not waited for.
 result<backend> open_redis(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock

@@ -57,6 +57,12 @@ bool has_code(std::string_view line, std::string_view word) {
   return line.starts_with(word) && is_word_at(line, 0, word.size());
 }
 
+// "ERR unknown command 'EVALSHA', …", or the same about a command inside a script.
+bool is_about_a_missing_command(std::string_view line) {
+  auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
+  return line.starts_with("ERR ") && (says("unknown command") || says("Unknown Redis command"));
+}
+
 // "NOPERM … one of the channels used as arguments"; in a script "… can't publish to the channel …".
 bool is_about_channels(std::string_view line) {
   auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
@@ -75,6 +81,13 @@ failure server_failure(std::string_view line, std::string_view store) {
   if (is_about_channels(line)) {
     return make_failure(errc::access_denied, explained(store, channel_advice, line));
   }
+  if (is_about_a_missing_command(line)) {
+    return make_failure(errc::not_supported,
+                        explained(store,
+                                  "the server lacks a command that herdlock needs; it must be "
+                                  "Redis 6.2 or newer, without renamed commands",
+                                  line));
+  }
   for (auto const& m : meanings) {
     if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
   }
@@ -84,7 +97,8 @@ failure server_failure(std::string_view line, std::string_view store) {
 
 bool is_misdirected(std::string_view line) {
   return has_code(line, "READONLY") || has_code(line, "MASTERDOWN") ||
-         has_code(line, "CLUSTERDOWN") || has_code(line, "LOADING");
+         has_code(line, "CLUSTERDOWN") || has_code(line, "LOADING") ||
+         line.starts_with("ERR WAIT cannot be used with replica");
 }
 
 }  // namespace herdlock::redis

@@ -23,7 +23,30 @@ failure take_database(settings& s, std::string_view text) {
   return bad_url(s, in_quotes(text) + " is not a database number; write one such as 0 or 3");
 }
 
+// `//host:port,host:port/mymaster[/db]`
+failure take_sentinels(settings& s, store_url& url) {
+  s.sentinels = url.hosts;
+  if (s.sentinels.empty()) s.sentinels.push_back({url.host, url.port});
+  s.sentinel_user = url.take_text("sentinel_user", "");
+  s.sentinel_password = url.take_text("sentinel_password", "");
+  std::string_view path = url.path;
+  if (path.starts_with('/')) path.remove_prefix(1);
+  auto const slash = path.find('/');
+  s.master_name = path.substr(0, slash);
+  if (url.host.empty() || s.master_name.empty()) {
+    return bad_url(s, "write the sentinels and the name of their master: " + url.scheme +
+                          "://host:26379,host:26379/mymaster");
+  }
+  if (!s.sentinel_user.empty() && s.sentinel_password.empty()) {
+    return bad_url(s, "there is a sentinel_user without a sentinel_password");
+  }
+  s.host = s.sentinels.front().host;  // until they have told
+  s.port = s.sentinels.front().port.value_or(26379);
+  return take_database(s, slash == path.npos ? "" : path.substr(slash + 1));
+}
+
 failure take_place(settings& s, store_url& url) {
+  if (url.scheme.ends_with("+sentinel")) return take_sentinels(s, url);
   if (url.scheme == "redis+unix") {
     s.unix_path = url.path;
     std::string const user = url.take_text("user", "");
@@ -110,6 +133,9 @@ result<settings> parse_settings(store_url url) {
   if (s.timeout < min_timeout || s.timeout > max_timeout) {
     return bad_url(s, "the timeout must be from 50ms to 10m");
   }
+  auto durable = take_durability(url, s.timeout);
+  if (durable.has_error()) return durable.error();
+  s.durable = *durable;
   // A user without a password is a mistake that would connect as somebody else.
   if (!s.user.empty() && s.password.empty()) {
     return bad_url(s, "there is a user without a password; write user:password@");

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/redis/durability.hpp"
 
 namespace herdlock::redis {
 
@@ -17,6 +20,7 @@ enum class dialect {
   plain,     ///< one key, `SET NX PX` and compare-and-delete: see plain_dialect.hpp
   getset,    ///< one key that holds a Unix time: see getset_dialect.hpp
 };
+class address_guide;
 
 struct settings {
   std::string display_name;  ///< the URL without its password
@@ -34,6 +38,14 @@ struct settings {
   dialect speaks = dialect::herdlock;
   std::string prefix;       ///< of the dialects: stands in front of each key
   milliseconds skew{1000};  ///< of getset: what the clients' wall clocks may differ
+  durability durable;
+
+  std::vector<host_and_port> sentinels;  ///< to be asked for the address of
+  std::string master_name;               ///< this one
+  std::string sentinel_user;
+  std::string sentinel_password;
+  /// Asked for host and port before each connection, if there is one; made by who opens the store.
+  std::shared_ptr<address_guide> guide;
 
   /// `host:port` or the socket's path, for messages.
   std::string place() const;

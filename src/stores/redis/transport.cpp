@@ -355,6 +355,10 @@ void attempt_log::on_read(error_code const& ec, std::size_t) {
   to->note(errc::unavailable, "the connection to " + to->how_.place() + " was lost (" +
                                   (ec == asio::error::eof ? "closed by the server" : ec.message()) +
                                   ")");
+  // In a process that was stopped for a while the health check's timer and this error are due in
+  // the same moment. It then sends its next PING after the run was told to end, and async_run waits
+  // for the PONG for ever.
+  asio::post(to->executor_, [self = to->shared_from_this()] { self->connection_.cancel(); });
 }
 
 void attempt_log::trace(std::string_view message) {

@@ -1,0 +1,250 @@
+// The link's commands: submitted, sent in batches, answered, over.
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/link.hpp"
+#include "stores/redis/server_errors.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::size_t max_idle_batches = 8;
+
+// Says that the next command may touch a slot that its sender has only heard of. It holds for that
+// one, so the two have to be neighbours: they are of one batch, which is one write.
+class asking_prefix final : public command {
+ public:
+  void encode(command_writer& out, script_form) const override {
+    out.begin("ASKING");
+    out.end();
+  }
+  void finish(reply const&) override {}
+  void fail(failure const&, completion) override {}
+  bool open() const override { return false; }  // nobody waits for its reply
+};
+
+}  // namespace
+
+failure link::refusal() const {
+  if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
+  if (!transport_ && view_ == outlook::refused) return last_failure_;
+  if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
+  return make_failure(errc::overloaded, how_.display_name + ": " +
+                                            std::to_string(max_outstanding_commands) +
+                                            " commands are waiting already; ask less at once");
+}
+
+void link::submit(command_ptr what) {
+  if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
+  what->carrier = this;
+  keep_deadline(*what);
+  ++outstanding_count_;
+  waiting_.push_back(std::move(what));
+  arm_deadline();
+  if (!up_ || completing_ || flush_posted_) return;
+  // Alone: at once. In company: after this turn of the event loop, together with the others.
+  if (batches_under_way_ == 0) return flush();
+  flush_soon();
+}
+
+// New commands have the same timeout, so they belong at the end; a redirected one is a little
+// older.
+void link::keep_deadline(command& one) {
+  auto const now = std::chrono::steady_clock::now();
+  if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
+  one.hurried = one.deadline - now < how_.timeout / 2;
+  auto at = outstanding_.end();
+  while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
+  bool const first = at == outstanding_.begin();
+  outstanding_.insert(at, one);
+  if (first && deadline_armed_) deadline_timer_.cancel();  // it is armed again for this one
+}
+
+void link::take_off(command& one) {
+  one.outstanding.unlink();
+  --outstanding_count_;
+  one.carrier = nullptr;
+  one.sent = false;
+}
+
+std::vector<command_ptr> link::take_unsent() {
+  std::vector<command_ptr> taken;
+  auto unsent = std::exchange(waiting_, {});
+  for (auto& one : unsent) {
+    if (!one->open()) continue;
+    take_off(*one);
+    taken.push_back(std::move(one));
+  }
+  return taken;
+}
+
+void link::flush_soon() {
+  flush_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->flush_posted_ = false;
+    self->flush();
+  });
+}
+
+void link::flush() {
+  while (up_ && !waiting_.empty()) send_batch();
+}
+
+void link::send_batch() {
+  batch_ptr out;
+  if (idle_batches_.empty()) {
+    out = make_batch();
+  } else {
+    out = std::move(idle_batches_.back());
+    idle_batches_.pop_back();
+  }
+  auto const reads = transport_->reads();
+  while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
+    command_ptr one = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (!one->open()) continue;  // its caller has gone: it must not happen any more
+    one->sent = true;
+    one->reads_at_send = reads;
+    if (one->asking) {
+      auto prefix = std::make_unique<asking_prefix>();
+      prefix->encode(*out, prefix->form);
+      out->commands.push_back(std::move(prefix));
+    }
+    one->encode(*out, one->form);
+    out->commands.push_back(std::move(one));
+  }
+  if (out->commands.empty()) {
+    idle_batches_.push_back(std::move(out));
+    return;
+  }
+  ++batches_under_way_;
+  transport_->send(std::move(out));
+}
+
+void link::on_batch(transport& from, batch_ptr done, failure const* why) {
+  auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  if (examining_ && &from == transport_.get()) return on_examined(std::move(done), why);
+  // What the handlers ask for must wait for the next connection, not go down with this one.
+  bool const ended = why && &from == transport_.get();
+  if (ended) up_ = false;
+  --batches_under_way_;
+  completing_ = true;
+  std::string misdirected;
+  for (std::size_t i = 0; i < done->commands.size(); ++i) {
+    auto& one = done->commands[i];
+    reply const& answer = done->replies[i];
+    if (!why && !redirects_ && answer.is_error() && is_misdirected(answer.text())) {
+      misdirected = answer.text();
+    }
+    if (!one->open()) continue;
+    if (why) {
+      --outstanding_count_;
+      one->fail(*why, completion::now);
+    } else {
+      finish_one(std::move(one), answer);
+    }
+  }
+  completing_ = false;
+  // The transport's own report of its end may not come: see its on_read().
+  if (ended && &from == transport_.get() && !closed_) lose(*why, outlook::may_recover);
+  if (!misdirected.empty() && up_ && &from == transport_.get()) leave_server(misdirected);
+  for (auto& one : done->replies) one.trim();
+  done->reset();
+  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(done));
+  flush();
+}
+
+void link::finish_one(command_ptr one, reply const& answer) {
+  // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
+  if (answer.is_error() && answer.text().starts_with("NOSCRIPT") &&
+      one->form == script_form::by_hash && !closed_) {
+    one->form = script_form::with_source;
+    one->sent = false;
+    waiting_.push_back(std::move(one));
+    return;
+  }
+  if (redirected(one, answer)) return;
+  --outstanding_count_;
+  one->finish(answer);
+}
+
+bool link::redirected(command_ptr& one, reply const& answer) {
+  if (!redirects_ || !answer.is_error() || closed_) return false;
+  auto const taker = redirector_.lock();
+  if (!taker) return false;
+  take_off(*one);
+  if (taker->redirect(one, answer.text())) return true;
+  ++outstanding_count_;
+  return false;
+}
+
+void link::cancel(command& what) {
+  if (!what.open()) return;
+  --outstanding_count_;
+  what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
+            completion::later);
+  drop_ended();
+}
+
+void link::end_outstanding(failure const& why) {
+  while (!outstanding_.empty()) {
+    --outstanding_count_;
+    outstanding_.front().fail(why, completion::later);
+  }
+}
+
+// Deadlines are in order, so what ended early is at the front before long.
+void link::drop_ended() {
+  while (!waiting_.empty() && !waiting_.front()->open()) waiting_.pop_front();
+}
+
+// ---------------------------------------------------------------------------------- deadlines
+
+void link::arm_deadline() {
+  if (deadline_armed_ || outstanding_.empty() || closed_) return;
+  deadline_armed_ = true;
+  deadline_timer_.expires_at(outstanding_.front().deadline);
+  deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->deadline_armed_ = false;
+    if (!self->closed_) self->on_deadline();
+  });
+}
+
+void link::on_deadline() {
+  auto const now = std::chrono::steady_clock::now();
+  bool silent = false;
+  while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
+    command& one = outstanding_.front();
+    // One that had little time left when it came here says nothing about the server.
+    silent =
+        silent || (one.sent && !one.hurried && up_ && one.reads_at_send == transport_->reads());
+    --outstanding_count_;
+    one.fail(missed_deadline(one), completion::now);
+  }
+  drop_ended();
+  if (silent && up_) {
+    transport_->forget_unsent();
+    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.place() +
+                                             " hangs: it does not answer"),
+         outlook::may_recover);
+  }
+  arm_deadline();
+}
+
+failure link::missed_deadline(command const& one) const {
+  std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
+  if (one.sent) {
+    return make_failure(errc::timed_out, how_.display_name + ": the server did not answer" + limit +
+                                             "; whether it acted is unknown");
+  }
+  if (last_failure_.code) {
+    return failure{last_failure_.code,
+                   last_failure_.message + " (tried again and again" + limit + ")"};
+  }
+  return no_connection(errc::timed_out);
+}
+
+}  // namespace herdlock::redis

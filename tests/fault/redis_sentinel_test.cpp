@@ -1,0 +1,136 @@
+// Sentinels: a master that is found, lost and found again; and what is said when there is none.
+#include <set>
+#include <support/redis_sentinels.hpp>
+
+#include "redis_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+owner_token const mine = owner_token::generate();
+owner_token const other = owner_token::generate();
+
+std::string with(std::string const& url, std::string const& options) {
+  return url + (url.find('?') == std::string::npos ? "?" : "&") + options;
+}
+
+void expect_refused(std::string const& url, errc code, std::string const& said) {
+  redis_ports ports(url);
+  auto const reply = ports.acquire("r", mine);
+  ASSERT_TRUE(reply.has_error()) << "connected to " << url;
+  EXPECT_EQ(reply.error(), code) << reply.error().message;
+  EXPECT_NE(reply.error().message.find(said), std::string::npos) << reply.error().message;
+  EXPECT_EQ(reply.error().message.find("sesame"), std::string::npos) << reply.error().message;
+}
+
+TEST(RedisSentinel, TheMasterIsFoundWhicheverSentinelAnswers) {
+  redis_sentinels group;
+  redis_ports ports(group.url());
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), 0u);
+  EXPECT_EQ(group.master().cli("EXISTS r"), "1");
+  group.sentinel(0).kill();
+  group.sentinel(1).pause();
+  redis_ports second(group.url());
+  auto const reply = second.acquire("r", other);
+  ASSERT_TRUE(reply.has_value()) << reply.error().message;
+  EXPECT_TRUE(std::holds_alternative<busy>(*reply));
+}
+
+// B16: after a failover the lock is neither held twice nor out of reach.
+TEST(RedisSentinel, AKilledMasterIsFollowedByTheNextAndLeasesGoOn) {
+  redis_sentinels group;
+  redis_ports ports(with(group.url(), "wait_replicas=2"));
+  auto const first = fence_of(ports.acquire("r", mine));
+  auto const old = group.master().port();
+  group.kill_master();
+  group.await_master_other_than(old);
+  // One of two replicas is the master now, so two of them can not confirm any more: no renewal
+  // counts, but nobody else gets it.
+  std::string last;
+  EXPECT_TRUE(ports.wait_for([&] {
+    auto const reply = ports.acquire("r", other);
+    last = reply.has_error() ? reply.error().message : "granted";
+    return reply.has_value() && std::holds_alternative<busy>(*reply);
+  })) << last;
+  redis_ports plain(group.url());
+  auto const renewed = plain.renew("r", mine, 30s);
+  ASSERT_TRUE(renewed.has_value()) << renewed.error().message;
+  EXPECT_EQ(*renewed, renew_reply::renewed);
+  EXPECT_TRUE(plain.release("r", mine).has_value());
+  EXPECT_GT(fence_of(plain.acquire("r", other)), first);
+}
+
+TEST(RedisSentinel, AMasterThatHangsIsFollowedByTheNext) {
+  redis_sentinels group;
+  redis_ports ports(with(group.url(), "timeout=1s"));
+  fence_of(ports.acquire("r", mine));
+  auto& old = group.master();
+  old.pause();
+  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("later", mine).has_value(); }));
+  EXPECT_NE(group.master().port(), old.port());
+  EXPECT_EQ(group.master().cli("EXISTS later"), "1");
+  old.resume();
+}
+
+TEST(RedisSentinel, AHandedOverMasterIsLeftAtOnce) {
+  redis_sentinels group;
+  redis_ports ports(group.url());
+  fence_of(ports.acquire("r", mine));
+  group.failover();
+  // The old master may take one more, which is lost.
+  EXPECT_TRUE(ports.wait_for([&] {
+    return ports.acquire("later", mine).has_value() && group.master().cli("EXISTS later") == "1";
+  }));
+  EXPECT_TRUE(ports.put("k", std::string("v")).has_value());
+}
+
+TEST(RedisSentinel, PasswordsOfServersAndSentinelsAreTwoThings) {
+  redis_sentinels group({.password = "opensesame", .sentinel_password = "guardsesame"});
+  redis_ports ports(group.url());
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), 0u);
+  std::string url = group.url();
+  url.replace(url.find("guardsesame"), 11, "wrongsesame");
+  expect_refused(url, errc::access_denied, "sentinel_password");
+  expect_refused(url.substr(0, url.find('?')), errc::access_denied, "sentinel_password");
+}
+
+TEST(RedisSentinel, AWrongNameIsToldAtOnce) {
+  redis_sentinels group;
+  expect_refused(with(group.url("hismaster"), "timeout=5m"), errc::invalid_url, "'hismaster'");
+}
+
+TEST(RedisSentinel, SentinelsThatAreAllDownAreNamed) {
+  redis_sentinels group;
+  group.kill_sentinels();
+  auto const url = with(group.url(), "timeout=500ms");
+  for (std::size_t i = 0; i < 3; ++i) {
+    expect_refused(url, errc::unavailable,
+                   "sentinel 127.0.0.1:" + std::to_string(group.sentinel(i).port()));
+  }
+}
+
+TEST(RedisSentinel, ASentinelInPlaceOfAServerIsToldHowToWriteIt) {
+  redis_sentinels group;
+  expect_refused("redis://127.0.0.1:" + std::to_string(group.sentinel(0).port()),
+                 errc::not_supported, "redis+sentinel://");
+}
+
+TEST(RedisSentinel, BadUrlsGetOneClearLine) {
+  asio::io_context io;
+  for (auto const* text :
+       {"redis+sentinel://h1,h2", "redis+sentinel://h1,h2/", "redis+sentinel://h1/m/x",
+        "redis+sentinel://h1/m?sentinel_user=u", "redis://h?wait_replicas=17",
+        "redis://h?wait_replicas=-1", "redis://h?wait_replicas=1&wait_timeout=1500ms",
+        "redis://h?wait_timeout=1s", "redis://h?quarantine=maybe", "redis://h?quarantine_ttl=1s",
+        "redis://h?quarantine=on&quarantine_ttl=1ms"}) {
+    auto const url = store_url::parse(text);
+    ASSERT_TRUE(url.has_value()) << text;
+    auto const opened = open_redis(*url, io.get_executor());
+    ASSERT_TRUE(opened.has_error()) << text;
+    EXPECT_EQ(opened.error(), errc::invalid_url) << text;
+    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace herdlock_test

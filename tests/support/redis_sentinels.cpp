@@ -1,0 +1,152 @@
+#include <sstream>
+#include <stdexcept>
+#include <support/redis_sentinels.hpp>
+
+namespace herdlock_test {
+namespace {
+
+constexpr int data_servers = 3;
+constexpr int sentinel_count = 3;
+
+void must(bool reached, std::string const& what) {
+  if (!reached) throw std::runtime_error("the test's sentinels: " + what);
+}
+
+}  // namespace
+
+redis_sentinels::redis_sentinels(sentinels_options options) : options_(std::move(options)) {
+  for (int i = 0; i < data_servers; ++i) {
+    redis_options how;
+    how.password = options_.password;
+    // Without a delay a replica joins at once, not after five seconds.
+    how.arguments = {"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"};
+    if (!options_.password.empty()) {
+      how.arguments.insert(how.arguments.end(), {"--masterauth", options_.password});
+    }
+    if (i > 0) {
+      how.arguments.insert(how.arguments.end(),
+                           {"--replicaof", "127.0.0.1", std::to_string(servers_[0]->port())});
+    }
+    how.arguments.insert(how.arguments.end(), options_.arguments.begin(), options_.arguments.end());
+    servers_.push_back(std::make_unique<redis_server>(std::move(how)));
+  }
+  for (int i = 0; i < sentinel_count; ++i) sentinels_.push_back(make_sentinel());
+  must(eventually([&] {
+         for (auto const& one : sentinels_) {
+           std::string const info = one->cli("INFO sentinel");
+           if (info.find("slaves=2,sentinels=3") == std::string::npos) return false;
+         }
+         return true;
+       }),
+       "they do not find each other");
+  await_replicas(2);
+}
+
+std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
+  redis_options how;
+  how.password = options_.sentinel_password;
+  how.program = redis_program::sentinel;
+  auto one = std::make_unique<redis_server>(std::move(how));
+  auto const set = [&](std::string const& key, std::string const& value) {
+    must(one->cli("SENTINEL SET mymaster " + key + " " + value) == "OK", "no " + key);
+  };
+  if (!options_.sentinel_password.empty()) {
+    one->cli("SENTINEL CONFIG SET sentinel-pass " + options_.sentinel_password);
+  }
+  must(one->cli("SENTINEL MONITOR mymaster 127.0.0.1 " + std::to_string(servers_[0]->port()) +
+                " 2") == "OK",
+       "no monitoring");
+  if (!options_.password.empty()) set("auth-pass", options_.password);
+  set("down-after-milliseconds", "1000");
+  set("failover-timeout", "3000");
+  return one;
+}
+
+std::string redis_sentinels::url(std::string const& name) const {
+  std::string text = "redis+sentinel://";
+  if (!options_.password.empty()) text += ":" + options_.password + "@";
+  for (auto const& one : sentinels_) {
+    if (&one != &sentinels_.front()) text += ",";
+    text += "127.0.0.1:" + std::to_string(one->port());
+  }
+  text += "/" + name;
+  if (!options_.sentinel_password.empty())
+    text += "?sentinel_password=" + options_.sentinel_password;
+  return text;
+}
+
+std::uint16_t redis_sentinels::master_port(redis_server const& asked) const {
+  try {
+    std::istringstream lines(asked.cli("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster"));
+    std::string host;
+    int port = 0;
+    lines >> host >> port;
+    return static_cast<std::uint16_t>(port);
+  } catch (std::runtime_error const&) {
+    return 0;
+  }
+}
+
+redis_server& redis_sentinels::master() {
+  auto const port = master_port(*sentinels_.front());
+  for (auto const& one : servers_) {
+    if (one->port() == port) return *one;
+  }
+  throw std::runtime_error("the test's sentinels name no master");
+}
+
+std::vector<redis_server*> redis_sentinels::replicas() {
+  std::vector<redis_server*> others;
+  auto const* const first = &master();
+  for (auto const& one : servers_) {
+    if (one.get() != first) others.push_back(one.get());
+  }
+  return others;
+}
+
+void redis_sentinels::kill_master() { master().kill(); }
+
+void redis_sentinels::await_master_other_than(std::uint16_t port) {
+  must(eventually([&] {
+         auto const now = master_port(*sentinels_.front());
+         if (now == 0 || now == port) return false;
+         for (auto const& one : sentinels_) {
+           if (master_port(*one) != now) return false;
+         }
+         return master().cli("ROLE").starts_with("master");
+       }),
+       "no other master");
+}
+
+void redis_sentinels::failover() {
+  auto const old = master().port();
+  // Refused as long as the last one is not over for all of them.
+  must(eventually([&] { return sentinels_.front()->cli("SENTINEL FAILOVER mymaster") == "OK"; }),
+       "no failover");
+  await_master_other_than(old);
+}
+
+void redis_sentinels::await_replicas(int count) {
+  must(eventually([&] {
+         std::string const info = master().cli("INFO replication");
+         int online = 0;
+         for (auto at = info.find("state=online"); at != std::string::npos;
+              at = info.find("state=online", at + 1)) {
+           ++online;
+         }
+         return online >= count;
+       }),
+       "the replicas are not in step");
+}
+
+void redis_sentinels::rejoin(redis_server& dead) {
+  dead.restart();
+  auto const port = std::to_string(master().port());
+  dead.cli("REPLICAOF 127.0.0.1 " + port);
+}
+
+void redis_sentinels::kill_sentinels() {
+  for (auto const& one : sentinels_) one->kill();
+}
+
+}  // namespace herdlock_test

@@ -1,0 +1,59 @@
+// A Redis master with two replicas, and three sentinels that fail over between them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <support/redis_server.hpp>
+
+namespace herdlock_test {
+
+struct sentinels_options {
+  std::string password{};                ///< of the data servers
+  std::string sentinel_password{};       ///< of the sentinels
+  std::vector<std::string> arguments{};  ///< more for each data server
+};
+
+/// Starts in the constructor; when that returns both replicas are in step and every sentinel knows
+/// the others. Throws std::runtime_error when that does not come about.
+class redis_sentinels {
+ public:
+  explicit redis_sentinels(sentinels_options options = {});
+
+  /// `redis+sentinel://[:password@]127.0.0.1:P1,127.0.0.1:P2,127.0.0.1:P3/mymaster`
+  std::string url(std::string const& name = "mymaster") const;
+
+  /// The data servers; which of them is the master, the sentinels say.
+  redis_server& master();
+  /// All others, dead or alive.
+  std::vector<redis_server*> replicas();
+  redis_server& server(std::size_t index) { return *servers_[index]; }
+  std::size_t servers() const { return servers_.size(); }
+
+  void kill_master();  ///< SIGKILL; a new one is writable some two seconds later
+  /// Asks a sentinel for a failover (the old master becomes a replica) and waits until another
+  /// server is the master and every sentinel says so.
+  void failover();
+  /// Waits until the sentinels agree on a master other than the one of this port.
+  void await_master_other_than(std::uint16_t port);
+  /// Waits until the master has as many replicas in step.
+  void await_replicas(int count);
+  /// Restarts a killed server as a replica of the present master.
+  void rejoin(redis_server& dead);
+
+  redis_server& sentinel(std::size_t index) { return *sentinels_[index]; }
+  void kill_sentinels();
+
+  void flush() { master().flush(); }
+
+ private:
+  std::uint16_t master_port(redis_server const& asked) const;
+  std::unique_ptr<redis_server> make_sentinel();
+
+  sentinels_options options_;
+  std::vector<std::unique_ptr<redis_server>> servers_;
+  std::vector<std::unique_ptr<redis_server>> sentinels_;
+};
+
+}  // namespace herdlock_test
