@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 #include <utility>
 
 namespace bench {
@@ -191,6 +192,11 @@ void report::add(row line) {
 
 void report::skip(std::string_view name, std::string_view why) {
   std::fprintf(stderr, "skipped %s: %s\n", std::string(name).c_str(), std::string(why).c_str());
+}
+
+void pin_if_asked(int cpu) {
+  char const* wanted = std::getenv("HERDLOCK_BENCH_PIN");
+  if (wanted && *wanted == '1' && std::thread::hardware_concurrency() >= 2) pin_to(cpu);
 }
 
 suite::suite(std::string name, body measure) {

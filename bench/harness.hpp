@@ -101,6 +101,10 @@ double nanoseconds_of(Work&& work) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// With HERDLOCK_BENCH_PIN=1 keeps this process, and what it starts from now on, on one CPU: the
+/// server goes to 0, the client to 1.
+void pin_if_asked(int cpu);
+
 /// Keeps the compiler from moving memory accesses across, or leaving them out.
 inline void barrier() { asm volatile("" ::: "memory"); }
 

@@ -2,8 +2,6 @@
 // through Boost.Redis by hand.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the client on CPU 1.
-#include <sched.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/redis/connection.hpp>
 #include <cstdlib>
@@ -11,7 +9,6 @@
 #include <optional>
 #include <stdexcept>
 #include <support/redis_server.hpp>
-#include <thread>
 
 #include <herdlock/herdlock.hpp>
 
@@ -29,15 +26,6 @@ constexpr std::size_t steps = 256;        // of one round one after the other
 constexpr char ttl_text[] = "30000";
 constexpr milliseconds ttl{30'000};
 
-void pin_to(int cpu) {
-  char const* wanted = std::getenv("HERDLOCK_BENCH_PIN");
-  if (!wanted || *wanted != '1' || std::thread::hardware_concurrency() < 2) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
-
 // A key for each caller: callers of one key would share reads.
 std::string hit_name(std::size_t i) { return "hit" + std::to_string(i); }
 
@@ -45,9 +33,9 @@ std::string hit_name(std::size_t i) { return "hit" + std::to_string(i); }
 class setting {
  public:
   setting() {
-    pin_to(0);
+    bench::pin_if_asked(0);
     server_.emplace();
-    pin_to(1);
+    bench::pin_if_asked(1);
     store_.emplace(open_store(server_->url(), {.executor = io_.get_executor()}));
     cache_.emplace(*store_, cache_options{.ttl = std::chrono::hours(1)});
     boost::redis::config config;

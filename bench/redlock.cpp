@@ -3,14 +3,11 @@
 // follows it is waited for at every node, on both sides.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the servers on CPU 0 and the client on CPU 1.
-#include <sched.h>
-
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <support/redis_nodes.hpp>
-#include <thread>
 
 #include <herdlock/store.hpp>
 #include <herdlock/url.hpp>
@@ -25,15 +22,6 @@ using namespace herdlock;
 
 constexpr std::size_t steps = 128;  // of one round
 constexpr milliseconds ttl{30'000};
-
-void pin_to(int cpu) {
-  char const* wanted = std::getenv("HERDLOCK_BENCH_PIN");
-  if (!wanted || *wanted != '1' || std::thread::hardware_concurrency() < 2) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
 
 using opener = result<backend> (*)(store_url, asio::any_io_executor);
 
@@ -91,10 +79,10 @@ class side {
 };
 
 void measure_redlock(bench::report& report) {
-  pin_to(0);
+  bench::pin_if_asked(0);
   herdlock_test::redis_nodes nodes(5);
   herdlock_test::redis_nodes hanging(5);
-  pin_to(1);
+  bench::pin_if_asked(1);
   side five(&open_redlock, nodes.url());
   side one(&open_redis, nodes[0].url());
   report.compare({.name = "redlock.acquire",

@@ -46,8 +46,6 @@ inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.na
 /// Every store of this build.
 std::vector<store_case> all_stores();
 
-inline bool caches(store_case const& kind) { return kind.caches; }
-
 /// Those of them for which `promises` holds.
 template <class Predicate>
 std::vector<store_case> stores_that(Predicate promises) {

@@ -92,7 +92,11 @@ TEST(redis_waiters, TheSurvivorsOfAMassacreAreServedInOrderAndTheDeadNotAtAll) {
   std::sort(got.begin(), got.end());
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].owner, expected[i]) << "out of turn at " << i;
-    ASSERT_EQ(got[i].fencing, before + 1 + i) << "a dead waiter was given a turn before " << i;
+    // By one, or, at a process that has connected since the counter began, to the server's time:
+    // a jump of some milliseconds at least. A turn that was given to the dead would make a gap
+    // of 2.
+    auto const step = got[i].fencing - (i == 0 ? before : got[i - 1].fencing);
+    ASSERT_TRUE(step == 1 || step > 100) << "a dead waiter was given a turn before " << i;
   }
 }
 

@@ -151,8 +151,7 @@ bool is_clean(soak_judge const& judge) {
          judge.guarded_increments() == judge.done.load();
 }
 
-void print(nlohmann::ordered_json const& result, bool json) {
-  if (json) return fmt::print("{}\n", result.dump(2));
+void print_table(nlohmann::ordered_json const& result) {
   for (auto const& [name, value] : result.items()) {
     std::string label = name;
     std::replace(label.begin(), label.end(), '_', ' ');
@@ -222,7 +221,8 @@ int soak(soak_options options) {
   }
   int const failed = await_all(std::move(running), options, judge);
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
-  print(figures(options, judge, took.count()), options.json);
+  auto const result = figures(options, judge, took.count());
+  options.json ? fmt::print("{}\n", result.dump(2)) : print_table(result);
   if (!judge.complaint().empty()) {
     throw command_error(exit_code::unavailable, std::string(judge.complaint()));
   }
