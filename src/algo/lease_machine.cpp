@@ -28,9 +28,9 @@ lease_machine::lease_machine(lease_terms terms, lease_term first, double random)
 
 // A third of the term, ± 10 %: two more tries fit before the end, and leases that were taken
 // together are not renewed together for ever. But those of a process that fall due within the same
-// 300th of the ttl are: they travel in one write then.
+// 300th of it are: they travel in one write then.
 void lease_machine::plan_renewal(double random) {
-  clock::duration const tick = clock::duration(terms_.ttl) / 300;
+  clock::duration const tick = std::max(clock::duration(term_) / 300, clock::duration{1});
   auto const due = (sent_ + scaled(term_, (0.9 + 0.2 * random) / 3)).time_since_epoch();
   renew_at_ = clock::time_point((due + tick - clock::duration{1}) / tick * tick);
   failures_ = 0;

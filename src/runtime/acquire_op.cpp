@@ -151,8 +151,10 @@ void acquire_op::prove(fencing_token fencing) {
   if (!leases) return fail_closed();
   sent_ = clock::now();
   first_ttl_ = options_.ttl;
+  core_->give_back_begun();  // a lease that is proved for nobody is given back
   auto on_reply = [self = shared_from_this(), fencing](result<renew_reply> reply) {
     self->on_proved(fencing, std::move(reply));
+    self->core_->give_back_ended();
   };
   leases->renew(name_, owner_, options_.ttl, std::move(on_reply));
 }

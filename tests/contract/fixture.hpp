@@ -39,6 +39,8 @@ struct store_case {
   /// One step for each operation, expiry to the millisecond. Without it (`getset`: whole seconds,
   /// several steps) the lease suite does not fit; the public lock's does.
   bool exact = true;
+  /// A ttl that is over soon, but in which an operation surely ends.
+  milliseconds brief{30};
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
@@ -221,6 +223,7 @@ class store_contract : public testing::TestWithParam<store_case> {
  protected:
   /// A further handle on the same store.
   std::unique_ptr<client> another() const { return std::make_unique<client>(GetParam(), url_); }
+  milliseconds brief() const { return GetParam().brief; }
   /// For suites above the ports.
   std::string const& url() const { return url_; }
 

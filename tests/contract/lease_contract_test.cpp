@@ -127,7 +127,7 @@ TEST_P(lease_contract, RenewalKeepsTheLeasePastItsFirstTtl) {
 
 // B4: a lost lease is never silently taken again by a renewal.
 TEST_P(lease_contract, RenewAfterExpiryReportsLostAndDoesNotAcquire) {
-  granted(alice, 30ms);
+  granted(alice, brief());
   expect_expiry();
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
   EXPECT_EQ(holder(), "nobody");
@@ -142,7 +142,7 @@ TEST_P(lease_contract, RenewAfterReleaseReportsLostAndDoesNotAcquire) {
 
 // B5, B6: the late ones, after another has taken over.
 TEST_P(lease_contract, TheFormerHolderCannotTouchItsSuccessor) {
-  granted(alice, 30ms);
+  granted(alice, brief());
   ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, bob)); }));
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
@@ -150,13 +150,13 @@ TEST_P(lease_contract, TheFormerHolderCannotTouchItsSuccessor) {
 }
 
 TEST_P(lease_contract, ReleaseAfterExpiryReportsLost) {
-  granted(alice, 30ms);
+  granted(alice, brief());
   expect_expiry();
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
 }
 
 TEST_P(lease_contract, AnExpiredLeaseGoesToTheNextWhoAsks) {
-  granted(alice, 30ms);
+  granted(alice, brief());
   ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, bob)); }));
   EXPECT_EQ(holder(), bob.label());
 }
@@ -183,8 +183,8 @@ TEST_P(lease_fencing_contract, FencingTokensIncreaseOverReleaseExpiryAndForce) {
     last = next;
   };
   c.release(stock, alice).value();
-  expect_greater(bob, 30ms);    // after a release
-  expect_greater(carol, 1min);  // after an expiry
+  expect_greater(bob, brief());  // after a release
+  expect_greater(carol, 1min);   // after an expiry
   c.force_release(stock).value();
   expect_greater(alice, 1min);  // after force
   c.release(stock, alice).value();

@@ -51,7 +51,7 @@ std::vector<store_case> all_stores() {
                       redis_nodes::shared().reset();
                       return redis_nodes::shared().url();
                     },
-                    &open_redlock, false, false, true, false});
+                    &open_redlock, false, false, true, false, true, 600ms});
   // Started when the first test asks for it.
   stores.push_back({"redis_sentinel",
                     [](auto const&) {

@@ -206,6 +206,30 @@ TEST_F(redis_queue, AGrantThatCrossesTheCancellationIsGivenBack) {  // B7
   EXPECT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0"; })) << "a ghost";
 }
 
+// The deadline, the grant and its push in the order in which a live lease would be given away.
+TEST_F(redis_queue, AGrantThatCrossesTheDeadlineIsTakenOrGivenBackButNotBoth) {
+  redis_ports holder(server.url());
+  redis_ports waiter(server.url());
+  for (int i = 0; i < 40; ++i) {
+    auto const first = owner_token::generate();
+    fence_of(holder.acquire("r", first));
+    auto* const a = start(waiter, 30ms + 1ms * (i % 10));
+    ASSERT_TRUE(waiter.wait_for([&] { return is_pushed_to(*a) || a->outcome.has_value(); }));
+    auto const about_then = std::chrono::steady_clock::now() + 15ms + 1ms * (i % 7);
+    waiter.wait_for([&] { return std::chrono::steady_clock::now() > about_then; });
+    holder.release("r", first);
+    ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); }));
+    if (a->granted()) {
+      // All that was under way is over when this has been answered behind it.
+      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
+      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
+      EXPECT_EQ(waiter.release("r", a->owner).value(), release_reply::released);
+    } else {
+      ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0"; })) << "a ghost";
+    }
+  }
+}
+
 TEST_F(redis_queue, AWipedQueueIsEnteredAgainByAllInTheirOrder) {
   redis_ports holder(server.url());
   redis_ports waiter(server.url());
@@ -218,6 +242,8 @@ TEST_F(redis_queue, AWipedQueueIsEnteredAgainByAllInTheirOrder) {
   server.cli("FLUSHALL");
   ASSERT_TRUE(waiter.wait_for([&] { return a->granted(); }));
   EXPECT_FALSE(b->outcome.has_value());
+  EXPECT_EQ(waiter.release("r", a->owner).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return b->granted(); })) << "asleep for ever";
 }
 
 TEST_F(redis_queue, WithoutThePushingConnectionWaitersPollAndComeBackToIt) {

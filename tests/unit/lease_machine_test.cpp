@@ -57,6 +57,16 @@ TEST(LeaseMachine, AShortFirstTermIsRenewedInItsFirstThird) {
   EXPECT_EQ(machine.valid_until(), algo::proved_until(first.at, 30s));
 }
 
+TEST(LeaseMachine, AShortFirstTermOfALongTtlIsRenewedInTime) {
+  for (auto const ttl : {milliseconds(10min), milliseconds(1h), milliseconds(24h)}) {
+    for (int i = 0; i < 100; ++i) {
+      auto const taken = t0 + i * 37ms;
+      lease_machine machine({.ttl = ttl}, {taken, 2s}, i / 100.0);
+      EXPECT_EQ(machine.tick(machine.tick(taken).at).what, kind::renew) << ttl.count();
+    }
+  }
+}
+
 TEST(LeaseMachine, AFailedRenewalOfAShortFirstTermIsTriedAgainWithinIt) {
   lease_machine machine({.ttl = 30s}, {t0, 2s}, no_jitter);
   auto const first = machine.tick(t0);

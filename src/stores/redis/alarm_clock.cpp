@@ -9,6 +9,11 @@ void alarm_clock::set(std::uint64_t id, time_point when) {
   if (place == order_.begin()) arm();
 }
 
+void alarm_clock::set_no_later(std::uint64_t id, time_point when) {
+  auto const found = times_.find(id);
+  if (found == times_.end() || when < found->second) set(id, when);
+}
+
 void alarm_clock::cancel(std::uint64_t id) {
   auto const found = times_.find(id);
   if (found == times_.end()) return;

@@ -23,6 +23,8 @@ class alarm_clock : public std::enable_shared_from_this<alarm_clock> {
       : timer_(executor), ring_(std::move(ring)) {}
 
   void set(std::uint64_t id, time_point when);
+  /// Does not move it to a later time.
+  void set_no_later(std::uint64_t id, time_point when);
   void cancel(std::uint64_t id);
   bool is_set(std::uint64_t id) const { return times_.contains(id); }
   void close();

@@ -163,6 +163,7 @@ failure cluster::no_map_in_time() const {
 // ---------------------------------------------------------------------------------- redirections
 
 bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
+  if (one->key().empty()) return false;  // the search for the map asks this very node
   auto to = parse_redirection(line, from.at());
   if (!to) return false;
   one->asking = false;

@@ -54,6 +54,7 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   auto seeds = seeds_of(url);
   auto const how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
+  if (auto const why = redis::refuse_single_server_options(*how); why.code) return why;
   if (how->database != 0) {
     return make_failure(errc::invalid_url, "store URL " + how->display_name +
                                                ": a cluster has no databases but 0; leave out '/" +

@@ -156,6 +156,13 @@ failure confirmation::too_few(std::int64_t replicas) const {
                           std::to_string(how_.durable.replicas) + "); are they running?");
 }
 
+failure confirmation::too_late() const {
+  return make_failure(errc::timed_out, how_.display_name +
+                                           ": the replicas confirm more slowly than leases are "
+                                           "taken; its turn did not come within " +
+                                           std::to_string(how_.timeout.count()) + " ms");
+}
+
 void confirmation::confirm(what_happened what, resource name, owner_token owner, answer done) {
   if (closed_ || waiting_.size() >= max_outstanding_commands) {
     auto why = make_failure(closed_ ? errc::canceled : errc::overloaded,
@@ -163,7 +170,8 @@ void confirmation::confirm(what_happened what, resource name, owner_token owner,
                                                          : ": too many grants wait for replicas"));
     return asio::post(executor(), [done = std::move(done), why = std::move(why)] { done(why); });
   }
-  waiting_.push_back({what, std::move(name), std::move(owner), std::move(done)});
+  waiting_.push_back(
+      {what, std::move(name), std::move(owner), std::move(done), clock::now() + how_.timeout});
   if (running_) return;
   // What comes in the same turn of the event loop goes together.
   running_ = std::make_shared<round>();
@@ -174,10 +182,18 @@ void confirmation::start_round() {
   running_ = nullptr;
   if (waiting_.empty() || closed_) return;
   auto const one = running_ = std::make_shared<round>();
-  auto const count = std::min(waiting_.size(), max_round);
-  for (std::size_t i = 0; i < count; ++i) {
-    one->entries.push_back(std::move(waiting_.front()));
+  while (!waiting_.empty() && one->entries.size() < max_round) {
+    entry next = std::move(waiting_.front());
     waiting_.pop_front();
+    if (clock::now() < next.until) {
+      one->entries.push_back(std::move(next));
+    } else {
+      asio::post(executor(), [done = std::move(next.done), why = too_late()] { done(why); });
+    }
+  }
+  if (one->entries.empty()) {
+    running_ = nullptr;
+    return;
   }
   bool const known = link_->up() && incarnation_of_ == link_->connections();
   if (known) return ask(one);

@@ -55,6 +55,7 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
     resource name;
     owner_token owner;
     answer done;
+    clock::time_point until;  // the caller's deadline
   };
   struct round;
 
@@ -65,6 +66,7 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   failure opinion(round const& one, std::size_t index) const;
   void finish(round& one, failure const& why);
   failure too_few(std::int64_t replicas) const;
+  failure too_late() const;
 
   settings how_;
   std::shared_ptr<link> link_;

@@ -1,9 +1,13 @@
 #include "stores/redis/durability.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace herdlock::redis {
 namespace {
+
+// Beyond it the health check, whose PING waits behind the WAIT, would take the server for dead.
+constexpr milliseconds max_wait_timeout{5000};
 
 failure bad(store_url const& url, std::string const& why) {
   return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": " + why);
@@ -20,14 +24,15 @@ failure take_replicas(durability& into, store_url& url, milliseconds timeout) {
   if (into.replicas == 0 && url.options.contains("wait_timeout")) {
     return bad(whole, "wait_timeout without wait_replicas; give both or none");
   }
-  auto const wait = url.take_duration("wait_timeout", timeout / 2);
+  auto const longest = std::min<milliseconds>(timeout / 2, max_wait_timeout);
+  auto const wait = url.take_duration("wait_timeout", longest);
   if (wait.has_error()) return wait.error();
   into.wait = *wait;
   // Half: the answer must have come when the command itself is given up, and one round may have to
   // wait for the one before it.
-  if (into.wait >= milliseconds{1} && into.wait <= timeout / 2) return {};
-  return bad(whole, "wait_timeout must be from 1ms to half of the timeout, which is " +
-                        std::to_string(timeout.count()) + " ms");
+  if (into.wait >= milliseconds{1} && into.wait <= longest) return {};
+  return bad(whole, "wait_timeout must be from 1ms to half of the timeout, and at most 5s: here " +
+                        std::to_string(longest.count()) + " ms");
 }
 
 failure take_quarantine(durability& into, store_url& url) {

@@ -76,7 +76,16 @@ void grant_channel::beat(milliseconds at_least_every) {
   beats_.push_back({++last_beat_, now});
   typed_command<beat_call>::start(
       *commands_, beat_call{name_, std::string(beat_word) + std::to_string(last_beat_)},
-      [](result<std::int64_t> const&) {});  // what counts is that it is heard
+      [now = std::weak_ptr(subscriptions_), then = *subscriptions_, line = std::weak_ptr(pushes_),
+       server = commands_->how().display_name](result<std::int64_t> const& heard) {
+        auto const current = now.lock();
+        auto const to = line.lock();
+        bool const unheard = heard.has_value() && *heard == 0;
+        if (!unheard || !to || !current || *current != then) return;
+        // The commands' server does not push to this connection: they lead to different servers.
+        to->leave(make_failure(errc::unavailable,
+                               server + ": the pushing connection leads to another server"));
+      });
 }
 
 void grant_channel::open() {
@@ -112,6 +121,7 @@ grant_channel::news grant_channel::on_message(reply const& message, pushed_grant
   // Also after a refusal, which may have been for somebody else's subscription.
   if (message.text(1) == "subscribe" && state_ != state::down) {
     state_ = state::listening;
+    ++*subscriptions_;
     return news::listening;
   }
   if (message.text(1) != "message") return news::none;

@@ -63,6 +63,7 @@ class grant_channel {
   std::string name_;
   state state_ = state::down;
   bool wanted_ = false;
+  std::shared_ptr<std::uint64_t> subscriptions_ = std::make_shared<std::uint64_t>(0);
   struct beat_sent {
     std::uint64_t number;
     clock::time_point at;

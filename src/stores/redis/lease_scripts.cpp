@@ -24,39 +24,42 @@ namespace {
   "end\n"
 
 // Makes the first live waiter the owner and pushes the grant to it, in this same step: the resource
-// is never free while somebody waits. Answers who has it now, or false when nobody waits.
+// is never free while somebody waits. Answers who has it now; false when nobody waits; '' when a
+// thousand dead were skipped and more are in front: the next look goes on.
 //
-// A push that nobody receives is a process that has died: the next one is tried at once. One that
-// is refused (an ACL without the channel) is like the missing channel of hub `-`: that waiter finds
-// its grant by looking. The grant is for the time that the waiter has asked for, a heartbeat, so
+// Whose process does not listen at this server has died (or its connection has), and is skipped. It
+// is not published to: a subscriber at a replica, which is not counted, would hear what was not
+// meant. Where the count or the push is refused (by an ACL) the waiter finds its grant by looking,
+// as one of hub `-` does. The grant is for the time that the waiter has asked for, a heartbeat, so
 // that one that hangs does not keep the others waiting for longer. Nothing is pushed that was not
-// set: a server out of memory refuses INCR and SET, and then the resource is just free. At most
-// 1,000 dead are skipped in one step; the next look goes on with the others.
+// set: a server out of memory refuses INCR and SET, and then the resource is just free.
 //
 // The message: `fence ttl length-of-owner owner resource`.
-#define HERDLOCK_HAND_OVER                                                                    \
-  HERDLOCK_NEXT_FENCE                                                                         \
-  "local function hand_over(floor)\n"                                                         \
-  "  local fence\n"                                                                           \
-  "  for _ = 1, 1000 do\n"                                                                    \
-  "    local first = redis.call('ZPOPMIN', KEYS[3])[1]\n"                                     \
-  "    if not first then return false end\n"                                                  \
-  "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                   \
-  "    if hub then\n"                                                                         \
-  "      fence = fence or next_fence(floor)\n"                                                \
-  "      if type(fence) ~= 'number' then return false end\n"                                  \
-  "      local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                         \
-  "      if set.err then return false end\n"                                                  \
-  "      local heard = 1\n"                                                                   \
-  "      if hub ~= '-' then\n"                                                                \
-  "        heard = redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f',\n" \
-  "          fence) .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"      \
-  "      end\n"                                                                               \
-  "      if heard ~= 0 then return owner end\n"                                               \
-  "      redis.call('DEL', KEYS[1])\n"                                                        \
-  "    end\n"                                                                                 \
-  "  end\n"                                                                                   \
-  "  return false\n"                                                                          \
+#define HERDLOCK_HAND_OVER                                                                   \
+  HERDLOCK_NEXT_FENCE                                                                        \
+  "local function listens(hub)\n"                                                            \
+  "  if hub == '-' then return true end\n"                                                   \
+  "  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)\n"             \
+  "  return count.err or tonumber(count[2]) > 0\n"                                           \
+  "end\n"                                                                                    \
+  "local function hand_over(floor)\n"                                                        \
+  "  for _ = 1, 1000 do\n"                                                                   \
+  "    local first = redis.call('ZPOPMIN', KEYS[3])[1]\n"                                    \
+  "    if not first then return false end\n"                                                 \
+  "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                  \
+  "    if hub and listens(hub) then\n"                                                       \
+  "      local fence = next_fence(floor)\n"                                                  \
+  "      if type(fence) ~= 'number' then return false end\n"                                 \
+  "      local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                        \
+  "      if set.err then return false end\n"                                                 \
+  "      if hub ~= '-' then\n"                                                               \
+  "        redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)\n" \
+  "          .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"            \
+  "      end\n"                                                                              \
+  "      return owner\n"                                                                     \
+  "    end\n"                                                                                \
+  "  end\n"                                                                                  \
+  "  return redis.call('EXISTS', KEYS[3]) == 1 and '' or false\n"                            \
   "end\n"
 
 // How things stand with a resource that is held: {pttl, holder, fence}.
@@ -119,7 +122,10 @@ if holder ~= ARGV[1] then
   end
   redis.call('PEXPIRE', KEYS[3], 600000)
   holder = holder or hand_over(floor)
-  if not holder then return grant(ARGV[1], ARGV[2], floor) end
+  if not holder then
+    redis.call('ZREM', KEYS[3], ARGV[4])
+    return grant(ARGV[1], ARGV[2], floor)
+  end
 end
 local now = state(holder, floor)
 if now[2] then now[4] = added end

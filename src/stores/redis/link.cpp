@@ -110,11 +110,12 @@ void link::on_ready(transport& from) {
 void link::on_examined(batch_ptr done, failure const* why) {
   --batches_under_way_;
   examining_ = false;
-  if (why) return;  // the end of the connection follows
+  if (why) return lose(*why, outlook::may_recover);
   std::span const answers(done->replies.data(), done->commands.size());
   verdict const found = exam_->judge(answers, how_.place());
   if (found.why.code) return lose(found.why, found.view);
-  fence_floor_ = exam_->facts().time_us.value_or(1);
+  // A server whose clock is behind the last one's, or that hides it, must not lower it.
+  fence_floor_ = std::max(fence_floor_, exam_->facts().time_us.value_or(1));
   come_up();
 }
 
@@ -159,11 +160,17 @@ void link::leave(failure const& why) {
   if (!closed_ && transport_) lose(why, outlook::may_recover);
 }
 
-std::shared_ptr<link> link::make_event_link() { return std::make_shared<link>(executor_, how_); }
+// Examined, too: a subscription at a replica hears what its master publishes, but the master, which
+// asks how many hear a grant, does not count it.
+std::shared_ptr<link> link::make_event_link() {
+  auto exam = exam_ ? std::make_shared<server_exam>(how_, nullptr) : nullptr;
+  return std::make_shared<link>(executor_, how_, std::move(exam));
+}
 
 void link::reconnect_later() {
+  bool const hopeful = how_.guide && view_ != outlook::refused;
   attempt_timer_.expires_after(jittered(pause_));
-  pause_ = std::min(2 * pause_, how_.guide ? max_guided_pause : max_reconnect_pause);
+  pause_ = std::min(2 * pause_, hopeful ? max_guided_pause : max_reconnect_pause);
   attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (ec || !self || self->closed_ || self->transport_ || self->asking_) return;

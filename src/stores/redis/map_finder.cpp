@@ -32,7 +32,7 @@ void map_finder::begin() {
   probes_.clear();
   asked_ = open_ = 0;
   why_ = {};
-  for (auto& node : user_->candidates()) probes_.push_back({std::move(node), {}});
+  for (auto& node : user_->candidates()) probes_.push_back({std::move(node)});
   ask_next();
 }
 
@@ -70,8 +70,7 @@ void map_finder::ask(std::size_t index) {
   };
   auto query =
       std::make_unique<slot_query>(executor_, how_.display_name, one.at, std::move(on_reply));
-  one.over = over;
-  one.query = query.get();
+  one.open = true;
   ++open_;
   over->submit(std::move(query));
 }
@@ -79,14 +78,13 @@ void map_finder::ask(std::size_t index) {
 void map_finder::on_answer(std::uint64_t round, std::size_t index, result<cluster_map> answer) {
   if (!user_ || round != round_ || stage_ != stage::asking) return;
   probe& one = probes_[index];
-  if (!std::exchange(one.query, nullptr)) return;  // given up in on_down()
+  if (!std::exchange(one.open, false)) return;  // given up in on_down()
   --open_;
   if (answer.has_error()) {
     note(answer.error());
     return ask_next();
   }
   node_address const from = one.at;
-  drop_queries();
   timer_.cancel();
   pause_ = min_map_pause;
   stage_ = stage::idle;
@@ -97,9 +95,7 @@ void map_finder::on_answer(std::uint64_t round, std::size_t index, result<cluste
 void map_finder::on_down(node_address const& node, failure const& why) {
   if (!user_ || stage_ != stage::asking) return;
   for (auto& one : probes_) {
-    if (one.at != node || !one.query) continue;
-    auto* const query = std::exchange(one.query, nullptr);
-    if (auto const over = one.over.lock(); over && query->open()) over->cancel(*query);
+    if (one.at != node || !std::exchange(one.open, false)) continue;
     --open_;
     note(why);
     return ask_next();
@@ -110,13 +106,6 @@ void map_finder::on_down(node_address const& node, failure const& why) {
 void map_finder::note(failure const& why) {
   bool const is_silence = why == errc::unavailable || why == errc::timed_out;
   if (!why_.code || !is_silence) why_ = why;
-}
-
-void map_finder::drop_queries() {
-  for (auto& one : probes_) {
-    auto* const query = std::exchange(one.query, nullptr);
-    if (auto const over = one.over.lock(); query && over) over->cancel(*query);
-  }
 }
 
 void map_finder::close() {

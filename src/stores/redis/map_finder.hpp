@@ -11,7 +11,6 @@
 
 namespace herdlock::redis {
 
-class command;
 class link;
 
 /// However often it is asked for, rounds begin at least half of this apart (a random part between
@@ -50,8 +49,7 @@ class map_finder final : public std::enable_shared_from_this<map_finder> {
   enum class stage { idle, pausing, asking };
   struct probe {
     node_address at;
-    std::weak_ptr<link> over;
-    command* query = nullptr;  // while it is open
+    bool open = false;  // its answer counts
   };
 
   void pause();
@@ -60,7 +58,6 @@ class map_finder final : public std::enable_shared_from_this<map_finder> {
   void ask(std::size_t index);
   void on_answer(std::uint64_t round, std::size_t index, result<cluster_map> answer);
   void note(failure const& why);
-  void drop_queries();
 
   asio::any_io_executor executor_;
   settings how_;

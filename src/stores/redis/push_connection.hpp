@@ -22,6 +22,9 @@ class push_connection final : public link_observer,
   void open();
   void close() { line_->close(); }
 
+  /// Gives the connection up for a new one.
+  void leave(failure const& why) { line_->leave(why); }
+
   bool up() const { return line_->up(); }
   /// For listeners: between on_link_up and on_link_down.
   void subscription(std::string_view verb, std::string_view channel) {

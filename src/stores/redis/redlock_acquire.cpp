@@ -40,6 +40,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   void cancel(failure const& why) override {
     if (!waiting()) return;
     auto const what = machine_ ? machine_->cancel() : quorum_action{};
+    refused_ = machine_.has_value();  // what is still on its way must be given back, too
     give_back(what.release);
     complete(core_->store_failure(errc::canceled, question_, verb_, why.message));
   }

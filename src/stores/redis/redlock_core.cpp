@@ -98,6 +98,9 @@ void redlock_core::open_gate() {
 
 void redlock_core::start(std::shared_ptr<redlock_op> const& op) {
   if (gate_open_) return op->begin();
+  // Nobody can be served yet, and so many need not wait for it.
+  if (at_gate_.size() >= max_at_gate) open_gate();
+  if (gate_open_) return op->begin();
   at_gate_.push_back(op);
 }
 

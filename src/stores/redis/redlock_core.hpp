@@ -12,6 +12,9 @@
 
 namespace herdlock::redis {
 
+/// Operations that wait for the nodes to be connected to at first; one more opens the gate for all.
+inline constexpr std::size_t max_at_gate = 10'000;
+
 class redlock_core;
 
 /// One operation over all nodes.

@@ -268,7 +268,8 @@ void redlock_node::on_vetted(result<std::int64_t> uptime, std::uint64_t generati
   if (closed_ || generation != generation_) return;
   if (uptime.has_error()) {
     down_ = uptime.error();
-    return settle(state::down);
+    settle(state::down);
+    return link_->leave(down_);  // the next connection is asked again
   }
   auto const runs_for = std::chrono::seconds(std::max<std::int64_t>(*uptime, 0));
   restarted_ = {};

@@ -88,6 +88,11 @@ result<redlock_settings> parse_redlock_settings(store_url url) {
     if (node.has_error()) return node.error();
     s.nodes.push_back(std::move(*node));
   }
+  if (auto const why = refuse_single_server_options(s.nodes.front()); why.code) {
+    return bad_url(s.display_name,
+                   "wait_replicas, quarantine and dialect are for a single server "
+                   "or Sentinel; leave them out");
+  }
   s.timeout = s.nodes.front().timeout;
   if (s.node_timeout < min_node_timeout || s.node_timeout > s.timeout) {
     return bad_url(s.display_name, "the node_timeout must be from 5ms to the timeout (" +

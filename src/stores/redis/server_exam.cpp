@@ -1,5 +1,7 @@
 #include "stores/redis/server_exam.hpp"
 
+#include "stores/redis/server_errors.hpp"
+
 #include "stores/redis/question.hpp"
 
 namespace herdlock::redis {
@@ -26,6 +28,12 @@ void server_exam::ask(batch& questions) const {
 }
 
 verdict server_exam::judge(std::span<reply const> answers, std::string const& place) {
+  // Busy, loading: a passing trouble is not a missing right.
+  for (auto const& one : answers) {
+    if (!one.is_error()) continue;
+    auto why = server_failure(one.text(), store_);
+    if (why == errc::unavailable) return {std::move(why), outlook::may_recover};
+  }
   read(answers, place);
   if (is_older_than(facts_, 6, 2)) {
     return {make_failure(errc::not_supported, store_ + ": the server at " + place + " is Redis " +

@@ -119,6 +119,13 @@ std::string settings::place() const {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+failure refuse_single_server_options(settings const& how) {
+  if (!how.durable.on() && how.speaks == dialect::herdlock) return {};
+  return bad_url(how,
+                 "wait_replicas, quarantine and dialect are for a single server or Sentinel; leave "
+                 "them out");
+}
+
 result<settings> parse_settings(store_url url) {
   settings s;
   s.display_name = url.redacted();

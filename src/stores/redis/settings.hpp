@@ -51,6 +51,9 @@ struct settings {
   std::string place() const;
 };
 
+/// errc::invalid_url when they ask for what only a single server, or Sentinel, can give.
+failure refuse_single_server_options(settings const& how);
+
 /// errc::invalid_url for anything that is not understood.
 result<settings> parse_settings(store_url url);
 

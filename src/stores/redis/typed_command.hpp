@@ -33,7 +33,13 @@ class typed_command final : public command {
     home.submit(std::move(one));
   }
 
-  void encode(command_writer& out, script_form how) const override { call_.encode(out, how); }
+  // What the server must have reached is that server's: the command may have waited for it.
+  void encode(command_writer& out, script_form how) const override {
+    if constexpr (requires { call_.fence_floor; }) {
+      if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
+    }
+    call_.encode(out, how);
+  }
 
   void finish(reply const& answer) override {
     std::string const& store = home_.how().display_name;
@@ -89,7 +95,7 @@ class typed_command final : public command {
     detail::dispatch_result(home_.executor(), std::move(done), std::move(outcome));
   }
 
-  Call call_;
+  mutable Call call_;
   handler<value_type> done_;
   router& home_;  // used while open(), and it ends all commands before it goes
   bool cancellable_ = false;

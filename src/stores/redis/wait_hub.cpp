@@ -100,20 +100,31 @@ void wait_hub::on_entered(std::uint64_t id, reason why, clock::time_point sent, 
   auto const found = waiters_.find(id);
   if (found == waiters_.end()) return;
   waiter& one = found->second;
+  place& at = *one.at;
   --one.calls;
-  if (why == reason::look) one.at->looking = false;
+  if (why == reason::look) at.looking = false;
   if (one.now != phase::waiting) {
-    if (why == reason::look) plan_look(*one.at, milliseconds{0});
+    if (why == reason::look) look_soon(at);
     return after_a_late_answer(one, answer);
   }
   if (answer.has_error()) {
-    if (why == reason::look) return fail_all(*one.at, answer.error());
+    if (stands_by(one, answer.error())) return look_soon(at);
+    if (why == reason::look) return fail_all(at, answer.error());
     return fail(one, answer.error());
   }
   if (auto const* fencing = std::get_if<fencing_token>(&*answer)) {
+    // Nobody was in the queue: it had forgotten us all.
+    if (one.queued) enter_all(at, id);
+    look_soon(at);
     return take(one, {*fencing, grant_term{sent, one.asked.ttl}});
   }
   on_state(one, why, sent, std::get<held>(*answer));
+}
+
+// A look that failed proves nothing about a place in the queue; it is asked for again, and the wait
+// ends at its deadline.
+bool wait_hub::stands_by(waiter const& one, failure const& why) const {
+  return one.queued && (why == errc::unavailable || why == errc::timed_out);
 }
 
 void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held const& state) {
@@ -123,38 +134,62 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   bool const was_queued = std::exchange(one.queued, true);
   one.last_seen = busy_of(state);
   channel_.open();
-  settle(at, sent, state);
+  // The holder may be one of ours: granted without a push, or by one that is still under way.
+  owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
   if (!places_by_id_.contains(place_id)) return;
-  // A stream of arrivals must not put off the look.
-  if (why == reason::look || !alarms_->is_set(at.id)) plan_look(at, state.remaining);
-  auto const still = waiters_.find(id);
-  bool const waits = still != waiters_.end() && still->second.now == phase::waiting;
-  // The channel came up, or went, while this was on its way.
-  if (waits && still->second.member.pushed != channel_.listening()) {
-    enter(still->second, reason::change);
-  }
+  plan_look(at, state);
   // The queue had forgotten us all.
   if (was_queued && state.added && why == reason::look) enter_all(at, id);
+  auto const still = waiters_.find(id);
+  if (still == waiters_.end() || still->second.now != phase::waiting) return;
+  waiter& waits = still->second;
+  // The channel came up, or went, while this was on its way.
+  bool const changed = waits.member.pushed != channel_.listening();
+  if (std::exchange(waits.again, false) || changed) enter(waits, reason::change);
 }
 
-// The holder may be one of ours: granted without a push, or by one that is still under way.
-void wait_hub::settle(place& at, clock::time_point sent, held const& state) {
-  std::vector<std::uint64_t> holders;
-  auto const [first, last] = at.by_owner.equal_range(state.holder);
-  for (auto each = first; each != last; ++each) holders.push_back(each->second);
-  for (auto const id : holders) {
+// One decision for each grant. Without it:
+//   1. the deadline rings, leave is sent   2. the grant is pushed: given back, since nobody waits
+//   3. leave answers that it crossed a grant: taken, and a live lease is on its way to the others.
+void wait_hub::owner_has_it(place& at, std::string const& owner, grant const& what, news from) {
+  bool const is_taken = what.fencing == at.taken;
+  // A push that comes late may be of a lease that was released since.
+  if (is_taken && from == news::push) return;
+  std::vector<std::uint64_t> heirs;  // two waits of one owner share a grant
+  waiter* gone = nullptr;
+  auto const [first, last] = at.by_owner.equal_range(owner);
+  for (auto each = first; each != last; ++each) {
+    waiter& one = waiters_.at(each->second);
+    if (one.now != phase::granted && one.done) heirs.push_back(one.id);
+    if (one.now == phase::leaving && !one.done) gone = &one;
+  }
+  if (what.fencing == at.given_back) {  // its release is on its way, and asking is behind it
+    return ask_again(heirs);
+  }
+  if (heirs.empty() && gone) return give_back(*gone, what.fencing);
+  for (auto const id : heirs) {
     auto const found = waiters_.find(id);
-    if (found == waiters_.end()) continue;
-    if (found->second.now == phase::leaving) give_back(found->second);
-    if (found->second.now == phase::waiting) {
-      take(found->second, {state.fencing, grant_term{sent, state.remaining}});
-    }
+    if (found != waiters_.end() && found->second.done) take(found->second, what);
   }
 }
 
+void wait_hub::ask_again(std::vector<std::uint64_t> const& those) {
+  for (auto const id : those) {
+    waiter& one = waiters_.at(id);
+    if (one.now == phase::waiting && one.calls == 0) enter(one, reason::change);
+  }
+}
+
+// At most one entering of each is under way, however often the channel comes and goes.
 void wait_hub::enter_all(place& at, std::uint64_t but_not) {
   for (auto const id : std::set<std::uint64_t>(at.waiting)) {
-    if (id != but_not) enter(waiters_.at(id), reason::change);
+    waiter& one = waiters_.at(id);
+    if (id == but_not) continue;
+    if (one.calls > 0) {
+      one.again = true;
+    } else {
+      enter(one, reason::change);
+    }
   }
 }
 
@@ -190,36 +225,40 @@ void wait_hub::on_grant(pushed_grant const& heard) {
   if (found == places_.end()) return;
   place& at = found->second;
   auto const place_id = at.id;
-  std::vector<std::uint64_t> owners;
-  auto const [first, last] = at.by_owner.equal_range(std::string(heard.owner));
-  for (auto each = first; each != last; ++each) owners.push_back(each->second);
-  for (auto const id : owners) {
-    auto const one = waiters_.find(id);
-    if (one == waiters_.end()) continue;
-    if (one->second.now == phase::leaving) give_back(one->second);
-    if (one->second.now != phase::waiting) continue;
-    // Without a proof of its age, or when it is nearly over, the server is asked.
-    if (!heard.since || clock::now() - *heard.since > heard.ttl / 2) {
-      enter(one->second, reason::change);
-    } else {
-      take(one->second, {heard.fencing, grant_term{*heard.since, heard.ttl}});
+  std::string const owner(heard.owner);
+  // Without a proof of its age, or when it is nearly over, the server is asked.
+  if (heard.since && clock::now() - *heard.since <= heard.ttl / 2) {
+    owner_has_it(at, owner, {heard.fencing, grant_term{*heard.since, heard.ttl}}, news::push);
+  } else {
+    auto const [first, last] = at.by_owner.equal_range(owner);
+    for (auto each = first; each != last; ++each) {
+      waiter& one = waiters_.at(each->second);
+      if (one.now == phase::waiting) enter(one, reason::change);
     }
   }
-  if (places_by_id_.contains(place_id)) plan_look(at, heartbeat);
+  if (!places_by_id_.contains(place_id) || at.waiting.empty()) return;
+  alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
 }
 
 // ---------------------------------------------------------------------------------- looking
 
-void wait_hub::plan_look(place& at, milliseconds remaining) {
+void wait_hub::plan_look(place& at, held const& state) {
+  look_soon(at);
+  if (at.waiting.empty()) return;
+  // Nobody has it: the step that was to hand over was not done with the dead.
+  bool const is_free = state.holder.empty();
+  auto const over = (is_free ? milliseconds{0} : state.remaining) + expiry_slack;
+  if (is_free || state.remaining > milliseconds{0}) alarms_->set_no_later(at.id, from_now(over));
+}
+
+void wait_hub::look_soon(place& at) {
   if (at.waiting.empty()) return;
   if (!channel_.listening()) {
     auto const pause = at.pause.next(random_part());
-    return alarms_->set(at.id, std::chrono::steady_clock::now() + pause);
+    return alarms_->set_no_later(at.id, std::chrono::steady_clock::now() + pause);
   }
   at.pause.reset();
-  auto const soon = jittered(look_interval);
-  bool const ends_before = remaining > milliseconds{0} && remaining + expiry_slack < soon;
-  alarms_->set(at.id, from_now(ends_before ? remaining + expiry_slack : soon));
+  alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
 }
 
 void wait_hub::ring(std::uint64_t id) {

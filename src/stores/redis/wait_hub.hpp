@@ -50,6 +50,7 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   // `leaving`: it does not wait any more, but its place in the queue may still be there.
   enum class phase { waiting, leaving, granted };
   enum class reason { arrival, look, change };
+  enum class news { push, answer };
   struct place;
   struct waiter {
     std::uint64_t id;
@@ -61,6 +62,7 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
     phase now = phase::waiting;
     bool queued = false;
     bool cancellable = false;
+    bool again = false;  // to be entered once more when its call has been answered
     bool has_left = false;
     int calls = 0;  // under way
     int leaves = 0;
@@ -72,6 +74,10 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
     std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
     algo::backoff pause;
     bool looking = false;
+    // Fencing tokens of the last grants that were decided on, either way. One grant is heard of in
+    // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
+    fencing_token taken{};
+    fencing_token given_back{};
   };
   using outcome = result<grant_or_held>;
 
@@ -86,18 +92,21 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   void enter(waiter& one, reason why);
   void on_entered(std::uint64_t id, reason why, clock::time_point sent, outcome answer);
   void on_state(waiter& one, reason why, clock::time_point sent, held const& state);
-  void settle(place& at, clock::time_point sent, held const& state);
+  void owner_has_it(place& at, std::string const& owner, grant const& what, news from);
+  void ask_again(std::vector<std::uint64_t> const& those);
   void enter_all(place& at, std::uint64_t but_not);
   void enter_everywhere();
 
-  void plan_look(place& at, milliseconds remaining);
+  bool stands_by(waiter const& one, failure const& why) const;
+  void plan_look(place& at, held const& state);
+  void look_soon(place& at);
   void ring(std::uint64_t id);
   void on_deadline(waiter& one);
   void on_cancel(std::uint64_t id);
   void leave(waiter& one);
   void on_left(std::uint64_t id, clock::time_point sent, result<std::optional<held>> answer);
   void after_a_late_answer(waiter& one, outcome const& answer);
-  void give_back(waiter const& one);
+  void give_back(waiter const& one, fencing_token fencing);
 
   void take(waiter& one, grant what);
   void fail(waiter& one, failure const& why);

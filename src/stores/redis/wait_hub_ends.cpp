@@ -65,10 +65,13 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
     if (one.leaves < max_leaves && !closed_) return leave(one);
   } else if (*answer) {
     // The grant crossed. Who still waits for an answer gets it; else it is given back.
-    if (one.now == phase::leaving && one.done) {
-      return take(one, {(*answer)->fencing, grant_term{sent, (*answer)->remaining}});
-    }
-    if (one.now == phase::leaving) give_back(one);
+    one.has_left = true;
+    owner_has_it(*one.at, (*answer)->holder,
+                 {(*answer)->fencing, grant_term{sent, (*answer)->remaining}}, news::answer);
+    auto const still = waiters_.find(id);
+    if (still == waiters_.end()) return;
+    if (still->second.done) complete(still->second, still->second.last_seen, completion::later);
+    return forget_if_over(id);
   }
   one.has_left = true;
   if (one.done) complete(one, one.last_seen, completion::later);
@@ -80,17 +83,29 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
 //   1. enter, sent by its hash: NOSCRIPT.  2. the wait is cancelled, leave: done.
 //   3. enter, sent again: the owner is in the queue, and nobody knows.
 void wait_hub::after_a_late_answer(waiter& one, outcome const& answer) {
-  bool const is_grant = answer.has_value() && std::holds_alternative<fencing_token>(*answer);
-  bool const is_ours =
-      answer.has_value() && !is_grant && std::get<held>(*answer).holder == one.asked.owner.str();
-  if (is_grant || (is_ours && one.now == phase::leaving)) give_back(one);
-  bool const may_be_queued = !is_grant && !is_ours;
+  auto const id = one.id;
+  bool may_be_queued = true;
+  if (answer.has_value()) {
+    auto const* fresh = std::get_if<fencing_token>(&*answer);
+    auto const* state = std::get_if<held>(&*answer);
+    if (fresh) {
+      may_be_queued = false;
+      give_back(one, *fresh);
+    } else if (state->holder == one.asked.owner.str()) {
+      may_be_queued = false;
+      if (one.now == phase::leaving && state->fencing != one.at->taken) {
+        give_back(one, state->fencing);
+      }
+    }
+  }
   if (may_be_queued && one.leaves < max_leaves && !closed_) return leave(one);
-  forget_if_over(one.id);
+  forget_if_over(id);
 }
 
-void wait_hub::give_back(waiter const& one) {
-  if (closed_) return;
+// Only what nobody here has taken; a second release of it finds nothing of ours any more.
+void wait_hub::give_back(waiter const& one, fencing_token fencing) {
+  if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
+  one.at->given_back = fencing;
   typed_command<release_call>::start(
       *commands_, release_call{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
       [](result<release_reply> const&) {});  // else its heartbeat ends it
@@ -100,6 +115,7 @@ void wait_hub::take(waiter& one, grant what) {
   place& at = *one.at;
   one.now = phase::granted;
   one.has_left = true;
+  at.taken = what.fencing;
   at.waiting.erase(one.id);
   alarms_->cancel(one.id);
   auto const id = one.id;
