@@ -34,7 +34,7 @@ CLIENTS = {
     r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
     r"(CLI|fmt|spdlog|nlohmann)/": {"cli", "proxy", "tests", "bench"},
     r"(gtest|gmock|rapidcheck)": {"tests"},
-    r"benchmark/": {"bench"},
+    r"(benchmark|hiredis)/": {"bench"},
 }
 
 # What the public headers may have of Boost: no network client, nothing that needs a library.
