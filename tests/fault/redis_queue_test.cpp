@@ -337,6 +337,37 @@ TEST_F(redis_queue, TheQueueHasABoundThatIsNamed) {
   EXPECT_NE(b->outcome->error().message.find("'r'"), std::string::npos);
 }
 
+// B7: all of a waiter's connections go through the relay; whichever sends byte n is cut there.
+TEST_F(redis_queue, AWaitThatIsCutAnywhereEndsWithALiveGrantOrLeavesNothing) {
+  for (auto way : {direction::to_server, direction::to_client}) {
+    relay through(server.port());
+    redis_ports holder(server.url());
+    redis_ports waiter(relay_url(through));
+    fence_of(waiter.acquire("warm", mine));
+    int cuts = 0;
+    for (std::size_t n = 0; n < 600; n += 3) {
+      auto const first = owner_token::generate();
+      fence_of(holder.acquire("r", first));
+      through.cut_after_bytes(way, n);
+      auto* const a = start(waiter);
+      waiter.wait_for([&] { return waiters() == 1 || a->outcome.has_value(); });
+      ASSERT_EQ(holder.release("r", first).value(), release_reply::released);
+      ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); })) << "hangs at " << n;
+      cuts += through.cut_pending() ? 0 : 1;
+      through.disarm();
+      if (a->granted()) {
+        ASSERT_EQ(server.cli("GET r"), a->owner.str()) << "not ours, cut at " << n;
+        ASSERT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << n;
+      }
+      // As the runtime does after an error: nothing may be left.
+      ASSERT_TRUE(waiter.release("r", a->owner).has_value());
+      ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0" && waiters() == 0; }))
+          << "a ghost, cut at " << n;
+    }
+    EXPECT_GT(cuts, 30);
+  }
+}
+
 // Exactly once: the request is cut after every byte, and the reply.
 TEST_F(redis_queue, AReleaseAskedAgainAfterALostReplyTellsItsFirstAnswer) {
   for (auto way : {direction::to_server, direction::to_client}) {
