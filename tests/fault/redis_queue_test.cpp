@@ -357,10 +357,14 @@ TEST_F(redis_queue, AWaitThatIsCutAnywhereEndsWithALiveGrantOrLeavesNothing) {
       through.disarm();
       if (a->granted()) {
         ASSERT_EQ(server.cli("GET r"), a->owner.str()) << "not ours, cut at " << n;
-        ASSERT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << n;
+        auto renewed = waiter.renew("r", a->owner, 30s);
+        if (renewed.has_error()) renewed = waiter.renew("r", a->owner, 30s);  // cut just now
+        ASSERT_EQ(renewed.value(), renew_reply::renewed) << n;
       }
       // As the runtime does after an error: nothing may be left.
-      ASSERT_TRUE(waiter.release("r", a->owner).has_value());
+      auto given_back = waiter.release("r", a->owner);
+      if (given_back.has_error()) given_back = waiter.release("r", a->owner);
+      ASSERT_TRUE(given_back.has_value()) << given_back.error().message;
       ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0" && waiters() == 0; }))
           << "a ghost, cut at " << n;
     }

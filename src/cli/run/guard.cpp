@@ -28,7 +28,8 @@ guard::guard(asio::io_context& io, lease& held, run_options const& options,
   await_loss();
   // The lease may have ended while the command was being started; and a child may have ended
   // before SIGCHLD had a handler.
-  asio::post(io_, [this] {
+  asio::post(io_, [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
     if (!in_time()) kill_group();
     on_children();
   });
@@ -47,8 +48,8 @@ bool guard::in_time() const { return lease_.valid() && clock::now() < last_momen
 
 // Every renewal moves the end away, so the alarm looks again when it rings.
 void guard::watch_validity() {
-  alarm_.set(last_moment(), [this] {
-    if (state_ == state::ended) return;
+  alarm_.set(last_moment(), [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired() || state_ == state::ended) return;
     if (clock::now() < last_moment()) return watch_validity();
     kill_group();
   });
@@ -99,9 +100,11 @@ void guard::kill_group() {
   on_children();
 }
 
+// A handler that is ready when the last of the group has gone runs when `io_` is run again, for
+// the release: then there is no guard any more, and no error code says so.
 void guard::await_children() {
-  children_.async_wait([this](boost::system::error_code code, int) {
-    if (code) return;
+  children_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code code, int) {
+    if (code || alive.expired()) return;
     await_children();
     on_children();
   });
