@@ -107,14 +107,15 @@ std::vector<redis_server*> redis_sentinels::replicas() {
 void redis_sentinels::kill_master() { master().kill(); }
 
 void redis_sentinels::await_master_other_than(std::uint16_t port) {
-  must(eventually([&] {
-         auto const now = master_port(*sentinels_.front());
-         if (now == 0 || now == port) return false;
-         for (auto const& one : sentinels_) {
-           if (master_port(*one) != now) return false;
-         }
-         return master().cli("ROLE").starts_with("master");
-       }),
+  must(eventually(3 * patience,
+                  [&] {
+                    auto const now = master_port(*sentinels_.front());
+                    if (now == 0 || now == port) return false;
+                    for (auto const& one : sentinels_) {
+                      if (master_port(*one) != now) return false;
+                    }
+                    return master().cli("ROLE").starts_with("master");
+                  }),
        "no other master");
 }
 
