@@ -82,15 +82,18 @@ namespace {
 
 // KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor.
 // Number: granted. {pttl, holder, fence}: held, perhaps by the one who asks.
-// A resource that expired while others wait is theirs.
-constexpr std::string_view acquire = HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
+// A resource that expired while others wait is theirs. What is usual comes first: what follows
+// costs the server time even where it is only defined.
+constexpr std::string_view acquire = R"lua(
 local floor = tonumber(ARGV[3])
-if redis.call('EXISTS', KEYS[3]) == 0 and
-   redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local fence = next_fence(floor)
-  if type(fence) ~= 'number' then redis.call('DEL', KEYS[1]) end
-  return fence
+local taken = redis.call('EXISTS', KEYS[3]) == 0 and
+              redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+if taken then
+  local fence = redis.pcall('INCR', KEYS[2])
+  if type(fence) == 'number' and fence >= floor then return fence end
 end
+)lua" HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
+if taken then return grant(ARGV[1], ARGV[2], floor) end
 local holder = redis.call('GET', KEYS[1]) or hand_over(floor)
 if not holder then return grant(ARGV[1], ARGV[2], floor) end
 return state(holder, floor)
@@ -140,11 +143,13 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 
 // KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
 // RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl.
-constexpr std::string_view release = HERDLOCK_HAND_OVER R"lua(
+constexpr std::string_view release = R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0
 end
 redis.call('RENAME', KEYS[1], KEYS[4])
+if redis.call('EXISTS', KEYS[3]) == 0 then return 1 end
+)lua" HERDLOCK_HAND_OVER R"lua(
 hand_over(tonumber(ARGV[2]))
 return 1
 )lua";
