@@ -52,9 +52,11 @@ class store {
   std::shared_ptr<detail::store_context> context_;
 };
 
-/// Opens `memory:`, `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`. Does not wait for
-/// a server: a server that cannot be reached shows at the first operation, with its reason.
-/// Throws herdlock::error: errc::invalid_url, unknown_scheme, not_built, unavailable (SQLite file).
+/// Opens `memory:`, `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`,
+/// `redis+sentinel://…`, `redis+cluster://…` (both also as `rediss+…`), `redlock://…`. Does not
+/// wait for a server: a server that cannot be reached shows at the first operation, with its
+/// reason. Throws herdlock::error: errc::invalid_url, unknown_scheme, not_built, unavailable
+/// (SQLite file).
 store open_store(std::string_view url, open_options options = {});
 
 /// The same without an exception.

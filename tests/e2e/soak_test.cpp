@@ -31,6 +31,14 @@ TEST(Soak, PassesTheLockAroundOnRedisAndOnTheEmbeddedDefault) {
   }
 }
 
+TEST(Soak, AStoreWithoutFencingTokensIsJudgedByTheRest) {
+  auto const run =
+      run_herdlock({"bench", "soak", "--json", "--hand-overs", "50", "--processes", "2"},
+                   {{"HERDLOCK_STORE", redis_server::shared().url() + "?dialect=plain"}});
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  expect_clean(json::parse(run.out), 50);
+}
+
 TEST(Soak, WithoutAServerItSaysSo) {
   auto const run = run_herdlock({"bench", "soak", "--hand-overs", "10"},
                                 {{"HERDLOCK_STORE", "redis://127.0.0.1:1?timeout=100ms"}});

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <herdlock/lock.hpp>
 #include <herdlock/open.hpp>
-#include <herdlock/url.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -17,6 +16,7 @@
 
 #include "bench/soak_judge.hpp"
 #include "common/exit_code.hpp"
+#include "common/process_arguments.hpp"
 #include "common/temp_folder.hpp"
 #include "common/usage_line.hpp"
 
@@ -80,6 +80,14 @@ int run_process(soak_options const& options, std::string const& prefix, soak_jud
   auto const opened = try_open_store(options.store_url);
   if (!opened) {
     judge.complain(opened.error().message);
+    ++judge.failures;
+    return 1;
+  }
+  // A store that cannot be used is told at once, not after the longest wait.
+  try {
+    lock(*opened, prefix + "probe").try_acquire({.ttl = ttl});
+  } catch (std::exception const& e) {
+    judge.complain(e.what());
     ++judge.failures;
     return 1;
   }
@@ -159,12 +167,6 @@ void print_table(nlohmann::ordered_json const& result) {
   }
 }
 
-void require_between(char const* option, std::int64_t value, std::int64_t most) {
-  if (value >= 1 && value <= most) return;
-  throw command_error(exit_code::usage,
-                      fmt::format("{} {}: must be between 1 and {}", option, value, most));
-}
-
 }  // namespace
 
 CLI::App* add_soak_command(CLI::App& bench, soak_options& arguments) {
@@ -195,13 +197,7 @@ void check(soak_options const& options) {
   require_between("--processes", options.processes, 256);
   require_between("--threads", options.threads, 256);
   require_between("--resources", options.resources, soak_judge::max_resources);
-  if (options.store_url.empty()) return;
-  store_url const url = value_or_raise(store_url::parse(options.store_url));
-  if (url.scheme == "memory" && options.processes > 1) {
-    throw command_error(exit_code::usage,
-                        "memory: lives in one process; use --processes 1, or a store that "
-                        "processes share (sqlite:PATH, redis://…)");
-  }
+  require_shareable(options.store_url, options.processes);
 }
 
 int soak(soak_options options) {

@@ -37,7 +37,8 @@ void soak_judge::guarded_work(int resource, std::uint64_t fencing) {
 void soak_judge::enter(int resource, std::uint64_t fencing) {
   thing& at = things_.at(static_cast<std::size_t>(resource));
   if (at.inside.fetch_add(1) != 0) ++overlaps;
-  if (at.last_fencing.exchange(fencing) >= fencing) ++fencing_steps_back;
+  bool const has_token = fencing != 0;
+  if (has_token && at.last_fencing.exchange(fencing) >= fencing) ++fencing_steps_back;
 }
 
 void soak_judge::leave(int resource) {

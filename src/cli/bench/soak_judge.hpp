@@ -24,7 +24,8 @@ class soak_judge {
   bool take_turn() { return turns_left.fetch_sub(1) > 0; }
   void stop() { turns_left.store(0); }
 
-  /// What is done inside the lock on a resource: enter, one increment, leave.
+  /// What is done inside the lock on a resource: enter, one increment, leave. A token of 0 is none:
+  /// the store does not fence (`?dialect=plain`).
   void guarded_work(int resource, std::uint64_t fencing);
   void enter(int resource, std::uint64_t fencing);
   void leave(int resource);

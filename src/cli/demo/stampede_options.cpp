@@ -6,6 +6,7 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/process_arguments.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -40,12 +41,6 @@ Examples:
     --origin mysql://demo@127.0.0.1/demo --processes 10 --requests 10000 \
     --expiries 20 --mode fleet)";
 
-void require_between(char const* option, int value, int most) {
-  if (value >= 1 && value <= most) return;
-  throw command_error(exit_code::usage,
-                      fmt::format("{} {}: must be between 1 and {}", option, value, most));
-}
-
 milliseconds time_between(char const* option, std::string const& text, milliseconds least,
                           milliseconds most) {
   milliseconds const time = duration_argument(option, text);
@@ -67,17 +62,6 @@ void check_kill(stampede_options const& options) {
     throw command_error(exit_code::usage,
                         "--kill-loader: needs the mode fleet and at least 2 processes, so that "
                         "one is left to load");
-  }
-}
-
-// Refused before anything is started; the rest of the URL is for the store to judge.
-void check_store(stampede_options const& options) {
-  if (options.store_url.empty()) return;
-  store_url const url = value_or_raise(store_url::parse(options.store_url));
-  if (url.scheme == "memory" && options.processes > 1) {
-    throw command_error(exit_code::usage,
-                        "memory: lives in one process; use --processes 1, or a store that "
-                        "processes share (sqlite:PATH, redis://…)");
   }
 }
 
@@ -165,7 +149,7 @@ stampede_options check(stampede_arguments const& arguments) {
   options.kill_loader = arguments.kill_loader;
   options.plot = arguments.plot;
   check_kill(options);
-  check_store(options);
+  require_shareable(options.store_url, options.processes);
   return options;
 }
 

@@ -14,8 +14,6 @@ inline constexpr std::string_view queue_role = "queue";
 inline constexpr std::string_view last_role = "last";
 /// Followed by the hub's name: the channel that its process listens to.
 inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
-/// Waiters of one resource; one more is answered with errc::overloaded.
-inline constexpr std::string_view queue_full_error = "QUEUEFULL";
 
 struct lease_script_set {
   script acquire, enter, renew, release, leave, inspect, force_release;

@@ -21,10 +21,10 @@ namespace herdlock {
 /// the sentinels tell where the master is; user, password and TLS files are those of the data
 /// servers, TLS files those of the sentinels, too. Options: `sentinel_user`, `sentinel_password`.
 ///
-/// `wait_replicas` (1 to 16; `wait_timeout`, default and at most half of `timeout`): a lease counts
-/// when that many replicas have it. `quarantine=on` (`quarantine_ttl`, default 60s, the longest ttl
-/// that is granted): a server that has just become the master grants nothing for that long. Both
-/// are about leases; claims on cache entries are not waited for.
+/// `wait_replicas` (1 to 16; `wait_timeout`, default and at most half of `timeout`, and 5s): a
+/// lease counts when that many replicas have it. `quarantine=on` (`quarantine_ttl`, default 60s,
+/// the longest ttl that is granted): a server that has just become the master grants nothing for
+/// that long. Both are about leases; claims on cache entries are not waited for.
 result<backend> open_redis(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock
