@@ -9,6 +9,18 @@
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock_store.hpp"
 #endif
+#ifdef HERDLOCK_HAS_MYSQL
+#include "stores/mysql/mysql_store.hpp"
+#endif
+#ifdef HERDLOCK_HAS_POSTGRES
+#include "stores/postgres/postgres_store.hpp"
+#endif
+#ifdef HERDLOCK_HAS_ZOOKEEPER
+#include "stores/zookeeper/zookeeper_store.hpp"
+#endif
+#ifdef HERDLOCK_HAS_ETCD
+#include "stores/etcd/etcd_store.hpp"
+#endif
 
 namespace herdlock {
 namespace {
@@ -31,6 +43,27 @@ constexpr open_backend redlock = nullptr;
 constexpr open_backend redis_cluster = nullptr;
 #endif
 
+#ifdef HERDLOCK_HAS_MYSQL
+constexpr open_backend mysql = open_mysql;
+#else
+constexpr open_backend mysql = nullptr;
+#endif
+#ifdef HERDLOCK_HAS_POSTGRES
+constexpr open_backend postgres = open_postgres;
+#else
+constexpr open_backend postgres = nullptr;
+#endif
+#ifdef HERDLOCK_HAS_ZOOKEEPER
+constexpr open_backend zookeeper = open_zookeeper;
+#else
+constexpr open_backend zookeeper = nullptr;
+#endif
+#ifdef HERDLOCK_HAS_ETCD
+constexpr open_backend etcd = open_etcd;
+#else
+constexpr open_backend etcd = nullptr;
+#endif
+
 constexpr scheme_entry schemes[] = {
     {"memory", open_memory},
     {"sqlite", open_sqlite},
@@ -42,6 +75,13 @@ constexpr scheme_entry schemes[] = {
     {"redlock", redlock},
     {"redis+cluster", redis_cluster},
     {"rediss+cluster", redis_cluster},
+    {"mysql", mysql},
+    {"mariadb", mysql},
+    {"postgres", postgres},
+    {"postgresql", postgres},
+    {"zk", zookeeper},
+    {"etcd", etcd},
+    {"etcds", etcd},
 };
 
 std::string known_schemes() {

@@ -11,7 +11,7 @@ constexpr std::size_t max_url_bytes = 4096;
 constexpr std::size_t max_hosts = 64;
 constexpr std::string_view schemes_with_many_hosts[] = {
     "redlock", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "zk",
-    "etcd"};
+    "etcd",    "etcds"};
 
 bool takes_many_hosts(std::string_view scheme) {
   return std::ranges::find(schemes_with_many_hosts, scheme) != std::end(schemes_with_many_hosts);
@@ -47,6 +47,9 @@ std::string percent_encode(std::string_view text, std::string_view plain) {
 // An option that is mistyped (`pasword=…`) may hold anything, so only what is known is shown, and
 // only when it looks as it should.
 bool may_be_shown(std::string_view key, std::string_view value) {
+  if (key == "mode") {
+    return value == "table" || value == "row" || value == "named" || value == "advisory";
+  }
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
   if (key == "tls" || key == "quarantine") return value == "on" || value == "off";

@@ -86,7 +86,7 @@ def refusal_of_ours(box, included, other):
     if box.startswith("tests"):
         return None
     if box.startswith("stores"):
-        allowed = other in (box, "algo") or included in PORTS
+        allowed = other in (box, "algo", "stores/common") or included in PORTS
     else:
         allowed = ALLOWED.get(box, set())
         allowed = other in allowed or included in allowed or other.split("/")[0] in allowed

@@ -48,7 +48,7 @@ std::shared_ptr<job> lane::next() {
 void lane::run() {
   int since_sweep = 0;
   while (auto one = next()) {
-    if (one->abandoned()) continue;
+    if (!one->wanted()) continue;
     job& todo = *one;
     todo.run(*db_, std::move(one));
     if (kind_ == kind::reads || ++since_sweep < commands_per_sweep) continue;

@@ -1,7 +1,6 @@
 // A thread with a connection of its own, and the jobs that wait for it.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -12,18 +11,14 @@
 
 namespace herdlock::sqlite {
 
-/// Something to be done on a connection. Its owner may lose interest before it has begun.
+/// Something to be done on a connection. On the lane's thread; throws nothing.
 class job {
  public:
   virtual ~job() = default;
-  /// On the lane's thread; throws nothing. `self` is the lane's own reference.
+  /// Its owner may lose interest before it has begun.
+  virtual bool wanted() const = 0;
+  /// `self` is the lane's own reference.
   virtual void run(connection& db, std::shared_ptr<job> self) noexcept = 0;
-
-  void abandon() { abandoned_ = true; }
-  bool abandoned() const { return abandoned_; }
-
- private:
-  std::atomic<bool> abandoned_ = false;
 };
 
 /// SQLite's calls block, so they run here, one after the other, in the order they were added. The

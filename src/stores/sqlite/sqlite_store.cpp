@@ -3,13 +3,16 @@
 #include <charconv>
 #include <filesystem>
 
-#include "stores/sqlite/command_board.hpp"
+#include "stores/sqlite/command.hpp"
 #include "stores/sqlite/commands.hpp"
 #include "stores/sqlite/schema.hpp"
 
 namespace herdlock {
 namespace sqlite {
 namespace {
+
+using stores::operation_board;
+using stores::order;
 
 struct settings {
   file_settings file;
@@ -32,9 +35,10 @@ failure check_in_place(connection& db) {
 
 class store final : public lease_store, public cache_store {
  public:
-  store(std::shared_ptr<command_board> board, std::unique_ptr<connection> writer,
-        std::unique_ptr<connection> reader)
+  store(std::shared_ptr<operation_board> board, milliseconds timeout,
+        std::unique_ptr<connection> writer, std::unique_ptr<connection> reader)
       : board_(std::move(board)),
+        timeout_(timeout),
         writes_(std::move(writer), lane::kind::writes),
         reads_(std::move(reader), lane::kind::reads) {}
 
@@ -153,20 +157,13 @@ class store final : public lease_store, public cache_store {
 
   template <class T, class Work>
   void begin(lane& on, order<T> what, failure const& bad, Work work) {
-    failure refused = bad.code ? explain(what.subject(), bad) : check_room(what);
-    if (refused.code) {
-      return detail::post_result<T>(board_->executor(), std::move(what.done), std::move(refused));
+    if (bad.code) {
+      return detail::post_result<T>(board_->executor(), std::move(what.done),
+                                    explain(what.subject(), bad));
     }
-    std::make_shared<command<T, Work>>(board_, std::move(what), std::move(work))->start(on);
-  }
-
-  template <class T>
-  failure check_room(order<T> const& what) const {
-    if (!board_->full()) return {};
-    return explain(what.subject(),
-                   make_failure(errc::overloaded,
-                                std::to_string(board_->max_pending()) +
-                                    " commands are under way already (max_pending); send fewer"));
+    auto const one =
+        std::make_shared<command<T, Work>>(board_, std::move(what), timeout_, std::move(work));
+    if (one->admit()) on.add(one);
   }
 
   static failure explain(std::string const& subject, failure why) {
@@ -174,7 +171,8 @@ class store final : public lease_store, public cache_store {
     return why;
   }
 
-  std::shared_ptr<command_board> board_;
+  std::shared_ptr<operation_board> board_;
+  milliseconds timeout_;
   lane writes_;
   lane reads_;  ///< so that a hit never waits for a writer
 };
@@ -235,10 +233,17 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   if (!writer) return writer.error();
   auto reader = sqlite::connect(settings->file);
   if (!reader) return reader.error();
-  auto board = std::make_shared<sqlite::command_board>(std::move(executor), settings->file,
-                                                       settings->max_pending);
-  auto store =
-      std::make_shared<sqlite::store>(std::move(board), std::move(*writer), std::move(*reader));
+  auto const& file = settings->file;
+  auto board = std::make_shared<stores::operation_board>(
+      std::move(executor),
+      stores::board_settings{.store = "sqlite",
+                             .late = file.path + " did not answer within " +
+                                     std::to_string(file.timeout.count()) +
+                                     " ms; the disk hangs or too many commands wait for it",
+                             .closed = file.path + " is being closed",
+                             .max_pending = settings->max_pending});
+  auto store = std::make_shared<sqlite::store>(std::move(board), file.timeout, std::move(*writer),
+                                               std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
 }

@@ -1,0 +1,181 @@
+// The operations of one store that are under way: each ends once, by its result, by its deadline,
+// by the caller's cancellation or by the closing of the store, whichever is first.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/prefer.hpp>
+#include <list>
+#include <memory>
+#include <string>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/error.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock::stores {
+
+/// What a board says for all of its operations.
+struct board_settings {
+  std::string store;  ///< in front of each message: "sqlite", or the display name
+  std::string late;   ///< why one is late: "… did not answer within 5000 ms; is it overloaded?"
+  std::string closed = "the store is being closed";
+  std::size_t max_pending = 65536;  ///< more are refused with errc::overloaded
+};
+
+/// An operation as its board sees it.
+class board_entry {
+ public:
+  explicit board_entry(clock::time_point deadline) : deadline_(deadline) {}
+  virtual ~board_entry() = default;
+  clock::time_point deadline() const { return deadline_; }
+  /// Ends it with a failure if it has not ended. On the executor, as an event.
+  virtual void fail(errc code, std::string const& why) = 0;
+
+  /// From any thread: its caller has gone, so it need not begin.
+  bool abandoned() const { return abandoned_; }
+  void abandon() { abandoned_ = true; }
+
+ private:
+  friend class operation_board;
+  clock::time_point const deadline_;
+  std::list<std::shared_ptr<board_entry>>::iterator place_{};
+  std::atomic<bool> abandoned_ = false;
+};
+
+/// All members are called on the executor. Adding costs as many steps as there are operations with
+/// later deadlines: none where all have the same time to live.
+class operation_board : public std::enable_shared_from_this<operation_board> {
+ public:
+  operation_board(asio::any_io_executor const& executor, board_settings settings)
+      : executor_(executor), timer_(executor), settings_(std::move(settings)) {}
+
+  asio::any_io_executor const& executor() const { return executor_; }
+  board_settings const& settings() const { return settings_; }
+  bool full() const { return pending_.size() >= settings_.max_pending; }
+  bool closed() const { return closed_; }
+
+  void add(std::shared_ptr<board_entry> const& entry);
+  void remove(board_entry& entry);
+  /// Ends all of them.
+  void close();
+
+ private:
+  void arm();
+  void on_timer();
+
+  asio::any_io_executor executor_;
+  asio::basic_waitable_timer<clock> timer_;
+  board_settings settings_;
+  std::list<std::shared_ptr<board_entry>> pending_;  // by deadline
+  bool closed_ = false;
+};
+
+/// What is to be done, and for whom.
+template <class T>
+struct order {
+  char const* verb;  ///< "acquire"
+  std::string name;  ///< the resource or key
+  handler<T> done;
+
+  std::string subject() const { return std::string(verb) + " " + in_quotes(name); }
+};
+
+/// One operation of a port. A store derives its own (with the statement to run, the request to
+/// send), starts it, and settles it with what came of it; a settled one ignores all that follows.
+template <class T>
+class operation : public board_entry, public std::enable_shared_from_this<operation<T>> {
+ public:
+  operation(std::shared_ptr<operation_board> const& board, order<T> what,
+            clock::time_point deadline)
+      : board_entry(deadline),
+        board_(board),
+        executor_(board->executor()),
+        busy_executor_(asio::prefer(executor_, asio::execution::outstanding_work.tracked)),
+        store_(board->settings().store),
+        order_(std::move(what)) {}
+
+  /// On the executor, from inside the port's call. False: it was refused (the board is full or
+  /// closed) and its handler is on its way; it must not begin.
+  bool admit() {
+    auto const board = board_.lock();
+    if (!board || board->closed() || board->full()) return refuse(board.get());
+    board->add(this->shared_from_this());
+    auto slot = asio::get_associated_cancellation_slot(order_.done);
+    if (slot.is_connected()) {
+      slot.assign([self = this->weak_from_this()](auto) {
+        if (auto alive = self.lock()) alive->cancel();
+      });
+    }
+    return true;
+  }
+
+  /// On the executor, as an event: never from inside the port's call.
+  void settle(result<T> outcome) {
+    if (settled_) return;
+    settled_ = true;
+    this->abandon();
+    auto keep = this->shared_from_this();
+    busy_executor_ = nullptr;
+    if (auto board = board_.lock()) board->remove(*this);
+    asio::get_associated_cancellation_slot(order_.done).clear();
+    on_settled();
+    detail::dispatch_result<T>(executor_, std::move(order_.done), std::move(outcome));
+  }
+
+  /// From any thread.
+  void settle_later(result<T> outcome) {
+    asio::post(executor_,
+               [self = this->shared_from_this(), outcome = std::move(outcome)]() mutable {
+                 self->settle(std::move(outcome));
+               });
+  }
+
+  void fail(errc code, std::string const& why) override { settle(failure_of(code, why)); }
+
+  /// With the store and the subject in front.
+  failure failure_of(errc code, std::string const& why) const {
+    return make_failure(code, store_ + ": " + order_.subject() + ": " + why);
+  }
+
+  bool settled() const { return settled_; }
+  std::string subject() const { return order_.subject(); }
+  asio::any_io_executor const& executor() const { return executor_; }
+
+ protected:
+  /// It has ended in whatever way: stop what was begun for it. On the executor; throws nothing.
+  virtual void on_settled() {}
+
+ private:
+  // The slot's own handler is running: what ends the operation comes behind it.
+  void cancel() {
+    this->abandon();
+    asio::post(executor_, [self = this->shared_from_this()] {
+      self->fail(errc::canceled, "it was cancelled");
+    });
+  }
+
+  bool refuse(operation_board const* board) {
+    settled_ = true;
+    this->abandon();
+    busy_executor_ = nullptr;
+    failure why = !board || board->closed()
+                      ? failure_of(errc::canceled, "the store is closed")
+                      : failure_of(errc::overloaded,
+                                   std::to_string(board->settings().max_pending) +
+                                       " operations are under way already (max_pending); send "
+                                       "fewer");
+    detail::post_result<T>(executor_, std::move(order_.done), std::move(why));
+    return false;
+  }
+
+  std::weak_ptr<operation_board> board_;  ///< which owns the operations that are under way
+  asio::any_io_executor executor_;
+  asio::any_io_executor busy_executor_;  ///< keeps the context running until the end
+  std::string store_;
+  order<T> order_;
+  bool settled_ = false;
+};
+
+}  // namespace herdlock::stores

@@ -1,0 +1,41 @@
+// A small pool of threads for client libraries whose calls block.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace herdlock::stores {
+
+/// Runs jobs on up to `most` threads, first come, first served; a thread is made when a job comes
+/// and none is idle. The number of jobs that wait is bounded by the caller (the operation board).
+/// Threads take no signals: those are for the threads of the program that uses us.
+class worker_threads {
+ public:
+  explicit worker_threads(std::size_t most) : most_(most) {}
+  /// Drops the jobs that have not begun and waits for those that have: make them give up before.
+  ~worker_threads();
+  worker_threads(worker_threads const&) = delete;
+  worker_threads& operator=(worker_threads const&) = delete;
+
+  /// From any thread. The job throws nothing.
+  void add(std::function<void()> job);
+
+ private:
+  void start_thread();
+  void run();
+
+  std::size_t const most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  std::vector<std::thread> threads_;
+  std::size_t idle_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace herdlock::stores
