@@ -1,11 +1,11 @@
 # Installs into the build tree and builds a consumer against it, both ways. Included from
-# the top: the folder's own CMakeLists.txt is the consumer's.
+# the top: the folder's own CMakeLists.txt is the consumer's. A sanitizer would say nothing new.
+if(HERDLOCK_SANITIZE)
+  return()
+endif()
 function(consumer_test step)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   set(flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  if(HERDLOCK_SANITIZE)
-    string(APPEND flags " -fsanitize=${HERDLOCK_SANITIZE}")
-  endif()
   string(STRIP "${flags}" flags)
   add_test(NAME consumer.${step}
            COMMAND ${CMAKE_COMMAND} -D STEP=${step} -D BUILD_DIR=${PROJECT_BINARY_DIR}

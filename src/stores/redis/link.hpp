@@ -20,6 +20,8 @@ namespace herdlock::redis {
 inline constexpr std::size_t max_outstanding_commands = 200'000;
 /// Commands of one write.
 inline constexpr std::size_t max_batch_commands = 256;
+/// Replies that are worked off in one turn of the event loop.
+inline constexpr std::size_t completions_per_turn = 16;
 /// The pause before the next connection attempt: doubled from the first to the second of these,
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
@@ -129,6 +131,10 @@ class link final : public router,
   void flush_soon();
   void flush();
   void send_batch();
+  void on_lost_batch(batch_ptr lost, failure const& why, bool current);
+  void work_off();
+  void complete_some();
+  void recycle(batch_ptr used);
   void finish_one(command_ptr one, reply const& answer);
   bool redirected(command_ptr& one, reply const& answer);
   void keep_deadline(command& one);
@@ -160,6 +166,13 @@ class link final : public router,
   std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
   deadline_list outstanding_;        // open commands in the order of their deadlines
   std::size_t outstanding_count_ = 0;
+  struct returned_batch {
+    batch_ptr what;
+    std::uint64_t connection;  ///< its number; 0: not the present one
+    std::size_t next = 0;      ///< the first command that is not completed yet
+    std::string misdirected{};
+  };
+  std::deque<returned_batch> returned_;
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
 
@@ -170,6 +183,7 @@ class link final : public router,
   bool closed_ = false;
   bool redirects_ = false;
   bool flush_posted_ = false;
+  bool completion_posted_ = false;
   bool completing_ = false;
   bool deadline_armed_ = false;
 };

@@ -124,35 +124,74 @@ void link::send_batch() {
 
 void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
-  if (examining_ && &from == transport_.get()) return on_examined(std::move(done), why);
-  // What the handlers ask for must wait for the next connection, not go down with this one.
-  bool const ended = why && &from == transport_.get();
-  if (ended) up_ = false;
+  bool const current = &from == transport_.get();
+  if (examining_ && current) return on_examined(std::move(done), why);
   --batches_under_way_;
-  completing_ = true;
-  std::string misdirected;
-  for (std::size_t i = 0; i < done->commands.size(); ++i) {
-    auto& one = done->commands[i];
-    reply const& answer = done->replies[i];
-    if (!why && !redirects_ && answer.is_error() && is_misdirected(answer.text())) {
-      misdirected = answer.text();
-    }
+  if (why) {
+    while (!returned_.empty()) complete_some();  // these were answered before
+    return on_lost_batch(std::move(done), *why, current);
+  }
+  returned_.push_back({std::move(done), current ? connections_ : 0});
+  if (!completion_posted_ && !completing_) work_off();
+}
+
+void link::on_lost_batch(batch_ptr lost, failure const& why, bool current) {
+  // What the handlers ask for must wait for the next connection, not go down with this one.
+  if (current) up_ = false;
+  bool const within = std::exchange(completing_, true);
+  for (auto& one : lost->commands) {
     if (!one->open()) continue;
-    if (why) {
-      --outstanding_count_;
-      one->fail(*why, completion::now);
-    } else {
-      finish_one(std::move(one), answer);
+    --outstanding_count_;
+    one->fail(why, completion::now);
+  }
+  completing_ = within;
+  // The transport's own report of its end may not come: see its on_read().
+  if (current && !closed_) lose(why, outlook::may_recover);
+  recycle(std::move(lost));
+  flush();
+}
+
+// In slices, so that the server works on what the first handlers ask for while the others run. All
+// at once would make the two take turns: it is idle while we complete, and we are while it answers.
+void link::work_off() {
+  complete_some();
+  flush();
+  if (returned_.empty() || completion_posted_) return;
+  completion_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->completion_posted_ = false;
+    self->work_off();
+  });
+}
+
+void link::complete_some() {
+  completing_ = true;
+  for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
+    auto& from = returned_.front();
+    auto& batch = *from.what;
+    if (from.next == batch.commands.size()) break;
+    auto& one = batch.commands[from.next];
+    reply const& answer = batch.replies[from.next++];
+    if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
+      from.misdirected = answer.text();
     }
+    if (one->open()) finish_one(std::move(one), answer);
   }
   completing_ = false;
-  // The transport's own report of its end may not come: see its on_read().
-  if (ended && &from == transport_.get() && !closed_) lose(*why, outlook::may_recover);
-  if (!misdirected.empty() && up_ && &from == transport_.get()) leave_server(misdirected);
-  for (auto& one : done->replies) one.trim();
-  done->reset();
-  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(done));
-  flush();
+  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
+  auto done = std::move(returned_.front());
+  returned_.pop_front();
+  recycle(std::move(done.what));
+  bool const current = up_ && done.connection == connections_;
+  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
+}
+
+void link::recycle(batch_ptr used) {
+  for (auto& one : used->replies) one.trim();
+  used->reset();
+  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
 }
 
 void link::finish_one(command_ptr one, reply const& answer) {
