@@ -131,7 +131,7 @@ class link final : public router,
   void flush_soon();
   void flush();
   void send_batch();
-  void on_lost_batch(batch_ptr lost, failure const& why, bool current);
+  void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
   void work_off();
   void complete_some();
   void recycle(batch_ptr used);

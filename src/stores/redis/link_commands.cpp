@@ -129,13 +129,14 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   --batches_under_way_;
   if (why) {
     while (!returned_.empty()) complete_some();  // these were answered before
-    return on_lost_batch(std::move(done), *why, current);
+    return on_lost_batch(from, std::move(done), *why);
   }
   returned_.push_back({std::move(done), current ? connections_ : 0});
   if (!completion_posted_ && !completing_) work_off();
 }
 
-void link::on_lost_batch(batch_ptr lost, failure const& why, bool current) {
+void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
+  bool const current = &from == transport_.get();
   // What the handlers ask for must wait for the next connection, not go down with this one.
   if (current) up_ = false;
   bool const within = std::exchange(completing_, true);
