@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/soak.hpp"
+#include "bench/stores.hpp"
 #include "common/exit_code.hpp"
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
@@ -34,6 +35,7 @@ struct arguments {
   run_arguments run;
   stampede_arguments stampede;
   soak_options soak;
+  stores_options stores;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -107,6 +109,7 @@ int dispatch(std::vector<std::string> words) {
   CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
+  CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
 
   require_known_command(words, app);
   try {
@@ -122,6 +125,10 @@ int dispatch(std::vector<std::string> words) {
   if (soak_app->parsed()) {
     check(given.soak);
     return soak(given.soak);
+  }
+  if (stores_app->parsed()) {
+    check(given.stores);
+    return bench_stores(given.stores);
   }
   for (CLI::App const* group : {demo_app, bench_app}) {
     if (!group->parsed()) continue;
