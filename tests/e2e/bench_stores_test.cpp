@@ -1,0 +1,49 @@
+// `herdlock bench stores`: figures for what can be measured, a reason for what cannot.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <support/redis_server.hpp>
+#include <support/temp_dir.hpp>
+
+#include "herdlock_command.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+using nlohmann::json;
+
+TEST(BenchStores, MeasuresEachStoreAndNamesTheOneThatIsNotThere) {
+  temp_dir folder;
+  auto const picture = (folder.path() / "stores.svg").string();
+  auto const run = run_herdlock({"bench", "stores", "--json", "--rounds", "1", "--plot", picture,
+                                 "--store", redis_server::shared().url(), "--store",
+                                 "redis://:secret@127.0.0.1:1?timeout=100ms"});
+  ASSERT_EQ(run.code, 69) << run.err << run.out;
+  auto const figures = json::parse(run.out);
+  ASSERT_EQ(figures.size(), 2u) << figures;
+  for (char const* what : {"pairs_per_second", "pairs_per_second_64_at_once", "hand_overs",
+                           "hand_over_p50_ms", "hand_over_p99_ms", "take_over_ms"}) {
+    EXPECT_GT(figures[0][what].get<double>(), 0) << what << figures;
+  }
+  EXPECT_NE(figures[1]["error"].get<std::string>().find("127.0.0.1:1"), std::string::npos);
+  EXPECT_EQ(run.out.find("secret"), std::string::npos);
+
+  std::ifstream file(picture);
+  std::string const drawn{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(drawn.find("not measured"), std::string::npos) << drawn;
+  EXPECT_EQ(drawn.find("secret"), std::string::npos);
+}
+
+TEST(BenchStores, WhatCannotBeMeasuredIsRefused) {
+  EXPECT_EQ(run_herdlock({"bench", "stores"}).code, 64);
+  EXPECT_EQ(run_herdlock({"bench", "stores", "--store", "memory:"}).code, 64);
+  EXPECT_EQ(run_herdlock({"bench", "stores", "--store", "sqlite:a.db", "--rounds", "0"}).code, 64);
+  EXPECT_EQ(
+      run_herdlock({"bench", "stores", "--store", "sqlite:a.db", "--plot", "/nowhere/at/all.svg"})
+          .code,
+      64);
+}
+
+}  // namespace
