@@ -99,7 +99,7 @@ if not holder then return grant(ARGV[1], ARGV[2], floor) end
 return state(holder, floor)
 )lua";
 
-// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other form.
+// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other forms.
 // Number: granted. {pttl, holder, fence, added}: the owner now waits, if it does not hold it;
 // `added` is 1 when it did not wait before. The place in the queue is kept when the form changes.
 // A queue that nobody looks at for ten minutes is forgotten.
@@ -111,10 +111,15 @@ if holder ~= ARGV[1] then
   local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   if not holder and not last[1] then return grant(ARGV[1], ARGV[2], floor) end
   if not redis.call('ZSCORE', KEYS[3], ARGV[4]) then
-    local place = redis.call('ZSCORE', KEYS[3], ARGV[5])
-    if place then
-      redis.call('ZREM', KEYS[3], ARGV[5])
-    else
+    local place
+    for form = 5, #ARGV do
+      local old = redis.call('ZSCORE', KEYS[3], ARGV[form])
+      if old then
+        redis.call('ZREM', KEYS[3], ARGV[form])
+        place = place or old
+      end
+    end
+    if not place then
       if redis.call('ZCARD', KEYS[3]) >= 100000 then
         return redis.error_reply('QUEUEFULL 100000 wait already')
       end
@@ -154,10 +159,10 @@ hand_over(tonumber(ARGV[2]))
 return 1
 )lua";
 
-// KEYS: resource, fence, queue. ARGV: owner, fence floor, both forms of the member.
+// KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
 // The state if the grant crossed this and the owner has it, else 0: it does not wait any more.
 constexpr std::string_view leave = HERDLOCK_NEXT_FENCE HERDLOCK_STATE R"lua(
-redis.call('ZREM', KEYS[3], ARGV[3], ARGV[4])
+redis.call('ZREM', KEYS[3], unpack(ARGV, 3))
 local holder = redis.call('GET', KEYS[1])
 if holder ~= ARGV[1] then return 0 end
 return state(holder, tonumber(ARGV[2]))
