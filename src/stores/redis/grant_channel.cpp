@@ -64,7 +64,8 @@ grant_channel::grant_channel(std::shared_ptr<link> commands,
                              std::shared_ptr<push_connection> pushes)
     : commands_(std::move(commands)),
       pushes_(std::move(pushes)),
-      hub_(random_name()),
+      hub_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
+                                                              : random_name()),
       name_(std::string(grant_channel_prefix) + hub_) {}
 
 void grant_channel::beat(milliseconds at_least_every) {
