@@ -118,7 +118,8 @@ TEST_F(RedisClusterQueue, WaitersKeepTheirPlacesAndArePushedToWhereTheirSlotHasM
   for (auto* ports : of) all.push_back(line.enqueue(*ports));
   auto const old_hub = line.hub_of(all[0]->owner);
   auto const old_home = &line.home();
-  for (int move = 0; move < 2; ++move) {
+  // To nodes that they have not waited at yet, and back to those where they listen already.
+  for (int move = 0; move < 4; ++move) {
     cluster.move_slot(cluster.slot_of(line.name()), (cluster.home_of(line.name()) + 1) % 3);
     ASSERT_TRUE(line.stands_in_order(all)) << line.members();
     auto const heard = [&](std::size_t i) { return line.is_heard(all[i]->owner); };
@@ -228,8 +229,9 @@ TEST_F(RedisClusterQueue, WithoutItsNodeAWaitEndsByItsDeadlineAndSaysWhy) {
 TEST_F(RedisClusterQueue, WaitersGoOnAtTheReplicaThatTakesOverAndTokensStillRise) {
   redis_cluster own({.masters = 3, .replicas = 1});
   cluster_line line(own, own.name_at(2));
-  cluster_ports holder(own.url() + "?timeout=20s");
+  cluster_ports holder(only_node(own, 3) + "?timeout=20s");
   cluster_ports waiter(only_node(own, 3) + "?timeout=20s");
+  EXPECT_TRUE(holder.look_up(own.name_at(0)).has_value() && waiter.look_up("x").has_value());
   auto const before = fence_of(holder.acquire(line.name(), mine));
   auto* const a = line.enqueue(waiter);
   auto* const b = line.enqueue(waiter);
@@ -241,7 +243,7 @@ TEST_F(RedisClusterQueue, WaitersGoOnAtTheReplicaThatTakesOverAndTokensStillRise
   };
   ASSERT_TRUE(eventually(is_master));
   // As if its replication had lagged.
-  own.node(3).command({"SET", line.fence_key(), std::to_string(before - 1000)});
+  own.node(3).command({"SET", line.fence_key(), std::to_string(before - 10)});
   auto const heard = [&](cluster_wait const* one) {
     auto const hub = one->owner.str();
     auto const all = own.node(3).command({"ZRANGE", line.queue_key(), "0", "-1"});
