@@ -45,7 +45,7 @@ std::vector<store_case> all_stores() {
                       redis_cluster::shared().flush();
                       return redis_cluster::shared().url();
                     },
-                    &open_redis_cluster, false, true});
+                    &open_redis_cluster, true, true});
   stores.push_back({"redlock",
                     [](auto const&) {
                       redis_nodes::shared().reset();

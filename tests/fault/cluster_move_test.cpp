@@ -28,8 +28,8 @@ struct guarded {
 // One client after the other's lock; stops when told to.
 class worker {
  public:
-  worker(std::string const& url, std::string const& name, guarded& state)
-      : thread_([=, this, &state] { work(url, name, state); }) {}
+  worker(std::string const& url, std::string const& name, milliseconds wait, guarded& state)
+      : thread_([=, this, &state] { work(url, name, wait, state); }) {}
   ~worker() { stop(); }
   worker(worker const&) = delete;
   worker& operator=(worker const&) = delete;
@@ -42,11 +42,13 @@ class worker {
   int failures() const { return failures_; }
 
  private:
-  void work(std::string const& url, std::string const& name, guarded& state) {
+  void work(std::string const& url, std::string const& name, milliseconds wait, guarded& state) {
     cluster_ports ports(url);
     while (!stopping_) {
       auto const me = owner_token::generate();
-      auto const reply = ports.acquire(name, me);
+      auto const reply = ports.get<acquire_reply>([&](auto h) {
+        ports.leases().acquire({resource(name), me, 30s, wait}, std::move(h));
+      });
       if (reply.has_error()) {
         ++failures_;
         ADD_FAILURE() << reply.error().message;
@@ -69,15 +71,14 @@ class worker {
   std::thread thread_;
 };
 
-TEST(RedisClusterMove, LocksHoldWhileTheirSlotMovesFromNodeToNode) {
+void work_while_a_slot_moves(std::string const& name, milliseconds wait) {
   auto& cluster = redis_cluster::shared();
   cluster.flush();
-  std::string const name = "moving";
   int const slot = cluster.slot_of(name);
   guarded state;
   std::vector<std::unique_ptr<worker>> workers;
   for (int i = 0; i < 3; ++i) {
-    workers.push_back(std::make_unique<worker>(cluster.url() + "?timeout=20s", name, state));
+    workers.push_back(std::make_unique<worker>(cluster.url() + "?timeout=20s", name, wait, state));
   }
   auto const rounds = [&] {
     std::uint64_t sum = 0;
@@ -105,6 +106,14 @@ TEST(RedisClusterMove, LocksHoldWhileTheirSlotMovesFromNodeToNode) {
   EXPECT_GT(cluster.errors("MOVED"), before[0]);
   EXPECT_GT(cluster.errors("ASK"), before[1]);
   EXPECT_GT(cluster.errors("TRYAGAIN"), before[2]);
+}
+
+TEST(RedisClusterMove, LocksHoldWhileTheirSlotMovesFromNodeToNode) {
+  work_while_a_slot_moves("moving", 0s);
+}
+
+TEST(RedisClusterMove, WaitersAreServedWhileTheirSlotMovesFromNodeToNode) {
+  work_while_a_slot_moves("queued", 1min);
 }
 
 // A holder is not hurt by the move: its renewal and release go on at each of its stages.

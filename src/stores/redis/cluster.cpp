@@ -26,7 +26,8 @@ class cluster::node final : public link_observer,
     settings how = home.how_;
     how.host = at_.host;
     how.port = at_.port;
-    wire_ = std::make_shared<link>(home.executor_, std::move(how));
+    auto exam = std::make_shared<server_exam>(how, home.warnings_);
+    wire_ = std::make_shared<link>(home.executor_, std::move(how), std::move(exam));
   }
 
   void open() {
@@ -42,6 +43,15 @@ class cluster::node final : public link_observer,
   std::shared_ptr<link> const& wire() const { return wire_; }
   asio::steady_timer& retirement() { return retirement_; }
   bool retired = false;
+  bool was_out = false;  // it left the map and may have been a replica since
+
+  // It is to serve a slot, and was a replica, perhaps, when we met it.
+  void take_office() {
+    bool const was_replica = std::exchange(was_out, false) || wire_->facts()->role == "slave";
+    if (!wire_->up() || !was_replica) return;
+    wire_->leave(make_failure(
+        errc::unavailable, wire_->how().display_name + ": " + at_.text() + " has become a master"));
+  }
 
  private:
   void on_link_up() override {}
@@ -60,10 +70,12 @@ class cluster::node final : public link_observer,
   asio::steady_timer retirement_;
 };
 
-cluster::cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds)
+cluster::cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds,
+                 std::shared_ptr<store_warnings> warnings)
     : executor_(std::move(executor)),
       how_(std::move(how)),
       seeds_(std::move(seeds)),
+      warnings_(std::move(warnings)),
       finder_(std::make_shared<map_finder>(executor_, how_, *this)),
       room_(std::make_shared<waiting_room>(
           executor_, [this](command_ptr one) { route(std::move(one)); },
@@ -114,7 +126,14 @@ void cluster::route(command_ptr one) {
   if (!owner) return wait_for_map(std::move(one));
   auto const to = node_at(*owner);
   if (!to) return try_again(std::move(one), trouble(errc::unavailable, "it has too many nodes"));
+  to->take_office();
   to->wire()->submit(std::move(one));
+}
+
+link* cluster::carrier_for(std::string_view key) {
+  auto const* const owner = map_.owner(key_slot(key));
+  auto const found = owner ? nodes_.find(*owner) : nodes_.end();
+  return found == nodes_.end() ? nullptr : found->second->wire().get();
 }
 
 void cluster::wait_for_map(command_ptr one) {
@@ -208,6 +227,7 @@ void cluster::hop(command_ptr one, node_address const& to) {
   }
   auto const next = node_at(to);
   if (!next) return try_again(std::move(one), trouble(errc::unavailable, "it has too many nodes"));
+  next->take_office();
   next->wire()->submit(std::move(one));
 }
 
@@ -253,12 +273,13 @@ std::vector<node_address> cluster::candidates() {
 
 void cluster::on_map(cluster_map map, node_address const&) {
   auto const self = shared_from_this();
-  map_ = std::move(map);
+  auto const before = std::exchange(map_, std::move(map));
   last_trouble_ = refused_ = {};
   // What has not been sent yet may belong elsewhere now; what was sent has to come back first.
   std::vector<command_ptr> again;
   for (auto const& [at, one] : nodes_) {
     bool const serves = map_.has(at);
+    if (!serves && before.has(at)) one->was_out = true;
     if (serves && one->wire()->up()) continue;
     for (auto& waiting : one->wire()->take_unsent()) again.push_back(std::move(waiting));
     if (!serves) retire(one);
@@ -271,6 +292,7 @@ void cluster::on_map(cluster_map map, node_address const&) {
     if (!one || map_.has({one->how().host, one->how().port})) continue;
     one->leave(trouble(errc::unavailable, one->how().place() + " has left the cluster"));
   }
+  if (auto const watcher = route_watcher_.lock()) watcher->on_routes_changed();
 }
 
 void cluster::on_no_map(failure const& why) {
@@ -293,6 +315,7 @@ void cluster::retire(std::shared_ptr<node> const& old) {
         auto const gone = one.lock();
         if (ec || !self || self->closed_ || !gone || !gone->retired) return;
         self->nodes_.erase(gone->at());
+        if (auto const watcher = self->route_watcher_.lock()) watcher->on_link_left(*gone->wire());
         gone->close();
       });
 }

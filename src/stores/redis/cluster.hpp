@@ -8,6 +8,11 @@
 // In each of these cases the node has not executed it, so sending it again cannot do it twice. It
 // keeps its caller's deadline, cancellation and handler through all of that. What was sent over a
 // connection that is lost has an unknown outcome and fails, as with a single server.
+//
+// Each node is examined when a connection to it comes up, and what its fencing counters must have
+// reached is its own: its time at that moment. A counter of a replica that lagged is older than the
+// end of its master, and the replica's connection has to be younger; so one that came up while the
+// node was a replica, or before it was out of the map, is made anew when it is to serve a slot.
 #pragma once
 
 #include <map>
@@ -40,7 +45,8 @@ inline constexpr milliseconds cluster_silence{1000};
 class cluster final : public router, public map_user, public std::enable_shared_from_this<cluster> {
  public:
   /// `how` is what all nodes have in common; `seeds` where the first map comes from.
-  cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds);
+  cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds,
+          std::shared_ptr<store_warnings> warnings);
   ~cluster() override;
 
   void open();
@@ -52,6 +58,10 @@ class cluster final : public router, public map_user, public std::enable_shared_
   settings const& how() const override { return how_; }
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
+  link* carrier_for(std::string_view key) override;
+  void watch_routes(std::weak_ptr<route_watcher> watcher) override {
+    route_watcher_ = std::move(watcher);
+  }
   failure check_key(std::string_view key) const override;
   std::shared_ptr<link> make_event_link() override;
   bool events_may_be_late() const override { return true; }
@@ -83,6 +93,8 @@ class cluster final : public router, public map_user, public std::enable_shared_
   asio::any_io_executor executor_;
   settings how_;
   std::vector<node_address> seeds_;
+  std::shared_ptr<store_warnings> warnings_;
+  std::weak_ptr<route_watcher> route_watcher_;
   cluster_map map_;
   std::map<node_address, std::shared_ptr<node>> nodes_;
   std::vector<std::weak_ptr<link>> event_links_;

@@ -5,6 +5,7 @@
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/push_connection.hpp"
 #include "stores/redis/tls_context.hpp"
+#include "stores/redis/wait_hub.hpp"
 #include "stores/redis/watch_hub.hpp"
 
 namespace herdlock {
@@ -14,11 +15,13 @@ namespace {
 class cluster_parts {
  public:
   cluster_parts(asio::any_io_executor const& executor, redis::settings const& how,
-                std::vector<redis::node_address> seeds)
-      : nodes(std::make_shared<redis::cluster>(executor, how, std::move(seeds))),
+                std::vector<redis::node_address> seeds, std::shared_ptr<store_warnings> warnings)
+      : nodes(
+            std::make_shared<redis::cluster>(executor, how, std::move(seeds), std::move(warnings))),
         pushes(std::make_shared<redis::push_connection>(nodes->make_event_link())),
         watches(std::make_shared<redis::watch_hub>(nodes, pushes)),
-        leases(redis::make_lease_port(nodes, nullptr)),
+        waits(std::make_shared<redis::wait_hub>(nodes, std::make_shared<redis::grant_channels>())),
+        leases(redis::make_lease_port(nodes, waits)),
         values(redis::make_cache_port(nodes, watches)) {
     pushes->attach(watches);
   }
@@ -27,7 +30,8 @@ class cluster_parts {
 
   // From whatever thread: the closing itself happens on the executor.
   ~cluster_parts() {
-    asio::dispatch(nodes->executor(), [all = nodes, line = pushes, hub = watches] {
+    asio::dispatch(nodes->executor(), [all = nodes, line = pushes, hub = watches, queue = waits] {
+      queue->close();
       hub->close();
       line->close();
       all->close();
@@ -37,6 +41,7 @@ class cluster_parts {
   std::shared_ptr<redis::cluster> nodes;
   std::shared_ptr<redis::push_connection> pushes;
   std::shared_ptr<redis::watch_hub> watches;
+  std::shared_ptr<redis::wait_hub> waits;
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;
 };
@@ -52,7 +57,7 @@ std::vector<redis::node_address> seeds_of(store_url const& url) {
 
 result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor) {
   auto seeds = seeds_of(url);
-  auto const how = redis::parse_settings(std::move(url));
+  auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   if (auto const why = redis::refuse_single_server_options(*how); why.code) return why;
   if (how->database != 0) {
@@ -61,10 +66,13 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
                                                std::to_string(how->database) + "'");
   }
   if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
-  auto const all = std::make_shared<cluster_parts>(executor, *how, std::move(seeds));
+  how->part = redis::server_part::cluster_node;
   backend made;
+  made.warnings = std::make_shared<store_warnings>();
+  auto const all = std::make_shared<cluster_parts>(executor, *how, std::move(seeds), made.warnings);
   made.leases = std::shared_ptr<lease_store>(all, all->leases.get());
   made.values = std::shared_ptr<cache_store>(all, all->values.get());
+  made.traits.queues = true;
   made.traits.across_processes = true;
   made.traits.across_hosts = true;
   made.traits.pushes_fills = true;

@@ -80,6 +80,7 @@ class command {
   virtual void fail(failure const& why, completion when) = 0;
   virtual bool open() const = 0;
   /// By which a cluster finds the node: the caller's name, whose slot all its side keys share.
+  /// Empty: it is for the very node that it was given to.
   virtual std::string_view key() const { return {}; }
 
   hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines

@@ -13,6 +13,7 @@ constexpr std::string_view beat_word = "beat ";
 struct beat_call {
   using value_type = std::int64_t;
   static constexpr std::string_view verb = "publish to";
+  static constexpr bool for_this_server = true;
   std::string channel;
   std::string text;
 
@@ -63,7 +64,8 @@ grant_channel::grant_channel(std::shared_ptr<link> commands,
                              std::shared_ptr<push_connection> pushes)
     : commands_(std::move(commands)),
       pushes_(std::move(pushes)),
-      hub_(random_name()),
+      hub_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
+                                                              : random_name()),
       name_(std::string(grant_channel_prefix) + hub_) {}
 
 void grant_channel::beat(milliseconds at_least_every) {
@@ -94,6 +96,12 @@ void grant_channel::open() {
   if (pushes_->up()) subscribe();
 }
 
+void grant_channel::close() {
+  wanted_ = false;
+  on_link_down();
+  pushes_->close();
+}
+
 void grant_channel::subscribe() {
   state_ = state::asked;
   pushes_->subscription("SUBSCRIBE", name_);
@@ -105,36 +113,35 @@ void grant_channel::on_link_up() {
 
 // What was proved by the old connection is not carried over to the next.
 void grant_channel::on_link_down() {
-  state_ = state::down;
+  bool const listened = std::exchange(state_, state::down) == state::listening;
   beats_.clear();
   beaten_at_.reset();
   since_.reset();
+  auto const to = listener_.lock();
+  if (to && listened) to->on_silent(*this);
 }
 
-grant_channel::news grant_channel::on_message(reply const& message, pushed_grant& heard) {
+void grant_channel::on_message(reply const& message) {
   if (message.is_error()) {
-    if (state_ != state::asked) return news::none;
-    state_ = state::refused;
-    return news::refused;
+    if (state_ == state::asked) state_ = state::refused;
+    return;
   }
-  if (message.nodes() < 4 || message.text(2) != name_) return news::none;
+  if (message.nodes() < 4 || message.text(2) != name_) return;
+  auto const to = listener_.lock();
   // Also after a refusal, which may have been for somebody else's subscription.
   if (message.text(1) == "subscribe" && state_ != state::down) {
     state_ = state::listening;
     ++*subscriptions_;
-    return news::listening;
+    if (to) to->on_listening(*this);
+    return;
   }
-  if (message.text(1) != "message") return news::none;
+  if (message.text(1) != "message") return;
   std::string_view const text = message.text(3);
-  if (text.starts_with(beat_word)) {
-    on_beat(text.substr(beat_word.size()));
-    return news::none;
-  }
-  auto const parsed = parse_grant(text);
-  if (!parsed) return news::none;
-  heard = *parsed;
-  heard.since = since_;
-  return news::granted;
+  if (text.starts_with(beat_word)) return on_beat(text.substr(beat_word.size()));
+  auto heard = parse_grant(text);
+  if (!heard || !to) return;
+  heard->since = since_;
+  to->on_grant(*this, *heard);
 }
 
 void grant_channel::on_beat(std::string_view number) {

@@ -42,10 +42,28 @@ acquire_reply busy_of(held const& state) {
   return busy{owner_label(state.holder), state.remaining};
 }
 
-member_name::member_name(std::string_view hub, milliseconds ttl, owner_token const& owner) {
-  unheard = " " + std::to_string(ttl.count()) + " " + owner.str();
-  heard = std::string(hub) + unheard;
-  unheard.insert(0, "-");
+member_name::member_name(milliseconds ttl, owner_token const& owner)
+    : tail_(" " + std::to_string(ttl.count()) + " " + owner.str()), present_("-" + tail_) {}
+
+void member_name::go_by(grant_channel const& at) {
+  bool const same = at.listening() == pushed_ && at.hub() == hub_;
+  if (same && !others_.empty()) return;
+  if (!same) {
+    hub_ = at.hub();
+    pushed_ = at.listening();
+    auto before = std::exchange(present_, (pushed_ ? hub_ : "-") + tail_);
+    ++form_;
+    std::erase(others_, present_);
+    may_have(std::move(before));
+  }
+  // Also from an earlier wait of the same owner.
+  may_have("-" + tail_);
+  may_have(hub_ + tail_);
+}
+
+void member_name::may_have(std::string name) {
+  bool const known = name == present_ || std::ranges::find(others_, name) != others_.end();
+  if (!known) others_.push_back(std::move(name));
 }
 
 std::string_view owner_in(std::string_view member) {
@@ -66,14 +84,30 @@ void acquire_call::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-void enter_call::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().enter, form);
+void enter_call::carried_by(link& server) {
+  at = channels->at(server);
+  member->go_by(*at);
+  form = member->form();
+}
+
+result<grant_or_held> enter_call::parse(reply const& answer) const {
+  auto parsed = parse_grant_or_held(answer, name());
+  auto* const state = parsed.has_value() ? std::get_if<held>(&*parsed) : nullptr;
+  if (state) {
+    state->at = at;
+    state->form = form;
+  }
+  return parsed;
+}
+
+void enter_call::encode(command_writer& out, script_form how) const {
+  out.begin(lease_scripts().enter, how);
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
   out.add_number(asked.ttl.count());
   out.add_number(fence_floor);
-  out.add(member.present());
-  out.add(member.other());
+  out.add(member->present());
+  for (auto const& other : member->others()) out.add(other);
   out.end();
 }
 
@@ -82,8 +116,8 @@ void leave_call::encode(command_writer& out, script_form form) const {
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
   out.add_number(fence_floor);
-  out.add(member.present());
-  out.add(member.other());
+  out.add(member->present());
+  for (auto const& other : member->others()) out.add(other);
   out.end();
 }
 

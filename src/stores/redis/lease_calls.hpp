@@ -6,6 +6,7 @@
 #include <variant>
 
 #include <herdlock/store.hpp>
+#include "stores/redis/grant_channels.hpp"
 #include "stores/redis/lease_scripts.hpp"
 #include "stores/redis/typed_command.hpp"
 
@@ -16,7 +17,10 @@ struct held {
   milliseconds remaining;  ///< 0 when unknown: a plain client's lock for ever
   std::string holder;      ///< the owner token as it is stored
   fencing_token fencing;
-  bool added = false;  ///< enter only: it did not wait before
+  // enter only:
+  bool added = false;                   ///< it did not wait before
+  std::shared_ptr<grant_channel> at{};  ///< of the server that answered
+  std::uint64_t form = 0;               ///< of the member's name that was sent
 };
 
 /// Granted as asked, or how it stands (perhaps held by the one who asks).
@@ -34,15 +38,31 @@ result<held> parse_held(reply const& answer, std::string_view name);
 result<grant_or_held> parse_grant_or_held(reply const& answer, std::string_view name);
 acquire_reply busy_of(held const& state);
 
-/// What the queue calls a waiter: `HUB TTL OWNER`.
-struct member_name {
-  std::string heard;    ///< with the hub that hears the push
-  std::string unheard;  ///< with `-`
-  bool pushed = false;  ///< which of the two it goes by now
+/// What the queue calls a waiter: `HUB TTL OWNER`. The hub depends on the server that is asked, and
+/// on whether it pushes; so a waiter has several names, of which the queue keeps the last.
+class member_name {
+ public:
+  member_name(milliseconds ttl, owner_token const& owner);
 
-  member_name(std::string_view hub, milliseconds ttl, owner_token const& owner);
-  std::string const& present() const { return pushed ? heard : unheard; }
-  std::string const& other() const { return pushed ? unheard : heard; }
+  /// For a request that goes to this channel's server.
+  void go_by(grant_channel const& at);
+  /// The server has the present name, and no other.
+  void settle() { others_.clear(); }
+
+  std::string const& present() const { return present_; }
+  std::vector<std::string> const& others() const { return others_; }  ///< that it may have as well
+  bool is_pushed() const { return pushed_; }
+  std::uint64_t form() const { return form_; }  ///< another number for each change of the name
+
+ private:
+  void may_have(std::string name);
+
+  std::string tail_;  // behind the hub
+  std::string hub_;   // of the channel that it went by last
+  std::string present_;
+  std::vector<std::string> others_;
+  bool pushed_ = false;
+  std::uint64_t form_ = 0;
 };
 /// The owner in a member's name.
 std::string_view owner_in(std::string_view member);
@@ -64,21 +84,24 @@ struct enter_call {
   using value_type = grant_or_held;
   static constexpr std::string_view verb = "acquire";
   acquire_request asked;
-  member_name member;
+  std::shared_ptr<member_name> member;  // shared with the waiter
+  std::shared_ptr<grant_channels> channels;
   std::int64_t fence_floor;
+  std::shared_ptr<grant_channel> at{};
+  std::uint64_t form = 0;
 
   std::string_view name() const { return asked.name.str(); }
-  void encode(command_writer& out, script_form form) const;
-  result<value_type> parse(reply const& answer) const {
-    return parse_grant_or_held(answer, name());
-  }
+  /// Right before it is sent, each time: the name has to be heard where it is executed.
+  void carried_by(link& server);
+  void encode(command_writer& out, script_form how) const;
+  result<value_type> parse(reply const& answer) const;
 };
 
 struct leave_call {
   using value_type = std::optional<held>;
   static constexpr std::string_view verb = "leave the queue for";
   acquire_request asked;
-  member_name member;
+  std::shared_ptr<member_name> member;
   std::int64_t fence_floor;
 
   std::string_view name() const { return asked.name.str(); }

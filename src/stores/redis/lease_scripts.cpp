@@ -30,7 +30,8 @@ namespace {
 // Whose process does not listen at this server has died (or its connection has), and is skipped. It
 // is not published to: a subscriber at a replica, which is not counted, would hear what was not
 // meant. Where the count or the push is refused (by an ACL) the waiter finds its grant by looking,
-// as one of hub `-` does. The grant is for the time that the waiter has asked for, a heartbeat, so
+// as one of hub `-` does; to a cluster's hub (`@…`), which would hear it over the bus, too, nothing
+// is published uncounted. The grant is for the time that the waiter has asked for, a heartbeat, so
 // that one that hangs does not keep the others waiting for longer. Nothing is pushed that was not
 // set: a server out of memory refuses INCR and SET, and then the resource is just free.
 //
@@ -38,21 +39,24 @@ namespace {
 #define HERDLOCK_HAND_OVER                                                                   \
   HERDLOCK_NEXT_FENCE                                                                        \
   "local function listens(hub)\n"                                                            \
-  "  if hub == '-' then return true end\n"                                                   \
+  "  if hub == '-' then return true, true end\n"                                             \
   "  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)\n"             \
-  "  return count.err or tonumber(count[2]) > 0\n"                                           \
+  "  if count.err then return true, string.sub(hub, 1, 1) == '@' end\n"                      \
+  "  return tonumber(count[2]) > 0, false\n"                                                 \
   "end\n"                                                                                    \
   "local function hand_over(floor)\n"                                                        \
   "  for _ = 1, 1000 do\n"                                                                   \
   "    local first = redis.call('ZPOPMIN', KEYS[3])[1]\n"                                    \
   "    if not first then return false end\n"                                                 \
   "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                  \
-  "    if hub and listens(hub) then\n"                                                       \
+  "    local lives, mute\n"                                                                  \
+  "    if hub then lives, mute = listens(hub) end\n"                                         \
+  "    if lives then\n"                                                                      \
   "      local fence = next_fence(floor)\n"                                                  \
   "      if type(fence) ~= 'number' then return false end\n"                                 \
   "      local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                        \
   "      if set.err then return false end\n"                                                 \
-  "      if hub ~= '-' then\n"                                                               \
+  "      if not mute then\n"                                                                 \
   "        redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)\n" \
   "          .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"            \
   "      end\n"                                                                              \
@@ -99,7 +103,7 @@ if not holder then return grant(ARGV[1], ARGV[2], floor) end
 return state(holder, floor)
 )lua";
 
-// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other form.
+// KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other forms.
 // Number: granted. {pttl, holder, fence, added}: the owner now waits, if it does not hold it;
 // `added` is 1 when it did not wait before. The place in the queue is kept when the form changes.
 // A queue that nobody looks at for ten minutes is forgotten.
@@ -111,10 +115,15 @@ if holder ~= ARGV[1] then
   local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   if not holder and not last[1] then return grant(ARGV[1], ARGV[2], floor) end
   if not redis.call('ZSCORE', KEYS[3], ARGV[4]) then
-    local place = redis.call('ZSCORE', KEYS[3], ARGV[5])
-    if place then
-      redis.call('ZREM', KEYS[3], ARGV[5])
-    else
+    local place
+    for form = 5, #ARGV do
+      local old = redis.call('ZSCORE', KEYS[3], ARGV[form])
+      if old then
+        redis.call('ZREM', KEYS[3], ARGV[form])
+        place = place or old
+      end
+    end
+    if not place then
       if redis.call('ZCARD', KEYS[3]) >= 100000 then
         return redis.error_reply('QUEUEFULL 100000 wait already')
       end
@@ -154,10 +163,10 @@ hand_over(tonumber(ARGV[2]))
 return 1
 )lua";
 
-// KEYS: resource, fence, queue. ARGV: owner, fence floor, both forms of the member.
+// KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
 // The state if the grant crossed this and the owner has it, else 0: it does not wait any more.
 constexpr std::string_view leave = HERDLOCK_NEXT_FENCE HERDLOCK_STATE R"lua(
-redis.call('ZREM', KEYS[3], ARGV[3], ARGV[4])
+redis.call('ZREM', KEYS[3], unpack(ARGV, 3))
 local holder = redis.call('GET', KEYS[1])
 if holder ~= ARGV[1] then return 0 end
 return state(holder, tonumber(ARGV[2]))

@@ -84,7 +84,7 @@ class link final : public router,
   void submit(command_ptr what) override;
   /// Completes the command with errc::canceled; not sent if it was not.
   void cancel(command& what) override;
-  /// What was not sent yet, in its order, to go another way.
+  /// What was not sent yet and has a key, in its order, to go another way.
   std::vector<command_ptr> take_unsent();
   /// Gives the connection up, as if it were lost.
   void leave(failure const& why);
@@ -92,10 +92,13 @@ class link final : public router,
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
+  /// What the server told when the connection came up last; null without an examination.
+  server_facts const* facts() const { return exam_ ? &exam_->facts() : nullptr; }
   std::int64_t fence_floor() const override { return fence_floor_; }
   settings const& how() const override { return how_; }
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
+  link* carrier_for(std::string_view) override { return this; }
   std::shared_ptr<link> make_event_link() override;
   /// Why there is no connection; no code when there is one, or none was tried.
   failure const& trouble() const { return last_failure_; }

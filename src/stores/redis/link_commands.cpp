@@ -71,6 +71,10 @@ std::vector<command_ptr> link::take_unsent() {
   auto unsent = std::exchange(waiting_, {});
   for (auto& one : unsent) {
     if (!one->open()) continue;
+    if (one->key().empty()) {
+      waiting_.push_back(std::move(one));
+      continue;
+    }
     take_off(*one);
     taken.push_back(std::move(one));
   }

@@ -3,6 +3,7 @@
 #include "stores/redis/cache_port.hpp"
 #include "stores/redis/durable_leases.hpp"
 #include "stores/redis/getset_dialect.hpp"
+#include "stores/redis/grant_channels.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/link.hpp"
 #include "stores/redis/plain_dialect.hpp"
@@ -24,9 +25,10 @@ class connections {
             executor, how, std::make_shared<redis::server_exam>(how, std::move(warnings)))),
         pushes(std::make_shared<redis::push_connection>(commands->make_event_link())),
         watches(std::make_shared<redis::watch_hub>(commands, pushes)),
-        waits(std::make_shared<redis::wait_hub>(commands, pushes)) {
+        grants(std::make_shared<redis::grant_channels>()),
+        waits(std::make_shared<redis::wait_hub>(commands, grants)) {
     pushes->attach(watches);
-    pushes->attach(waits);
+    grants->add(commands, pushes);
     if (how.durable.on()) confirmed = std::make_shared<redis::confirmation>(executor, how);
   }
   connections(connections const&) = delete;
@@ -47,6 +49,7 @@ class connections {
   std::shared_ptr<redis::link> commands;
   std::shared_ptr<redis::push_connection> pushes;
   std::shared_ptr<redis::watch_hub> watches;
+  std::shared_ptr<redis::grant_channels> grants;
   std::shared_ptr<redis::wait_hub> waits;
   std::shared_ptr<redis::confirmation> confirmed;  // null unless the URL asks for it
 };

@@ -14,6 +14,15 @@ namespace herdlock::redis {
 
 class link;
 
+/// Told when the way of commands changes: a cluster's map.
+class route_watcher {
+ public:
+  virtual ~route_watcher() = default;
+  virtual void on_routes_changed() = 0;
+  /// No command goes there any more.
+  virtual void on_link_left(link const& which) = 0;
+};
+
 /// What the ports see of the server side. All members on the executor.
 class router {
  public:
@@ -27,6 +36,10 @@ class router {
   virtual settings const& how() const = 0;
   virtual asio::any_io_executor const& executor() const = 0;
   virtual std::weak_ptr<router> weak_router() = 0;
+
+  /// Which link a command for this key would take now, as far as is known; or null.
+  virtual link* carrier_for(std::string_view key) = 0;
+  virtual void watch_routes(std::weak_ptr<route_watcher>) {}
 
   /// errc::invalid_name for a key that this set-up cannot keep together with its side keys.
   virtual failure check_key(std::string_view) const { return {}; }

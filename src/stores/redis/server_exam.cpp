@@ -20,6 +20,7 @@ server_exam::server_exam(settings const& how, std::shared_ptr<store_warnings> wa
     : store_(how.display_name),
       durable_(how.durable),
       replicated_(!how.master_name.empty() || how.durable.replicas > 0),
+      part_(how.part),
       warnings_(std::move(warnings)) {}
 
 void server_exam::ask(batch& questions) const {
@@ -70,7 +71,7 @@ verdict server_exam::misdirected(std::string const& place) const {
             outlook::refused};
   }
   // Its own master may be found behind the same name a moment later.
-  if (facts_.role != "slave") return {};
+  if (facts_.role != "slave" || part_ == server_part::cluster_node) return {};
   return {make_failure(errc::unavailable, store_ + ": the server at " + place +
                                               " is a read-only replica; connect to the master, or "
                                               "through redis+sentinel://"),

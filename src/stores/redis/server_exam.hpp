@@ -42,6 +42,7 @@ class server_exam {
   std::string store_;
   durability durable_;
   bool replicated_;
+  server_part part_;
   std::shared_ptr<store_warnings> warnings_;
   server_facts facts_;
 };

@@ -20,6 +20,12 @@ enum class dialect {
   plain,     ///< one key, `SET NX PX` and compare-and-delete: see plain_dialect.hpp
   getset,    ///< one key that holds a Unix time: see getset_dialect.hpp
 };
+
+/// What a server has to be.
+enum class server_part {
+  master,        ///< everything is written there
+  cluster_node,  ///< whichever: the nodes tell each other, and us, who serves what
+};
 class address_guide;
 
 struct settings {
@@ -36,6 +42,7 @@ struct settings {
   std::string key_file;
   milliseconds timeout{2000};
   dialect speaks = dialect::herdlock;
+  server_part part = server_part::master;
   std::string prefix;       ///< of the dialects: stands in front of each key
   milliseconds skew{1000};  ///< of getset: what the clients' wall clocks may differ
   durability durable;

@@ -11,7 +11,9 @@
 namespace herdlock::redis {
 
 /// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
-/// `result<value_type> parse(reply const&)`; parse sees no error replies.
+/// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
+/// `carried_by(link&)`, called in front of each encode, and `for_this_server`: of the link that it
+/// is started on, and never of another node of a cluster.
 template <class Call>
 class typed_command final : public command {
  public:
@@ -37,6 +39,9 @@ class typed_command final : public command {
   void encode(command_writer& out, script_form how) const override {
     if constexpr (requires { call_.fence_floor; }) {
       if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
+    }
+    if constexpr (requires { call_.carried_by(*carrier); }) {
+      if (carrier) call_.carried_by(*carrier);
     }
     call_.encode(out, how);
   }
@@ -66,7 +71,10 @@ class typed_command final : public command {
   }
 
   bool open() const override { return static_cast<bool>(done_); }
-  std::string_view key() const override { return call_.name(); }
+  std::string_view key() const override {
+    if constexpr (requires { Call::for_this_server; }) return {};
+    return call_.name();
+  }
 
  private:
   handler<value_type> take_handler() {

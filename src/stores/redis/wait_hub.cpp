@@ -19,10 +19,8 @@ auto from_now(milliseconds span) { return std::chrono::steady_clock::now() + spa
 
 }  // namespace
 
-wait_hub::wait_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> pushes)
-    : commands_(std::move(commands)),
-      channel_(commands_, std::move(pushes)),
-      beat_every_(beat_interval) {}
+wait_hub::wait_hub(std::shared_ptr<router> commands, std::shared_ptr<grant_channels> channels)
+    : commands_(std::move(commands)), channels_(std::move(channels)), beat_every_(beat_interval) {}
 
 failure wait_hub::refusal(acquire_request const& request) const {
   auto const refuse = [&](errc code, std::string const& why) {
@@ -44,6 +42,8 @@ void wait_hub::wait(acquire_request request, handler<acquire_reply> done) {
                                             [weak = weak_from_this()](std::uint64_t id) {
                                               if (auto const self = weak.lock()) self->ring(id);
                                             });
+    channels_->report_to(weak_from_this());
+    commands_->watch_routes(weak_from_this());
   }
   auto const shortest = std::max(first_term(request.ttl) / 4, min_beat_interval);
   beat_every_ = std::min(beat_every_, shortest);
@@ -53,7 +53,7 @@ void wait_hub::wait(acquire_request request, handler<acquire_reply> done) {
 wait_hub::waiter& wait_hub::add(acquire_request request, handler<acquire_reply> done) {
   auto const id = ++last_id_;
   place& at = place_of(request.name.str());
-  member_name member(channel_.hub(), first_term(request.ttl), request.owner);
+  auto member = std::make_shared<member_name>(first_term(request.ttl), request.owner);
   auto const wait = std::clamp(request.wait, milliseconds{0}, longest_wait);
   auto& one =
       waiters_.emplace(id, waiter{id, std::move(request), std::move(member), std::move(done), &at})
@@ -78,22 +78,23 @@ wait_hub::place& wait_hub::place_of(std::string const& name) {
   place& made =
       places_.emplace(name, place{id, name, {}, {}, algo::backoff(polling)}).first->second;
   places_by_id_.emplace(id, &made);
+  if (link* const server = commands_->carrier_for(name)) bind(made, channels_->at(*server));
   return made;
 }
 
 // ---------------------------------------------------------------------------------- entering
 
 void wait_hub::enter(waiter& one, reason why) {
-  one.member.pushed = channel_.listening();
-  beat();
+  if (one.at->channel) one.at->channel->beat(beat_every_);
+  keep_beating();
   ++one.calls;
   auto on_answer = [weak = weak_from_this(), id = one.id, why,
                     sent = clock::now()](outcome answer) {
     if (auto const self = weak.lock()) self->on_entered(id, why, sent, std::move(answer));
   };
-  typed_command<enter_call>::start(*commands_,
-                                   enter_call{one.asked, one.member, fence_floor_of(*commands_)},
-                                   std::move(on_answer));
+  typed_command<enter_call>::start(
+      *commands_, enter_call{one.asked, one.member, channels_, fence_floor_of(*commands_)},
+      std::move(on_answer));
 }
 
 void wait_hub::on_entered(std::uint64_t id, reason why, clock::time_point sent, outcome answer) {
@@ -133,7 +134,7 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   auto const place_id = at.id;
   bool const was_queued = std::exchange(one.queued, true);
   one.last_seen = busy_of(state);
-  channel_.open();
+  note_server(one, why, state);
   // The holder may be one of ours: granted without a push, or by one that is still under way.
   owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
   if (!places_by_id_.contains(place_id)) return;
@@ -144,7 +145,8 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   if (still == waiters_.end() || still->second.now != phase::waiting) return;
   waiter& waits = still->second;
   // The channel came up, or went, while this was on its way.
-  bool const changed = waits.member.pushed != channel_.listening();
+  bool const changed =
+      state.at == at.channel && waits.member->is_pushed() != at.channel->listening();
   if (std::exchange(waits.again, false) || changed) enter(waits, reason::change);
 }
 
@@ -193,41 +195,84 @@ void wait_hub::enter_all(place& at, std::uint64_t but_not) {
   }
 }
 
-void wait_hub::enter_everywhere() {
-  for (auto& [name, at] : places_) enter_all(at, 0);
+void wait_hub::enter_everywhere(grant_channel const& by) {
+  for (auto& [name, at] : places_) {
+    if (at.channel.get() == &by) enter_all(at, 0);
+  }
 }
+
+// ---------------------------------------------------------------------------------- servers
+
+void wait_hub::bind(place& at, std::shared_ptr<grant_channel> channel) {
+  if (at.channel) at.channel->remove_user();
+  at.channel = std::move(channel);
+  if (at.channel) at.channel->add_user();
+}
+
+// The answers to what was sent to the old node may come behind those of the new one; and while a
+// slot is being moved, some commands are sent on by the old node without a change of the map. So
+// only a look, or what the map agrees with, says where the queue is; others are put right by the
+// next look.
+void wait_hub::note_server(waiter& one, reason why, held const& state) {
+  place& at = *one.at;
+  one.queued_by = state.at;
+  if (one.calls == 0 && state.form == one.member->form()) one.member->settle();
+  state.at->open();
+  if (at.channel == state.at) {
+    if (why == reason::look && at.has_strays) enter_strays(at, one.id);
+    return;
+  }
+  bool const is_there = !at.channel || why == reason::look ||
+                        commands_->carrier_for(at.name) == &state.at->commands();
+  if (!is_there) {
+    at.has_strays = true;
+    return;
+  }
+  bind(at, state.at);
+  enter_strays(at, one.id);
+}
+
+void wait_hub::enter_strays(place& at, std::uint64_t but_not) {
+  at.has_strays = false;
+  for (auto const id : std::set<std::uint64_t>(at.waiting)) {
+    waiter& one = waiters_.at(id);
+    // The answer to what is under way tells by itself.
+    if (id == but_not || one.calls > 0 || one.queued_by == at.channel) continue;
+    enter(one, reason::change);
+  }
+}
+
+// Nothing else tells a process that only waits; its looks would, within a second.
+void wait_hub::on_routes_changed() {
+  for (auto const& [name, at] : places_) {
+    link const* const server = commands_->carrier_for(name);
+    bool const moved = at.channel && server != &at.channel->commands();
+    if (moved && !at.waiting.empty()) alarms_->set_no_later(at.id, from_now(milliseconds{0}));
+  }
+}
+
+void wait_hub::on_link_left(link const& which) { channels_->forget(which); }
 
 // ---------------------------------------------------------------------------------- pushes
 
-void wait_hub::on_link_down() {
-  bool const listened = channel_.listening();
-  channel_.on_link_down();
-  if (listened && !closed_) enter_everywhere();
-}
+void wait_hub::on_listening(grant_channel& at) { enter_everywhere(at); }
 
-void wait_hub::on_message(reply const& message) {
-  auto const self = shared_from_this();
-  pushed_grant heard{};
-  switch (channel_.on_message(message, heard)) {
-    case grant_channel::news::listening:
-      return enter_everywhere();
-    case grant_channel::news::granted:
-      return on_grant(heard);
-    default:
-      return;
-  }
+void wait_hub::on_silent(grant_channel& at) {
+  if (!closed_) enter_everywhere(at);
 }
 
 // A grant that nobody here waits for any more was found by a look before, or its waiter has left
 // and given it back; what is left of it ends with its heartbeat.
-void wait_hub::on_grant(pushed_grant const& heard) {
+void wait_hub::on_grant(grant_channel& from, pushed_grant const& heard) {
+  auto const self = shared_from_this();
   auto const found = places_.find(std::string(heard.resource));
   if (found == places_.end()) return;
   place& at = found->second;
   auto const place_id = at.id;
   std::string const owner(heard.owner);
   // Without a proof of its age, or when it is nearly over, the server is asked.
-  if (heard.since && clock::now() - *heard.since <= heard.ttl / 2) {
+  bool const is_its_server = at.channel.get() == &from;
+  if (is_its_server && heard.since && clock::now() - *heard.since <= heard.ttl / 2) {
     owner_has_it(at, owner, {heard.fencing, grant_term{*heard.since, heard.ttl}}, news::push);
   } else {
     auto const [first, last] = at.by_owner.equal_range(owner);
@@ -253,7 +298,7 @@ void wait_hub::plan_look(place& at, held const& state) {
 
 void wait_hub::look_soon(place& at) {
   if (at.waiting.empty()) return;
-  if (!channel_.listening()) {
+  if (!at.channel || !at.channel->listening()) {
     auto const pause = at.pause.next(random_part());
     return alarms_->set_no_later(at.id, std::chrono::steady_clock::now() + pause);
   }
@@ -263,7 +308,10 @@ void wait_hub::look_soon(place& at) {
 
 void wait_hub::ring(std::uint64_t id) {
   auto const self = shared_from_this();
-  if (id == beat_id) return beat();
+  if (id == beat_id) {
+    channels_->beat(beat_every_);
+    return keep_beating();
+  }
   if (auto const found = waiters_.find(id); found != waiters_.end()) {
     return on_deadline(found->second);
   }
@@ -274,13 +322,12 @@ void wait_hub::ring(std::uint64_t id) {
   enter(waiters_.at(*at.waiting.begin()), reason::look);
 }
 
-void wait_hub::beat() {
+void wait_hub::keep_beating() {
   if (places_.empty()) {
     beat_every_ = beat_interval;
-    return;
+  } else if (!alarms_->is_set(beat_id)) {
+    alarms_->set(beat_id, from_now(beat_every_));
   }
-  channel_.beat(beat_every_);
-  if (!alarms_->is_set(beat_id)) alarms_->set(beat_id, from_now(beat_every_));
 }
 
 }  // namespace herdlock::redis

@@ -11,6 +11,11 @@
 // 1 to 50 ms, and the waiters go by names that tell the server not to push.
 //
 // A wait that ends without a grant leaves the queue. A grant that crosses is given back at once.
+//
+// In a cluster a waiter is queued at the node that serves its name, under the name of a hub that
+// listens there (grant_channels.hpp). An answer that comes from another node than the one before
+// tells that the slot has moved or that another node has taken over: then all that wait for the
+// same enter again, and keep their places. A new map hastens the look that finds it out.
 #pragma once
 
 #include <map>
@@ -22,7 +27,7 @@
 #include <herdlock/store.hpp>
 #include "algo/backoff.hpp"
 #include "stores/redis/alarm_clock.hpp"
-#include "stores/redis/grant_channel.hpp"
+#include "stores/redis/grant_channels.hpp"
 #include "stores/redis/lease_calls.hpp"
 
 namespace herdlock::redis {
@@ -36,10 +41,11 @@ inline constexpr milliseconds heartbeat{2000};
 inline constexpr milliseconds look_interval{1000};
 
 /// All members on the executor.
-class wait_hub final : public link_observer, public std::enable_shared_from_this<wait_hub> {
+class wait_hub final : public grant_listener,
+                       public route_watcher,
+                       public std::enable_shared_from_this<wait_hub> {
  public:
-  /// To be attached to `pushes` by the maker.
-  wait_hub(std::shared_ptr<link> commands, std::shared_ptr<push_connection> pushes);
+  wait_hub(std::shared_ptr<router> commands, std::shared_ptr<grant_channels> channels);
 
   /// lease_store::acquire with a wait.
   void wait(acquire_request request, handler<acquire_reply> done);
@@ -55,9 +61,10 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   struct waiter {
     std::uint64_t id;
     acquire_request asked;
-    member_name member;
+    std::shared_ptr<member_name> member;
     handler<acquire_reply> done;
     place* at;
+    std::shared_ptr<grant_channel> queued_by{};  // of the last server that said so
     acquire_reply last_seen = busy{};
     phase now = phase::waiting;
     bool queued = false;
@@ -73,7 +80,9 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
     std::set<std::uint64_t> waiting;                               // in the order of arrival
     std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
     algo::backoff pause;
+    std::shared_ptr<grant_channel> channel{};  // of its server, as far as is known
     bool looking = false;
+    bool has_strays = false;  // somebody may be queued by another channel than that
     // Fencing tokens of the last grants that were decided on, either way. One grant is heard of in
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
     fencing_token taken{};
@@ -81,10 +90,11 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   };
   using outcome = result<grant_or_held>;
 
-  void on_link_up() override { channel_.on_link_up(); }
-  void on_link_down() override;
-  void on_message(reply const& message) override;
-  void on_grant(pushed_grant const& heard);
+  void on_listening(grant_channel& at) override;
+  void on_silent(grant_channel& at) override;
+  void on_grant(grant_channel& at, pushed_grant const& heard) override;
+  void on_routes_changed() override;
+  void on_link_left(link const& which) override;
 
   failure refusal(acquire_request const& request) const;
   waiter& add(acquire_request request, handler<acquire_reply> done);
@@ -95,7 +105,10 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   void owner_has_it(place& at, std::string const& owner, grant const& what, news from);
   void ask_again(std::vector<std::uint64_t> const& those);
   void enter_all(place& at, std::uint64_t but_not);
-  void enter_everywhere();
+  void enter_strays(place& at, std::uint64_t but_not);
+  void enter_everywhere(grant_channel const& by);
+  void bind(place& at, std::shared_ptr<grant_channel> channel);
+  void note_server(waiter& one, reason why, held const& state);
 
   bool stands_by(waiter const& one, failure const& why) const;
   void plan_look(place& at, held const& state);
@@ -114,12 +127,12 @@ class wait_hub final : public link_observer, public std::enable_shared_from_this
   void complete(waiter& one, result<acquire_reply> what, completion when);
   void forget_if_over(std::uint64_t id);
   void forget_if_unused(place& at);
-  void beat();
+  void keep_beating();
 
   static constexpr std::uint64_t beat_id = 0;
 
-  std::shared_ptr<link> commands_;
-  grant_channel channel_;
+  std::shared_ptr<router> commands_;
+  std::shared_ptr<grant_channels> channels_;
   std::shared_ptr<alarm_clock> alarms_;
   std::unordered_map<std::uint64_t, waiter> waiters_;
   std::unordered_map<std::string, place> places_;

@@ -168,6 +168,7 @@ void wait_hub::forget_if_over(std::uint64_t id) {
 void wait_hub::forget_if_unused(place& at) {
   if (!at.waiting.empty() || !at.by_owner.empty()) return;
   alarms_->cancel(at.id);
+  bind(at, nullptr);
   places_by_id_.erase(at.id);
   places_.erase(std::string(at.name));
 }
@@ -175,6 +176,7 @@ void wait_hub::forget_if_unused(place& at) {
 void wait_hub::close() {
   if (std::exchange(closed_, true)) return;
   if (alarms_) alarms_->close();
+  channels_->close();
   for (auto& [id, one] : waiters_) {
     complete(one,
              make_failure(errc::canceled,

@@ -1,0 +1,90 @@
+// Waits at a Redis Cluster, and what its queues look like from the outside.
+#pragma once
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include "cluster_ports.hpp"
+
+namespace herdlock_test {
+
+struct cluster_wait {
+  owner_token owner = owner_token::generate();
+  std::optional<result<acquire_reply>> outcome;
+  asio::cancellation_signal cancel;
+
+  bool granted() const {
+    return outcome && outcome->has_value() && std::holds_alternative<grant>(**outcome);
+  }
+  grant const& got() const { return std::get<grant>(**outcome); }
+};
+
+/// Of one name. The waits have to outlive the stores that they are started on.
+class cluster_line {
+ public:
+  cluster_line(redis_cluster& cluster, std::string name)
+      : cluster_(&cluster), name_(std::move(name)) {}
+
+  std::string const& name() const { return name_; }
+  redis_server& home() const { return cluster_->node(cluster_->home_of(name_)); }
+  std::string holder() const { return home().command({"GET", name_}); }
+  std::string members() const { return home().command({"ZRANGE", queue_key(), "0", "-1"}); }
+  long length() const { return std::stol(home().command({"ZCARD", queue_key()})); }
+  std::string queue_key() const { return "{" + name_ + "}:herdlock:queue"; }
+  std::string fence_key() const { return "{" + name_ + "}:herdlock:fence"; }
+
+  cluster_wait* start(redis_ports& ports, milliseconds wait = 1min) {
+    auto* const one = waits_.emplace_back(std::make_unique<cluster_wait>()).get();
+    ports.leases().acquire(
+        {resource(name_), one->owner, 30s, wait},
+        asio::bind_cancellation_slot(one->cancel.slot(), [to = one](auto outcome) {
+          EXPECT_FALSE(to->outcome.has_value()) << "the handler was called twice";
+          to->outcome = std::move(outcome);
+        }));
+    return one;
+  }
+  /// In the queue when it returns, by a hub that listens at the very node.
+  cluster_wait* enqueue(redis_ports& ports) {
+    auto* const one = start(ports);
+    EXPECT_TRUE(ports.wait_for([&] { return is_heard(one->owner); })) << members();
+    return one;
+  }
+
+  /// The hub in the member of this owner: "" when there is none.
+  std::string hub_of(owner_token const& owner) const {
+    auto const all = "\n" + members();
+    auto const at = all.find(owner.str());
+    if (at == std::string::npos) return "";
+    auto const begin = all.rfind('\n', at) + 1;
+    return all.substr(begin, all.find(' ', begin) - begin);
+  }
+  bool is_heard(owner_token const& owner) const {
+    auto const hub = hub_of(owner);
+    if (hub.size() < 2) return false;
+    auto const count = home().command({"PUBSUB", "NUMSUB", "herdlock:grants:" + hub});
+    return count.ends_with("\n1") || count.ends_with("\n1\n");
+  }
+  /// The owners among these that are in the queue, in its order.
+  bool stands_in_order(std::vector<cluster_wait*> const& these) const {
+    auto const all = members();
+    std::size_t last = 0;
+    for (auto const* one : these) {
+      auto const at = all.find(one->owner.str());
+      if (at == std::string::npos || at < last) return false;
+      last = at;
+    }
+    return std::count(all.begin(), all.end(), ':') >= static_cast<long>(these.size());
+  }
+
+ private:
+  redis_cluster* cluster_;
+  std::string name_;
+  std::vector<std::unique_ptr<cluster_wait>> waits_;
+};
+
+inline long calls_of(redis_server const& server, std::string const& command) {
+  auto const stats = server.cli("INFO commandstats");
+  auto const at = stats.find("cmdstat_" + command + ":calls=");
+  return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
+}
+
+}  // namespace herdlock_test
