@@ -10,13 +10,14 @@ namespace herdlock {
 /// What a candidate is in. Renewing is not a state of its own: the lease under a term renews
 /// itself, and says when it is lost.
 enum class election_state {
-  idle,       ///< does not stand
-  acquiring,  ///< queued for the term, or asking for it
-  working,    ///< leads: the work runs
-  pausing,    ///< the term is lost or the work has ended: the work is being stopped
-  waiting,    ///< rests before it stands again; what is left of its term is given back
-  cleanup,    ///< has been told to resign: withdraws, or stops the work first
-  releasing,  ///< gives the term back
+  idle,         ///< does not stand
+  acquiring,    ///< queued for the term, or asking for it
+  working,      ///< leads: the work runs
+  pausing,      ///< the term is lost or the work has ended: the work is being stopped
+  waiting,      ///< rests before it stands again; what is left of its term is given back
+  withdrawing,  ///< has resigned: the question for the term is being taken back
+  cleanup,      ///< has resigned: the work is being stopped
+  releasing,    ///< gives the term back
 };
 
 enum class election_event {

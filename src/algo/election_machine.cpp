@@ -64,8 +64,8 @@ std::string graphviz() {
 }  // namespace algo
 
 std::string_view to_string(election_state state) noexcept {
-  constexpr std::array<std::string_view, 7> names{"idle",    "acquiring", "working",  "pausing",
-                                                  "waiting", "cleanup",   "releasing"};
+  constexpr std::array<std::string_view, 8> names{"idle",    "acquiring",   "working", "pausing",
+                                                  "waiting", "withdrawing", "cleanup", "releasing"};
   return names[static_cast<std::size_t>(state)];
 }
 

@@ -32,26 +32,26 @@ inline constexpr auto election_table = [] {
   using enum election_action;
   // clang-format off
   return std::to_array<election_row>({
-      //  in        on         becomes    and does
-      {idle,      campaign,  acquiring, acquire},
-      {acquiring, granted,   working,   start_work},
-      {acquiring, failed,    waiting,   rest},
-      {acquiring, refused,   releasing, release},
-      {acquiring, resign,    cleanup,   withdraw},
-      {working,   lost,      pausing,   stop_work},
-      {working,   finished,  pausing,   stop_work},
-      {working,   resign,    cleanup,   stop_work},
-      {pausing,   stopped,   waiting,   rest},
-      {pausing,   overdue,   pausing,   warn},
-      {pausing,   resign,    cleanup,   none},
-      {waiting,   rested,    acquiring, acquire},
-      {waiting,   resign,    releasing, release},
-      {cleanup,   granted,   releasing, release},
-      {cleanup,   failed,    releasing, release},
-      {cleanup,   refused,   releasing, release},
-      {cleanup,   stopped,   releasing, release},
-      {cleanup,   overdue,   cleanup,   warn},
-      {releasing, released,  idle,      finish},
+      //  in          on         becomes      and does
+      {idle,        campaign,  acquiring,   acquire},
+      {acquiring,   granted,   working,     start_work},
+      {acquiring,   failed,    waiting,     rest},
+      {acquiring,   refused,   releasing,   release},
+      {acquiring,   resign,    withdrawing, withdraw},
+      {working,     lost,      pausing,     stop_work},
+      {working,     finished,  pausing,     stop_work},
+      {working,     resign,    cleanup,     stop_work},
+      {pausing,     stopped,   waiting,     rest},
+      {pausing,     overdue,   pausing,     warn},
+      {pausing,     resign,    cleanup,     none},
+      {waiting,     rested,    acquiring,   acquire},
+      {waiting,     resign,    releasing,   release},
+      {withdrawing, granted,   releasing,   release},
+      {withdrawing, failed,    releasing,   release},
+      {withdrawing, refused,   releasing,   release},
+      {cleanup,     stopped,   releasing,   release},
+      {cleanup,     overdue,   cleanup,     warn},
+      {releasing,   released,  idle,        finish},
   });
   // clang-format on
 }();

@@ -42,6 +42,9 @@ election_machine in(state wanted) {
     case state::waiting:
       feed(machine, {event::campaign, event::failed});
       break;
+    case state::withdrawing:
+      feed(machine, {event::campaign, event::resign});
+      break;
     case state::cleanup:
       feed(machine, {event::campaign, event::granted, event::resign});
       break;
@@ -53,8 +56,9 @@ election_machine in(state wanted) {
   return machine;
 }
 
-constexpr std::array all_states{state::idle,    state::acquiring, state::working,  state::pausing,
-                                state::waiting, state::cleanup,   state::releasing};
+constexpr std::array all_states{state::idle,    state::acquiring, state::working,
+                                state::pausing, state::waiting,   state::withdrawing,
+                                state::cleanup, state::releasing};
 constexpr std::array all_events{event::campaign, event::granted,  event::failed,  event::refused,
                                 event::lost,     event::finished, event::stopped, event::overdue,
                                 event::rested,   event::resign,   event::released};
@@ -199,6 +203,7 @@ struct world {
     bool works = false;
     bool stopping = false;
     int stops_at = 0;
+    bool lost = false;    // a lost lease is never renewed
     int valid_until = 0;  // of the lease of this round; 0: none
     std::uint64_t held_round = 0;
   };
@@ -243,11 +248,14 @@ struct world {
     auto& c = all[static_cast<std::size_t>(who)];
     if (holder >= 0 && now >= expires) holder = -1;
     if (c.valid_until != 0 && c.works) {
-      if (!c.cut_off && holder == who) {
+      if (!c.cut_off && holder == who && !c.lost) {
         expires = now + ttl;
         c.valid_until = now + ttl - margin;
       }
-      if (now >= c.valid_until - grace) take(who, c.machine.on(event::lost, c.held_round));
+      if (now >= c.valid_until - grace) {
+        c.lost = true;
+        take(who, c.machine.on(event::lost, c.held_round));
+      }
     }
     if (c.works && c.stopping && now >= c.stops_at) {
       c.works = false;
@@ -259,6 +267,7 @@ struct world {
       ++fencing;
       c.valid_until = now + ttl - margin;
       c.held_round = c.machine.round();
+      c.lost = false;
       take(who, c.machine.on(event::granted, c.machine.round()));
     }
   }
@@ -285,9 +294,7 @@ struct world {
         take(who, c.machine.on(event::released, c.machine.round()));
         break;
       case 6:
-        if (c.machine.state() != state::working) {
-          take(who, c.machine.on(event::failed, c.machine.round()));
-        }
+        take(who, c.machine.on(event::failed, c.machine.round()));
         break;
       default: {  // anything, of a round that is over
         auto const what = *rc::gen::elementOf(all_events);
