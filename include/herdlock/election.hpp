@@ -120,7 +120,8 @@ class election {
   election(store where, resource name, election_services services, election_options options = {});
   election(election&&) noexcept;
   election& operator=(election&&) noexcept;
-  /// Resigns in the background. What the services use must live until the campaign has completed.
+  /// Resigns in the background. What the services and on_transition use must live until the
+  /// campaign has completed.
   ~election();
 
   resource const& name() const;
