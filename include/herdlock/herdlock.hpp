@@ -2,6 +2,7 @@
 #pragma once
 
 #include <herdlock/cache.hpp>
+#include <herdlock/election.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>

@@ -13,6 +13,7 @@
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
+#include "elect/elect.hpp"
 #include "run/run.hpp"
 
 namespace {
@@ -26,6 +27,7 @@ constexpr char const* footer = R"(
 Try first:
   herdlock demo stampede                 what a guard does for a hot cache entry
   herdlock run nightly -- ./backup.sh    never two of them at a time
+  herdlock elect chief -- ./serve.sh     on one of many machines, always
   herdlock bench soak                    is a lock on this store ever broken?
 
 `herdlock COMMAND --help` tells about each. Exit status: that of the command
@@ -33,6 +35,7 @@ that was run; 64 usage, 69 store unavailable, 75 busy, 76 lease lost.)";
 
 struct arguments {
   run_arguments run;
+  elect_arguments elect;
   stampede_arguments stampede;
   soak_options soak;
   stores_options stores;
@@ -48,10 +51,12 @@ int fail(exit_code code, std::string_view line) {
   return static_cast<int>(code);
 }
 
-// `herdlock run NAME … -- CMD…`: what stands behind the first `--` is the command's own.
+// `herdlock run NAME … -- CMD…`, and `elect`: what stands behind the first `--` is the command's
+// own.
 std::vector<std::string> split_command(std::vector<std::string>& words) {
   auto const dashes = std::find(words.begin(), words.end(), "--");
-  if (words.empty() || words.front() != "run" || dashes == words.end()) return {};
+  bool const takes_one = !words.empty() && (words.front() == "run" || words.front() == "elect");
+  if (!takes_one || dashes == words.end()) return {};
   std::vector<std::string> command(dashes + 1, words.end());
   words.erase(dashes, words.end());
   return command;
@@ -98,11 +103,13 @@ void require_known_command(std::vector<std::string> const& words, CLI::App const
 int dispatch(std::vector<std::string> words) {
   arguments given;
   given.run.command = split_command(words);
+  given.elect.command = given.run.command;
   CLI::App app(description, "herdlock");
   app.set_version_flag("--version", "herdlock " HERDLOCK_VERSION, "Print the version");
   app.footer(footer);
   usage_line::set(app, "herdlock COMMAND [OPTIONS]");
   CLI::App* const run_app = add_run_command(app, given.run);
+  CLI::App* const elect_app = add_elect_command(app, given.elect);
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
@@ -121,6 +128,10 @@ int dispatch(std::vector<std::string> words) {
     return fail(exit_code::usage, in_one_line(e, deepest(app)));
   }
   if (run_app->parsed()) return run(check(given.run));
+  if (elect_app->parsed()) {
+    auto const picture = diagram_asked_for(given.elect);
+    return picture ? print_diagram(*picture) : elect(check(given.elect));
+  }
   if (stampede_app->parsed()) return stampede(check(given.stampede));
   if (soak_app->parsed()) {
     check(given.soak);

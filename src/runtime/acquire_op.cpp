@@ -10,11 +10,6 @@ namespace {
 // While another holds it and the store has no queue. The ceiling bounds how late a waiter notices.
 constexpr algo::backoff_options busy_backoff{milliseconds{1}, milliseconds{50}};
 
-// Trouble that may pass within the caller's wait, and after which the outcome is unknown.
-bool may_pass(failure const& why) {
-  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
-}
-
 clock::time_point deadline_of(acquire_options const& options) {
   // More than a year is for ever; it would overflow the clock.
   if (options.wait > limits::max_ttl) return clock::time_point::max();
@@ -22,6 +17,10 @@ clock::time_point deadline_of(acquire_options const& options) {
 }
 
 }  // namespace
+
+bool may_pass(failure const& why) {
+  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+}
 
 acquire_op::acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
                        acquire_options const& options, handler<acquired> done)
@@ -34,6 +33,19 @@ acquire_op::acquire_op(std::shared_ptr<detail::store_context> const& context, re
       deadline_(deadline_of(options)),
       first_ttl_(options.ttl),
       backoff_(busy_backoff) {}
+
+void acquire_op::stand_as(std::string label, on_trouble trouble) {
+  label_ = std::move(label);
+  trouble_ = trouble;
+  owner_ = fresh_owner();
+}
+
+owner_token acquire_op::fresh_owner() const {
+  auto token = owner_token::generate();
+  if (label_.empty()) return token;
+  auto const secret = token.str().substr(token.label().size());
+  return owner_token::parse(label_ + secret).value();
+}
 
 void acquire_op::start() {
   listen_to_cancellation();
@@ -133,7 +145,8 @@ void acquire_op::on_busy(busy const& who) {
 void acquire_op::on_failure(failure why) {
   if (!may_pass(why)) return finish(std::move(why));
   unknown_ = true;
-  if (left() > milliseconds{0} && core_->leases()) return back_off(milliseconds::max());
+  bool const again = trouble_ == on_trouble::retry && left() > milliseconds{0};
+  if (again && core_->leases()) return back_off(milliseconds::max());
   finish(std::move(why));
 }
 
@@ -169,7 +182,7 @@ void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
   // It ran out before we could prove it. The owner token has had its grant: take a new one.
   // Others under the old one may still be on their way.
   if (unknown_) clean_up();
-  owner_ = owner_token::generate();
+  owner_ = fresh_owner();
   unknown_ = false;
   on_busy({});
 }

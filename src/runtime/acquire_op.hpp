@@ -15,17 +15,30 @@
 
 namespace herdlock::runtime {
 
+/// Trouble with a store that may pass by itself, and after which the outcome is unknown.
+bool may_pass(failure const& why);
+
+/// What becomes of trouble with the store that may pass, while there is time left.
+enum class on_trouble { retry, report };
+
+/// What limits::max_owner_bytes leaves for the label: the rest is ':' and 32 digits.
+inline constexpr std::size_t max_label_bytes = limits::max_owner_bytes - 33;
+
 /// Created on any thread; runs on the store's executor; keeps itself alive.
 class acquire_op final : public closing_listener, public std::enable_shared_from_this<acquire_op> {
  public:
   acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
              acquire_options const& options, handler<acquired> done);
 
+  /// Before start(): tokens with a label of the caller's, 1 to max_label_bytes long.
+  void stand_as(std::string label, on_trouble trouble);
+
   void start();
   /// Proves the lease of a ticket by a renewal instead of acquiring one.
   void start_restore(lease_ticket const& ticket);
 
  private:
+  owner_token fresh_owner() const;
   void listen_to_cancellation();
   void cancel();
   void on_closing() override { cancel(); }
@@ -48,6 +61,8 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   std::weak_ptr<detail::store_context> context_;
   std::shared_ptr<store_core> core_;
   resource const name_;
+  std::string label_;  // empty: this host and process
+  on_trouble trouble_ = on_trouble::retry;
   owner_token owner_;
   acquire_options const options_;
   handler<acquired> done_;  // empty once completed

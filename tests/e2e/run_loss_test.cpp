@@ -149,6 +149,29 @@ TEST_F(RunLoss, AfterAPauseLongerThanTheTtlItIsKilledAtOnce) {
   EXPECT_TRUE(mine->valid()) << "B5: it did not touch the new holder's lease";
 }
 
+// B23: no orphan, not even of what the command has started, and which refuses SIGTERM.
+TEST_F(RunLoss, KilledItselfItLeavesNothingOfTheGroup) {
+  auto holder = start("sqlite:" + file("s.db").string(), {"--ttl", "1h"}, "");
+  holder.kill();
+  EXPECT_TRUE(eventually([&] { return !alive("leader") && !alive("second"); }));
+}
+
+// B17: herdlock stands still, the command does not. It is not reaped yet, but dead.
+TEST_F(RunLoss, StoppedItselfItsCommandIsGoneBeforeTheNextHolderStarts) {
+  auto const url = "sqlite:" + file("s.db").string();
+  auto holder = start(url, {"--ttl", "2s"}, "");
+  holder.pause();
+  herdlock::lock const job(herdlock::open_store(url), "job");
+  auto const mine = job.acquire({.wait = patience});
+  ASSERT_TRUE(mine);
+  for (char const* each : {"leader", "second"}) {
+    auto const status = content("/proc/" + std::to_string(pid(each)) + "/status");
+    EXPECT_TRUE(status.empty() || status.find("State:\tZ") != std::string::npos) << status;
+  }
+  holder.resume();
+  EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
+}
+
 // The command ends by itself after the lease was taken away, before a renewal has noticed.
 TEST_F(RunLoss, FoundOutAtTheReleaseIsLostToo) {
   auto const url = "sqlite:" + file("s.db").string();

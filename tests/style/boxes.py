@@ -11,7 +11,7 @@ PORTS = {"herdlock/" + name for name in
 ALLOWED = {
     "include": {"include"},
     "types": {"types", "herdlock/fencing.hpp"} | PORTS,
-    "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp"},
+    "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
     "open": {"open", "runtime", "stores", "include"},

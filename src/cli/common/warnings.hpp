@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "run/notice.hpp"
+#include "common/notice.hpp"
 
 namespace herdlock::cli {
 

@@ -12,9 +12,9 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/guard.hpp"
+#include "common/notice.hpp"
 #include "common/warnings.hpp"
-#include "run/guard.hpp"
-#include "run/notice.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -39,6 +39,7 @@ class session {
   acquired acquire();
   acquired attempt(milliseconds wait);
   std::string who_holds();
+  int run_under(lease& held);
   int finish(lease held, int status);
 
   template <class T, class Start>
@@ -142,6 +143,22 @@ acquired session::acquire() {
   return attempt(options_.wait);
 }
 
+int session::run_under(lease& held) {
+  std::optional<int> status;
+  auto const on_end = [&](int ended) {
+    status = ended;
+    io_.stop();
+  };
+  guard guarded(io_, held, {options_.name.str(), options_.grace}, command_, on_end);
+  guard_ = &guarded;
+  while (!status) {
+    io_.restart();
+    io_.run();
+  }
+  guard_ = nullptr;
+  return *status;
+}
+
 int session::finish(lease held, int status) {
   result<release_reply> const reply =
       wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
@@ -177,13 +194,7 @@ int session::go() {
   }
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
-  int status = 0;
-  {
-    guard guarded(io_, *held, options_, command_);
-    guard_ = &guarded;
-    status = guarded.wait();
-    guard_ = nullptr;
-  }
+  int const status = run_under(*held);
   if (status == static_cast<int>(exit_code::lost) && !held->valid()) return status;
   return finish(std::move(*held), status);
 }

@@ -23,9 +23,9 @@ When the lease is lost, the whole group gets SIGTERM, then SIGKILL, before the
 lease can be another's; at once if the store says that it is another's already.
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 go to the group. When CMD is
 stopped (Ctrl-Z), all of the group is, and continues only if the lease is still
-valid. If herdlock itself is killed (SIGKILL), the kernel kills CMD, but not
-what CMD has started. Processes that left the group (setsid) are out of reach
-and not waited for.
+valid. If herdlock itself is killed (SIGKILL), the whole group is killed; if it
+is stopped (SIGSTOP), the group is killed before the lease can be another's.
+Processes that left the group (setsid) are out of reach and not waited for.
 
 Exit status:
   CMD's own, or 128 + the signal that ended it

@@ -6,8 +6,9 @@
 #include <herdlock/types.hpp>
 #include <optional>
 
-#include "run/command.hpp"
-#include "run/terminal.hpp"
+#include "common/command.hpp"
+#include "common/terminal.hpp"
+#include "common/watchdog.hpp"
 
 namespace herdlock::cli {
 
@@ -25,8 +26,10 @@ struct group_changes {
 class process_group {
  public:
   /// Throws command_error when the program cannot be executed after all, or (lost) when it could
-  /// not be before `not_after`: then it has not been.
-  process_group(prepared_command const& command, terminal& tty, clock::time_point not_after);
+  /// not be before `not_after`: then it has not been. `dog` watches the group from before the
+  /// program is executed.
+  process_group(prepared_command const& command, terminal& tty, watchdog& dog,
+                clock::time_point not_after);
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 

@@ -1,4 +1,4 @@
-#include "run/command.hpp"
+#include "common/command.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "run/process_group.hpp"
+#include "common/process_group.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -47,6 +47,7 @@ void forget_handlers() noexcept {
 struct birth {
   prepared_command const& command;
   terminal const& tty;
+  watchdog& dog;
   sigset_t const& mask;
   pid_t parent;
   int report;
@@ -61,6 +62,7 @@ constexpr int too_late = -1;
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != b.parent) ::_exit(static_cast<int>(exit_code::lost));
+  b.dog.watch(::getpid());
   b.tty.give_to(::getpid());
   forget_handlers();
   ::pthread_sigmask(SIG_SETMASK, &b.mask, nullptr);
@@ -86,7 +88,7 @@ constexpr int too_late = -1;
 
 }  // namespace
 
-process_group::process_group(prepared_command const& command, terminal& tty,
+process_group::process_group(prepared_command const& command, terminal& tty, watchdog& dog,
                              clock::time_point not_after) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int ends[2];
@@ -95,7 +97,7 @@ process_group::process_group(prepared_command const& command, terminal& tty,
   unique_fd writing(ends[1]);
   {
     all_signals_blocked const blocked;
-    birth const b{command, tty, blocked.before(), ::getpid(), writing.get(), not_after};
+    birth const b{command, tty, dog, blocked.before(), ::getpid(), writing.get(), not_after};
     if (clock::now() >= not_after) raise_too_late(command.name());
     id_ = ::fork();
     if (id_ == 0) be_born(b);
@@ -110,6 +112,7 @@ process_group::process_group(prepared_command const& command, terminal& tty,
   do got = ::read(reading.get(), &reason, sizeof reason);
   while (got < 0 && errno == EINTR);
   if (got != sizeof reason) return;
+  dog.stand_down();
   ::waitpid(id_, nullptr, 0);
   tty.take_back();
   if (reason == too_late) raise_too_late(command.name());

@@ -1,4 +1,4 @@
-#include "run/guard.hpp"
+#include "common/guard.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -10,19 +10,23 @@
 #include <utility>
 
 #include "common/exit_code.hpp"
-#include "run/notice.hpp"
+#include "common/notice.hpp"
 
 namespace herdlock::cli {
 
-guard::guard(asio::io_context& io, lease& held, run_options const& options,
-             prepared_command const& command)
+guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
+             std::function<void(int)> on_end)
     : io_(io),
       lease_(held),
-      options_(options),
-      kill_margin_(std::min(milliseconds{250}, options.grace / 4)),
-      group_(command, terminal_, held.valid() ? last_moment() : clock::time_point::min()),
+      terms_(std::move(terms)),
+      program_(command.name()),
+      on_end_(std::move(on_end)),
+      kill_margin_(std::min(milliseconds{250}, terms_.grace / 4)),
+      dog_(last_moment_of_the_dog()),
+      group_(command, terminal_, dog_, held.valid() ? last_moment() : clock::time_point::min()),
       children_(io, SIGCHLD),
-      alarm_(io.get_executor()) {
+      alarm_(io.get_executor()),
+      grace_(io.get_executor()) {
   await_children();
   watch_validity();
   await_loss();
@@ -30,28 +34,30 @@ guard::guard(asio::io_context& io, lease& held, run_options const& options,
   // before SIGCHLD had a handler.
   asio::post(io_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
-    if (!in_time()) kill_group();
+    if (!in_time()) lose();
     on_children();
   });
 }
 
-int guard::wait() {
-  io_.restart();
-  if (state_ != state::ended) io_.run();
-  terminal_.take_back();
-  return lost_ ? static_cast<int>(exit_code::lost) : *group_.leader_status();
-}
-
 clock::time_point guard::last_moment() const { return lease_.valid_until() - kill_margin_; }
+
+clock::time_point guard::last_moment_of_the_dog() const {
+  return lease_.valid_until() - kill_margin_ / 2;
+}
 
 bool guard::in_time() const { return lease_.valid() && clock::now() < last_moment(); }
 
-// Every renewal moves the end away, so the alarm looks again when it rings.
+// Every renewal moves the end away, so the alarm looks again when it rings: at half of what is
+// left, since the watchdog knows of a renewal only what it is told here.
 void guard::watch_validity() {
-  alarm_.set(last_moment(), [this, alive = std::weak_ptr(alive_)] {
+  dog_.allow_until(last_moment_of_the_dog());
+  auto const now = clock::now();
+  auto const left = last_moment() - now;
+  auto const next = left > milliseconds{20} ? now + left / 2 : last_moment();
+  alarm_.set(next, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
     if (clock::now() < last_moment()) return watch_validity();
-    kill_group();
+    lose();
   });
 }
 
@@ -70,13 +76,28 @@ void guard::await_loss() {
 }
 
 void guard::on_loss(clock::time_point noticed) {
+  if (state_ == state::killing || state_ == state::ended) return;
+  bool const store_says_so = noticed < lease_.valid_until() - terms_.grace;
+  if (store_says_so || clock::now() >= last_moment()) return lose();
   if (state_ != state::running) return;
-  bool const store_says_so = noticed < lease_.valid_until() - options_.grace;
-  if (store_says_so || clock::now() >= last_moment()) return kill_group();
   state_ = state::stopping;
   group_.signal(SIGTERM);
   group_.signal(SIGCONT);  // a stopped process would not see the SIGTERM
   announce_loss();
+}
+
+void guard::end() {
+  if (state_ == state::ended) return;
+  if (asked_) return kill_group();
+  asked_ = true;
+  if (state_ != state::running) return;
+  state_ = state::stopping;
+  group_.signal(SIGTERM);
+  group_.signal(SIGCONT);
+  grace_.set(clock::now() + terms_.grace, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) kill_group();
+  });
+  on_children();
 }
 
 // After the signal, never before it: nothing that is wrong with standard error, or with memory,
@@ -86,8 +107,7 @@ void guard::announce_loss() noexcept {
   try {
     failure const why = lease_.lost_reason();
     std::string const reason = why.code ? why.message : "no renewal got through in time";
-    notice(fmt::format("{}: the lease is lost, ending {}: {}", options_.name.str(),
-                       options_.command.front(), reason));
+    notice(fmt::format("{}: the lease is lost, ending {}: {}", terms_.name, program_, reason));
   } catch (std::exception const&) {  // no memory for the line
   }
 }
@@ -96,6 +116,11 @@ void guard::kill_group() {
   if (state_ == state::killing || state_ == state::ended) return;
   state_ = state::killing;
   group_.signal(SIGKILL);
+}
+
+void guard::lose() {
+  if (state_ == state::ended) return;
+  kill_group();
   announce_loss();
   on_children();
 }
@@ -114,17 +139,21 @@ void guard::on_children() {
   if (state_ == state::ended) return;
   group_changes const changes = group_.collect();
   if (changes.stopped) stop_with_command();
-  if (state_ == state::running && group_.leader_status() && group_.gone()) {
-    // Asked of the clock itself: a loss that nobody has told us of yet counts.
-    if (!lease_.valid()) return kill_group();
-    state_ = state::ended;
-  } else if (lost_ && group_.gone()) {
-    state_ = state::ended;
-  }
-  if (state_ != state::ended) return;
+  if (!group_.leader_status() || !group_.gone()) return;
+  // Asked of the clock itself: a loss that nobody has told us of yet counts, and so does what the
+  // watchdog did about it.
+  if (!lost_ && !in_time()) announce_loss();
+  finish();
+}
+
+void guard::finish() {
+  state_ = state::ended;
+  dog_.stand_down();
   alarm_.cancel();
+  grace_.cancel();
   children_.cancel();
-  io_.stop();
+  terminal_.take_back();
+  on_end_(lost_ ? static_cast<int>(exit_code::lost) : *group_.leader_status());
 }
 
 void guard::forward(int number) {
@@ -146,7 +175,7 @@ void guard::stop_with_command() {
 
 void guard::on_continue() {
   if (state_ == state::ended) return;
-  if (!in_time()) return kill_group();
+  if (!in_time()) return lose();
   terminal_.look_again();
   terminal_.give_to(group_.id());
   group_.signal(SIGCONT);

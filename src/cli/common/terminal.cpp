@@ -1,4 +1,4 @@
-#include "run/terminal.hpp"
+#include "common/terminal.hpp"
 
 #include <signal.h>
 #include <unistd.h>

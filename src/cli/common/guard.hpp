@@ -1,6 +1,6 @@
 // The command under a lease: from its start until nothing of it is left.
 //
-//            lost token / alarm                    alarm, or the store says
+//        lost token / alarm / end()             alarm, or the store says
 //   running ────────────────────▶ stopping ──────────────────────────────▶ killing
 //      │      SIGTERM to the group     │    "another's": SIGKILL              │
 //      │ group gone                    │ group gone                           │ group gone
@@ -10,36 +10,46 @@
 // The lease is kept, and watched, until the last process of the group has ended: what the leader
 // leaves behind works under it too.
 //
-// Two things watch the lease, so that neither must be trusted alone: the lease's own loss signal,
-// which fires `grace` before valid_until(), and an alarm of ours at valid_until() less a margin,
-// which needs neither the store's thread nor the store.
+// Three things watch the lease, so that none must be trusted alone: the lease's own loss signal,
+// which fires `grace` before valid_until(); an alarm of ours at valid_until() less a margin, which
+// needs neither the store's thread nor the store; and a watchdog half a margin later, which does
+// not need this process.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <functional>
 #include <herdlock/lease.hpp>
 #include <memory>
 #include <optional>
+#include <string>
 
-#include "run/boot_alarm.hpp"
-#include "run/process_group.hpp"
-#include "run/run_options.hpp"
-#include "run/terminal.hpp"
+#include "common/boot_alarm.hpp"
+#include "common/process_group.hpp"
+#include "common/terminal.hpp"
+#include "common/watchdog.hpp"
 
 namespace herdlock::cli {
+
+struct guard_terms {
+  std::string name;
+  milliseconds grace;  ///< from SIGTERM to SIGKILL; the lease's loss_margin
+};
 
 class guard {
  public:
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
-  /// is over before it is.
-  guard(asio::io_context& io, lease& held, run_options const& options,
-        prepared_command const& command);
-
-  /// Runs `io` until all of the command's group has ended. The leader's exit status, or `lost`.
-  int wait();
+  /// is over before it is. `on_end` is called on `io`, once, when all of the command's group has
+  /// ended, with the leader's exit status or `lost`.
+  guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
+        std::function<void(int)> on_end);
 
   /// A signal that herdlock itself was sent.
   void forward(int number);
+
+  /// The command is to end although the lease is ours: SIGTERM, and SIGKILL after the grace, or at
+  /// once when it is asked for again.
+  void end();
 
  private:
   enum class state { running, stopping, killing, ended };
@@ -53,19 +63,27 @@ class guard {
   void stop_with_command();
   void announce_loss() noexcept;
   void kill_group();
+  void lose();
+  void finish();
   clock::time_point last_moment() const;
+  clock::time_point last_moment_of_the_dog() const;
   bool in_time() const;
 
   asio::io_context& io_;
   lease& lease_;
-  run_options const& options_;
+  guard_terms const terms_;
+  std::string const program_;
+  std::function<void(int)> on_end_;
   milliseconds kill_margin_;
   terminal terminal_;
+  watchdog dog_;
   process_group group_;
   asio::signal_set children_;
   boot_alarm alarm_;
+  boot_alarm grace_;
   state state_ = state::running;
   bool lost_ = false;
+  bool asked_ = false;  // by end()
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we
 };

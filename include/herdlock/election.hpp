@@ -1,0 +1,207 @@
+// Leader election over any store: one of many candidates works, another takes over when it stops.
+//
+//   election job(store, "nightly", {.start_work = work}, {.ttl = 10s});
+//   co_await job.async_campaign(asio::use_awaitable);   // stands until somebody resigns
+//
+// A term is a lease (lock.hpp) and its number is the lease's fencing token: hand it to what the
+// work writes to.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/election_state.hpp>
+#include <herdlock/lease.hpp>
+#include <herdlock/open.hpp>
+
+namespace herdlock {
+
+namespace detail {
+class election_core;  // src/runtime: the election machine over a store
+class election_work;
+class observation_core;
+}  // namespace detail
+
+/// A term, while its work runs. Safe from any thread.
+class election_term {
+ public:
+  resource const& name() const { return held_.name(); }
+  std::string const& candidate() const { return candidate_; }
+  /// Strictly greater than that of every term before, of whatever candidate (0 in stores that do
+  /// not fence, see store_traits::fences).
+  fencing_token number() const { return held_.fencing(); }
+  /// Asks the clock itself: a process that was stopped and continued asks before it acts again.
+  bool valid() const noexcept { return held_.valid(); }
+  /// Triggered when the work is to end, `grace` before the term can be another's at the latest.
+  std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+  /// Ends when the work is to end; what the coroutine awaits next is cancelled then. For work that
+  /// only switches something on: switch on, await this, switch off.
+  asio::awaitable<void> until_stop() const;
+  /// The lease under the term, for while_held() and the like. The election renews it and gives it
+  /// back.
+  lease& held() const noexcept { return held_; }
+
+ private:
+  friend class detail::election_work;
+  election_term(lease& held, std::string candidate)
+      : held_(held), candidate_(std::move(candidate)) {}
+
+  lease& held_;
+  std::string candidate_;
+  std::stop_source stop_;
+};
+
+/// A service of the caller's. The term outlives the coroutine.
+using election_service = std::function<asio::awaitable<void>(election_term& term)>;
+
+/// Makes a service of a callable that blocks: it gets a thread of its own for the term, and stops
+/// when term.stop_token() says so.
+election_service in_thread(std::function<void(election_term& term)> work);
+
+struct election_services {
+  /// The work of one term; it works until it returns. When the term is to end, its stop token is
+  /// triggered and the coroutine cancelled (terminal), `grace` before the term can be another's.
+  /// Returning earlier, or throwing, gives the term back: the candidate rests, and stands again.
+  election_service start_work;
+  /// Called once for each start_work, when the work is to end or has ended: for work that a stop
+  /// token cannot stop, and to clean up. May be left out.
+  election_service stop_work{};
+};
+
+/// What has just happened to a candidate.
+struct election_transition {
+  election_state from;
+  election_event event;
+  election_state to;
+  election_action action;
+  fencing_token term;           ///< 0 outside a term
+  failure why{};                ///< with failed, refused, lost, and released in vain
+  std::exception_ptr thrown{};  ///< by start_work, with finished
+  milliseconds back_off{0};     ///< with rest: so long until it stands again
+};
+
+struct election_options {
+  /// A leader that died is replaced after so long.
+  milliseconds ttl = std::chrono::seconds(30);
+  /// How long before the end of the term the work is told to stop when no renewal gets through:
+  /// the time that it needs to stop. Less than half of the ttl. By default a quarter of it, at most
+  /// 10 s.
+  std::optional<milliseconds> grace{};
+  /// The rest after trouble with the store, a lost term, or work that ended by itself: it doubles
+  /// from the first to the most while that goes on, ± half for jitter, and starts anew after a term
+  /// that was longer than the most.
+  milliseconds back_off_first{200};
+  milliseconds back_off_most{5'000};
+  /// What people see as the leader: 1 to 95 bytes, no control characters. By default
+  /// `host:pid:8 hex digits`.
+  std::string candidate{};
+  /// Where the services run, one handler at a time; by default the store's own executor, on which
+  /// nothing may block.
+  std::optional<asio::any_io_executor> executor{};
+  /// Called at each transition, on the store's executor, in order. Must not block or throw.
+  std::function<void(election_transition const&)> on_transition{};
+};
+
+/// One candidate. Move-only; all members may be called from any thread, not concurrently with a
+/// move or the destructor.
+///
+/// Between the call of start_work and the return of both services nothing is given back and no
+/// further term is asked for: in one process the works of two terms never overlap. Work that does
+/// not stop in `grace` is told as `overdue` at the end of its term; from then on another may lead.
+class election {
+ public:
+  /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
+  election(store where, resource name, election_services services, election_options options = {});
+  election(election&&) noexcept;
+  election& operator=(election&&) noexcept;
+  /// Resigns in the background. What the services and on_transition use must live until the
+  /// campaign has completed.
+  ~election();
+
+  resource const& name() const;
+  std::string const& candidate() const;
+  /// As of the last transition.
+  election_state state() const;
+
+  /// Stands, leads, rests and stands again, until resign(): then completes with success, after the
+  /// work has stopped and the term is given back, so that the next is woken at once. Completes with
+  /// the store's error when it would not answer differently later (errc::access_denied, …).
+  /// One at a time: a second gets errc::overloaded. `void(result<void>)`.
+  ///
+  /// Cancellation (every type) resigns; the campaign then completes with errc::canceled.
+  template <class Token = asio::deferred_t>
+  auto async_campaign(Token&& token = {}) {
+    return detail::initiate<void>(
+        executor(), [core = core_](handler<void> h) { start_campaign(core, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// Blocking; throws herdlock::error. Not on the store's own thread.
+  void campaign();
+
+  /// Asks the candidate to stop the work, give the term back and end the campaign; does not wait.
+  void resign();
+
+  /// The same, and completes when the campaign has ended, at once when there is none.
+  /// `void(result<void>)`. Cancellation ends the wait (errc::canceled), not the resignation.
+  template <class Token = asio::deferred_t>
+  auto async_resign(Token&& token = {}) {
+    return detail::initiate<void>(
+        executor(), [core = core_](handler<void> h) { start_resign(core, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+ private:
+  asio::any_io_executor executor() const;
+  static void start_campaign(std::shared_ptr<detail::election_core> const&, handler<void>);
+  static void start_resign(std::shared_ptr<detail::election_core> const&, handler<void>);
+
+  std::optional<store> where_;
+  std::shared_ptr<detail::election_core> core_;
+};
+
+/// Who leads, as the store tells it.
+struct leadership {
+  std::string leader;  ///< the candidate's id, or the label of whoever else holds the lease
+  fencing_token term;
+  milliseconds remaining;   ///< until the term ends if nobody renews it
+  std::size_t waiting = 0;  ///< candidates in the store's queue
+  /// When the term was first seen; nothing when it was there already at the first look.
+  std::optional<clock::time_point> since{};
+};
+
+struct observe_options {
+  /// How often to look; sooner when the term could be over by then. 10 ms at least.
+  milliseconds look{1'000};
+};
+
+/// Told at the first look and at each change of the leader or the term: nothing when nobody leads,
+/// and a failure when the store stops answering (once, until it answers again).
+using leadership_callback = std::function<void(result<std::optional<leadership>> const&)>;
+
+/// Watches until it is destroyed, which waits for a callback that is running in another thread.
+class observation {
+ public:
+  observation(observation&&) noexcept;
+  observation& operator=(observation&&) noexcept;
+  ~observation();
+
+ private:
+  friend observation observe(store where, resource name, leadership_callback on_change,
+                             observe_options options);
+  explicit observation(std::shared_ptr<detail::observation_core> core);
+  std::shared_ptr<detail::observation_core> core_;
+};
+
+/// Watches an election, standing in it or not. The callback comes on the store's executor and must
+/// not block. For a single look: lock::inspect.
+observation observe(store where, resource name, leadership_callback on_change,
+                    observe_options options = {});
+
+}  // namespace herdlock

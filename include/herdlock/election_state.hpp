@@ -1,0 +1,58 @@
+// The words of an election: what a candidate can be in, what happens to it, what it does then. The
+// table that joins them is printed by election_diagram().
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace herdlock {
+
+/// What a candidate is in. Renewing is not a state of its own: the lease under a term renews
+/// itself, and says when it is lost.
+enum class election_state {
+  idle,         ///< does not stand
+  acquiring,    ///< queued for the term, or asking for it
+  working,      ///< leads: the work runs
+  pausing,      ///< the term is lost or the work has ended: the work is being stopped
+  waiting,      ///< rests before it stands again; what is left of its term is given back
+  withdrawing,  ///< has resigned: the question for the term is being taken back
+  cleanup,      ///< has resigned: the work is being stopped
+  releasing,    ///< gives the term back
+};
+
+enum class election_event {
+  campaign,  ///< the caller wants to lead
+  granted,   ///< the term is ours
+  failed,    ///< the store could not answer, or the grant came too late
+  refused,   ///< the store will not answer differently: wrong password, closed, …
+  lost,      ///< the term cannot be proved any more; `grace` is left of it
+  finished,  ///< start_work has returned by itself
+  stopped,   ///< start_work and stop_work have returned: nothing works any more
+  overdue,   ///< the term is over, and the work has not stopped
+  rested,    ///< the rest is over
+  resign,    ///< the caller does not want to lead any more
+  released,  ///< the term is given back, or ends by its ttl
+};
+
+enum class election_action {
+  none,
+  acquire,     ///< ask the store for a new term
+  withdraw,    ///< take the question back
+  start_work,  ///< the caller's start_work
+  stop_work,   ///< the stop token, the cancellation, and the caller's stop_work
+  rest,        ///< give back what is left of the term, and wait for the back-off
+  release,     ///< give the term back
+  warn,        ///< tell that work runs outside its term
+  finish,      ///< complete the campaign
+};
+
+std::string_view to_string(election_state state) noexcept;
+std::string_view to_string(election_event event) noexcept;
+std::string_view to_string(election_action action) noexcept;
+
+enum class diagram_format { mermaid, graphviz };
+
+/// The table that runs, as a picture.
+std::string election_diagram(diagram_format format);
+
+}  // namespace herdlock

@@ -1,0 +1,75 @@
+// A candidate, as a state machine over a table. Work runs from `start_work` until `stopped`, and
+// that only between a grant and what follows it: nothing is asked of the store for the next term,
+// and nothing of this one is given back, while anything works.
+//
+// Each question to the store opens a new round. What the lease, the work, the rest and the release
+// of a round report carries its number, and counts in that round only: a late word of an earlier
+// term never makes, keeps or ends a leader (B14, B15).
+//
+// Pure: no clock, no store. The lease below has its own machine, which renews and knows when the
+// term is lost; `lost` comes so long before the end as the work needs to stop.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <herdlock/election_state.hpp>
+
+namespace herdlock::algo {
+
+struct election_row {
+  election_state state;
+  election_event event;
+  election_state next;
+  election_action action;
+};
+
+/// What is not in here changes nothing.
+inline constexpr auto election_table = [] {
+  using enum election_state;
+  using enum election_event;
+  using enum election_action;
+  // clang-format off
+  return std::to_array<election_row>({
+      //  in          on         becomes      and does
+      {idle,        campaign,  acquiring,   acquire},
+      {acquiring,   granted,   working,     start_work},
+      {acquiring,   failed,    waiting,     rest},
+      {acquiring,   refused,   releasing,   release},
+      {acquiring,   resign,    withdrawing, withdraw},
+      {working,     lost,      pausing,     stop_work},
+      {working,     finished,  pausing,     stop_work},
+      {working,     resign,    cleanup,     stop_work},
+      {pausing,     stopped,   waiting,     rest},
+      {pausing,     overdue,   pausing,     warn},
+      {pausing,     resign,    cleanup,     none},
+      {waiting,     rested,    acquiring,   acquire},
+      {waiting,     resign,    releasing,   release},
+      {withdrawing, granted,   releasing,   release},
+      {withdrawing, failed,    releasing,   release},
+      {withdrawing, refused,   releasing,   release},
+      {cleanup,     stopped,   releasing,   release},
+      {cleanup,     overdue,   cleanup,     warn},
+      {releasing,   released,  idle,        finish},
+  });
+  // clang-format on
+}();
+
+class election_machine {
+ public:
+  /// Something that the present round has reported, or the caller has asked for. The row that was
+  /// taken; nothing when the table has none for it.
+  std::optional<election_row> on(election_event event);
+  /// The same for what was begun in `round`; nothing when that is not the present one.
+  std::optional<election_row> on(election_event event, std::uint64_t round);
+
+  election_state state() const { return state_; }
+  std::uint64_t round() const { return round_; }
+
+ private:
+  election_state state_ = election_state::idle;
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace herdlock::algo

@@ -1,0 +1,89 @@
+#include "elect/elect_log.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/duration.hpp"
+#include "common/notice.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+using std::chrono::duration_cast;
+
+std::string in_words(election_transition const& what) {
+  std::string const term = fmt::format("term {}", what.term.value);
+  switch (what.event) {
+    case election_event::campaign:
+      return "stands";
+    case election_event::rested:
+      return "stands again";
+    case election_event::granted:
+      return what.to == election_state::working ? "leads, " + term : term + " came too late";
+    case election_event::failed:
+      return what.to == election_state::waiting
+                 ? fmt::format("trouble with the store, trying on: {}", what.why.message)
+                 : "has withdrawn";
+    case election_event::refused:
+      return "refused: " + what.why.message;
+    case election_event::lost:
+      return fmt::format("{} is lost, stopping: {}", term, what.why.message);
+    case election_event::finished:
+      return "the command has ended by itself, " + term;
+    case election_event::stopped:
+      return what.to == election_state::waiting
+                 ? fmt::format("stopped, rests for {}", say(what.back_off))
+                 : "stopped, giving the term back";
+    case election_event::overdue:
+      return term + " is over, and the command has not stopped";
+    case election_event::resign:
+      return "resigns";
+    case election_event::released:
+      return what.why.code ? "gone; the term ends by its ttl: " + what.why.message : "gone";
+  }
+  return {};
+}
+
+}  // namespace
+
+elect_log::elect_log(std::string name, std::string candidate, elect_log_form form)
+    : name_(std::move(name)), candidate_(std::move(candidate)), form_(form) {}
+
+void elect_log::tell(election_transition const& what) {
+  if (form_ == elect_log_form::json) return tell_json(what);
+  tell_people(what);
+}
+
+void elect_log::tell_json(election_transition const& what) const {
+  nlohmann::ordered_json line{
+      {"event", to_string(what.event)},
+      {"from", to_string(what.from)},
+      {"to", to_string(what.to)},
+      {"action", to_string(what.action)},
+      {"resource", name_},
+      {"candidate", candidate_},
+      {"term", what.term.value},
+      {"elapsed_ms", duration_cast<milliseconds>(clock::now() - began_).count()},
+  };
+  if (what.back_off.count() != 0) line["back_off_ms"] = what.back_off.count();
+  if (what.why.code) line["why"] = what.why.message;
+  // A name may hold any byte.
+  detail::write_at_once(
+      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+// Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are told
+// elsewhere.
+void elect_log::tell_people(election_transition const& what) {
+  bool const trouble = what.event == election_event::failed && what.to == election_state::waiting;
+  bool const worth_it = (trouble && !in_trouble_) || what.event == election_event::overdue ||
+                        (what.event == election_event::granted && in_trouble_) ||
+                        (what.event == election_event::released && what.why.code);
+  if (trouble) in_trouble_ = true;
+  if (what.event == election_event::granted) in_trouble_ = false;
+  if (form_ == elect_log_form::quiet && !worth_it) return;
+  notice(fmt::format("{}: {}: {}", in_quotes(name_), candidate_, in_words(what)));
+}
+
+}  // namespace herdlock::cli

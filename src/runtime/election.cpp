@@ -1,0 +1,95 @@
+#include <herdlock/election.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "runtime/acquire_op.hpp"
+#include "runtime/blocking.hpp"
+#include "runtime/election_core.hpp"
+#include "runtime/require.hpp"
+
+namespace herdlock {
+namespace {
+
+constexpr std::size_t random_digits = 8;
+
+std::string default_candidate() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
+  auto const secret = owner_token::generate().str();
+  // Of a token that is used for nothing else.
+  std::string const tail =
+      ":" + std::to_string(::getpid()) + ":" + secret.substr(secret.size() - random_digits);
+  return std::string(host.data()).substr(0, runtime::max_label_bytes - tail.size()) + tail;
+}
+
+failure check(election_options const& options) {
+  if (failure why = check_ttl(options.ttl); why.code) return why;
+  auto const grace = options.grace.value_or(milliseconds{0});
+  if (grace < milliseconds{0} || grace * 2 >= options.ttl) {
+    return make_failure(errc::invalid_ttl, "grace must be between 0 and half of the ttl");
+  }
+  if (options.back_off_first <= milliseconds{0} || options.back_off_most < options.back_off_first ||
+      options.back_off_most > limits::max_ttl) {
+    return make_failure(errc::invalid_ttl,
+                        "back_off_first must be positive and at most back_off_most");
+  }
+  auto const& id = options.candidate;
+  bool const printable =
+      std::none_of(id.begin(), id.end(), [](unsigned char c) { return std::iscntrl(c) != 0; });
+  if (id.size() <= runtime::max_label_bytes && printable) return {};
+  return make_failure(errc::invalid_owner, "the candidate " + in_quotes(id) + " must have 1 to " +
+                                               std::to_string(runtime::max_label_bytes) +
+                                               " bytes and no control characters");
+}
+
+}  // namespace
+
+election::election(store where, resource name, election_services services, election_options options)
+    : where_(std::move(where)) {
+  if (failure why = check(options); why.code) throw error(why);
+  runtime::require(static_cast<bool>(services.start_work), "an election without start_work");
+  if (options.candidate.empty()) options.candidate = default_candidate();
+  core_ = std::make_shared<detail::election_core>(where_->context(), std::move(name),
+                                                  std::move(services), std::move(options));
+}
+
+election::election(election&&) noexcept = default;
+
+election& election::operator=(election&& other) noexcept {
+  if (this == &other) return *this;
+  if (core_) core_->resign();
+  core_ = std::move(other.core_);
+  where_ = std::move(other.where_);
+  return *this;
+}
+
+election::~election() {
+  if (core_) core_->resign();
+}
+
+resource const& election::name() const { return core_->name(); }
+std::string const& election::candidate() const { return core_->candidate(); }
+election_state election::state() const { return core_->state(); }
+void election::resign() { core_->resign(); }
+asio::any_io_executor election::executor() const { return core_->executor(); }
+
+void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
+                              handler<void> done) {
+  core->campaign(std::move(done));
+}
+
+void election::start_resign(std::shared_ptr<detail::election_core> const& core,
+                            handler<void> done) {
+  core->async_resign(std::move(done));
+}
+
+void election::campaign() {
+  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  runtime::wait_for<void>(*where_->context(), start).value();
+}
+
+}  // namespace herdlock

@@ -1,0 +1,283 @@
+#include "runtime/election_core.hpp"
+
+#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/strand.hpp>
+
+#include "runtime/acquire_op.hpp"
+#include "runtime/random.hpp"
+
+namespace herdlock::detail {
+namespace {
+
+milliseconds grace_of(election_options const& options) {
+  return options.grace.value_or(std::min(milliseconds{10'000}, options.ttl / 4));
+}
+
+}  // namespace
+
+election_core::election_core(std::shared_ptr<store_context> const& context, resource name,
+                             election_services services, election_options options)
+    : context_(context),
+      home_(context->core()),
+      name_(std::move(name)),
+      services_(std::make_shared<election_services const>(std::move(services))),
+      options_(std::move(options)),
+      where_(options_.executor ? asio::any_io_executor(asio::make_strand(*options_.executor))
+                               : home_->executor()),
+      backoff_({options_.back_off_first, options_.back_off_most}),
+      timer_(home_->executor()) {}
+
+// ------------------------------------------------------------------------- what callers ask for
+
+void election_core::campaign(handler<void> done) {
+  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
+    slot.assign([weak = weak_from_this(), ex = executor()](asio::cancellation_type) {
+      asio::post(ex, [weak] {
+        auto const self = weak.lock();
+        if (!self || !self->done_) return;
+        self->outcome_ = make_failure(errc::canceled,
+                                      "the campaign for '" + self->name_.str() + "' was cancelled");
+        if (auto const row = self->machine_.on(election_event::resign)) self->take(*row, {}, {});
+      });
+    });
+  }
+  asio::post(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
+    self->begin_campaign(std::move(done));
+  });
+}
+
+void election_core::begin_campaign(handler<void> done) {
+  auto const row = machine_.on(election_event::campaign);
+  if (!row) {
+    auto why = make_failure(
+        errc::overloaded, "'" + options_.candidate + "' stands for '" + name_.str() + "' already");
+    return post_result<void>(executor(), std::move(done), std::move(why));
+  }
+  done_ = std::move(done);
+  outcome_ = {};
+  backoff_.reset();
+  take(*row, {}, {});
+}
+
+void election_core::resign() {
+  asio::post(executor(), [self = shared_from_this()] {
+    if (auto const row = self->machine_.on(election_event::resign)) self->take(*row, {}, {});
+  });
+}
+
+void election_core::async_resign(handler<void> done) {
+  auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
+  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
+    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
+      asio::post(ex, [weak, id] {
+        if (auto self = weak.lock()) self->cancel_resign_waiter(id);
+      });
+    });
+  }
+  asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
+    self->add_resign_waiter(id, std::move(done));
+  });
+}
+
+void election_core::add_resign_waiter(std::uint64_t id, handler<void> done) {
+  if (machine_.state() == election_state::idle) {
+    return post_result<void>(executor(), std::move(done), result<void>());
+  }
+  if (resign_waiters_.size() >= max_resign_waiters) {
+    auto why = make_failure(errc::overloaded, "too many wait for one resignation");
+    return post_result<void>(executor(), std::move(done), std::move(why));
+  }
+  resign_waiters_.push_back({id, std::move(done)});
+  if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
+}
+
+void election_core::cancel_resign_waiter(std::uint64_t id) {
+  auto const at = std::find_if(resign_waiters_.begin(), resign_waiters_.end(),
+                               [id](auto const& waiter) { return waiter.id == id; });
+  if (at == resign_waiters_.end()) return;
+  auto done = std::move(at->done);
+  resign_waiters_.erase(at);
+  dispatch_result<void>(executor(), std::move(done),
+                        make_failure(errc::canceled, "the wait was cancelled"));
+}
+
+// --------------------------------------------------------------------------- one event, one row
+
+void election_core::on(election_event event, std::uint64_t round, failure why,
+                       std::exception_ptr thrown) {
+  if (auto const row = machine_.on(event, round)) take(*row, std::move(why), std::move(thrown));
+}
+
+void election_core::post(election_event event, std::uint64_t round, failure why) {
+  asio::post(executor(), [self = shared_from_this(), event, round, why = std::move(why)] {
+    self->on(event, round, why);
+  });
+}
+
+void election_core::take(algo::election_row const& row, failure why, std::exception_ptr thrown) {
+  state_.store(row.next, std::memory_order_release);
+  if (row.event == election_event::refused && !outcome_.code) outcome_ = why;
+  auto const pause = row.action == election_action::rest ? next_rest() : milliseconds{0};
+  tell(row, std::move(why), std::move(thrown), pause);
+  if (row.action == election_action::rest) return rest(pause);
+  obey(row.action);
+}
+
+void election_core::tell(algo::election_row const& row, failure why, std::exception_ptr thrown,
+                         milliseconds back_off) const {
+  if (!options_.on_transition) return;
+  fencing_token term;
+  if (granted_) term = granted_->fencing();
+  if (work_) term = work_->held().fencing();
+  options_.on_transition({row.state, row.event, row.next, row.action, term, std::move(why),
+                          std::move(thrown), back_off});
+}
+
+void election_core::obey(election_action action) {
+  switch (action) {
+    case election_action::acquire:
+      return acquire();
+    case election_action::withdraw:
+      return cancel_acquire_.emit(asio::cancellation_type::all);
+    case election_action::start_work:
+      return start_work();
+    case election_action::stop_work:
+      return work_->stop();
+    case election_action::release:
+      return release();
+    case election_action::finish:
+      return finish();
+    case election_action::rest:
+    case election_action::warn:
+    case election_action::none:
+      return;
+  }
+}
+
+// ------------------------------------------------------------------------------------- a term
+
+void election_core::acquire() {
+  granted_.reset();
+  work_.reset();
+  auto const round = machine_.round();
+  auto const context = context_.lock();
+  if (!context) return post(election_event::refused, round, home_->closed_failure());
+  acquire_options asked;
+  asked.ttl = options_.ttl;
+  asked.wait = wait_forever;
+  asked.loss_margin = grace_of(options_);
+  handler<acquired> on_reply = asio::bind_cancellation_slot(
+      cancel_acquire_.slot(),
+      asio::bind_executor(executor(), [self = shared_from_this(), round](result<acquired> got) {
+        self->on_acquired(round, std::move(got));
+      }));
+  auto const op = std::make_shared<runtime::acquire_op>(context, name_, asked, std::move(on_reply));
+  op->stand_as(options_.candidate, runtime::on_trouble::report);
+  op->start();
+}
+
+void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
+  if (got.has_error()) {
+    bool const again = runtime::may_pass(got.error()) && home_->leases();
+    return on(again ? election_event::failed : election_event::refused, round, got.error());
+  }
+  if (!*got) {
+    return on(election_event::failed, round,
+              make_failure(errc::timed_out, "'" + name_.str() + "' was not granted in time"));
+  }
+  granted_ = std::move(*got);
+  // The process may have been stopped since the store granted it.
+  if (granted_->valid() || machine_.state() != election_state::acquiring) {
+    return on(election_event::granted, round);
+  }
+  on(election_event::failed, round,
+     make_failure(errc::lost, "the term on '" + name_.str() + "' was over before it began"));
+}
+
+void election_core::start_work() {
+  term_began_ = clock::now();
+  auto const round = machine_.round();
+  work_ = std::make_shared<election_work>(election_work::places{executor(), where_}, services_,
+                                          std::move(*granted_), options_.candidate);
+  granted_.reset();
+  election_work::reports reports;
+  reports.to = shared_from_this();
+  reports.finished = [weak = weak_from_this(), round](std::exception_ptr thrown) {
+    if (auto self = weak.lock()) self->on(election_event::finished, round, {}, thrown);
+  };
+  reports.stopped = [weak = weak_from_this(), round] {
+    if (auto self = weak.lock()) self->on(election_event::stopped, round);
+  };
+  watch_loss();
+  work_->start(std::move(reports));
+}
+
+// Weak: who waits for the loss must not keep the candidate alive.
+void election_core::watch_loss() {
+  auto noticed = [weak = weak_from_this(), round = machine_.round()](result<void> told) {
+    auto const self = weak.lock();
+    if (!self || told.has_value() || told.error() == errc::canceled) return;
+    if (round != self->machine_.round() || !self->work_) return;
+    // Before the work is told: the end of the term is when work that goes on is overdue.
+    if (!self->work_->over()) {
+      self->home_->keeper().schedule(*self, self->work_->held().valid_until());
+    }
+    self->on(election_event::lost, round, told.error());
+  };
+  work_->held().async_wait_lost(asio::bind_executor(executor(), std::move(noticed)));
+}
+
+void election_core::on_due(clock::time_point) {
+  if (work_ && !work_->over()) on(election_event::overdue, machine_.round());
+}
+
+// --------------------------------------------------------------------- between terms, and the end
+
+milliseconds election_core::next_rest() {
+  bool const was_long = work_ && clock::now() - term_began_ > options_.back_off_most;
+  if (was_long) backoff_.reset();
+  auto const pause = backoff_.next(runtime::random_unit());
+  return std::max(milliseconds{1}, std::chrono::duration_cast<milliseconds>(pause));
+}
+
+// What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
+// for the answer.
+void election_core::rest(milliseconds pause) {
+  runtime::lease_keeper::remove(*this);
+  auto const nobody = [](result<release_reply>) {};
+  if (work_) work_->held().async_release(nobody);
+  if (granted_) granted_->async_release(nobody);
+  timer_.expires_after(pause);
+  timer_.async_wait([self = shared_from_this(), round = machine_.round()](auto const& ec) {
+    if (!ec) self->on(election_event::rested, round);
+  });
+}
+
+void election_core::release() {
+  runtime::lease_keeper::remove(*this);
+  timer_.cancel();
+  auto const round = machine_.round();
+  if (!work_ && !granted_) return post(election_event::released, round);
+  auto& held = work_ ? work_->held() : *granted_;
+  held.async_release(asio::bind_executor(
+      executor(), [self = shared_from_this(), round](result<release_reply> reply) {
+        failure why;
+        if (reply.has_error()) why = reply.error();
+        self->on(election_event::released, round, std::move(why));
+      }));
+}
+
+void election_core::finish() {
+  granted_.reset();
+  work_.reset();
+  result<void> outcome;
+  if (outcome_.code) outcome = std::exchange(outcome_, {});
+  for (auto& waiter : std::exchange(resign_waiters_, {})) {
+    dispatch_result<void>(executor(), std::move(waiter.done), result<void>());
+  }
+  dispatch_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
+}
+
+}  // namespace herdlock::detail

@@ -1,0 +1,91 @@
+// The election machine over a store, a lease and the caller's services: does what the machine said.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <herdlock/election.hpp>
+#include <herdlock/lock.hpp>
+
+#include "algo/backoff.hpp"
+#include "algo/election_machine.hpp"
+#include "runtime/election_work.hpp"
+#include "runtime/lease_keeper.hpp"
+#include "runtime/store_context.hpp"
+
+namespace herdlock::detail {
+
+/// Who wait for one resignation; more are refused with errc::overloaded.
+inline constexpr std::size_t max_resign_waiters = 1000;
+
+class election_core final : public runtime::kept,
+                            public std::enable_shared_from_this<election_core> {
+ public:
+  election_core(std::shared_ptr<store_context> const& context, resource name,
+                election_services services, election_options options);
+
+  resource const& name() const { return name_; }
+  std::string const& candidate() const { return options_.candidate; }
+  election_state state() const { return state_.load(std::memory_order_acquire); }
+  asio::any_io_executor const& executor() const { return home_->executor(); }
+
+  // From any thread; they move to the executor.
+  void campaign(handler<void> done);
+  void resign();
+  void async_resign(handler<void> done);
+
+ private:
+  struct resign_waiter {
+    std::uint64_t id;
+    handler<void> done;
+  };
+
+  void on_due(clock::time_point now) override;
+  void begin_campaign(handler<void> done);
+  void add_resign_waiter(std::uint64_t id, handler<void> done);
+  void cancel_resign_waiter(std::uint64_t id);
+  void on(election_event event, std::uint64_t round, failure why = {},
+          std::exception_ptr thrown = {});
+  void post(election_event event, std::uint64_t round, failure why = {});
+  void take(algo::election_row const& row, failure why, std::exception_ptr thrown);
+  void tell(algo::election_row const& row, failure why, std::exception_ptr thrown,
+            milliseconds back_off) const;
+  void obey(election_action action);
+  void acquire();
+  void on_acquired(std::uint64_t round, result<acquired> got);
+  void start_work();
+  void watch_loss();
+  void rest(milliseconds pause);
+  milliseconds next_rest();
+  void release();
+  void finish();
+
+  std::weak_ptr<store_context> context_;  // strong while a term is held: the lease has it
+  std::shared_ptr<runtime::store_core> const home_;
+  resource const name_;
+  std::shared_ptr<election_services const> const services_;
+  election_options const options_;
+  asio::any_io_executor const where_;
+
+  // On the executor only.
+  algo::election_machine machine_;
+  handler<void> done_;  // the campaign's
+  failure outcome_;
+  std::vector<resign_waiter> resign_waiters_;
+  std::optional<lease> granted_;         // not yet worked under
+  std::shared_ptr<election_work> work_;  // has the lease from then on
+  clock::time_point term_began_{};
+  algo::backoff backoff_;
+  asio::steady_timer timer_;
+  asio::cancellation_signal cancel_acquire_;
+
+  // From any thread.
+  std::atomic<std::uint64_t> next_waiter_{0};
+  std::atomic<election_state> state_{election_state::idle};
+};
+
+}  // namespace herdlock::detail
