@@ -56,7 +56,7 @@ bool may_be_shown(std::string_view key, std::string_view value) {
   constexpr std::string_view harmless[] = {"timeout",       "skew",          "db",
                                            "max_pending",   "max_bytes",     "node_timeout",
                                            "restart_delay", "wait_replicas", "wait_timeout",
-                                           "quarantine_ttl"};
+                                           "quarantine_ttl", "pool",         "keep"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }
