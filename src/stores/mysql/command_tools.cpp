@@ -17,6 +17,34 @@ void job_gate::close() {
   }
 }
 
+void ordered_jobs::add(std::string const& name, std::function<void()> job) {
+  {
+    std::lock_guard alone(mutex_);
+    auto const [place, first] = waiting_.try_emplace(name);
+    if (!first) return place->second.push_back(std::move(job));
+  }
+  run(name, std::move(job));
+}
+
+void ordered_jobs::run(std::string const& name, std::function<void()> job) {
+  gate_.add([this, name, job = std::move(job)]() mutable {
+    job();
+    job = nullptr;
+    std::function<void()> following;
+    {
+      std::lock_guard alone(mutex_);
+      auto const place = waiting_.find(name);
+      if (place->second.empty()) {
+        waiting_.erase(place);
+        return;
+      }
+      following = std::move(place->second.front());
+      place->second.pop_front();
+    }
+    run(name, std::move(following));
+  });
+}
+
 void engine::close() {
   commands.close();
   sessions.close();

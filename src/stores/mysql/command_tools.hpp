@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
+#include <map>
 #include <mutex>
 
 #include "stores/common/operation_board.hpp"
@@ -14,7 +16,8 @@ namespace herdlock::mysql {
 /// Where jobs go. Closed by the store that owns the threads; nothing is run after that.
 class job_gate {
  public:
-  explicit job_gate(std::size_t threads) : threads_(std::make_unique<stores::worker_threads>(threads)) {}
+  explicit job_gate(std::size_t threads)
+      : threads_(std::make_unique<stores::worker_threads>(threads)) {}
   /// False once it is closed.
   bool add(std::function<void()> job);
   /// Waits for the jobs that are running: make them give up before. Not from a job.
@@ -25,6 +28,21 @@ class job_gate {
   std::unique_ptr<stores::worker_threads> threads_;
 };
 
+/// Jobs on one resource, one after the other in the order they came: the release that cleans up
+/// must not overtake what it cleans up.
+class ordered_jobs {
+ public:
+  explicit ordered_jobs(job_gate& gate) : gate_(gate) {}
+  void add(std::string const& name, std::function<void()> job);
+
+ private:
+  void run(std::string const& name, std::function<void()> job);
+
+  job_gate& gate_;
+  std::mutex mutex_;
+  std::map<std::string, std::deque<std::function<void()>>> waiting_;  // with one job under way
+};
+
 /// What an opened store consists of, shared with what is under way for it.
 struct engine {
   engine(settings const& given, std::shared_ptr<stores::operation_board> shared_board,
@@ -33,13 +51,15 @@ struct engine {
         board(std::move(shared_board)),
         commands(given, most_commands),
         sessions(given, most_sessions),
-        jobs(most_commands + most_sessions) {}
+        jobs(most_commands + most_sessions),
+        in_order(jobs) {}
 
   settings const how;
   std::shared_ptr<stores::operation_board> const board;
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   job_gate jobs;
+  ordered_jobs in_order;
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
 
   /// Ends what is running and waits for it.
@@ -102,10 +122,11 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure b
     bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
     return detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
   }
+  std::string const name = what.name;
   auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
   if (!one->admit()) return;
   // The handler belongs to the executor, so the last reference goes there.
-  with->jobs.add([one = std::move(one), raw = with.get()]() mutable {
+  with->in_order.add(name, [one = std::move(one), raw = with.get()]() mutable {
     one->run(*raw);
     auto const executor = one->executor();
     asio::post(executor, [one = std::move(one)] {});

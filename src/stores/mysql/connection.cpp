@@ -91,7 +91,7 @@ void connection::fail() const {
 outcome connection::read_outcome() {
   outcome made;
   std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(mysql_store_result(handle_.get()),
-                                                             &mysql_free_result);
+                                                              &mysql_free_result);
   if (!rows) {
     if (mysql_field_count(handle_.get()) != 0) fail();
     made.matched = mysql_affected_rows(handle_.get());

@@ -45,9 +45,7 @@ class borrowed {
  public:
   borrowed(connection_pool& pool, clock::time_point deadline)
       : pool_(pool), one_(pool.borrow(deadline)) {}
-  ~borrowed() {
-    well_ ? pool_.give_back(std::move(one_)) : pool_.drop(std::move(one_));
-  }
+  ~borrowed() { well_ ? pool_.give_back(std::move(one_)) : pool_.drop(std::move(one_)); }
   borrowed(borrowed const&) = delete;
   borrowed& operator=(borrowed const&) = delete;
   connection& operator*() const { return *one_; }

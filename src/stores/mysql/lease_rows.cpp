@@ -66,15 +66,15 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
 }
 
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {
-  auto const done = db.run("UPDATE `" + how.table + "` SET expires_at = " +
-                           after_sql(request.ttl) + where(request.name, request.owner));
+  auto const done = db.run("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
+                           where(request.name, request.owner));
   return last(done).matched > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
 release_reply free_row(connection& db, settings const& how, resource const& name,
                        std::optional<owner_token> const& owner) {
-  auto const done = db.run("UPDATE `" + how.table + "` SET owner = '', expires_at = " +
-                           never_sql + where(name, owner));
+  auto const done = db.run("UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
+                           where(name, owner));
   return last(done).matched > 0 ? release_reply::released : release_reply::lost;
 }
 
@@ -87,11 +87,10 @@ std::optional<lease_info> inspect_row(connection& db, settings const& how, resou
 // A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age
 // that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
 std::size_t sweep_rows(connection& db, settings const& how) {
-  auto const done = db.run("DELETE FROM `" + how.table + "` WHERE fencing < " + now_us_sql +
-                           " - " + in_us(how.keep) + " AND expires_at <= " + now_sql +
-                           " - INTERVAL " + in_us(std::min(how.keep, milliseconds{60'000})) +
-                           " MICROSECOND ORDER BY fencing LIMIT " +
-                           std::to_string(rows_per_sweep));
+  auto const done = db.run("DELETE FROM `" + how.table + "` WHERE fencing < " + now_us_sql + " - " +
+                           in_us(how.keep) + " AND expires_at <= " + now_sql + " - INTERVAL " +
+                           in_us(std::min(how.keep, milliseconds{60'000})) +
+                           " MICROSECOND ORDER BY fencing LIMIT " + std::to_string(rows_per_sweep));
   return last(done).matched;
 }
 

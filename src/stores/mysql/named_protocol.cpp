@@ -33,13 +33,12 @@ class named_protocol final : public session_protocol {
   // when the lock is ours, and only then.
   bid_result take(connection& session, bid const& wanted) override {
     std::string const lock = lock_name(wanted.name);
-    auto const done = session.run(
-        silence_sql(wanted.ttl) + "; SELECT GET_LOCK(" + lock + ", " +
-        std::to_string(wanted.wait.count()) + "); " +
-        record_sql(how(), wanted, "CONNECTION_ID()",
-                   "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
-        "; " + read_sql(how().table, wanted.name) + "; SELECT COALESCE(IS_USED_LOCK(" + lock +
-        "), 0)");
+    auto const done = session.run(silence_sql(wanted.ttl) + "; SELECT GET_LOCK(" + lock + ", " +
+                                  std::to_string(wanted.wait.count()) + "); " +
+                                  record_sql(how(), wanted, "CONNECTION_ID()",
+                                             "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
+                                  "; " + read_sql(how().table, wanted.name) +
+                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
     auto const user = static_cast<std::uint64_t>(number(done.at(4).rows.at(0), 0));
     auto const found = as_lease_row(done.at(3));
     bool const told = found && found->session == user;
@@ -51,11 +50,10 @@ class named_protocol final : public session_protocol {
 
   fencing_token pass_on(connection& session, bid const& next) override {
     std::string const lock = lock_name(next.name);
-    auto const done =
-        session.run(silence_sql(next.ttl) + "; " +
-                    record_sql(how(), next, "CONNECTION_ID()",
-                               "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
-                    "; " + read_sql(how().table, next.name));
+    auto const done = session.run(
+        silence_sql(next.ttl) + "; " +
+        record_sql(how(), next, "CONNECTION_ID()", "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
+        "; " + read_sql(how().table, next.name));
     auto const found = as_lease_row(done.at(2));
     if (found && found->session == session.id()) return found->fencing;
     throw sql_error{bad_reply, "the session has lost its lock"};

@@ -68,8 +68,8 @@ class row_protocol final : public session_protocol {
   settings const& how() const { return with_.how; }
   std::string locks() const { return "`" + how().table + "_lock`"; }
   std::string row_of(resource const& name) const {
-    return "SELECT 1 FROM " + locks() + " FORCE INDEX (PRIMARY) WHERE resource = " +
-           literal(name.str());
+    return "SELECT 1 FROM " + locks() +
+           " FORCE INDEX (PRIMARY) WHERE resource = " + literal(name.str());
   }
 
   // Nothing: somebody else has it. False: there is no such row yet.
@@ -77,10 +77,10 @@ class row_protocol final : public session_protocol {
     bool const waits = wanted.wait.count() > 0;
     auto const patience = waits ? wanted.wait.count() : 1;
     try {
-      auto const done = session.run(
-          silence_sql(wanted.ttl) + "; SET SESSION innodb_lock_wait_timeout = " +
-          std::to_string(patience) + "; START TRANSACTION; " + row_of(wanted.name) +
-          " FOR UPDATE" + (waits ? "" : " NOWAIT"));
+      auto const done =
+          session.run(silence_sql(wanted.ttl) + "; SET SESSION innodb_lock_wait_timeout = " +
+                      std::to_string(patience) + "; START TRANSACTION; " + row_of(wanted.name) +
+                      " FOR UPDATE" + (waits ? "" : " NOWAIT"));
       return !done.at(3).rows.empty();
     } catch (sql_error const& error) {
       if (!error.is_locked()) throw;
@@ -91,9 +91,8 @@ class row_protocol final : public session_protocol {
 
   // On another connection, by autocommit: the token outlives a holder that dies.
   fencing_token record(connection& session, bid const& taken) {
-    auto const done = elsewhere(
-        record_sql(how(), taken, std::to_string(session.id()), "1 = 1") + "; " +
-        read_sql(how().table, taken.name));
+    auto const done = elsewhere(record_sql(how(), taken, std::to_string(session.id()), "1 = 1") +
+                                "; " + read_sql(how().table, taken.name));
     auto const found = as_lease_row(done.at(1));
     if (found && found->session == session.id()) return found->fencing;
     throw sql_error{bad_reply, "the row of the lease is missing"};

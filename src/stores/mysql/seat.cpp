@@ -101,14 +101,12 @@ void seat::seek(std::chrono::seconds wait) {
     });
   }
   auto const wanted = bid_for(*waiting_.front(), wait);
-  busy_ = where->with->jobs.add([where, self = shared_from_this(), slot = slot_,
-                                 wanted]() mutable {
+  busy_ = where->with->jobs.add([where, self = shared_from_this(), slot = slot_, wanted]() mutable {
     answer got = take(*where, *slot, wanted);
     auto const executor = self->executor_;
-    asio::post(executor, [where = std::move(where), self = std::move(self), wanted,
-                          got = std::move(got)]() mutable {
-      self->on_taken(wanted, std::move(got));
-    });
+    asio::post(executor,
+               [where = std::move(where), self = std::move(self), wanted,
+                got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
   });
 }
 
@@ -234,9 +232,8 @@ void seat::run(job todo, follow_up then) {
     }
     got.at = clock::now();
     auto const executor = self->executor_;
-    asio::post(executor, [where = std::move(where), self = std::move(self),
-                          then = std::move(then), todo = std::move(todo),
-                          got = std::move(got)]() mutable {
+    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
+                          todo = std::move(todo), got = std::move(got)]() mutable {
       if (self->closed_) return;
       self->job_timer_.cancel();
       self->busy_ = false;
@@ -373,12 +370,13 @@ void seat::arm() {
   });
 }
 
-// A wait that has just begun is ended by what the server tells of it.
+// While the lock is being asked for, given back or passed on, the outcome ends the waits.
 void seat::on_timer() {
-  bool const asking = state_ == state::seeking && !queued_;
-  if (!asking) dismiss();
+  bool const undecided = !holder_ && !queued_;
+  if (undecided) return;
+  dismiss();
   if (!busy_ && expired()) return leave(nullptr);
-  if (!asking && !expired()) arm();
+  if (!expired()) arm();
 }
 
 // While somebody waits here, the end of the holder's session is noticed by itself.

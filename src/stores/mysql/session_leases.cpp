@@ -33,8 +33,7 @@ class session_leases final : public lease_store {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (refused(what, check_ttl(request.ttl))) return;
     resource const name = request.name;
-    auto const who =
-        std::make_shared<candidate>(hall_->with, std::move(request), std::move(what));
+    auto const who = std::make_shared<candidate>(hall_->with, std::move(request), std::move(what));
     if (!who->admit()) return;
     seat_of(name)->ask(who);
     if (++hall_->with->grants % grants_per_sweep != 0) return;

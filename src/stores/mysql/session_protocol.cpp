@@ -2,11 +2,14 @@
 
 #include <mysqld_error.h>
 
+#include <algorithm>
+
 namespace herdlock::mysql {
 namespace {
 
 // So that a holder that gives back in the last moment is not ended in the act.
 constexpr milliseconds silence_margin{500};
+constexpr std::chrono::seconds longest_silence{31'536'000};  // the servers' limit, and our max_ttl
 
 std::string where(possession const& what) {
   return " WHERE resource = " + literal(what.name.str()) +
@@ -17,7 +20,7 @@ std::string where(possession const& what) {
 
 std::string silence_sql(milliseconds ttl) {
   auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + silence_margin);
-  return "SET SESSION wait_timeout = " + std::to_string(seconds.count());
+  return "SET SESSION wait_timeout = " + std::to_string(std::min(seconds, longest_silence).count());
 }
 
 std::string record_sql(settings const& how, bid const& taken, std::string const& session,

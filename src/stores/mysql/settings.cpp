@@ -52,12 +52,13 @@ failure take_mode(settings& s, store_url& url) {
     return bad_url(s, "the mode is unknown; write table (default), row or named");
   }
   s.mode = mode == "row" ? lock_mode::row : mode == "named" ? lock_mode::named : lock_mode::table;
-  s.table = url.take_text("table", s.mode == lock_mode::table ? "herdlock_leases"
-                                                              : "herdlock_" + mode + "_leases");
+  s.table = url.take_text(
+      "table", s.mode == lock_mode::table ? "herdlock_leases" : "herdlock_" + mode + "_leases");
   auto const plain = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  if (!s.table.empty() && s.table.size() <= max_table_bytes && std::ranges::all_of(s.table, plain)) {
+  if (!s.table.empty() && s.table.size() <= max_table_bytes &&
+      std::ranges::all_of(s.table, plain)) {
     return {};
   }
   return bad_url(s, "the table's name may have letters, digits and '_', and at most " +

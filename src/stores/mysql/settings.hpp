@@ -32,9 +32,9 @@ struct settings {
   std::string authority_file;
   std::string certificate_file;
   std::string key_file;
-  milliseconds timeout{2000};     ///< of each command
-  milliseconds keep{3'600'000};   ///< how long a row that nobody holds is kept
-  std::size_t pool = 0;           ///< connections; of session-held modes: leases and waits
+  milliseconds timeout{2000};    ///< of each command
+  milliseconds keep{3'600'000};  ///< how long a row that nobody holds is kept
+  std::size_t pool = 0;          ///< connections; of session-held modes: leases and waits
   std::size_t max_pending = 65536;
 
   /// `host:port` or the socket's path, for messages.
