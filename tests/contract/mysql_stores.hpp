@@ -1,3 +1,4 @@
+// MariaDB's modes for the list of all stores.
 #pragma once
 
 #include "fixture.hpp"

@@ -108,13 +108,14 @@ outcome connection::read_outcome() {
   return made;
 }
 
-std::vector<outcome> connection::run(std::string const& statements) {
-  std::vector<outcome> all;
+outcomes connection::run(std::string const& statements) {
+  outcomes all;
   if (mysql_real_query(handle_.get(), statements.data(), statements.size()) != 0) fail();
   while (true) {
-    all.push_back(read_outcome());
+    all.add(read_outcome());
     int const more = mysql_next_result(handle_.get());
     if (more > 0) fail();
+    if (more < 0 && mysql_errno(handle_.get()) != 0) fail();
     if (more < 0) return all;
   }
 }
@@ -129,6 +130,17 @@ bool connection::is_alive() const {
 }
 
 void connection::abort() { ::shutdown(socket_, SHUT_RDWR); }
+
+outcome const& outcomes::at(std::size_t index) const {
+  if (index < all_.size()) return all_[index];
+  throw sql_error{bad_reply, "the server answered fewer statements than it was asked"};
+}
+
+row const& outcomes::row_of(std::size_t index) const {
+  outcome const& one = at(index);
+  if (!one.rows.empty()) return one.rows.front();
+  throw sql_error{bad_reply, "the server's answer has no row"};
+}
 
 std::string literal(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";

@@ -23,6 +23,20 @@ struct outcome {
   std::vector<row> rows;
 };
 
+/// What each of several statements returned.
+class outcomes {
+ public:
+  void add(outcome one) { all_.push_back(std::move(one)); }
+  /// sql_error when the server answered fewer.
+  outcome const& at(std::size_t index) const;
+  outcome const& last() const { return at(all_.empty() ? 0 : all_.size() - 1); }
+  /// The first row of one of them; sql_error when there is none.
+  row const& row_of(std::size_t index) const;
+
+ private:
+  std::vector<outcome> all_;
+};
+
 /// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
 class connection {
  public:
@@ -34,7 +48,7 @@ class connection {
 
   /// Runs statements (one round trip for all) and returns what each of them did. After the first
   /// that fails none is run, and sql_error is thrown.
-  std::vector<outcome> run(std::string const& statements);
+  outcomes run(std::string const& statements);
 
   std::uint64_t id() const { return id_; }
   bool in_transaction() const;

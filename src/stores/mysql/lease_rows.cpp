@@ -13,11 +13,6 @@ std::string where(resource const& name, std::optional<owner_token> const& owner)
   return text;
 }
 
-outcome const& last(std::vector<outcome> const& all) {
-  if (all.empty()) throw sql_error{bad_reply, "the server did not answer"};
-  return all.back();
-}
-
 }  // namespace
 
 std::string after_sql(milliseconds ttl) {
@@ -59,7 +54,7 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
       "GREATEST(fencing + 1, " + now_us_sql + "), fencing), owner = " + free + owner +
       ", owner), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
       after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
-  auto const found = as_lease_row(last(db.run(sql)));
+  auto const found = as_lease_row(db.run(sql).last());
   if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
   if (found->owner == request.owner.str()) return grant{found->fencing};
   return busy{owner_label(found->owner), found->remaining()};
@@ -68,18 +63,18 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {
   auto const done = db.run("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
                            where(request.name, request.owner));
-  return last(done).matched > 0 ? renew_reply::renewed : renew_reply::lost;
+  return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
 release_reply free_row(connection& db, settings const& how, resource const& name,
                        std::optional<owner_token> const& owner) {
   auto const done = db.run("UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
                            where(name, owner));
-  return last(done).matched > 0 ? release_reply::released : release_reply::lost;
+  return done.last().matched > 0 ? release_reply::released : release_reply::lost;
 }
 
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {
-  auto const found = as_lease_row(last(db.run(read_sql(how.table, name))));
+  auto const found = as_lease_row(db.run(read_sql(how.table, name)).last());
   if (!found || !found->held()) return std::nullopt;
   return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
 }
@@ -91,7 +86,7 @@ std::size_t sweep_rows(connection& db, settings const& how) {
                            in_us(how.keep) + " AND expires_at <= " + now_sql + " - INTERVAL " +
                            in_us(std::min(how.keep, milliseconds{60'000})) +
                            " MICROSECOND ORDER BY fencing LIMIT " + std::to_string(rows_per_sweep));
-  return last(done).matched;
+  return done.last().matched;
 }
 
 void create_tables(connection& db, settings const& how) { db.run(how.ddl()); }

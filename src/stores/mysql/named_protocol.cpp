@@ -20,7 +20,7 @@ bool is_plain(std::string const& name) {
          std::ranges::all_of(name, plain);
 }
 
-std::string lock_name(resource const& name) {
+std::string server_name(resource const& name) {
   if (is_plain(name.str())) return "'" + name.str() + "'";
   return "CONCAT('" + std::string(hash_mark) + "', SHA2(" + literal(name.str()) + ", 224))";
 }
@@ -32,14 +32,14 @@ class named_protocol final : public session_protocol {
   // One round trip: each statement begins when the one before it has ended, so the row is written
   // when the lock is ours, and only then.
   bid_result take(connection& session, bid const& wanted) override {
-    std::string const lock = lock_name(wanted.name);
+    std::string const lock = server_name(wanted.name);
     auto const done = session.run(silence_sql(wanted.ttl) + "; SELECT GET_LOCK(" + lock + ", " +
                                   std::to_string(wanted.wait.count()) + "); " +
                                   record_sql(how(), wanted, "CONNECTION_ID()",
                                              "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
                                   "; " + read_sql(how().table, wanted.name) +
                                   "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
-    auto const user = static_cast<std::uint64_t>(number(done.at(4).rows.at(0), 0));
+    auto const user = static_cast<std::uint64_t>(number(done.row_of(4), 0));
     auto const found = as_lease_row(done.at(3));
     bool const told = found && found->session == user;
     if (user == session.id() && told) return found->fencing;
@@ -49,7 +49,7 @@ class named_protocol final : public session_protocol {
   }
 
   fencing_token pass_on(connection& session, bid const& next) override {
-    std::string const lock = lock_name(next.name);
+    std::string const lock = server_name(next.name);
     auto const done = session.run(
         silence_sql(next.ttl) + "; " +
         record_sql(how(), next, "CONNECTION_ID()", "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
@@ -61,15 +61,15 @@ class named_protocol final : public session_protocol {
 
   bool renew(connection& session, possession const& what, milliseconds ttl) override {
     auto const done = session.run(silence_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
-                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock_name(what.name) +
+                                  "; SELECT COALESCE(IS_USED_LOCK(" + server_name(what.name) +
                                   ") = CONNECTION_ID(), 0)");
-    return done.at(1).matched > 0 && number(done.at(2).rows.at(0), 0) == 1;
+    return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
   }
 
   bool release(connection& session, possession const& what) override {
     auto const done = session.run(clear_sql(how(), what) + "; SELECT COALESCE(RELEASE_LOCK(" +
-                                  lock_name(what.name) + "), 0)");
-    return done.at(0).matched > 0 && number(done.at(1).rows.at(0), 0) == 1;
+                                  server_name(what.name) + "), 0)");
+    return done.at(0).matched > 0 && number(done.row_of(1), 0) == 1;
   }
 
   std::optional<lease_info> inspect(connection& db, resource const& name) override {
@@ -98,8 +98,8 @@ class named_protocol final : public session_protocol {
   settings const& how() const { return with_.how; }
 
   static std::uint64_t user_of(connection& db, resource const& name) {
-    auto const done = db.run("SELECT COALESCE(IS_USED_LOCK(" + lock_name(name) + "), 0)");
-    return static_cast<std::uint64_t>(number(done.at(0).rows.at(0), 0));
+    auto const done = db.run("SELECT COALESCE(IS_USED_LOCK(" + server_name(name) + "), 0)");
+    return static_cast<std::uint64_t>(number(done.row_of(0), 0));
   }
 
   engine& with_;

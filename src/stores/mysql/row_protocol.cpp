@@ -119,12 +119,11 @@ class row_protocol final : public session_protocol {
   static bool session_lives(connection& db, std::uint64_t session) {
     return number(db.run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " +
                          std::to_string(session))
-                      .at(0)
-                      .rows.at(0),
+                      .row_of(0),
                   0) > 0;
   }
 
-  std::vector<outcome> elsewhere(std::string const& statements) {
+  outcomes elsewhere(std::string const& statements) {
     borrowed db(with_.commands, clock::now() + how().timeout);
     auto done = (*db).run(statements);
     db.kept();
