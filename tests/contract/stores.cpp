@@ -11,6 +11,9 @@
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock_store.hpp"
 #endif
+#ifdef HERDLOCK_MYSQL
+#include "mysql_stores.hpp"
+#endif
 
 namespace herdlock_test {
 
@@ -60,6 +63,9 @@ std::vector<store_case> all_stores() {
                       return group.url() + "?wait_replicas=1";
                     },
                     &open_redis, true, true});
+#endif
+#ifdef HERDLOCK_MYSQL
+  add_mysql_stores(stores);
 #endif
   return stores;
 }

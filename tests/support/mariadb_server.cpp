@@ -32,7 +32,7 @@ void give_to_server_user(std::filesystem::path const& folder) {
 
 }  // namespace
 
-mariadb_server::mariadb_server() {
+mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std::move(options)) {
   give_to_server_user(folder_.path());
   child_options install;
   install.argv = with_user({find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
@@ -64,6 +64,7 @@ void mariadb_server::start() {
               "--bind-address=127.0.0.1",
               "--port=" + std::to_string(port_),
               "--innodb-flush-log-at-trx-commit=2"};
+  how.argv.insert(how.argv.end(), options_.begin(), options_.end());
   // Not its own --user: changing the user there would undo "killed with the test".
   how.user = server_user();
   how.folder = "/";

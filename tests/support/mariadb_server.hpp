@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <support/child_process.hpp>
 #include <support/temp_dir.hpp>
@@ -14,7 +15,8 @@ namespace herdlock_test {
 /// runs as the system user `mysql`. Throws std::runtime_error when a program is missing.
 class mariadb_server {
  public:
-  mariadb_server();
+  /// `options` are added to the server's command line.
+  explicit mariadb_server(std::vector<std::string> options = {});
 
   /// One server per test process, started at the first call.
   static mariadb_server& shared();
@@ -37,6 +39,7 @@ class mariadb_server {
   void start();
   bool answers() const;
 
+  std::vector<std::string> options_;
   temp_dir folder_;
   std::uint16_t port_ = 0;
   std::optional<child_process> child_;

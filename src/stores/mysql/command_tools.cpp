@@ -1,0 +1,81 @@
+#include "stores/mysql/command_tools.hpp"
+
+namespace herdlock::mysql {
+
+bool job_gate::add(std::function<void()> job) {
+  std::lock_guard alone(mutex_);
+  if (!threads_) return false;
+  threads_->add(std::move(job));
+  return true;
+}
+
+void job_gate::close() {
+  std::unique_ptr<stores::worker_threads> last;
+  {
+    std::lock_guard alone(mutex_);
+    last.swap(threads_);
+  }
+}
+
+void ordered_jobs::add(std::string const& name, std::function<void()> job) {
+  {
+    std::lock_guard alone(mutex_);
+    auto const [place, first] = waiting_.try_emplace(name);
+    if (!first) return place->second.push_back(std::move(job));
+  }
+  run(name, std::move(job));
+}
+
+void ordered_jobs::run(std::string const& name, std::function<void()> job) {
+  gate_.add([this, name, job = std::move(job)]() mutable {
+    job();
+    job = nullptr;
+    std::function<void()> following;
+    {
+      std::lock_guard alone(mutex_);
+      auto const place = waiting_.find(name);
+      if (place->second.empty()) {
+        waiting_.erase(place);
+        return;
+      }
+      following = std::move(place->second.front());
+      place->second.pop_front();
+    }
+    run(name, std::move(following));
+  });
+}
+
+void engine::close() {
+  commands.close();
+  sessions.close();
+  jobs.close();
+  asio::post(board->executor(), [board = board] { board->close(); });
+}
+
+void sweep(engine& with) {
+  try {
+    borrowed db(with.commands, clock::now());
+    sweep_rows(*db, with.how);
+    db.kept();
+  } catch (sql_error const&) {
+    // The next turn makes up for it.
+  }
+}
+
+std::optional<sql_error> repair(engine& with, sql_error const& error, first_use& first,
+                                clock::time_point deadline) {
+  if (clock::now() >= deadline) return error;
+  if (error.is_deadlock()) return std::nullopt;
+  if (!error.is_missing_table() || first == first_use::no) return error;
+  first = first_use::no;
+  try {
+    borrowed db(with.commands, deadline);
+    create_tables(*db, with.how);
+    db.kept();
+    return std::nullopt;
+  } catch (sql_error const& why_not) {
+    return why_not;
+  }
+}
+
+}  // namespace herdlock::mysql

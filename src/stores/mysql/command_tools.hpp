@@ -1,0 +1,136 @@
+// What all modes share: the pools, the threads, and how a command is run on them.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "stores/common/operation_board.hpp"
+#include "stores/common/worker_threads.hpp"
+#include "stores/mysql/connection_pool.hpp"
+#include "stores/mysql/lease_rows.hpp"
+
+namespace herdlock::mysql {
+
+/// Where jobs go. Closed by the store that owns the threads; nothing is run after that.
+class job_gate {
+ public:
+  explicit job_gate(std::size_t threads)
+      : threads_(std::make_unique<stores::worker_threads>(threads)) {}
+  /// False once it is closed.
+  bool add(std::function<void()> job);
+  /// Waits for the jobs that are running: make them give up before. Not from a job.
+  void close();
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<stores::worker_threads> threads_;
+};
+
+/// Jobs on one resource, one after the other in the order they came: the release that cleans up
+/// must not overtake what it cleans up.
+class ordered_jobs {
+ public:
+  explicit ordered_jobs(job_gate& gate) : gate_(gate) {}
+  void add(std::string const& name, std::function<void()> job);
+
+ private:
+  void run(std::string const& name, std::function<void()> job);
+
+  job_gate& gate_;
+  std::mutex mutex_;
+  std::map<std::string, std::deque<std::function<void()>>> waiting_;  // with one job under way
+};
+
+/// What an opened store consists of, shared with what is under way for it.
+struct engine {
+  engine(settings const& given, std::shared_ptr<stores::operation_board> shared_board,
+         std::size_t most_commands, std::size_t most_sessions)
+      : how(given),
+        board(std::move(shared_board)),
+        commands(given, most_commands),
+        sessions(given, most_sessions),
+        jobs(most_commands + most_sessions),
+        in_order(jobs) {}
+
+  settings const how;
+  std::shared_ptr<stores::operation_board> const board;
+  connection_pool commands;  ///< for what takes a round trip
+  connection_pool sessions;  ///< for what holds or waits; unused in table mode
+  job_gate jobs;
+  ordered_jobs in_order;
+  std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
+
+  /// Ends what is running and waits for it.
+  void close();
+};
+
+/// Each store sweeps once in so many grants: more rows than these can have made.
+inline constexpr unsigned grants_per_sweep = 64;
+/// As a job, from time to time.
+void sweep(engine& with);
+
+/// Makes the missing table, if that is what the error is about and it has not been tried. Nothing:
+/// the statement is worth being run again. Else what is to be reported.
+enum class first_use { yes, no };
+std::optional<sql_error> repair(engine& with, sql_error const& error, first_use& first,
+                                clock::time_point deadline);
+
+/// Runs `work(connection&)` on a command connection; again after a deadlock, which left nothing,
+/// and after making a missing table.
+template <class T, class Work>
+result<T> attempt(engine& with, clock::time_point deadline, std::string const& subject,
+                  Work& work) {
+  first_use first = first_use::yes;
+  while (true) {
+    try {
+      borrowed db(with.commands, deadline);
+      result<T> made = work(*db);
+      db.kept();
+      return made;
+    } catch (sql_error const& error) {
+      auto const why = repair(with, error, first, deadline);
+      if (why) return explain(*why, subject, with.how);
+    }
+  }
+}
+
+/// An operation of a port that is one job.
+template <class T, class Work>
+class command final : public stores::operation<T> {
+ public:
+  command(std::shared_ptr<engine> const& with, stores::order<T> what, Work work)
+      : stores::operation<T>(with->board, std::move(what), clock::now() + with->how.timeout),
+        work_(std::move(work)) {}
+
+  // On a worker thread. It stops a little before the deadline: its answer tells more.
+  void run(engine& with) {
+    if (this->abandoned()) return;
+    auto const until = this->deadline() - with.how.timeout / 20;
+    this->settle_later(attempt<T>(with, until, this->subject(), work_));
+  }
+
+ private:
+  Work work_;
+};
+
+/// `bad` refuses it at once.
+template <class T, class Work>
+void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad, Work work) {
+  if (bad.code) {
+    bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
+    return detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
+  }
+  std::string const name = what.name;
+  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
+  if (!one->admit()) return;
+  // The handler belongs to the executor, so the last reference goes there.
+  with->in_order.add(name, [one = std::move(one), raw = with.get()]() mutable {
+    one->run(*raw);
+    auto const executor = one->executor();
+    asio::post(executor, [one = std::move(one)] {});
+  });
+}
+
+}  // namespace herdlock::mysql

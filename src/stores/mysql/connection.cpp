@@ -1,0 +1,169 @@
+#include "stores/mysql/connection.hpp"
+
+#include <fcntl.h>
+#include <mysql.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <mutex>
+
+namespace herdlock::mysql {
+namespace {
+
+// A wait in the server is ended from outside (abort), so this is for a peer that vanished.
+constexpr unsigned longest_silence_s = 40;
+
+unsigned in_seconds(milliseconds span) {
+  return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(span).count());
+}
+
+char const* or_null(std::string const& text) { return text.empty() ? nullptr : text.c_str(); }
+
+void set_security(MYSQL* handle, settings const& how) {
+  if (how.security == encryption::none) return;
+  my_bool const yes = 1;
+  my_bool const verify = how.security == encryption::tls ? 1 : 0;
+  mysql_ssl_set(handle, or_null(how.key_file), or_null(how.certificate_file),
+                or_null(how.authority_file), nullptr, nullptr);
+  mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
+  mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+}
+
+// What the statements rely on, whatever the server's own settings.
+std::string session_settings(settings const& how) {
+  return "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES', autocommit = 1, "
+         "innodb_lock_wait_timeout = " +
+         std::to_string(in_seconds(how.timeout)) +
+         "; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+}
+
+}  // namespace
+
+void connection::closer::operator()(st_mysql* handle) const { mysql_close(handle); }
+
+connection::connection(settings const& how) {
+  static std::once_flag library;
+  std::call_once(library, [] { mysql_library_init(0, nullptr, nullptr); });
+  handle_.reset(mysql_init(nullptr));
+  if (!handle_) throw sql_error{bad_reply, "out of memory"};
+  connect(how);
+}
+
+void connection::connect(settings const& how) {
+  unsigned const seconds = in_seconds(how.timeout);
+  unsigned const silence = seconds + longest_silence_s;
+  unsigned const protocol = how.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
+  unsigned const no = 0;
+  mysql_options(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+  mysql_options(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &silence);
+  mysql_options(handle_.get(), MYSQL_OPT_WRITE_TIMEOUT, &seconds);
+  mysql_options(handle_.get(), MYSQL_OPT_PROTOCOL, &protocol);
+  mysql_options(handle_.get(), MYSQL_OPT_LOCAL_INFILE, &no);
+  mysql_options(handle_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  set_security(handle_.get(), how);
+  unsigned long const flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
+  if (!mysql_real_connect(handle_.get(), how.host.c_str(), how.user.c_str(), how.password.c_str(),
+                          how.database.c_str(), how.port, or_null(how.socket), flags)) {
+    fail();
+  }
+  id_ = mysql_thread_id(handle_.get());
+  socket_ = ::fcntl(static_cast<int>(mysql_get_socket(handle_.get())), F_DUPFD_CLOEXEC, 0);
+  if (socket_ < 0) throw sql_error{bad_reply, "no file descriptor is left"};
+  try {
+    run(session_settings(how));
+  } catch (...) {
+    ::close(socket_);
+    throw;
+  }
+}
+
+connection::~connection() {
+  handle_.reset();
+  ::close(socket_);
+}
+
+void connection::fail() const {
+  throw sql_error{mysql_errno(handle_.get()), mysql_error(handle_.get())};
+}
+
+outcome connection::read_outcome() {
+  outcome made;
+  std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(mysql_store_result(handle_.get()),
+                                                              &mysql_free_result);
+  if (!rows) {
+    if (mysql_field_count(handle_.get()) != 0) fail();
+    made.matched = mysql_affected_rows(handle_.get());
+    return made;
+  }
+  unsigned const columns = mysql_num_fields(rows.get());
+  while (MYSQL_ROW const raw = mysql_fetch_row(rows.get())) {
+    unsigned long const* const lengths = mysql_fetch_lengths(rows.get());
+    row& one = made.rows.emplace_back(columns);
+    for (unsigned i = 0; i < columns; ++i) {
+      if (raw[i]) one[i].emplace(raw[i], lengths[i]);
+    }
+  }
+  return made;
+}
+
+outcomes connection::run(std::string const& statements) {
+  outcomes all;
+  if (mysql_real_query(handle_.get(), statements.data(), statements.size()) != 0) fail();
+  while (true) {
+    all.add(read_outcome());
+    int const more = mysql_next_result(handle_.get());
+    if (more > 0) fail();
+    if (more < 0 && mysql_errno(handle_.get()) != 0) fail();
+    if (more < 0) return all;
+  }
+}
+
+bool connection::in_transaction() const {
+  return (handle_->server_status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+bool connection::is_alive() const {
+  pollfd one{socket_, POLLIN, 0};
+  return ::poll(&one, 1, 0) == 0;
+}
+
+void connection::abort() { ::shutdown(socket_, SHUT_RDWR); }
+
+outcome const& outcomes::at(std::size_t index) const {
+  if (index < all_.size()) return all_[index];
+  throw sql_error{bad_reply, "the server answered fewer statements than it was asked"};
+}
+
+row const& outcomes::row_of(std::size_t index) const {
+  outcome const& one = at(index);
+  if (!one.rows.empty()) return one.rows.front();
+  throw sql_error{bad_reply, "the server's answer has no row"};
+}
+
+std::string literal(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string made = "x'";
+  for (char c : bytes) {
+    auto const byte = static_cast<unsigned char>(c);
+    made += digits[byte >> 4];
+    made += digits[byte & 15];
+  }
+  return made + "'";
+}
+
+std::int64_t number(row const& from, std::size_t column) {
+  std::int64_t value = 0;
+  std::string const digits = text(from, column);
+  auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (ec == std::errc() && end == digits.data() + digits.size()) return value;
+  throw sql_error{bad_reply, "the server's answer is not a number"};
+}
+
+std::string text(row const& from, std::size_t column) {
+  if (column < from.size() && from[column]) return *from[column];
+  throw sql_error{bad_reply, "the server's answer lacks a value"};
+}
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,83 @@
+// One connection to the server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/mysql/settings.hpp"
+#include "stores/mysql/sql_error.hpp"
+
+struct st_mysql;
+
+namespace herdlock::mysql {
+
+using row = std::vector<std::optional<std::string>>;
+
+/// What one statement returned.
+struct outcome {
+  std::uint64_t matched = 0;  ///< rows that the WHERE of an UPDATE or DELETE found
+  std::vector<row> rows;
+};
+
+/// What each of several statements returned.
+class outcomes {
+ public:
+  void add(outcome one) { all_.push_back(std::move(one)); }
+  /// sql_error when the server answered fewer.
+  outcome const& at(std::size_t index) const;
+  outcome const& last() const { return at(all_.empty() ? 0 : all_.size() - 1); }
+  /// The first row of one of them; sql_error when there is none.
+  row const& row_of(std::size_t index) const;
+
+ private:
+  std::vector<outcome> all_;
+};
+
+/// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
+class connection {
+ public:
+  /// Connects within the timeout of the settings (whole seconds, rounded up); throws sql_error.
+  explicit connection(settings const& how);
+  ~connection();
+  connection(connection const&) = delete;
+  connection& operator=(connection const&) = delete;
+
+  /// Runs statements (one round trip for all) and returns what each of them did. After the first
+  /// that fails none is run, and sql_error is thrown.
+  outcomes run(std::string const& statements);
+
+  std::uint64_t id() const { return id_; }
+  bool in_transaction() const;
+  /// Nothing has come from the server unasked, not even the end: worth being used. Only while no
+  /// statement is running.
+  bool is_alive() const;
+  /// From any thread: the running statement and all later ones fail at once.
+  void abort();
+  /// Of a descriptor that tells by becoming readable that the server ended it.
+  int descriptor() const { return socket_; }
+
+ private:
+  struct closer {
+    void operator()(st_mysql* handle) const;
+  };
+  void connect(settings const& how);
+  outcome read_outcome();
+  [[noreturn]] void fail() const;
+
+  std::unique_ptr<st_mysql, closer> handle_;
+  std::uint64_t id_ = 0;
+  int socket_ = -1;  ///< a duplicate: the library closes its own when it likes
+};
+
+/// A value as a literal that no character set or collation touches.
+std::string literal(std::string_view bytes);
+
+/// Of the row's column; throws sql_error when it is not a number.
+std::int64_t number(row const& from, std::size_t column);
+std::string text(row const& from, std::size_t column);
+
+}  // namespace herdlock::mysql

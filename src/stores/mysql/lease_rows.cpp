@@ -1,0 +1,94 @@
+#include "stores/mysql/lease_rows.hpp"
+
+namespace herdlock::mysql {
+namespace {
+
+std::string in_us(milliseconds span) {
+  return std::to_string(std::chrono::microseconds(span).count());
+}
+
+std::string where(resource const& name, std::optional<owner_token> const& owner) {
+  std::string text = " WHERE resource = " + literal(name.str()) + " AND expires_at > " + now_sql;
+  if (owner) text += " AND owner = " + literal(owner->str());
+  return text;
+}
+
+}  // namespace
+
+std::string after_sql(milliseconds ttl) {
+  return std::string(now_sql) + " + INTERVAL " + in_us(ttl) + " MICROSECOND";
+}
+
+milliseconds lease_row::remaining() const {
+  return std::chrono::ceil<milliseconds>(std::chrono::microseconds(left_us < 0 ? 0 : left_us));
+}
+
+std::string read_sql(std::string const& table, resource const& name) {
+  return "SELECT owner, fencing, TIMESTAMPDIFF(MICROSECOND, " + std::string(now_sql) +
+         ", expires_at), session FROM `" + table + "` WHERE resource = " + literal(name.str());
+}
+
+std::optional<lease_row> as_lease_row(outcome const& reply) {
+  if (reply.rows.empty()) return std::nullopt;
+  row const& one = reply.rows.front();
+  return lease_row{text(one, 0),
+                   {static_cast<std::uint64_t>(number(one, 1))},
+                   number(one, 2),
+                   static_cast<std::uint64_t>(number(one, 3))};
+}
+
+// The assignments of one statement are made from left to right, and all of their conditions look at
+// expires_at, which is therefore the last. The second statement tells what the first one found.
+//
+// Never less than the clock's microseconds: should the last commits be lost in a crash of the
+// server, or the row be swept, the tokens still go up.
+acquire_reply take_row(connection& db, settings const& how, acquire_request const& request) {
+  std::string const owner = literal(request.owner.str());
+  std::string const now = now_sql;
+  std::string const free = "IF(expires_at <= " + now + ", ";
+  std::string const sql =
+      "INSERT INTO `" + how.table +
+      "`(resource, owner, fencing, acquired_at, expires_at, session) VALUES (" +
+      literal(request.name.str()) + ", " + owner + ", " + now_us_sql + ", " + now + ", " +
+      after_sql(request.ttl) + ", 0) ON DUPLICATE KEY UPDATE fencing = " + free +
+      "GREATEST(fencing + 1, " + now_us_sql + "), fencing), owner = " + free + owner +
+      ", owner), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
+      after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
+  auto const found = as_lease_row(db.run(sql).last());
+  if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
+  if (found->owner == request.owner.str()) return grant{found->fencing};
+  return busy{owner_label(found->owner), found->remaining()};
+}
+
+renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {
+  auto const done = db.run("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
+                           where(request.name, request.owner));
+  return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
+}
+
+release_reply free_row(connection& db, settings const& how, resource const& name,
+                       std::optional<owner_token> const& owner) {
+  auto const done = db.run("UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
+                           where(name, owner));
+  return done.last().matched > 0 ? release_reply::released : release_reply::lost;
+}
+
+std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {
+  auto const found = as_lease_row(db.run(read_sql(how.table, name)).last());
+  if (!found || !found->held()) return std::nullopt;
+  return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+}
+
+// A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age
+// that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
+std::size_t sweep_rows(connection& db, settings const& how) {
+  auto const done = db.run("DELETE FROM `" + how.table + "` WHERE fencing < " + now_us_sql + " - " +
+                           in_us(how.keep) + " AND expires_at <= " + now_sql + " - INTERVAL " +
+                           in_us(std::min(how.keep, milliseconds{60'000})) +
+                           " MICROSECOND ORDER BY fencing LIMIT " + std::to_string(rows_per_sweep));
+  return done.last().matched;
+}
+
+void create_tables(connection& db, settings const& how) { db.run(how.ddl()); }
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,48 @@
+// The table of leases: a row for each resource, which outlives its holders so that its fencing
+// tokens rise. In table mode the row is the lease; in the session-held modes it says who holds it.
+#pragma once
+
+#include <herdlock/store.hpp>
+
+#include "stores/mysql/connection.hpp"
+
+namespace herdlock::mysql {
+
+/// Expressions of the server's clock, in UTC; one value for a whole statement.
+inline constexpr char now_sql[] = "UTC_TIMESTAMP(6)";
+inline constexpr char now_us_sql[] = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+/// When a row's lease ends that nobody has.
+inline constexpr char never_sql[] = "'1970-01-01'";
+
+/// `UTC_TIMESTAMP(6) + INTERVAL … MICROSECOND`
+std::string after_sql(milliseconds ttl);
+
+/// A row as `read_sql` returns it.
+struct lease_row {
+  std::string owner;
+  fencing_token fencing;
+  std::int64_t left_us;  ///< over 0: somebody has it
+  std::uint64_t session;
+
+  bool held() const { return left_us > 0; }
+  milliseconds remaining() const;
+};
+/// The statement for one resource, without a ';'.
+std::string read_sql(std::string const& table, resource const& name);
+std::optional<lease_row> as_lease_row(outcome const& reply);
+
+/// The operations of table mode. Each is one round trip, and one statement that changes anything.
+acquire_reply take_row(connection& db, settings const& how, acquire_request const& request);
+renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
+release_reply free_row(connection& db, settings const& how, resource const& name,
+                       std::optional<owner_token> const& owner);
+std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
+
+/// Deletes at most this many rows that nobody has had for `keep`; how many it were.
+inline constexpr std::size_t rows_per_sweep = 256;
+std::size_t sweep_rows(connection& db, settings const& how);
+
+/// Makes the tables that are missing.
+void create_tables(connection& db, settings const& how);
+
+}  // namespace herdlock::mysql

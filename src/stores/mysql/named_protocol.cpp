@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <thread>
+
+#include "stores/mysql/session_protocol.hpp"
+
+namespace herdlock::mysql {
+namespace {
+
+constexpr std::size_t max_plain_name = 64;
+constexpr std::string_view hash_mark = "herd:";
+
+// The server compares such names without regard to case (and of old, to trailing blanks), so only
+// names in which that makes no difference stand for themselves.
+bool is_plain(std::string const& name) {
+  auto const plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-.:/").find(c) != std::string_view::npos;
+  };
+  return name.size() <= max_plain_name && !name.starts_with(hash_mark) &&
+         std::ranges::all_of(name, plain);
+}
+
+std::string server_name(resource const& name) {
+  if (is_plain(name.str())) return "'" + name.str() + "'";
+  return "CONCAT('" + std::string(hash_mark) + "', SHA2(" + literal(name.str()) + ", 224))";
+}
+
+class named_protocol final : public session_protocol {
+ public:
+  explicit named_protocol(engine& with) : with_(with) {}
+
+  // One round trip: each statement begins when the one before it has ended, so the row is written
+  // when the lock is ours, and only then.
+  bid_result take(connection& session, bid const& wanted) override {
+    std::string const lock = server_name(wanted.name);
+    auto const done = session.run(silence_sql(wanted.ttl) + "; SELECT GET_LOCK(" + lock + ", " +
+                                  std::to_string(wanted.wait.count()) + "); " +
+                                  record_sql(how(), wanted, "CONNECTION_ID()",
+                                             "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
+                                  "; " + read_sql(how().table, wanted.name) +
+                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
+    auto const user = static_cast<std::uint64_t>(number(done.row_of(4), 0));
+    auto const found = as_lease_row(done.at(3));
+    bool const told = found && found->session == user;
+    if (user == session.id() && told) return found->fencing;
+    if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
+    if (told && found->held()) return rival{owner_label(found->owner), found->remaining()};
+    return rival{user != 0 ? "another client" : "", {}};
+  }
+
+  fencing_token pass_on(connection& session, bid const& next) override {
+    std::string const lock = server_name(next.name);
+    auto const done = session.run(
+        silence_sql(next.ttl) + "; " +
+        record_sql(how(), next, "CONNECTION_ID()", "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
+        "; " + read_sql(how().table, next.name));
+    auto const found = as_lease_row(done.at(2));
+    if (found && found->session == session.id()) return found->fencing;
+    throw sql_error{bad_reply, "the session has lost its lock"};
+  }
+
+  bool renew(connection& session, possession const& what, milliseconds ttl) override {
+    auto const done = session.run(silence_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
+                                  "; SELECT COALESCE(IS_USED_LOCK(" + server_name(what.name) +
+                                  ") = CONNECTION_ID(), 0)");
+    return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
+  }
+
+  bool release(connection& session, possession const& what) override {
+    auto const done = session.run(clear_sql(how(), what) + "; SELECT COALESCE(RELEASE_LOCK(" +
+                                  server_name(what.name) + "), 0)");
+    return done.at(0).matched > 0 && number(done.row_of(1), 0) == 1;
+  }
+
+  std::optional<lease_info> inspect(connection& db, resource const& name) override {
+    auto const user = user_of(db, name);
+    if (user == 0) return std::nullopt;
+    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+    if (!found || found->session != user) return lease_info{"another client", {}, {}};
+    if (!found->held()) return std::nullopt;
+    return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+  }
+
+  bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
+    auto const user = user_of(db, name);
+    if (user == 0) return false;
+    end_session(db, user);
+    while (user_of(db, name) == user) {
+      if (clock::now() >= deadline) throw sql_error{bad_reply, "its session does not end"};
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+    return true;
+  }
+
+  void check_server(connection& db) override { refuse_cluster(db, "mode=named (GET_LOCK)"); }
+
+ private:
+  settings const& how() const { return with_.how; }
+
+  static std::uint64_t user_of(connection& db, resource const& name) {
+    auto const done = db.run("SELECT COALESCE(IS_USED_LOCK(" + server_name(name) + "), 0)");
+    return static_cast<std::uint64_t>(number(done.row_of(0), 0));
+  }
+
+  engine& with_;
+};
+
+}  // namespace
+
+std::unique_ptr<session_protocol> make_named_protocol(engine& with) {
+  return std::make_unique<named_protocol>(with);
+}
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,142 @@
+#include <thread>
+
+#include "stores/mysql/session_protocol.hpp"
+
+namespace herdlock::mysql {
+namespace {
+
+// The lock is the transaction's on a row of `<table>_lock`, which lives for ever. A lock wait that
+// times out rolls back the statement or, with innodb_rollback_on_timeout, the transaction: both are
+// the same here, since we roll back ourselves in either case and the wait was its first statement.
+class row_protocol final : public session_protocol {
+ public:
+  explicit row_protocol(engine& with) : with_(with) {}
+
+  bid_result take(connection& session, bid const& wanted) override {
+    while (true) {
+      auto const locked = lock_row(session, wanted);
+      if (!locked) return rival_of(wanted.name);
+      if (*locked) return record(session, wanted);
+      session.run("ROLLBACK; INSERT IGNORE INTO " + locks() + " VALUES (" +
+                  literal(wanted.name.str()) + ")");
+    }
+  }
+
+  fencing_token pass_on(connection& session, bid const& next) override {
+    session.run(silence_sql(next.ttl));
+    if (!session.in_transaction()) throw sql_error{bad_reply, "the transaction has ended"};
+    return record(session, next);
+  }
+
+  bool renew(connection& session, possession const& what, milliseconds ttl) override {
+    session.run(silence_sql(ttl));
+    if (!session.in_transaction()) return false;
+    auto const done = elsewhere(renew_sql(how(), what, ttl));
+    return done.at(0).matched > 0;
+  }
+
+  // Both in one transaction: whoever gets the row next finds it cleared.
+  bool release(connection& session, possession const& what) override {
+    if (!session.in_transaction()) return false;
+    return session.run(clear_sql(how(), what) + "; COMMIT").at(0).matched > 0;
+  }
+
+  // A holder that died leaves its row behind: only the lock itself tells. Nobody is kept from it by
+  // the question unless the row says that it is held, and then somebody else has it, as a rule.
+  std::optional<lease_info> inspect(connection& db, resource const& name) override {
+    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+    if (!found || !found->held() || !is_locked(db, name)) return std::nullopt;
+    return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+  }
+
+  bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
+    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+    if (!found || !found->held() || !is_locked(db, name)) return false;
+    end_session(db, found->session);
+    possession const theirs{name, found->fencing};
+    db.run(clear_sql(how(), theirs));
+    while (session_lives(db, found->session)) {
+      if (clock::now() >= deadline) throw sql_error{bad_reply, "its session does not end"};
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+    return true;
+  }
+
+  void check_server(connection& db) override { refuse_cluster(db, "mode=row (FOR UPDATE)"); }
+
+ private:
+  settings const& how() const { return with_.how; }
+  std::string locks() const { return "`" + how().table + "_lock`"; }
+  std::string row_of(resource const& name) const {
+    return "SELECT 1 FROM " + locks() +
+           " FORCE INDEX (PRIMARY) WHERE resource = " + literal(name.str());
+  }
+
+  // Nothing: somebody else has it. False: there is no such row yet.
+  std::optional<bool> lock_row(connection& session, bid const& wanted) {
+    bool const waits = wanted.wait.count() > 0;
+    auto const patience = waits ? wanted.wait.count() : 1;
+    try {
+      auto const done =
+          session.run(silence_sql(wanted.ttl) + "; SET SESSION innodb_lock_wait_timeout = " +
+                      std::to_string(patience) + "; START TRANSACTION; " + row_of(wanted.name) +
+                      " FOR UPDATE" + (waits ? "" : " NOWAIT"));
+      return !done.at(3).rows.empty();
+    } catch (sql_error const& error) {
+      if (!error.is_locked()) throw;
+      session.run("ROLLBACK");
+      return std::nullopt;
+    }
+  }
+
+  // On another connection, by autocommit: the token outlives a holder that dies.
+  fencing_token record(connection& session, bid const& taken) {
+    auto const done = elsewhere(record_sql(how(), taken, std::to_string(session.id()), "1 = 1") +
+                                "; " + read_sql(how().table, taken.name));
+    auto const found = as_lease_row(done.at(1));
+    if (found && found->session == session.id()) return found->fencing;
+    throw sql_error{bad_reply, "the row of the lease is missing"};
+  }
+
+  rival rival_of(resource const& name) {
+    auto const done = elsewhere(read_sql(how().table, name));
+    auto const found = as_lease_row(done.at(0));
+    if (!found || !found->held()) return {};
+    return {owner_label(found->owner), found->remaining()};
+  }
+
+  bool is_locked(connection& db, resource const& name) {
+    try {
+      db.run("START TRANSACTION; " + row_of(name) + " FOR UPDATE NOWAIT; ROLLBACK");
+      return false;
+    } catch (sql_error const& error) {
+      if (!error.is_locked()) throw;
+      db.run("ROLLBACK");
+      return true;
+    }
+  }
+
+  static bool session_lives(connection& db, std::uint64_t session) {
+    return number(db.run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " +
+                         std::to_string(session))
+                      .row_of(0),
+                  0) > 0;
+  }
+
+  outcomes elsewhere(std::string const& statements) {
+    borrowed db(with_.commands, clock::now() + how().timeout);
+    auto done = (*db).run(statements);
+    db.kept();
+    return done;
+  }
+
+  engine& with_;
+};
+
+}  // namespace
+
+std::unique_ptr<session_protocol> make_row_protocol(engine& with) {
+  return std::make_unique<row_protocol>(with);
+}
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,343 @@
+#include "stores/mysql/seat.hpp"
+
+#include <fcntl.h>
+
+namespace herdlock::mysql {
+namespace {
+
+// A place in the server's queue is given up and taken anew once in so long: a bound for a wait at a
+// server that has vanished.
+constexpr std::chrono::seconds wait_slice{30};
+// So often in a row a lock changes hands inside of one store before the others get their turn.
+constexpr int max_passes = 16;
+
+clock::time_point wait_end(milliseconds wait) {
+  return clock::now() + std::min(wait, limits::max_ttl);
+}
+
+}  // namespace
+
+candidate::candidate(std::shared_ptr<engine> const& with, acquire_request asked,
+                     stores::order<acquire_reply> what)
+    : stores::operation<acquire_reply>(with->board, std::move(what),
+                                       wait_end(asked.wait) + with->how.timeout),
+      request(std::move(asked)),
+      until(wait_end(request.wait)) {}
+
+void candidate::on_settled() {
+  if (auto const at = place.lock()) at->left(*this);
+}
+
+seat::seat(std::shared_ptr<hall> const& where, resource name)
+    : hall_(where),
+      name_(std::move(name)),
+      executor_(where->with->board->executor()),
+      timer_(executor_),
+      job_timer_(executor_) {}
+
+bid seat::bid_for(candidate const& who, std::chrono::seconds wait) const {
+  return {name_, who.request.owner, who.request.ttl, wait};
+}
+
+grant seat::grant_of(holder const& who) const {
+  return {who.fencing, grant_term{who.since, who.ttl}};
+}
+
+acquire_reply seat::as_busy() const {
+  if (!holder_) return busy{rival_.label, rival_.remaining};
+  auto const rest = std::chrono::ceil<milliseconds>(holder_->expires - clock::now());
+  return busy{std::string(holder_->owner.label()), std::max(rest, milliseconds{1})};
+}
+
+// Those who don't wait, and those who have waited long enough.
+void seat::dismiss() {
+  auto const now = clock::now();
+  for (auto const& each : std::deque(waiting_)) {
+    if (each->until <= now || each->request.wait <= milliseconds{0}) each->settle(as_busy());
+  }
+}
+
+void seat::ask(std::shared_ptr<candidate> const& who) {
+  check();
+  if (holder_ && !busy_ && expired()) leave(nullptr);
+  if (is_holder(who->request.owner)) return who->settle_later(acquire_reply(grant_of(*holder_)));
+  bool const waits = who->request.wait > milliseconds{0};
+  if (!waits && (holder_ || queued_)) return who->settle_later(as_busy());
+  who->place = weak_from_this();
+  waiting_.push_back(who);
+  arm();
+  if (state_ == state::empty && !busy_) return seek(std::chrono::seconds{0});
+  watch();
+}
+
+void seat::seek(std::chrono::seconds wait) {
+  auto const where = hall_.lock();
+  if (!where || waiting_.empty()) return;
+  state_ = state::seeking;
+  queued_ = wait.count() > 0;
+  slot_ = std::make_shared<session_slot>();
+  // Its caller sees only a time out if the server does not answer: so does the job, by its own.
+  if (!queued_) {
+    job_timer_.expires_after(where->with->how.timeout);
+    job_timer_.async_wait([slot = slot_](boost::system::error_code ec) {
+      if (!ec) slot->end();
+    });
+  }
+  auto const wanted = bid_for(*waiting_.front(), wait);
+  busy_ = where->with->jobs.add([where, self = shared_from_this(), slot = slot_, wanted]() mutable {
+    answer got = take(*where, *slot, wanted);
+    auto const executor = self->executor_;
+    asio::post(executor,
+               [where = std::move(where), self = std::move(self), wanted,
+                got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
+  });
+}
+
+void seat::on_taken(bid const& wanted, answer got) {
+  if (closed_) return;
+  job_timer_.cancel();
+  busy_ = false;
+  queued_ = false;
+  state_ = state::empty;
+  bool const ended = slot_ && slot_->ended();
+  slot_.reset();
+  session_ = std::move(got.session);
+  if (got.error) {
+    // Ended because nobody waited: those who have come since begin anew.
+    if (!ended || got.error->code == pool_is_full) fail_all(*got.error);
+    seek(std::chrono::seconds{0});
+  } else if (auto const* other = std::get_if<rival>(&got.taken)) {
+    on_rival(*other);
+  } else {
+    state_ = state::held;
+    passes_ = 0;
+    serve(wanted, got);
+  }
+  next();
+}
+
+void seat::on_rival(rival other) {
+  rival_ = std::move(other);
+  if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
+  session_.reset();
+  dismiss();
+  seek(wait_slice);
+  arm();
+}
+
+// The lock is ours, written down for `given`. Whoever that was may have gone.
+void seat::serve(bid const& given, answer const& got) {
+  auto const* fencing = std::get_if<fencing_token>(&got.taken);
+  holder_ = holder{given.owner, given.ttl, *fencing, got.since, got.at + given.ttl};
+  auto const found = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& each) {
+    return each->request.owner == given.owner;
+  });
+  if (found == waiting_.end()) return leave(nullptr);
+  // One who has asked twice gets the same grant twice.
+  for (auto const& each : std::deque(waiting_)) {
+    if (each->request.owner == given.owner) each->settle(acquire_reply(grant_of(*holder_)));
+  }
+  dismiss();
+  arm();
+}
+
+void seat::run(job todo, follow_up then) {
+  auto const where = hall_.lock();
+  if (!where) return;
+  busy_ = true;
+  if (watched_) watched_->cancel();
+  job_timer_.expires_after(where->with->how.timeout);
+  job_timer_.async_wait([session = session_](boost::system::error_code ec) {
+    if (!ec) session->abort();
+  });
+  where->with->jobs.add([where, self = shared_from_this(), session = session_,
+                         todo = std::move(todo), then = std::move(then)]() mutable {
+    answer got;
+    got.since = clock::now();
+    try {
+      todo(*where->protocol, *session, got);
+    } catch (sql_error const& error) {
+      got.error = error;
+    }
+    got.at = clock::now();
+    auto const executor = self->executor_;
+    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
+                          todo = std::move(todo), got = std::move(got)]() mutable {
+      if (self->closed_) return;
+      self->job_timer_.cancel();
+      self->busy_ = false;
+      then(*self, std::move(got));
+      self->next();
+    });
+  });
+}
+
+// What came while the session was in use.
+void seat::next() {
+  while (!busy_ && !todo_.empty()) {
+    auto const first = std::move(todo_.front());
+    todo_.pop_front();
+    first();
+  }
+  if (!busy_ && expired()) leave(nullptr);
+  watch();
+  tidy();
+}
+
+void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
+                 owner_token const& owner, milliseconds ttl) {
+  if (busy_ && is_holder(owner)) {
+    return todo_.push_back([this, op, owner, ttl] { renew(op, owner, ttl); });
+  }
+  if (!is_holder(owner) || expired()) {
+    op->settle_later(renew_reply::lost);
+    if (!busy_ && expired()) leave(nullptr);
+    return;
+  }
+  possession const mine{name_, holder_->fencing};
+  run([mine, ttl](session_protocol& how, connection& session,
+                  answer& got) { got.yes = how.renew(session, mine, ttl); },
+      [op, ttl](seat& self, answer const& got) {
+        if (got.error || !got.yes) {
+          op->settle(renew_reply::lost);
+          return self.lose();
+        }
+        self.holder_->ttl = ttl;
+        self.holder_->since = got.since;
+        self.holder_->expires = got.at + ttl;
+        self.arm();
+        op->settle(renew_reply::renewed);
+      });
+}
+
+void seat::release(releasing const& op, owner_token const& owner) {
+  if (busy_ && is_holder(owner)) {
+    return todo_.push_back([this, op, owner] { release(op, owner); });
+  }
+  if (!is_holder(owner)) return op->settle_later(release_reply::lost);
+  if (expired()) {
+    op->settle_later(release_reply::lost);
+    return leave(nullptr);
+  }
+  leave(op);
+}
+
+// The holder goes, `op` being told, if there is one.
+void seat::leave(releasing const& op) {
+  if (!waiting_.empty() && passes_ < max_passes) return pass_on(op);
+  possession const ours{name_, holder_->fencing};
+  holder_.reset();
+  run([ours](session_protocol& how, connection& session,
+             answer& got) { got.yes = how.release(session, ours); },
+      [op](seat& self, answer const& got) { self.on_released(got, op); });
+}
+
+void seat::on_released(answer const& got, releasing const& op) {
+  if (op) op->settle(got.yes ? release_reply::released : release_reply::lost);
+  if (got.error) return lose();
+  holder_.reset();
+  state_ = state::empty;
+  if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
+  session_.reset();
+  rival_ = {};
+  seek(std::chrono::seconds{0});
+}
+
+void seat::pass_on(releasing const& op) {
+  ++passes_;
+  holder_.reset();
+  auto const wanted = bid_for(*waiting_.front(), std::chrono::seconds{0});
+  run([wanted](session_protocol& how, connection& session,
+               answer& got) { got.taken = how.pass_on(session, wanted); },
+      [op, wanted](seat& self, answer got) { self.on_passed(wanted, std::move(got), op); });
+}
+
+void seat::on_passed(bid const& given, answer got, releasing const& op) {
+  if (op) op->settle(got.error ? release_reply::lost : release_reply::released);
+  if (got.error) return lose();
+  serve(given, got);
+}
+
+// The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
+void seat::lose() {
+  if (auto const where = hall_.lock(); where && session_) {
+    where->with->sessions.drop(std::move(session_));
+  }
+  session_.reset();
+  holder_.reset();
+  state_ = state::empty;
+  rival_ = {};
+  seek(std::chrono::seconds{0});
+}
+
+void seat::check() {
+  if (state_ == state::held && !busy_ && !session_->is_alive()) lose();
+}
+
+void seat::fail_all(sql_error const& why) {
+  auto const where = hall_.lock();
+  for (auto const& each : std::deque(waiting_)) {
+    each->settle(explain(why, each->subject(), where->with->how));
+  }
+}
+
+void seat::left(candidate const& who) {
+  std::erase_if(waiting_, [&](auto const& each) { return each.get() == &who; });
+  if (waiting_.empty() && queued_ && slot_) slot_->end();
+}
+
+// For the end of the lease, and for the first of the waits to end.
+void seat::arm() {
+  auto first = clock::time_point::max();
+  if (holder_) first = holder_->expires;
+  for (auto const& each : waiting_) first = std::min(first, each->until);
+  if (first == clock::time_point::max()) return;
+  timer_.expires_at(first);
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self) self->on_timer();
+  });
+}
+
+// While the lock is being asked for, given back or passed on, the outcome ends the waits.
+void seat::on_timer() {
+  bool const undecided = !holder_ && !queued_;
+  if (undecided) return;
+  dismiss();
+  if (!busy_ && expired()) return leave(nullptr);
+  if (!expired()) arm();
+}
+
+// While somebody waits here, the end of the holder's session is noticed by itself.
+void seat::watch() {
+  if (state_ != state::held || busy_ || waiting_.empty()) return;
+  int const copy = ::fcntl(session_->descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  watched_.emplace(executor_, copy);
+  watched_->async_wait(asio::posix::stream_descriptor::wait_read,
+                       [weak = weak_from_this()](boost::system::error_code ec) {
+                         auto const self = weak.lock();
+                         if (!ec && self) self->check();
+                       });
+}
+
+void seat::close() {
+  closed_ = true;
+  timer_.cancel();
+  job_timer_.cancel();
+  watched_.reset();
+  todo_.clear();
+  session_.reset();
+  holder_.reset();
+  state_ = state::empty;
+}
+
+void seat::tidy() {
+  auto const where = hall_.lock();
+  if (!where || state_ != state::empty || busy_ || !waiting_.empty()) return;
+  timer_.cancel();
+  watched_.reset();
+  where->seats.erase(name_.str());
+}
+
+}  // namespace herdlock::mysql

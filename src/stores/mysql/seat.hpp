@@ -1,0 +1,145 @@
+// One resource of a session-held mode, as one store sees it: the session that has it or waits for
+// it, the present holder, and those of this store who wait.
+//
+//          ask                 the lock is ours                    nobody waits
+//   empty ─────▶ seeking ───────────────────────▶ held ─── leave ──────────────▶ empty
+//                  ▲  │ another has it: wait       │ ▲
+//                  └──┘                            │ └── pass on to the next who waits here
+//                  ▲          the session is lost  │
+//                  └───────────────────────────────┘ (while somebody waits)
+//
+// A store queues at the server once for each resource, however many wait in it. Everything but the
+// jobs runs on the executor.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <map>
+
+#include "stores/mysql/session_protocol.hpp"
+
+namespace herdlock::mysql {
+
+class seat;
+
+/// All seats of a store. Seats and jobs refer to it; who keeps a seat keeps it, too.
+struct hall : std::enable_shared_from_this<hall> {
+  hall(std::shared_ptr<engine> shared, std::unique_ptr<session_protocol> how)
+      : with(std::move(shared)), protocol(std::move(how)) {}
+
+  std::shared_ptr<engine> const with;
+  std::unique_ptr<session_protocol> const protocol;
+  std::map<std::string, std::shared_ptr<seat>, std::less<>> seats;
+  std::atomic<bool> server_checked = false;
+};
+
+/// An acquisition that waits, or is about to be decided.
+class candidate final : public stores::operation<acquire_reply> {
+ public:
+  candidate(std::shared_ptr<engine> const& with, acquire_request request,
+            stores::order<acquire_reply> what);
+
+  acquire_request const request;
+  clock::time_point const until;  ///< of its wait
+  std::weak_ptr<seat> place;
+
+ private:
+  void on_settled() override;
+};
+
+/// The connection of a job, which others can end.
+class session_slot {
+ public:
+  /// On the job's thread; false when it was ended before.
+  bool put(std::shared_ptr<connection> one);
+  void end();  ///< from any thread
+  bool ended() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<connection> one_;
+  bool ended_ = false;
+};
+
+class seat : public std::enable_shared_from_this<seat> {
+ public:
+  seat(std::shared_ptr<hall> const& where, resource name);
+
+  void ask(std::shared_ptr<candidate> const& who);
+  void renew(std::shared_ptr<stores::operation<renew_reply>> const& op, owner_token const& owner,
+             milliseconds ttl);
+  void release(std::shared_ptr<stores::operation<release_reply>> const& op,
+               owner_token const& owner);
+  /// Somebody may have ended the session.
+  void check();
+  void left(candidate const& who);
+  /// The store is being closed.
+  void close();
+
+ private:
+  enum class state { empty, seeking, held };
+  using releasing = std::shared_ptr<stores::operation<release_reply>>;
+
+  struct holder {
+    owner_token owner;
+    milliseconds ttl;
+    fencing_token fencing;
+    clock::time_point since;    ///< before the server was asked for it
+    clock::time_point expires;  ///< unless it is renewed
+  };
+  struct answer {
+    std::optional<sql_error> error;
+    bid_result taken;
+    bool yes = false;
+    clock::time_point since, at;
+    std::shared_ptr<connection> session;
+  };
+  using job = std::function<void(session_protocol&, connection&, answer&)>;
+  using follow_up = std::function<void(seat&, answer)>;
+
+  void seek(std::chrono::seconds wait);
+  static answer take(hall& where, session_slot& slot, bid const& wanted);
+  static answer take_once(hall& where, session_slot& slot, bid const& wanted);
+  void on_taken(bid const& wanted, answer got);
+  void on_rival(rival other);
+  void serve(bid const& given, answer const& got);
+  void run(job todo, follow_up then);
+  void next();
+  void leave(releasing const& op);
+  void pass_on(releasing const& op);
+  void on_passed(bid const& given, answer got, releasing const& op);
+  void on_released(answer const& got, releasing const& op);
+  void lose();
+  void fail_all(sql_error const& why);
+  acquire_reply as_busy() const;
+  void dismiss();
+  void arm();
+  void on_timer();
+  void watch();
+  void tidy();
+
+  bool is_holder(owner_token const& owner) const { return holder_ && holder_->owner == owner; }
+  bool expired() const { return holder_ && clock::now() >= holder_->expires; }
+  bid bid_for(candidate const& who, std::chrono::seconds wait) const;
+  grant grant_of(holder const& who) const;
+
+  std::weak_ptr<hall> hall_;
+  resource const name_;
+  asio::any_io_executor executor_;
+  asio::basic_waitable_timer<clock> timer_;
+  asio::basic_waitable_timer<clock> job_timer_;
+  state state_ = state::empty;
+  bool closed_ = false;
+  bool busy_ = false;  ///< a job is running on the session
+  std::deque<std::function<void()>> todo_;
+  std::deque<std::shared_ptr<candidate>> waiting_;
+  std::shared_ptr<session_slot> slot_;  ///< of the job that seeks
+  bool queued_ = false;                 ///< it waits at the server
+  std::shared_ptr<connection> session_;
+  std::optional<holder> holder_;
+  rival rival_;
+  int passes_ = 0;
+  std::optional<asio::posix::stream_descriptor> watched_;
+};
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,78 @@
+// A lock that the server keeps for a session: how it is taken, proved and given back.
+//
+// The rows of the leases table say, beside it, who has it, under which token and until when. They
+// are written by autocommit, so that the tokens outlive a holder that dies.
+#pragma once
+
+#include "stores/mysql/command_tools.hpp"
+
+namespace herdlock::mysql {
+
+/// What one attempt asks for.
+struct bid {
+  resource name;
+  owner_token owner;
+  milliseconds ttl;
+  std::chrono::seconds wait{0};  ///< how long the server may queue it; 0: not at all
+};
+
+/// Somebody else's, as far as the table tells.
+struct rival {
+  std::string label;
+  milliseconds remaining{0};
+};
+
+/// The session has it, or nobody of ours had it within the wait.
+using bid_result = std::variant<fencing_token, rival>;
+
+/// One's own lease.
+struct possession {
+  resource name;
+  fencing_token fencing;
+};
+
+/// Called on worker threads; each blocks until the server has answered and throws sql_error. After
+/// an error nothing is known of the session: close it, and the server frees what it held.
+class session_protocol {
+ public:
+  virtual ~session_protocol() = default;
+
+  virtual bid_result take(connection& session, bid const& wanted) = 0;
+  /// Writes another owner and a new token for a lock that the session has.
+  virtual fencing_token pass_on(connection& session, bid const& next) = 0;
+  /// False: the session has it no more, or the lease had run out.
+  virtual bool renew(connection& session, possession const& what, milliseconds ttl) = 0;
+  /// Gives it back in any case; false when the lease had run out.
+  virtual bool release(connection& session, possession const& what) = 0;
+
+  // These on any connection.
+  virtual std::optional<lease_info> inspect(connection& db, resource const& name) = 0;
+  /// Ends the session that has it; false when none has.
+  virtual bool force_release(connection& db, resource const& name, clock::time_point deadline) = 0;
+  /// Fails where such a lock would not exclude everybody.
+  virtual void check_server(connection& db) = 0;
+};
+
+/// mode=named: GET_LOCK.
+std::unique_ptr<session_protocol> make_named_protocol(engine& with);
+/// mode=row: a transaction with SELECT … FOR UPDATE.
+std::unique_ptr<session_protocol> make_row_protocol(engine& with);
+
+// What both are made of.
+
+/// The server ends a session that is silent for longer, and with it what it holds: so a holder that
+/// was stopped, or whose machine vanished, does not keep the lock.
+std::string silence_sql(milliseconds ttl);
+/// `INSERT … ON DUPLICATE KEY UPDATE` of the row, with a new token; `session` and `condition` are
+/// SQL.
+std::string record_sql(settings const& how, bid const& taken, std::string const& session,
+                       std::string const& condition);
+/// `SET … WHERE` parts of the row that a possession is about, as long as it has not run out.
+std::string renew_sql(settings const& how, possession const& what, milliseconds ttl);
+std::string clear_sql(settings const& how, possession const& what);
+/// KILL, and no error when the session has gone before.
+void end_session(connection& db, std::uint64_t session);
+/// Galera keeps these locks on one node only.
+void refuse_cluster(connection& db, char const* what);
+
+}  // namespace herdlock::mysql

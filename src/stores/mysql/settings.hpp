@@ -1,0 +1,49 @@
+// What a store URL says about a MariaDB or MySQL server.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <herdlock/types.hpp>
+#include <herdlock/url.hpp>
+#include <string>
+
+namespace herdlock::mysql {
+
+/// What holds a lease in the server.
+enum class lock_mode {
+  table,  ///< a row with an expiry
+  row,    ///< a transaction with SELECT … FOR UPDATE
+  named,  ///< GET_LOCK
+};
+
+enum class encryption { none, tls, tls_unverified };
+
+struct settings {
+  std::string display_name;  ///< the URL without its password
+  std::string host;
+  std::uint16_t port = 3306;
+  std::string socket;  ///< path of a Unix socket, instead of host and port
+  std::string user;
+  std::string password;
+  std::string database;
+  lock_mode mode = lock_mode::table;
+  std::string table;  ///< of the leases; row mode has another one, `<table>_lock`
+  encryption security = encryption::none;
+  std::string authority_file;
+  std::string certificate_file;
+  std::string key_file;
+  milliseconds timeout{2000};    ///< of each command
+  milliseconds keep{3'600'000};  ///< how long a row that nobody holds is kept
+  std::size_t pool = 0;          ///< connections; of session-held modes: leases and waits
+  std::size_t max_pending = 65536;
+
+  /// `host:port` or the socket's path, for messages.
+  std::string place() const;
+  /// What an administrator runs when we may not.
+  std::string ddl() const;
+};
+
+/// errc::invalid_url for anything that is not understood.
+result<settings> parse_settings(store_url url);
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,74 @@
+#include "stores/mysql/sql_error.hpp"
+
+#include <errmsg.h>
+#include <mysqld_error.h>
+
+namespace herdlock::mysql {
+namespace {
+
+constexpr unsigned mysql_nowait = 3572;  // ER_LOCK_NOWAIT of MySQL 8
+
+struct verdict {
+  errc code;
+  std::string way_out;
+};
+
+verdict judge(unsigned code, settings const& how) {
+  switch (code) {
+    case pool_is_closed:
+      return {errc::canceled, ""};
+    case pool_is_full:
+      return {errc::overloaded, ""};
+    case not_for_cluster:
+      return {errc::not_supported, ""};
+    case bad_reply:
+      return {errc::protocol, ""};
+    case ER_ACCESS_DENIED_ERROR:
+    case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
+      return {errc::access_denied, "check user and password in the store's URL"};
+    case ER_DBACCESS_DENIED_ERROR:
+    case ER_TABLEACCESS_DENIED_ERROR:
+    case ER_COLUMNACCESS_DENIED_ERROR:
+    case ER_SPECIFIC_ACCESS_DENIED_ERROR:
+      return {errc::access_denied,
+              "the user needs SELECT, INSERT, UPDATE and DELETE on the table; if it may not create "
+              "it, let an administrator run: " +
+                  how.ddl()};
+    case ER_NO_SUCH_TABLE:
+    case ER_BAD_FIELD_ERROR:
+      return {errc::unavailable, "the table must be made by: " + how.ddl()};
+    case ER_BAD_DB_ERROR:
+      return {errc::unavailable, "create the database or name another one in the store's URL"};
+    case ER_CON_COUNT_ERROR:
+    case ER_TOO_MANY_USER_CONNECTIONS:
+    case ER_USER_LIMIT_REACHED:
+      return {errc::unavailable, "raise max_connections at the server or lower `pool` in the URL"};
+    case ER_LOCK_WAIT_TIMEOUT:
+      return {errc::timed_out, "another transaction holds the row; is somebody working by hand?"};
+    case ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
+      return {errc::unavailable, "set binlog_format to MIXED or ROW at the server"};
+    case CR_SERVER_LOST:
+    case CR_SERVER_GONE_ERROR:
+      return {errc::unavailable, "the connection was lost"};
+    default:
+      return {errc::unavailable, "check that the server runs and can be reached"};
+  }
+}
+
+}  // namespace
+
+bool sql_error::is_deadlock() const { return code == ER_LOCK_DEADLOCK; }
+bool sql_error::is_missing_table() const { return code == ER_NO_SUCH_TABLE; }
+bool sql_error::is_lost_connection() const {
+  return code == CR_SERVER_LOST || code == CR_SERVER_GONE_ERROR;
+}
+bool sql_error::is_locked() const { return code == ER_LOCK_WAIT_TIMEOUT || code == mysql_nowait; }
+
+failure explain(sql_error const& error, std::string const& subject, settings const& how) {
+  verdict const made = judge(error.code, how);
+  std::string text = how.display_name + ": " + subject + ": " + error.text;
+  if (!made.way_out.empty()) text += "; " + made.way_out;
+  return make_failure(made.code, std::move(text));
+}
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,33 @@
+// What can go wrong with a statement, and what the caller is told of it.
+#pragma once
+
+#include <herdlock/error.hpp>
+#include <string>
+
+#include "stores/mysql/settings.hpp"
+
+namespace herdlock::mysql {
+
+/// Thrown by connections and pools, turned into a failure by `explain` and nowhere else.
+struct sql_error {
+  unsigned code = 0;  ///< the server's or the client library's
+  std::string text;
+
+  /// The server undid the statement and asks to try again.
+  bool is_deadlock() const;
+  bool is_missing_table() const;
+  bool is_lost_connection() const;
+  /// The row is locked by another transaction, still after the wait that was allowed.
+  bool is_locked() const;
+};
+
+/// Of our own making, beside the servers' codes.
+inline constexpr unsigned pool_is_full = 1;
+inline constexpr unsigned pool_is_closed = 2;
+inline constexpr unsigned not_for_cluster = 3;
+inline constexpr unsigned bad_reply = 4;
+
+/// `subject` is "acquire 'stock:1'".
+failure explain(sql_error const& error, std::string const& subject, settings const& how);
+
+}  // namespace herdlock::mysql

@@ -1,0 +1,69 @@
+#include "stores/mysql/table_leases.hpp"
+
+namespace herdlock::mysql {
+namespace {
+
+using stores::order;
+
+class table_leases final : public lease_store {
+ public:
+  explicit table_leases(std::shared_ptr<engine> with) : with_(std::move(with)) {}
+  ~table_leases() override { with_->close(); }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    failure bad = check_ttl(request.ttl);
+    order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    begin(with_, std::move(what), std::move(bad),
+          [with = with_.get(), request = std::move(request)](connection& db) {
+            return result<acquire_reply>(take_row(db, with->how, request));
+          });
+    sweep_sometimes();
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    acquire_request request{std::move(name), std::move(owner), ttl};
+    begin(with_, std::move(what), check_ttl(ttl),
+          [with = with_.get(), request = std::move(request)](connection& db) {
+            return result<renew_reply>(renew_row(db, with->how, request));
+          });
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    order<release_reply> what{"release", name.str(), std::move(done)};
+    begin(with_, std::move(what), {}, [with = with_.get(), name, owner](connection& db) {
+      return result<release_reply>(free_row(db, with->how, name, owner));
+    });
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
+    begin(with_, std::move(what), {}, [with = with_.get(), name](connection& db) {
+      return result<std::optional<lease_info>>(inspect_row(db, with->how, name));
+    });
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    order<release_reply> what{"force release of", name.str(), std::move(done)};
+    begin(with_, std::move(what), {}, [with = with_.get(), name](connection& db) {
+      return result<release_reply>(free_row(db, with->how, name, std::nullopt));
+    });
+  }
+
+ private:
+  void sweep_sometimes() {
+    if (++with_->grants % grants_per_sweep != 0) return;
+    with_->jobs.add([raw = with_.get()] { sweep(*raw); });
+  }
+
+  std::shared_ptr<engine> with_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_table_leases(std::shared_ptr<engine> with) {
+  return std::make_shared<table_leases>(std::move(with));
+}
+
+}  // namespace herdlock::mysql
