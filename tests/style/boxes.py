@@ -32,7 +32,8 @@ CLIENTS = {
     r"boost/beast": {"stores/etcd", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
-    r"(CLI|fmt|spdlog|nlohmann)/": {"cli", "proxy", "tests", "bench"},
+    r"(CLI|fmt|spdlog)/": {"cli", "proxy", "tests", "bench"},
+    r"nlohmann/": {"stores/etcd", "cli", "proxy", "tests", "bench"},
     r"(gtest|gmock|rapidcheck)": {"tests"},
     r"(benchmark|hiredis)/": {"bench"},
 }
