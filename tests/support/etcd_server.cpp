@@ -17,10 +17,7 @@ bool all_answer(etcd_member& one) {
 }  // namespace
 
 etcd_member::etcd_member(std::string name, std::vector<std::string> more)
-    : name_(std::move(name)),
-      more_(std::move(more)),
-      port_(free_port()),
-      peer_port_(free_port()) {}
+    : name_(std::move(name)), more_(std::move(more)), port_(free_port()), peer_port_(free_port()) {}
 
 void etcd_member::start(std::string const& cluster) {
   child_.reset();
@@ -78,9 +75,7 @@ etcd_server& etcd_server::shared() {
   return server;
 }
 
-void etcd_server::start() {
-  member_.start("default=" + at(member_.peer_port()));
-}
+void etcd_server::start() { member_.start("default=" + at(member_.peer_port())); }
 
 void etcd_server::flush() { member_.ctl({"del", "", "--prefix"}); }
 
@@ -102,8 +97,8 @@ double etcd_server::metric(std::string const& name) const {
 etcd_cluster::etcd_cluster() {
   for (char const* name : {"m1", "m2", "m3"}) {
     members_.push_back(std::make_unique<etcd_member>(name));
-    names_ += (names_.empty() ? "" : ",") + std::string(name) + "=" +
-              at(members_.back()->peer_port());
+    names_ +=
+        (names_.empty() ? "" : ",") + std::string(name) + "=" + at(members_.back()->peer_port());
   }
   for (auto const& one : members_) one->start(names_);
   for (auto const& one : members_) {

@@ -62,9 +62,9 @@ class etcd_server {
   void restart();  ///< with its data
   /// A line of /metrics, by its name with labels.
   double metric(std::string const& name) const;
+  void start();  ///< with its data, after kill()
 
  private:
-  void start();
   etcd_member member_;
 };
 
@@ -77,7 +77,8 @@ class etcd_cluster {
   etcd_member& member(std::size_t index) { return *members_[index]; }
   std::size_t size() const { return members_.size(); }
   std::size_t leader() const;  ///< its index; waits for one
-  void restart(std::size_t index);
+  void start(std::size_t index) { members_[index]->start(names_); }
+  void restart(std::size_t index);  ///< and waits until it answers
 
  private:
   std::vector<std::unique_ptr<etcd_member>> members_;

@@ -52,9 +52,7 @@ class http_connection final : public connection {
  public:
   template <class... Args>
   http_connection(settings const& how, member const& to, Args&&... args)
-      : verified_(how.security == encryption::tls),
-        to_(to),
-        stream_(std::forward<Args>(args)...) {}
+      : verified_(how.security == encryption::tls), to_(to), stream_(std::forward<Args>(args)...) {}
 
   asio::awaitable<error_code> connect(clock::time_point deadline) override {
     tcp::resolver::results_type places;

@@ -41,6 +41,7 @@ class core : public std::enable_shared_from_this<core> {
   }
 
  private:
+  surroundings surroundings_of(resource const& name);
   clock::time_point step_deadline() const { return deadline() - timeout() / 20; }
   asio::awaitable<std::optional<range_reply>> list(std::string const& prefix, std::size_t limit,
                                                    failure& why);
@@ -50,30 +51,43 @@ class core : public std::enable_shared_from_this<core> {
   surroundings around_;
   /// Those that hold, wait or have something under way, by key.
   std::map<std::string, std::shared_ptr<place>, std::less<>> places_;
-  bool closed_ = false;
+  std::map<std::string, std::weak_ptr<turnstile>, std::less<>> orders_;  ///< by resource
 };
 
 std::shared_ptr<place> core::place_of(resource const& name, owner_token const& owner) {
   std::string const key = key_of(name, lease_id(name, owner, 0));
   auto& found = places_[key];
-  if (!found) found = std::make_shared<place>(around_, name, owner);
-  found->when_empty([weak = weak_from_this(), key] {
+  if (!found) found = std::make_shared<place>(surroundings_of(name), name, owner);
+  found->when_empty([weak = weak_from_this(), key, of = name.str()] {
     auto const self = weak.lock();
-    if (self) self->places_.erase(key);
+    if (!self) return;
+    self->places_.erase(key);
+    auto const order = self->orders_.find(of);
+    // The place that tells this still has it.
+    if (order != self->orders_.end() && order->second.use_count() <= 1) self->orders_.erase(order);
   });
   return found;
 }
 
+surroundings core::surroundings_of(resource const& name) {
+  surroundings around = around_;
+  around.order = orders_[name.str()].lock();
+  if (!around.order) {
+    around.order = std::make_shared<turnstile>(board_->executor());
+    orders_[name.str()] = around.order;
+  }
+  return around;
+}
+
 void core::close() {
-  closed_ = true;
   board_->close();
   auto const all = std::exchange(places_, {});
   for (auto const& [key, one] : all) one->close();
   around_.hub->close();
 }
 
-asio::awaitable<std::optional<range_reply>> core::list(std::string const& prefix,
-                                                       std::size_t limit, failure& why) {
+asio::awaitable<std::optional<range_reply>> core::list(std::string const& prefix, std::size_t limit,
+                                                       failure& why) {
   std::string const body = list_request(prefix, limit);
   auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
   auto found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
@@ -140,9 +154,8 @@ class store final : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure const bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
-    auto const op = std::make_shared<acquire_operation>(core_->board(), std::move(what),
-                                                        request.ttl, request.wait,
-                                                        core_->timeout());
+    auto const op = std::make_shared<acquire_operation>(
+        core_->board(), std::move(what), request.ttl, request.wait, core_->timeout());
     if (op->admit()) core_->place_of(request.name, request.owner)->acquire(op);
   }
 
@@ -195,14 +208,14 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto tls = etcd::make_tls(*settings);
   if (!tls) return tls.error();
   auto board = std::make_shared<stores::operation_board>(
-      executor, stores::board_settings{
-                    .store = settings->display_name,
-                    .late = "no answer within " + std::to_string(settings->timeout.count()) +
-                            " ms; does the cluster have a leader?",
-                    .max_pending = settings->max_pending});
+      executor, stores::board_settings{.store = settings->display_name,
+                                       .late = "no answer within " +
+                                               std::to_string(settings->timeout.count()) +
+                                               " ms; does the cluster have a leader?",
+                                       .max_pending = settings->max_pending});
   std::string display_name = settings->display_name;
-  auto gate = std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings),
-                                              std::move(*tls));
+  auto gate =
+      std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings), std::move(*tls));
   auto hub = std::make_shared<etcd::watch_hub>(gate);
   auto core = std::make_shared<etcd::core>(std::move(board),
                                            etcd::surroundings{std::move(gate), std::move(hub)});

@@ -17,7 +17,8 @@ bool may_pass(refusal const& refused) {
   constexpr int deadline_exceeded = 4;
   constexpr int internal = 13;
   int const code = refused.code;
-  if (code == status::failed_precondition) return refused.message.find("leader") != std::string::npos;
+  if (code == status::failed_precondition)
+    return refused.message.find("leader") != std::string::npos;
   return code == status::unavailable || code == unknown || code == deadline_exceeded ||
          code == internal;
 }
@@ -97,8 +98,8 @@ asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = make_failure(errc::unavailable, how_.members[member].place() + " (" +
-                                                        answer.ec.message() + ")");
+      outcome.why = make_failure(errc::unavailable,
+                                 how_.members[member].place() + " (" + answer.ec.message() + ")");
       co_return false;
     }
     outcome.body = std::move(answer.body);
@@ -108,8 +109,7 @@ asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body
       outcome.why = failure_of(outcome.refused);
       co_return false;
     }
-    if (!wants_new_token(outcome.refused) || how_.user.empty() ||
-        renewals == most_token_renewals) {
+    if (!wants_new_token(outcome.refused) || how_.user.empty() || renewals == most_token_renewals) {
       co_return true;
     }
     if (token_ == token) token_.clear();
@@ -228,7 +228,8 @@ void gateway::give_slot_back() {
 
 failure failure_of(refusal const& refused) {
   switch (refused.code) {
-    case status::ok: return {};
+    case status::ok:
+      return {};
     case status::permission_denied:
     case status::unauthenticated:
       return make_failure(errc::access_denied, refused.message + "; check user, password and role");
@@ -241,7 +242,8 @@ failure failure_of(refusal const& refused) {
       return make_failure(errc::unavailable, refused.message + "; free space or send less");
     case status::not_understood:
       return make_failure(errc::protocol, "this is not an etcd v3 gateway: " + refused.message);
-    default: return make_failure(errc::unavailable, refused.message);
+    default:
+      return make_failure(errc::unavailable, refused.message);
   }
 }
 

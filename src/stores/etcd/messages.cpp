@@ -46,8 +46,10 @@ std::string end_of(std::string prefix) {
 }
 
 json range_of(std::string const& prefix, char const* order, std::size_t limit) {
-  return {{"key", to_base64(prefix)},       {"range_end", to_base64(end_of(prefix))},
-          {"sort_target", "CREATE"},        {"sort_order", order},
+  return {{"key", to_base64(prefix)},
+          {"range_end", to_base64(end_of(prefix))},
+          {"sort_target", "CREATE"},
+          {"sort_order", order},
           {"limit", std::to_string(limit)}};
 }
 
@@ -117,11 +119,16 @@ refusal refusal_of_stream(json const& error) {
 
 int status_of_http(int http) {
   switch (http) {
-    case 401: return status::unauthenticated;
-    case 403: return status::permission_denied;
-    case 404: return status::not_found;
-    case 429: return status::resource_exhausted;
-    default: return http >= 500 ? status::unavailable : status::not_understood;
+    case 401:
+      return status::unauthenticated;
+    case 403:
+      return status::permission_denied;
+    case 404:
+      return status::not_found;
+    case 429:
+      return status::resource_exhausted;
+    default:
+      return http >= 500 ? status::unavailable : status::not_understood;
   }
 }
 
@@ -141,9 +148,8 @@ std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)
 // From now on (no start revision): one that is past already would be served by a loop that runs
 // every 100 ms. Who watches looks once more when the watch stands.
 std::string watch_create_request(std::int64_t id, std::string const& key) {
-  json const create{{"key", to_base64(key)},
-                    {"watch_id", number(id)},
-                    {"filters", json::array({"NOPUT"})}};
+  json const create{
+      {"key", to_base64(key)}, {"watch_id", number(id)}, {"filters", json::array({"NOPUT"})}};
   return json{{"create_request", create}}.dump();
 }
 
@@ -160,8 +166,7 @@ std::string take_request(std::string const& prefix, queue_entry const& own) {
 }
 
 std::string join_request(std::string const& prefix, queue_entry const& own) {
-  return txn(created_at(own.key, 0),
-             json::array({put(own), get(range_of(prefix, "DESCEND", 2))}),
+  return txn(created_at(own.key, 0), json::array({put(own), get(range_of(prefix, "DESCEND", 2))}),
              own_and_first(prefix, own.key));
 }
 

@@ -19,17 +19,10 @@ clock::time_point end_of_wait(milliseconds wait) {
 acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
                                      stores::order<acquire_reply> what, milliseconds for_ttl,
                                      milliseconds wait, milliseconds timeout)
-    : acquire_operation(board, std::move(what), for_ttl, wait > milliseconds{0}, end_of_wait(wait),
-                        timeout) {}
-
-acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
-                                     stores::order<acquire_reply> what, milliseconds for_ttl,
-                                     bool is_waiting, clock::time_point wait_end,
-                                     milliseconds timeout)
-    : operation(board, std::move(what), wait_end + timeout),
+    : operation(board, std::move(what), end_of_wait(wait) + timeout),
       ttl(for_ttl),
-      until(wait_end),
-      waits(is_waiting) {}
+      until(deadline() - timeout),
+      waits(wait > milliseconds{0}) {}
 
 void acquire_operation::on_settled() {
   if (auto const where = where_.lock()) where->on_waiter_gone();
@@ -46,7 +39,8 @@ place::place(surroundings around, resource name, owner_token owner)
 
 void place::acquire(std::shared_ptr<acquire_operation> op) {
   op->waits_at(weak_from_this());
-  add([this, op = std::move(op)] { return join(op); });
+  auto turn = op->waits ? around_.order->take() : nullptr;
+  add([this, op = std::move(op), turn = std::move(turn)] { return join(op, turn); });
 }
 
 void place::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
@@ -54,7 +48,8 @@ void place::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
 }
 
 void place::release(std::shared_ptr<release_operation> op) {
-  add([this, op = std::move(op)] { return give_back(op); });
+  auto const turn = around_.order->next();
+  add([this, op = std::move(op), turn] { return give_back(op, turn); });
 }
 
 void place::add(step what) {
@@ -67,9 +62,10 @@ void place::add(step what) {
 asio::awaitable<void> place::run() {
   auto const self = shared_from_this();
   while (!steps_.empty()) {
-    step const next = std::move(steps_.front());
+    step next = std::move(steps_.front());
     steps_.pop_front();
     auto work = next();
+    next = nullptr;  // the step alone has its turn now
     co_await std::move(work);
     after_step();
   }
@@ -193,7 +189,7 @@ void place::join_again() {
   forget();
   auto const all = std::exchange(waiters_, {});
   for (auto const& op : all) {
-    if (!op->settled()) steps_.push_back([this, op] { return join(op); });
+    if (!op->settled()) steps_.push_back([this, op] { return join(op, nullptr); });
   }
 }
 

@@ -13,14 +13,16 @@
 #include <herdlock/store.hpp>
 #include "stores/common/operation_board.hpp"
 #include "stores/etcd/gateway.hpp"
+#include "stores/etcd/turnstile.hpp"
 #include "stores/etcd/watch_hub.hpp"
 
 namespace herdlock::etcd {
 
-/// What all places of a store share.
+/// What all places of a store share, and those of one resource.
 struct surroundings {
   std::shared_ptr<gateway> gate;
   std::shared_ptr<watch_hub> hub;
+  std::shared_ptr<turnstile> order{};
 };
 
 class place;
@@ -39,9 +41,6 @@ class acquire_operation final : public stores::operation<acquire_reply> {
   bool const waits;
 
  private:
-  acquire_operation(std::shared_ptr<stores::operation_board> const& board,
-                    stores::order<acquire_reply> what, milliseconds ttl, bool waits,
-                    clock::time_point until, milliseconds timeout);
   void on_settled() override;
 
   std::weak_ptr<place> where_;
@@ -88,24 +87,24 @@ class place : public std::enable_shared_from_this<place> {
   bool wanted() const;
 
   // Steps.
-  asio::awaitable<void> join(std::shared_ptr<acquire_operation> op);
+  asio::awaitable<void> join(std::shared_ptr<acquire_operation> op,
+                             std::shared_ptr<turnstile::ticket> turn);
   asio::awaitable<void> look();
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
-  asio::awaitable<void> give_back(std::shared_ptr<release_operation> op);
+  asio::awaitable<void> give_back(std::shared_ptr<release_operation> op, std::uint64_t turn);
   asio::awaitable<void> expire();
   asio::awaitable<void> leave();
 
   // Parts of steps.
   asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline);
-  asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op);
+  asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
   asio::awaitable<void> enter(std::shared_ptr<acquire_operation> op, txn_reply found,
                               clock::time_point sent);
   asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
   asio::awaitable<bool> keep_alive(std::int64_t lease);
   asio::awaitable<void> revoke(std::int64_t lease);
-  asio::awaitable<renew_reply> move_to_new_lease(key_entry own, milliseconds ttl,
-                                                 failure& why);
+  asio::awaitable<renew_reply> move_to_new_lease(key_entry own, milliseconds ttl, failure& why);
   void queue_behind(key_entry const& own, std::string const& predecessor);
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void grant_all(clock::time_point sent);

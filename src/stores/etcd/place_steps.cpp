@@ -11,7 +11,8 @@ constexpr int most_lease_losses = 3;
 constexpr milliseconds pause_after_failure{250};
 
 failure not_understood() {
-  return make_failure(errc::protocol, "the answer is not one of etcd's v3 API; is it older than 3.4?");
+  return make_failure(errc::protocol,
+                      "the answer is not one of etcd's v3 API; is it older than 3.4?");
 }
 
 bool lease_is_gone(call_outcome const& outcome) {
@@ -49,16 +50,21 @@ asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry
 
 // ------------------------------------------------------------------------------- acquire
 
-asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op) {
+// The turn passes on when the step ends.
+asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
+                                  std::shared_ptr<turnstile::ticket> turn) {
+  std::uint64_t const number = turn ? turn->number() : 0;
   for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
-    bool const answered = co_await try_to_join(op);
+    bool const answered = co_await try_to_join(op, number);
     if (answered) break;
   }
+  turn.reset();
   if (op->settled() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
-  settle_with(*op, make_failure(errc::unavailable, "the lease ends again and again; are the "
-                                                   "members' clocks or disks in order?"));
+  settle_with(*op, make_failure(errc::unavailable,
+                                "the lease ends again and again; are the "
+                                "members' clocks or disks in order?"));
 }
 
 asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
@@ -81,7 +87,8 @@ asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point d
 }
 
 // False: the lease ended in between; to be tried again.
-asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op) {
+asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
+                                         std::uint64_t turn) {
   auto const deadline = step_deadline();
   auto const sent = clock::now();
   if (state_ == state::none) {
@@ -89,6 +96,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op) 
     if (why.code) settle_with(*op, why);
     if (op->settled()) co_return true;
   }
+  if (turn > 0) co_await around_.order->wait_for(turn);
+  if (op->settled()) co_return true;
   queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
   auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
@@ -285,7 +294,8 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
 }
 
 // Waiters of the same owner, if there are any, end with it.
-asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
+asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, std::uint64_t turn) {
+  co_await around_.order->wait_for(turn);
   if (op->settled()) co_return;
   bool const expired = state_ == state::held && clock::now() >= expires_at_;
   bool const held_it = state_ == state::held && !expired;

@@ -60,8 +60,8 @@ failure take_count(settings const& s, store_url& url, char const* option, std::s
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
   bool const whole = ec == std::errc() && end == text.data() + text.size();
   if (whole && count >= 1 && count <= most) return {};
-  return bad_url(s, std::string("option '") + option + "' must be a number from 1 to " +
-                        std::to_string(most));
+  return bad_url(
+      s, std::string("option '") + option + "' must be a number from 1 to " + std::to_string(most));
 }
 
 }  // namespace

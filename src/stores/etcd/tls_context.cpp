@@ -25,8 +25,7 @@ result<ssl::context> make_tls(settings const& how) {
     tls.use_private_key_file(how.key_file, ssl::context::pem, ec);
     if (ec) return bad("key " + in_quotes(how.key_file) + " cannot be read");
   }
-  tls.set_verify_mode(
-      how.security == encryption::tls ? ssl::verify_peer : ssl::verify_none, ec);
+  tls.set_verify_mode(how.security == encryption::tls ? ssl::verify_peer : ssl::verify_none, ec);
   return tls;
 }
 

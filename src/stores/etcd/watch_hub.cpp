@@ -100,14 +100,17 @@ asio::awaitable<void> watch_hub::read(std::shared_ptr<stream> on) {
 bool watch_hub::on_message(stream& on, watch_message const& message) {
   using kind = watch_message::kind;
   switch (message.what) {
-    case kind::progress: return true;
+    case kind::progress:
+      return true;
     case kind::failed:
       gate_->forget_token();
       gate_->suspect(on.member);
       return false;
-    case kind::canceled: return on_canceled(on, message);
+    case kind::canceled:
+      return on_canceled(on, message);
     case kind::created:
-    case kind::events: break;
+    case kind::events:
+      break;
   }
   on.stood = true;
   auto const found = watches_.find(message.watch_id);
