@@ -146,6 +146,7 @@ TEST_F(EtcdTest, AWaiterWhoseKeyWasDeletedJoinsAgain) {
   auto const reply = waiter.get(bobs);
   ASSERT_TRUE(is<grant>(reply));
   EXPECT_GT(as<grant>(reply).fencing, first);
+  EXPECT_EQ(waiter.renew(stock, bob, 1s).value(), renew_reply::renewed) << "no key, no grant";
   EXPECT_EQ(holder.renew(stock, alice).value(), renew_reply::lost);
 }
 
