@@ -17,6 +17,10 @@
 
 namespace herdlock_test {
 
+#ifdef HERDLOCK_ETCD
+void add_etcd_stores(std::vector<store_case>& stores);
+#endif
+
 std::vector<store_case> all_stores() {
   std::vector<store_case> stores;
   stores.push_back({"memory",
@@ -66,6 +70,9 @@ std::vector<store_case> all_stores() {
 #endif
 #ifdef HERDLOCK_MYSQL
   add_mysql_stores(stores);
+#endif
+#ifdef HERDLOCK_ETCD
+  add_etcd_stores(stores);
 #endif
   return stores;
 }

@@ -19,7 +19,7 @@ ALLOWED = {
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.
-    "bench": {"bench", "include", "stores/redis", "tests/support"},
+    "bench": {"bench", "include", "stores/redis", "stores/etcd", "tests/support"},
 }
 
 # Client libraries, and the boxes that are built around them.
@@ -32,7 +32,8 @@ CLIENTS = {
     r"boost/beast": {"stores/etcd", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
-    r"(CLI|fmt|spdlog|nlohmann)/": {"cli", "proxy", "tests", "bench"},
+    r"(CLI|fmt|spdlog)/": {"cli", "proxy", "tests", "bench"},
+    r"nlohmann/": {"stores/etcd", "cli", "proxy", "tests", "bench"},
     r"(gtest|gmock|rapidcheck)": {"tests"},
     r"(benchmark|hiredis)/": {"bench"},
 }

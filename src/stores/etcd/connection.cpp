@@ -1,0 +1,174 @@
+#include "stores/etcd/connection.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <type_traits>
+
+namespace herdlock::etcd {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace ssl = boost::asio::ssl;
+using asio::ip::tcp;
+
+constexpr std::size_t max_answer_bytes = std::size_t{8} * 1024 * 1024;
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+
+using plain_stream = beast::tcp_stream;
+using tls_stream = ssl::stream<beast::tcp_stream>;
+using answer_parser = http::response_parser<http::string_body>;
+
+// `how` is what stands between the common fields and the empty line.
+std::string head_of(member const& to, http_request const& request, std::string const& how) {
+  std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.place() +
+                     "\r\nContent-Type: application/json\r\n";
+  if (!request.token.empty()) head += "Authorization: " + request.token + "\r\n";
+  return head + how + "\r\n";
+}
+
+std::string hex(std::size_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), digits[number % 16]);
+    number /= 16;
+  } while (number > 0);
+  return text;
+}
+
+template <class Stream>
+class http_connection final : public connection {
+ public:
+  template <class... Args>
+  http_connection(settings const& how, member const& to, Args&&... args)
+      : verified_(how.security == encryption::tls), to_(to), stream_(std::forward<Args>(args)...) {}
+
+  asio::awaitable<error_code> connect(clock::time_point deadline) override {
+    tcp::resolver::results_type places;
+    error_code ec = co_await resolve(places);
+    if (ec) co_return ec;
+    expire_at(deadline);
+    auto& socket = beast::get_lowest_layer(stream_);
+    auto const connected = co_await socket.async_connect(places, quietly);
+    ec = std::get<0>(connected);
+    if (ec) co_return ec;
+    socket.socket().set_option(tcp::no_delay(true), ec);
+    if constexpr (std::is_same_v<Stream, tls_stream>) {
+      if (verified_) stream_.set_verify_callback(ssl::host_name_verification(to_.host), ec);
+      // Members behind one address are told apart by the name (SNI); an error would show later.
+      SSL_set_tlsext_host_name(stream_.native_handle(), to_.host.c_str());
+      auto const shaken = co_await stream_.async_handshake(ssl::stream_base::client, quietly);
+      ec = std::get<0>(shaken);
+    }
+    co_return ec;
+  }
+
+  asio::awaitable<http_answer> exchange(http_request const& request,
+                                        clock::time_point deadline) override {
+    std::string const length = "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+    std::string const text = head_of(to_, request, length) + request.body;
+    expire_at(deadline);
+    http_answer answer;
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    answer.ec = std::get<0>(sent);
+    if (answer.ec) co_return answer;
+    answer_parser parser;
+    parser.body_limit(max_answer_bytes);
+    auto const read = co_await http::async_read(stream_, buffer_, parser, quietly);
+    answer.ec = std::get<0>(read);
+    if (answer.ec) co_return answer;
+    beast::get_lowest_layer(stream_).expires_never();
+    answer.status = parser.get().result_int();
+    answer.lasts = parser.keep_alive();
+    answer.body = std::move(parser.get().body());
+    co_return answer;
+  }
+
+  // `Connection: close` is what lets the server answer before the request has ended: with a
+  // connection that is to be used again it reads all of the request first.
+  asio::awaitable<error_code> open_stream(http_request const& request,
+                                          clock::time_point deadline) override {
+    std::string const how = "Transfer-Encoding: chunked\r\nConnection: close\r\n";
+    std::string const text = head_of(to_, request, how);
+    expire_at(deadline);
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    beast::get_lowest_layer(stream_).expires_never();
+    lines_.emplace();
+    lines_->body_limit(boost::none);
+    co_return std::get<0>(sent);
+  }
+
+  asio::awaitable<error_code> send(std::string const& message) override {
+    std::string const text = hex(message.size()) + "\r\n" + message + "\r\n";
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    co_return std::get<0>(sent);
+  }
+
+  asio::awaitable<std::optional<std::string>> read_line() override {
+    for (;;) {
+      std::string& text = lines_->get().body();
+      auto const end = text.find('\n');
+      if (end != text.npos) {
+        std::string line = text.substr(0, end);
+        text.erase(0, end + 1);
+        co_return line;
+      }
+      if (lines_->is_done() || text.size() > max_answer_bytes) co_return std::nullopt;
+      auto const read = co_await http::async_read_some(stream_, buffer_, *lines_, quietly);
+      if (std::get<0>(read)) co_return std::nullopt;
+    }
+  }
+
+  void close() override { beast::get_lowest_layer(stream_).close(); }
+
+ private:
+  // Addresses need no look-up, and a look-up its own thread.
+  asio::awaitable<error_code> resolve(tcp::resolver::results_type& places) {
+    error_code ec;
+    auto const address = asio::ip::make_address(to_.host, ec);
+    if (!ec) {
+      places = tcp::resolver::results_type::create(tcp::endpoint(address, to_.port), to_.host, "");
+      co_return error_code{};
+    }
+    tcp::resolver resolver(stream_.get_executor());
+    std::string const port = std::to_string(to_.port);
+    auto const found = co_await resolver.async_resolve(to_.host, port, quietly);
+    places = std::get<1>(found);
+    co_return std::get<0>(found);
+  }
+
+  void expire_at(clock::time_point deadline) {
+    auto const left = std::max<clock::duration>(deadline - clock::now(), milliseconds{1});
+    beast::get_lowest_layer(stream_).expires_after(left);
+  }
+
+  bool const verified_;
+  member const to_;
+  Stream stream_;
+  beast::flat_buffer buffer_;
+  std::optional<answer_parser> lines_;
+};
+
+}  // namespace
+
+std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
+                                            settings const& how, member const& to,
+                                            ssl::context& tls) {
+  if (how.security == encryption::none) {
+    return std::make_unique<http_connection<plain_stream>>(how, to, executor);
+  }
+  return std::make_unique<http_connection<tls_stream>>(how, to, executor, tls);
+}
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,61 @@
+// One HTTP/1.1 connection to one member, with or without TLS.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/types.hpp>
+#include "stores/etcd/settings.hpp"
+
+namespace herdlock::etcd {
+
+using boost::system::error_code;
+
+struct http_answer {
+  error_code ec;  ///< of the connection; the rest means something only without one
+  int status = 0;
+  std::string body;
+  bool lasts = false;  ///< the connection can be used again
+  int sendings = 0;    ///< how often it may have reached the member
+};
+
+/// What is sent: a path with a message; the token is empty without authentication.
+struct http_request {
+  char const* path;
+  std::string const& body;
+  std::string const& token;
+};
+
+/// Used by one exchange or one stream at a time; all members on its executor. A connection that
+/// failed is of no use any more.
+class connection {
+ public:
+  virtual ~connection() = default;
+
+  virtual asio::awaitable<error_code> connect(clock::time_point deadline) = 0;
+  /// A message and its answer.
+  virtual asio::awaitable<http_answer> exchange(http_request const& request,
+                                                clock::time_point deadline) = 0;
+
+  /// Begins a stream in both directions: messages can be sent while answers come. Completes when
+  /// the head is sent; the first read_line() reads the head of the answer.
+  virtual asio::awaitable<error_code> open_stream(http_request const& request,
+                                                  clock::time_point deadline) = 0;
+  /// One at a time; may run beside read_line().
+  virtual asio::awaitable<error_code> send(std::string const& message) = 0;
+  /// A line of the answer; nothing at the end of the stream.
+  virtual asio::awaitable<std::optional<std::string>> read_line() = 0;
+
+  /// Ends what is under way with an error.
+  virtual void close() = 0;
+};
+
+std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
+                                            settings const& how, member const& to,
+                                            boost::asio::ssl::context& tls);
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,90 @@
+#include "stores/etcd/encoding.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <charconv>
+
+namespace herdlock::etcd {
+namespace {
+
+constexpr std::string_view value_mark = "herdlock ";
+constexpr std::string_view digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (char const c : bytes) {
+    bits = bits << 8 | static_cast<unsigned char>(c);
+    count += 8;
+    while (count >= 6) {
+      count -= 6;
+      text += digits[bits >> count & 63];
+    }
+  }
+  if (count > 0) text += digits[bits << (6 - count) & 63];
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (char const c : text) {
+    auto const digit = digits.find(c);
+    if (digit == digits.npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 255);
+  }
+  return bytes;
+}
+
+// Neither text holds a NUL, so that no two pairs run together.
+std::int64_t lease_id(resource const& name, owner_token const& owner, std::int64_t round) {
+  std::string text = name.str();
+  text += '\0';
+  text += owner.str();
+  text += '\0';
+  text += std::to_string(round);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  std::uint64_t id = 0;
+  for (std::size_t i = 0; i < 8; ++i) id = id << 8 | digest[i];
+  return static_cast<std::int64_t>((id >> 1) | 1);
+}
+
+std::string key_prefix(resource const& name) { return name.str() + "/"; }
+
+std::string key_of(resource const& name, std::int64_t lease) {
+  std::array<char, 16> hex{};
+  auto const [end, ec] = std::to_chars(hex.data(), hex.data() + hex.size(), lease, 16);
+  return key_prefix(name) + std::string(hex.data(), end);
+}
+
+std::string to_value(holder_note const& note) {
+  return std::string(value_mark) + std::to_string(note.ttl.count()) + " " + note.label;
+}
+
+holder_note from_value(std::string_view value) {
+  holder_note const foreign{milliseconds{0}, "another client"};
+  if (!value.starts_with(value_mark)) return foreign;
+  value.remove_prefix(value_mark.size());
+  milliseconds::rep ttl = 0;
+  auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), ttl);
+  if (ec != std::errc() || end == value.data() + value.size() || *end != ' ') return foreign;
+  return {milliseconds{ttl}, std::string(end + 1, value.data() + value.size())};
+}
+
+}  // namespace herdlock::etcd

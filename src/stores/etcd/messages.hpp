@@ -1,0 +1,126 @@
+// The messages of etcd's v3 API that we use, as its JSON gateway writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/error.hpp>
+#include <herdlock/types.hpp>
+#include "stores/etcd/encoding.hpp"
+
+namespace herdlock::etcd {
+
+/// gRPC's numbers for what went wrong, as far as we tell them apart.
+namespace status {
+inline constexpr int ok = 0;
+inline constexpr int invalid_argument = 3;
+inline constexpr int not_found = 5;
+inline constexpr int permission_denied = 7;
+inline constexpr int resource_exhausted = 8;
+inline constexpr int failed_precondition = 9;
+inline constexpr int unavailable = 14;
+inline constexpr int unauthenticated = 16;
+/// The body is not what we understand.
+inline constexpr int not_understood = -1;
+}  // namespace status
+
+/// A key of a resource: a holder's or a waiter's place.
+struct key_entry {
+  std::string key;
+  std::string value;
+  std::int64_t create_revision = 0;
+  std::int64_t mod_revision = 0;
+  std::int64_t lease = 0;
+};
+
+struct range_reply {
+  std::vector<key_entry> entries;
+  std::int64_t count = 0;  ///< also of those beyond the limit
+
+  key_entry const* first() const { return entries.empty() ? nullptr : &entries.front(); }
+};
+
+struct txn_reply {
+  bool succeeded = false;
+  std::int64_t revision = 0;
+  std::vector<range_reply> ranges;  ///< of the branch taken, in its order, writes left out
+};
+
+struct lease_reply {
+  std::int64_t ttl = 0;          ///< seconds left; none when it is not more than 0
+  std::int64_t granted_ttl = 0;  ///< only from lease_time_left
+};
+
+/// One message of a watch stream.
+struct watch_message {
+  std::int64_t watch_id = 0;
+  std::int64_t compact_revision = 0;
+  std::size_t events = 0;
+  enum class kind { created, events, canceled, progress, failed } what = kind::progress;
+  std::string reason;
+};
+
+/// What the server refused, and why; code is one of `status`.
+struct refusal {
+  int code = status::ok;
+  std::string message;
+};
+
+namespace path {
+inline constexpr char const* authenticate = "/v3/auth/authenticate";
+inline constexpr char const* grant = "/v3/lease/grant";
+inline constexpr char const* revoke = "/v3/lease/revoke";
+inline constexpr char const* keep_alive = "/v3/lease/keepalive";
+inline constexpr char const* time_left = "/v3/lease/timetolive";
+inline constexpr char const* range = "/v3/kv/range";
+inline constexpr char const* txn = "/v3/kv/txn";
+inline constexpr char const* watch = "/v3/watch";
+}  // namespace path
+
+std::string authenticate_request(std::string const& user, std::string const& password);
+std::string grant_request(std::int64_t lease, std::int64_t ttl_seconds);
+/// Also of keep_alive and time_left.
+std::string lease_request(std::int64_t lease);
+std::string watch_create_request(std::int64_t id, std::string const& key);
+std::string watch_cancel_request(std::int64_t id);
+std::string watch_progress_request();
+
+/// What stands in a queue: who, with which lease, saying what.
+struct queue_entry {
+  std::string key;
+  std::string value;
+  std::int64_t lease = 0;
+};
+
+/// Takes the resource if nobody is there. Ranges: none; else own, first.
+std::string take_request(std::string const& prefix, queue_entry const& own);
+/// Joins the queue if the key is not in it. Ranges: the last two; else own, first.
+std::string join_request(std::string const& prefix, queue_entry const& own);
+/// Ranges: own, first, and the last one created before `mine`.
+std::string look_request(std::string const& prefix, std::string const& own, std::int64_t mine);
+/// The first `limit` in the order they came.
+std::string list_request(std::string const& prefix, std::size_t limit);
+/// Writes the entry anew if it is still the one created at that revision. Ranges: own.
+std::string rewrite_request(queue_entry const& own, std::int64_t create_revision);
+/// Removes the key if it is there. Ranges: own, and the first before it was removed.
+std::string leave_request(std::string const& prefix, std::string const& own);
+/// Removes the key if nobody wrote it since.
+std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision);
+/// Removes the key if it is still the one created at that revision.
+std::string remove_created_request(std::string const& own, std::int64_t create_revision);
+
+/// What the body of an answer says is wrong; status::ok when nothing is. `http_status` decides
+/// where the body says nothing.
+refusal refusal_in(int http_status, std::string const& body);
+
+// Nothing: not understood.
+std::optional<std::string> token_in(std::string const& body);
+std::optional<lease_reply> lease_in(std::string const& body);
+std::optional<range_reply> range_in(std::string const& body);
+std::optional<txn_reply> txn_in(std::string const& body);
+std::optional<watch_message> watch_in(std::string const& line);
+
+}  // namespace herdlock::etcd

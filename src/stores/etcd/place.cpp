@@ -1,0 +1,200 @@
+#include "stores/etcd/place.hpp"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+namespace herdlock::etcd {
+namespace {
+
+// Longer than anybody waits; a time point further on would not fit into the clock.
+constexpr milliseconds longest_wait = 2 * limits::max_ttl;
+
+clock::time_point end_of_wait(milliseconds wait) {
+  return clock::now() + std::clamp(wait, milliseconds{0}, longest_wait);
+}
+
+}  // namespace
+
+acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
+                                     stores::order<acquire_reply> what, milliseconds for_ttl,
+                                     milliseconds wait, milliseconds timeout)
+    : operation(board, std::move(what), end_of_wait(wait) + timeout),
+      ttl(for_ttl),
+      until(deadline() - timeout),
+      waits(wait > milliseconds{0}) {}
+
+void acquire_operation::on_settled() {
+  if (auto const where = where_.lock()) where->on_waiter_gone();
+}
+
+place::place(surroundings around, resource name, owner_token owner)
+    : around_(std::move(around)),
+      name_(std::move(name)),
+      owner_(std::move(owner)),
+      prefix_(key_prefix(name_)),
+      key_(key_of(name_, lease_id(name_, owner_, 0))),
+      timer_(around_.gate->executor()),
+      lease_(lease_id(name_, owner_, 0)) {}
+
+void place::acquire(std::shared_ptr<acquire_operation> op) {
+  op->waits_at(weak_from_this());
+  auto turn = op->waits ? around_.order->take() : nullptr;
+  add([this, op = std::move(op), turn = std::move(turn)] { return join(op, turn); });
+}
+
+void place::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
+  add([this, op = std::move(op), ttl] { return prolong(op, ttl); });
+}
+
+void place::release(std::shared_ptr<release_operation> op) {
+  auto const turn = around_.order->next();
+  add([this, op = std::move(op), turn] { return give_back(op, turn); });
+}
+
+void place::add(step what) {
+  steps_.push_back(std::move(what));
+  if (running_) return;
+  running_ = true;
+  asio::co_spawn(around_.gate->executor(), run(), asio::detached);
+}
+
+asio::awaitable<void> place::run() {
+  auto const self = shared_from_this();
+  while (!steps_.empty()) {
+    step next = std::move(steps_.front());
+    steps_.pop_front();
+    auto work = next();
+    next = nullptr;  // the step alone has its turn now
+    co_await std::move(work);
+    after_step();
+  }
+  running_ = false;
+  arm();
+  if (state_ == state::none && tell_empty_) {
+    auto const tell = std::exchange(tell_empty_, {});
+    tell();
+  }
+}
+
+// Waiters that ended meanwhile need no place.
+void place::after_step() {
+  std::erase_if(waiters_, [](auto const& op) { return op->settled(); });
+  if (state_ == state::queued && waiters_.empty() && steps_.empty()) {
+    steps_.push_back([this] { return leave(); });
+  }
+}
+
+bool place::wanted() const {
+  return std::ranges::any_of(waiters_, [](auto const& op) { return !op->settled(); });
+}
+
+void place::on_waiter_gone() {
+  if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
+}
+
+void place::add_look() {
+  if (std::exchange(look_wanted_, true)) return;
+  add([this] { return look(); });
+}
+
+void place::close() {
+  closed_ = true;
+  timer_.cancel();
+  stop_watching();
+  if (state_ == state::queued && !running_) add([this] { return leave(); });
+}
+
+void place::arm() {
+  if (closed_ || state_ == state::none) {
+    timer_.cancel();
+    return;
+  }
+  auto next = state_ == state::held ? expires_at_ : keep_at_;
+  if (state_ == state::queued) {
+    for (auto const& op : waiters_) next = std::min(next, op->until);
+  }
+  timer_.expires_at(next);
+  timer_.async_wait([weak = weak_from_this()](error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self) self->on_timer();
+  });
+}
+
+void place::on_timer() {
+  if (running_ || closed_) return;  // it is armed again when the steps are done
+  if (state_ == state::held) add([this] { return expire(); });
+  if (state_ == state::queued) add([this] { return tick(); });
+}
+
+std::optional<milliseconds> place::remaining(std::string const& key) const {
+  if (state_ != state::held || key != key_) return std::nullopt;
+  auto const left = std::chrono::duration_cast<milliseconds>(expires_at_ - clock::now());
+  return std::max(left, milliseconds{1});
+}
+
+// A little before the deadline of what it is for: its answer tells more than the timer's.
+clock::time_point place::step_deadline() const {
+  auto const timeout = around_.gate->how().timeout;
+  return clock::now() + timeout - timeout / 20;
+}
+
+void place::stop_watching() {
+  if (watch_ != 0) around_.hub->remove(std::exchange(watch_, 0));
+  watched_.clear();
+}
+
+void place::queue_behind(key_entry const& own, std::string const& predecessor) {
+  state_ = state::queued;
+  created_ = own.create_revision;
+  if (watch_ != 0 && watched_ == predecessor) return;
+  stop_watching();
+  if (closed_) return;
+  watched_ = predecessor;
+  watch_ = around_.hub->add(predecessor, [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->add_look();
+  });
+}
+
+void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
+  stop_watching();
+  state_ = state::held;
+  created_ = created;
+  modified_ = modified;
+  ttl_ = ttl;
+  expires_at_ = clock::now() + ttl;
+}
+
+// The lease was kept alive some time before the look that found us first, so what is left of it
+// may be less than the ttl.
+void place::grant_all(clock::time_point sent) {
+  auto const left = std::chrono::duration_cast<milliseconds>(alive_until_ - sent);
+  auto const all = std::exchange(waiters_, {});
+  for (auto const& op : all) {
+    grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
+    op->settle(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
+  }
+}
+
+void place::forget() {
+  stop_watching();
+  state_ = state::none;
+  made_here_ = false;
+  lease_ = lease_id(name_, owner_, 0);
+}
+
+// Our lease ended while we waited (the process was stopped, the cluster was gone for too long):
+// the place in the queue is lost, the wait is not.
+void place::join_again() {
+  forget();
+  auto const all = std::exchange(waiters_, {});
+  for (auto const& op : all) {
+    if (!op->settled()) steps_.push_back([this, op] { return join(op, nullptr); });
+  }
+}
+
+std::int64_t lease_seconds(milliseconds ttl) {
+  return std::chrono::ceil<std::chrono::seconds>(ttl).count();
+}
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,161 @@
+// The place of one owner in the queue for one resource: a lease of etcd and a key that lives with
+// it, first waiting, then holding.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <herdlock/store.hpp>
+#include "stores/common/operation_board.hpp"
+#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/turnstile.hpp"
+#include "stores/etcd/watch_hub.hpp"
+
+namespace herdlock::etcd {
+
+/// What all places of a store share, and those of one resource.
+struct surroundings {
+  std::shared_ptr<gateway> gate;
+  std::shared_ptr<watch_hub> hub;
+  std::shared_ptr<turnstile> order{};
+};
+
+class place;
+
+/// An acquire that is under way, and until when it may wait.
+class acquire_operation final : public stores::operation<acquire_reply> {
+ public:
+  acquire_operation(std::shared_ptr<stores::operation_board> const& board,
+                    stores::order<acquire_reply> what, milliseconds ttl, milliseconds wait,
+                    milliseconds timeout);
+
+  void waits_at(std::weak_ptr<place> where) { where_ = std::move(where); }
+
+  milliseconds const ttl;
+  clock::time_point const until;
+  bool const waits;
+
+ private:
+  void on_settled() override;
+
+  std::weak_ptr<place> where_;
+};
+
+using renew_operation = stores::operation<renew_reply>;
+using release_operation = stores::operation<release_reply>;
+
+/// Does one thing after the other, so that a release comes after the acquire that it cleans up, and
+/// an acquire after the end of the lease before it. All members are called on the executor.
+///
+/// etcd counts leases in seconds and has a shortest one, so the key may live longer than the ttl.
+/// The place that holds ends it at the ttl; only a holder that crashed keeps it for as long as etcd
+/// granted.
+class place : public std::enable_shared_from_this<place> {
+ public:
+  place(surroundings around, resource name, owner_token owner);
+
+  void acquire(std::shared_ptr<acquire_operation> op);
+  void renew(std::shared_ptr<renew_operation> op, milliseconds ttl);
+  void release(std::shared_ptr<release_operation> op);
+
+  /// Nobody waits for it any more, perhaps.
+  void on_waiter_gone();
+  /// Leaves the queue; a held key lives on until etcd's lease ends.
+  void close();
+  /// Called when there is nothing left to remember.
+  void when_empty(std::function<void()> tell) { tell_empty_ = std::move(tell); }
+
+  /// The time left if it is this place that holds the resource, by our own count.
+  std::optional<milliseconds> remaining(std::string const& key) const;
+
+ private:
+  enum class state { none, queued, held };
+  using step = std::function<asio::awaitable<void>()>;
+
+  void add(step what);
+  asio::awaitable<void> run();
+  void after_step();
+  void arm();
+  void on_timer();
+  void add_look();
+  clock::time_point step_deadline() const;
+  bool wanted() const;
+
+  // Steps.
+  asio::awaitable<void> join(std::shared_ptr<acquire_operation> op,
+                             std::shared_ptr<turnstile::ticket> turn);
+  asio::awaitable<void> look();
+  asio::awaitable<void> tick();
+  asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
+  asio::awaitable<void> give_back(std::shared_ptr<release_operation> op, std::uint64_t turn);
+  asio::awaitable<void> expire();
+  asio::awaitable<void> leave();
+
+  // Parts of steps.
+  asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline);
+  asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
+  asio::awaitable<void> enter(std::shared_ptr<acquire_operation> op, txn_reply found,
+                              clock::time_point sent);
+  asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
+  asio::awaitable<bool> keep_alive(std::int64_t lease);
+  asio::awaitable<void> revoke(std::int64_t lease);
+  asio::awaitable<renew_reply> move_to_new_lease(key_entry own, milliseconds ttl, failure& why);
+  void queue_behind(key_entry const& own, std::string const& predecessor);
+  void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
+  void grant_all(clock::time_point sent);
+  void forget();
+  void join_again();
+  void stop_watching();
+
+  surroundings around_;
+  resource const name_;
+  owner_token const owner_;
+  std::string const prefix_;
+  std::string const key_;
+
+  std::deque<step> steps_;  ///< bounded: by the board, and one of each kind of our own
+  bool running_ = false;
+  bool closed_ = false;
+  bool look_wanted_ = false;
+  bool tick_wanted_ = false;
+  std::function<void()> tell_empty_;
+  timer timer_;
+
+  state state_ = state::none;
+  std::int64_t lease_;             ///< the key's present one
+  std::int64_t granted_ttl_ = 0;   ///< seconds
+  bool made_here_ = false;         ///< the lease was granted to this place, by this process
+  clock::time_point alive_until_;  ///< the lease lives at least so long
+  clock::time_point keep_at_;      ///< queued: when to keep it alive
+
+  std::int64_t created_ = 0;   ///< revision: our place in the queue, and the fencing token
+  std::int64_t modified_ = 0;  ///< held: the last write that we know of
+  milliseconds ttl_{0};
+  clock::time_point expires_at_;  ///< held: when we end it
+
+  std::vector<std::shared_ptr<acquire_operation>> waiters_;
+  std::string watched_;  ///< the key before ours
+  watch_hub::watch_id watch_ = 0;
+};
+
+/// For a port: the failure with the store and the subject in front.
+template <class T>
+void settle_with(stores::operation<T>& op, failure const& why) {
+  failure told = why;
+  told.message = op.failure_of(errc::unavailable, why.message).message;
+  op.settle(std::move(told));
+}
+
+/// How long etcd lets a lease live that was asked for in milliseconds.
+std::int64_t lease_seconds(milliseconds ttl);
+
+/// The time left of a key's holder, from what etcd knows; at least 1 ms while it is there.
+asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
+                                        clock::time_point deadline);
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,350 @@
+// The steps of a place: what it says to the cluster.
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "stores/etcd/place.hpp"
+
+namespace herdlock::etcd {
+namespace {
+
+constexpr int most_lease_losses = 3;
+constexpr milliseconds pause_after_failure{250};
+
+failure not_understood() {
+  return make_failure(errc::protocol,
+                      "the answer is not one of etcd's v3 API; is it older than 3.4?");
+}
+
+bool lease_is_gone(call_outcome const& outcome) {
+  return !outcome.why.code && outcome.refused.code == status::not_found;
+}
+
+bool lease_exists(call_outcome const& outcome) {
+  return outcome.refused.code == status::failed_precondition &&
+         outcome.refused.message.find("lease already exists") != std::string::npos;
+}
+
+clock::time_point after(clock::time_point since, std::int64_t seconds) {
+  return since + std::chrono::seconds(seconds);
+}
+
+// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
+milliseconds estimate(lease_reply const& lease, holder_note const& note) {
+  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
+  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
+  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
+  return std::max(asked - (granted - left), milliseconds{1});
+}
+
+}  // namespace
+
+asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
+                                        clock::time_point deadline) {
+  if (holder.lease == 0) co_return milliseconds{0};  // for ever
+  std::string const body = lease_request(holder.lease);
+  auto const outcome = co_await gate->call(path::time_left, body, deadline);
+  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  if (!lease) co_return milliseconds{0};
+  co_return estimate(*lease, from_value(holder.value));
+}
+
+// ------------------------------------------------------------------------------- acquire
+
+// The turn passes on when the step ends.
+asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
+                                  std::shared_ptr<turnstile::ticket> turn) {
+  std::uint64_t const number = turn ? turn->number() : 0;
+  for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
+    bool const answered = co_await try_to_join(op, number);
+    if (answered) break;
+  }
+  turn.reset();
+  if (op->settled() && state_ == state::none) co_return co_await leave();
+  bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
+  if (op->settled() || waiting) co_return;
+  settle_with(*op, make_failure(errc::unavailable,
+                                "the lease ends again and again; are the "
+                                "members' clocks or disks in order?"));
+}
+
+asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
+  std::string const body = grant_request(lease_, lease_seconds(ttl));
+  auto const sent = clock::now();
+  auto outcome = co_await around_.gate->call(path::grant, body, deadline);
+  made_here_ = outcome.ok() || outcome.attempts > 1;
+  bool const there = lease_exists(outcome);
+  if (there) {
+    std::string const question = lease_request(lease_);
+    outcome = co_await around_.gate->call(path::time_left, question, deadline);
+  }
+  if (!outcome.ok()) co_return failure_of(outcome);
+  auto const lease = lease_in(outcome.body);
+  if (!lease) co_return not_understood();
+  granted_ttl_ = there ? lease->granted_ttl : lease->ttl;
+  alive_until_ = after(sent, std::max<std::int64_t>(lease->ttl, 0));
+  keep_at_ = sent + std::chrono::seconds(granted_ttl_) / 3;
+  co_return failure{};
+}
+
+// False: the lease ended in between; to be tried again.
+asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
+                                         std::uint64_t turn) {
+  auto const deadline = step_deadline();
+  auto const sent = clock::now();
+  if (state_ == state::none) {
+    failure const why = co_await take_lease(op->ttl, deadline);
+    if (why.code) settle_with(*op, why);
+    if (op->settled()) co_return true;
+  }
+  if (turn > 0) co_await around_.order->wait_for(turn);
+  if (op->settled()) co_return true;
+  queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
+  std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
+  auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
+  if (lease_is_gone(outcome)) {
+    forget();
+    co_return false;
+  }
+  auto found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  failure why = failure_of(outcome);
+  if (!why.code && !found) why = not_understood();
+  if (why.code) {
+    settle_with(*op, why);
+    co_return true;
+  }
+  if (outcome.attempts == 1 && !found->succeeded && state_ == state::none) made_here_ = false;
+  co_await enter(op, std::move(*found), sent);
+  co_return true;
+}
+
+// What the transaction found: we are first, or behind another.
+asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_reply found,
+                                   clock::time_point sent) {
+  key_entry own{key_, "", found.revision, found.revision, lease_};
+  key_entry first = own;
+  std::string predecessor;
+  if (found.succeeded && op->waits && found.ranges.size() == 1) {
+    auto const& last = found.ranges[0].entries;
+    if (last.size() == 2) predecessor = last[1].key;
+    if (last.size() == 2) first = last[1];
+  } else if (!found.succeeded && found.ranges.size() == 2 && found.ranges[1].first()) {
+    first = *found.ranges[1].first();
+    own = found.ranges[0].first() ? *found.ranges[0].first() : key_entry{};
+    predecessor = first.key;
+  }
+  bool const is_ours = first.key == key_;
+  if (is_ours && state_ != state::held && (found.succeeded || made_here_)) {
+    hold(own.create_revision, own.mod_revision, op->ttl);
+  }
+  if (op->settled()) co_return;  // what follows a step sees to the rest
+  if (is_ours) {
+    auto const fencing = fencing_token{static_cast<std::uint64_t>(own.create_revision)};
+    auto const end = state_ == state::held ? std::min(expires_at_, alive_until_) : alive_until_;
+    auto const left = std::chrono::duration_cast<milliseconds>(end - sent);
+    grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
+    waiters_.push_back(op);
+    auto const all = std::exchange(waiters_, {});
+    for (auto const& one : all) one->settle(acquire_reply(grant{fencing, term}));
+    co_return;
+  }
+  if (!op->waits) co_return co_await answer_busy(op, std::move(first));
+  waiters_.push_back(op);
+  bool const last_known = found.succeeded || (state_ == state::queued && watch_ != 0);
+  queue_behind(own, last_known && !found.succeeded ? watched_ : predecessor);
+}
+
+asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, key_entry first) {
+  auto const deadline = step_deadline();
+  busy reply{from_value(first.value).label, milliseconds{0}};
+  reply.remaining = co_await time_left(around_.gate, first, deadline);
+  op->settle(acquire_reply(std::move(reply)));
+}
+
+// ------------------------------------------------------------------------------- waiting
+
+asio::awaitable<void> place::look() {
+  look_wanted_ = false;
+  if (state_ != state::queued || !wanted()) co_return;
+  std::string const body = look_request(prefix_, key_, created_);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  if (!found || found->ranges.size() != 3) {
+    if (clock::now() >= alive_until_) join_again();
+    keep_at_ = std::min(keep_at_, clock::now() + pause_after_failure);
+    co_return;
+  }
+  auto const* own = found->ranges[0].first();
+  auto const* first = found->ranges[1].first();
+  auto const* before = found->ranges[2].first();
+  if (!own || !first || own->create_revision != created_) co_return join_again();
+  if (first->key != key_) {
+    co_return queue_behind(*own, before ? before->key : first->key);
+  }
+  if (!wanted()) co_return;
+  hold(own->create_revision, own->mod_revision, waiters_.front()->ttl);
+  grant_all(sent);
+}
+
+// A time that was set has come: to keep the lease alive, or the end of somebody's wait.
+asio::awaitable<void> place::tick() {
+  if (state_ != state::queued) co_return;
+  if (clock::now() >= keep_at_) {
+    bool const alive = co_await keep_alive(lease_);
+    if (!alive && state_ == state::queued) co_return join_again();
+  }
+  co_await look();
+  if (state_ != state::queued) co_return;
+  auto const now = clock::now();
+  std::vector<std::shared_ptr<acquire_operation>> late;
+  std::erase_if(waiters_, [&](auto const& op) {
+    bool const over = op->until <= now;
+    if (over && !op->settled()) late.push_back(op);
+    return over;
+  });
+  if (late.empty()) co_return;
+  std::string const body = list_request(prefix_, 1);
+  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
+  key_entry first;
+  if (found && found->first()) first = *found->first();
+  if (waiters_.empty()) co_await leave();
+  for (auto const& op : late) co_await answer_busy(op, first);
+}
+
+// False: it has ended. Without an answer it counts as alive until it must have ended.
+asio::awaitable<bool> place::keep_alive(std::int64_t lease) {
+  std::string const body = lease_request(lease);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::keep_alive, body, step_deadline());
+  auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  if (!reply) {
+    keep_at_ = clock::now() + pause_after_failure;
+    co_return clock::now() < alive_until_;
+  }
+  if (reply->ttl <= 0) co_return false;
+  alive_until_ = after(sent, reply->ttl);
+  keep_at_ = sent + std::chrono::seconds(reply->ttl) / 3;
+  co_return true;
+}
+
+// ------------------------------------------------------------------------------- holding
+
+asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
+  if (op->settled()) co_return;
+  if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
+  std::string const list = list_request(prefix_, 1);
+  auto const outcome = co_await around_.gate->call(path::range, list, step_deadline());
+  auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
+  if (!found) {
+    failure const why = failure_of(outcome);
+    co_return settle_with(*op, why.code ? why : not_understood());
+  }
+  auto const* first = found->first();
+  if (!first || first->key != key_) {
+    if (state_ == state::held) forget();
+    co_return op->settle(renew_reply::lost);
+  }
+  key_entry const own = *first;
+  bool const ours = state_ == state::held && own.mod_revision == modified_ && ttl == ttl_;
+  auto reply = renew_reply::renewed;
+  failure why;
+  if (ours) {
+    std::string const body = lease_request(own.lease);
+    auto const kept = co_await around_.gate->call(path::keep_alive, body, step_deadline());
+    auto const lease = kept.ok() ? lease_in(kept.body) : std::nullopt;
+    why = failure_of(kept);
+    if (!why.code && !lease) why = not_understood();
+    if (!why.code && lease->ttl <= 0) reply = renew_reply::lost;
+    if (!why.code && reply == renew_reply::renewed) expires_at_ = clock::now() + ttl;
+  } else {
+    reply = co_await move_to_new_lease(own, ttl, why);
+  }
+  if (why.code) co_return settle_with(*op, why);
+  if (reply == renew_reply::lost) forget();
+  op->settle(reply);
+}
+
+// Another ttl, or another process held it until now (whose own count of the ttl must not end it any
+// more): the key is written anew, with a lease of its own; the write tells the two apart.
+asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, milliseconds ttl,
+                                                      failure& why) {
+  auto const deadline = step_deadline();
+  std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
+  std::string const grant_body = grant_request(next, lease_seconds(ttl));
+  auto const granted = co_await around_.gate->call(path::grant, grant_body, deadline);
+  if (!granted.ok() && !lease_exists(granted)) {
+    why = failure_of(granted);
+    co_return renew_reply::lost;
+  }
+  queue_entry const entry{key_, to_value({ttl, std::string(owner_.label())}), next};
+  std::string const body = rewrite_request(entry, own.create_revision);
+  auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
+  auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  why = failure_of(outcome);
+  if (!why.code && !written) why = not_understood();
+  if (why.code || !written->succeeded) {
+    co_await revoke(next);
+    co_return renew_reply::lost;
+  }
+  lease_ = next;
+  hold(own.create_revision, written->revision, ttl);
+  co_await revoke(own.lease);
+  co_return renew_reply::renewed;
+}
+
+// Waiters of the same owner, if there are any, end with it.
+asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, std::uint64_t turn) {
+  co_await around_.order->wait_for(turn);
+  if (op->settled()) co_return;
+  bool const expired = state_ == state::held && clock::now() >= expires_at_;
+  bool const held_it = state_ == state::held && !expired;
+  for (auto const& waiter : std::exchange(waiters_, {})) {
+    waiter->fail(errc::canceled, "it was released meanwhile");
+  }
+  std::string const body = leave_request(prefix_, key_);
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  if (!found) {
+    failure const why = failure_of(outcome);
+    settle_with(*op, why.code ? why : not_understood());
+    co_return co_await leave();
+  }
+  std::int64_t lease = lease_;
+  bool was_first = false;
+  if (found->succeeded && found->ranges.size() == 2 && found->ranges[0].first()) {
+    lease = found->ranges[0].first()->lease;
+    was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
+  }
+  // Nothing there, but an attempt without an answer may have taken it away.
+  bool const unanswered = !found->succeeded && outcome.attempts > 1 && held_it;
+  bool const released = (was_first && !expired) || unanswered;
+  op->settle(released ? release_reply::released : release_reply::lost);
+  lease_ = lease;
+  co_await leave();
+}
+
+// The ttl is over and nobody renewed it here. If another process did, the key was written since.
+asio::awaitable<void> place::expire() {
+  if (state_ != state::held || clock::now() < expires_at_) co_return;
+  std::string const body = remove_unchanged_request(key_, modified_);
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  auto const lease = lease_;
+  forget();
+  if (found && found->succeeded) co_await revoke(lease);
+}
+
+asio::awaitable<void> place::leave() {
+  auto const lease = lease_;
+  forget();
+  co_await revoke(lease);
+}
+
+// If it cannot be told: nobody keeps the lease alive, so it ends by itself.
+asio::awaitable<void> place::revoke(std::int64_t lease) {
+  std::string const body = lease_request(lease);
+  co_await around_.gate->call(path::revoke, body, step_deadline());
+}
+
+}  // namespace herdlock::etcd

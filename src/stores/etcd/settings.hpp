@@ -1,0 +1,41 @@
+// What a store URL says about an etcd cluster.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <herdlock/types.hpp>
+#include <herdlock/url.hpp>
+
+namespace herdlock::etcd {
+
+enum class encryption { none, tls, tls_unverified };
+
+struct member {
+  std::string host;
+  std::uint16_t port = 2379;
+
+  /// `host:port`, for messages and the Host header.
+  std::string place() const;
+};
+
+struct settings {
+  std::string display_name;  ///< the URL without its password
+  std::vector<member> members;
+  std::string user;
+  std::string password;
+  encryption security = encryption::none;
+  std::string authority_file;
+  std::string certificate_file;
+  std::string key_file;
+  milliseconds timeout{5000};
+  std::size_t connections = 16;  ///< for exchanges; the watches share one more
+  std::size_t max_pending = 65536;
+};
+
+/// errc::invalid_url for anything that is not understood.
+result<settings> parse_settings(store_url url);
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,53 @@
+// All watches of a store on one stream, which is opened again, on another member, when it ends.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "stores/etcd/gateway.hpp"
+
+namespace herdlock::etcd {
+
+/// A watch tells only that it is time to look: when it begins to stand (what happened before it did
+/// is for the first look to find), when its key is deleted, and after every interruption: a stream
+/// that ended, a revision that was compacted away. All members are called on the executor.
+class watch_hub : public std::enable_shared_from_this<watch_hub> {
+ public:
+  using watch_id = std::int64_t;
+
+  explicit watch_hub(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
+
+  /// `look` is called as an event; never after remove() or close().
+  watch_id add(std::string key, std::function<void()> look);
+  void remove(watch_id id);
+  void close();
+
+ private:
+  struct watch {
+    std::string key;
+    std::function<void()> look;
+  };
+  struct stream;
+
+  asio::awaitable<void> run();
+  asio::awaitable<void> read(std::shared_ptr<stream> on);
+  asio::awaitable<void> write(std::shared_ptr<stream> on);
+  asio::awaitable<void> guard(std::shared_ptr<stream> on);
+  bool on_message(stream& on, watch_message const& message);
+  bool on_canceled(stream& on, watch_message const& message);
+  void send(std::shared_ptr<stream> const& on, std::string const& message);
+  void start();
+
+  std::shared_ptr<gateway> gate_;
+  std::map<watch_id, watch> watches_;  ///< one for each waiter at most: bounded by the board
+  watch_id last_id_ = 0;
+  std::shared_ptr<stream> stream_;  ///< null while there is none
+  std::shared_ptr<timer> pause_;
+  bool running_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::etcd
