@@ -14,6 +14,10 @@
 
 namespace herdlock_test {
 
+#ifdef HERDLOCK_POSTGRES
+void add_postgres_stores(std::vector<store_case>& stores);
+#endif
+
 std::vector<store_case> all_stores() {
   std::vector<store_case> stores;
   stores.push_back({"memory",
@@ -60,6 +64,9 @@ std::vector<store_case> all_stores() {
                       return group.url() + "?wait_replicas=1";
                     },
                     &open_redis, true, true});
+#endif
+#ifdef HERDLOCK_POSTGRES
+  add_postgres_stores(stores);
 #endif
   return stores;
 }
