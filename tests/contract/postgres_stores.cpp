@@ -7,7 +7,7 @@
 namespace herdlock_test {
 
 void add_postgres_stores(std::vector<store_case>& stores) {
-  for (std::string mode : {"table"}) {
+  for (std::string mode : {"table", "advisory", "row"}) {
     store_case kind{"postgres_" + mode,
                     [mode](auto const&) {
                       return postgres_server::shared().fresh_url() + "&mode=" + mode;

@@ -188,7 +188,8 @@ TEST_P(postgres_tables, ACutAnywhereLeavesNoGhostAndGrantsNothingTwice) {
 }
 
 class postgres_every_mode : public postgres_faults {};
-INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table"), mode_name);
+INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode,
+                         testing::Values("table", "advisory", "row"), mode_name);
 
 TEST_P(postgres_every_mode, AKilledHoldersLeaseGoesToTheNext) {
   auto dead = holder("1000");
@@ -258,7 +259,8 @@ TEST_P(postgres_every_mode, NamesThatDifferInCaseOrATrailingSpaceAreTwo) {
 TEST_P(postgres_every_mode, BadOptionsAreRefusedWithASentence) {
   for (auto const* bad : {"&table=x;y", "&timeout=0", "&timeout=6m", "&sessions=0", "&nonsense=1",
                           "&max_pending=none", "&table=Upper", "&table=no.such.thing"}) {
-    auto const parsed = store_url::parse(url(bad)).value();
+    auto const plain = url_.substr(0, url_.find('?')) + "?mode=" + GetParam();
+    auto const parsed = store_url::parse(plain + bad).value();
     asio::io_context io;
     auto const opened = open_postgres(parsed, io.get_executor());
     ASSERT_TRUE(opened.has_error()) << bad;

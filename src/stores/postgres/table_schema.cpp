@@ -74,6 +74,8 @@ BEGIN
     SELECT * INTO l FROM @ WHERE name = p_name;
     held := FOUND AND l.expires_at > clock_timestamp();
     EXIT WHEN held AND (p_how = 0 OR l.owner = p_owner);
+    EXIT WHEN held AND p_how = 1 AND EXISTS (SELECT FROM @_waiters w WHERE w.name = p_name
+      AND w.owner = p_owner AND w.waiter = p_waiter AND w.pid = pg_backend_pid());
     IF NOT held THEN
       INSERT INTO @ AS h VALUES (p_name, p_owner, nextval('@_fencing'), clock_timestamp(),
         clock_timestamp() + p_ttl * interval '1 ms')

@@ -8,8 +8,9 @@ namespace {
 
 // What a holder's end is noticed late by: its time is over in the server when we ask.
 constexpr milliseconds after_the_end{2};
-// A holder whose end is far away may have been taken out behind everybody's back.
-constexpr milliseconds longest_silence{std::chrono::minutes{1}};
+// The holder may have changed to one whose end is nearer (a waiter that was handed the lease and
+// does not take it up): the first in line looks that often, by a plain read.
+constexpr milliseconds heartbeat{3000};
 
 }  // namespace
 
@@ -115,7 +116,7 @@ void waiting_room::still_busy(std::int64_t number, lease_row const& row) {
   if (std::exchange(at.ask_again, false)) return ask(number, asking::to_wait);
   if (!is_first(number)) return;
   at.alarm.emplace(executor_);
-  at.alarm->expires_after(std::min(row.left + after_the_end, longest_silence));
+  at.alarm->expires_after(std::min(row.left + after_the_end, heartbeat));
   at.alarm->async_wait([weak = weak_from_this(), number](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (!ec && self) self->ask(number, asking::to_wait);
