@@ -57,9 +57,9 @@ bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
   if (key == "tls" || key == "quarantine") return value == "on" || value == "off";
-  constexpr std::string_view harmless[] = {"timeout",       "skew",          "db",
-                                           "max_pending",   "max_bytes",     "node_timeout",
-                                           "restart_delay", "wait_replicas", "wait_timeout",
+  constexpr std::string_view harmless[] = {"timeout",        "skew",          "db",
+                                           "max_pending",    "max_bytes",     "node_timeout",
+                                           "restart_delay",  "wait_replicas", "wait_timeout",
                                            "quarantine_ttl", "sessions"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();

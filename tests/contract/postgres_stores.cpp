@@ -8,11 +8,10 @@ namespace herdlock_test {
 
 void add_postgres_stores(std::vector<store_case>& stores) {
   for (std::string mode : {"table", "advisory", "row"}) {
-    store_case kind{"postgres_" + mode,
-                    [mode](auto const&) {
-                      return postgres_server::shared().fresh_url() + "&mode=" + mode;
-                    },
-                    &open_postgres, true};
+    store_case kind{
+        "postgres_" + mode,
+        [mode](auto const&) { return postgres_server::shared().fresh_url() + "&mode=" + mode; },
+        &open_postgres, true};
     kind.keeps_values = false;
     kind.brief = 100ms;
     stores.push_back(std::move(kind));

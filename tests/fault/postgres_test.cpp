@@ -125,8 +125,8 @@ TEST_P(postgres_tables, AUserWhoMayNotCreateTablesIsToldTheStatementsAndMayUseTh
     script = refused.error().message.substr(at + 5);
     script = script.substr(0, script.rfind(';') + 1);
   }
-  sql(script + "GRANT ALL ON " + table + ", " + table + "_waiters TO guest; GRANT ALL ON SEQUENCE " +
-      table + "_fencing TO guest;");
+  sql(script + "GRANT ALL ON " + table + ", " + table +
+      "_waiters TO guest; GRANT ALL ON SEQUENCE " + table + "_fencing TO guest;");
   client c(postgres, guest);
   EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
@@ -149,7 +149,8 @@ TEST_P(postgres_tables, DroppedTablesAreMadeAgainAndTokensGoOnRising) {
 TEST_P(postgres_tables, TheSweeperRemovesRowsLongFreeAndNoOthers) {
   client(postgres, url()).inspect(stock).value();
   auto const table = url_.substr(url_.find("table=") + 6);
-  sql("INSERT INTO " + table + " SELECT n::text::bytea, '', n, now(), now() - "
+  sql("INSERT INTO " + table +
+      " SELECT n::text::bytea, '', n, now(), now() - "
       "CASE WHEN n % 2 = 0 THEN interval '11 min' ELSE interval '1 min' END "
       "FROM generate_series(1, 2000) n");
   client c(postgres, url());
@@ -188,8 +189,8 @@ TEST_P(postgres_tables, ACutAnywhereLeavesNoGhostAndGrantsNothingTwice) {
 }
 
 class postgres_every_mode : public postgres_faults {};
-INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode,
-                         testing::Values("table", "advisory", "row"), mode_name);
+INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table", "advisory", "row"),
+                         mode_name);
 
 TEST_P(postgres_every_mode, AKilledHoldersLeaseGoesToTheNext) {
   auto dead = holder("1000");
@@ -265,6 +266,97 @@ TEST_P(postgres_every_mode, BadOptionsAreRefusedWithASentence) {
     auto const opened = open_postgres(parsed, io.get_executor());
     ASSERT_TRUE(opened.has_error()) << bad;
     EXPECT_TRUE(opened.error() == errc::invalid_url) << opened.error().message;
+  }
+}
+
+class postgres_sessions : public postgres_faults {
+ protected:
+  // The server's processes that hold or wait for something of this test, by what they say.
+  std::string end_holders() const {
+    return sql(
+        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+        "WHERE application_name LIKE 'herdlock %' AND pid <> pg_backend_pid()");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_sessions, testing::Values("advisory", "row"), mode_name);
+
+// B1, B19: no silent reconnection; what the session held is lost.
+TEST_P(postgres_sessions, AHolderWhoseSessionIsEndedHasLostAtOnce) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
+}
+
+TEST_P(postgres_sessions, AServerThatCrashesWhileHeldLosesTheLockAndKeepsTheTokensRising) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  server().restart();
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  fencing_token next{};
+  EXPECT_TRUE(in_the_end([&] {
+    auto const reply = c.acquire(stock, bob);
+    if (is<grant>(reply)) next = as<grant>(reply).fencing;
+    return is<grant>(reply);
+  }));
+  EXPECT_GT(next, first);
+}
+
+TEST_P(postgres_sessions, AWaitThroughACrashOfTheServerFailsAndMayBeAskedAgain) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  server().restart();
+  EXPECT_FALSE(c.get(waiting).has_value());
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+TEST_P(postgres_sessions, AFullPoolSaysSoAndServesWhenASessionComesBack) {
+  client c(postgres, url("&sessions=2&timeout=1s"));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("a"), alice)));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("b"), alice)));
+  auto const refused = c.acquire(stock, alice);
+  EXPECT_TRUE(refused.error() == errc::timed_out);
+  EXPECT_NE(refused.error().message.find("sessions=2"), std::string::npos);
+  EXPECT_EQ(c.release(resource("a"), alice).value(), release_reply::released);
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+// B7: the wait in the server ends with its caller.
+TEST_P(postgres_sessions, ACancelledWaitLeavesNobodyWaitingInTheServer) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  waiting.cancel();
+  EXPECT_TRUE(c.get(waiting).error() == errc::canceled);
+  EXPECT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 0; }));
+  EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  EXPECT_FALSE(holder.inspect(stock).value().has_value());
+}
+
+// B7: see the same test of the table mode. What is cut here is the session that asks.
+TEST_P(postgres_sessions, ACutSessionLeavesNoGhost) {
+  client judge(postgres, url());
+  judge.inspect(stock).value();
+  relay cutter(server().port());
+  client c(postgres, through(cutter));
+  for (auto const way : {direction::to_server, direction::to_client}) {
+    for (std::size_t bytes = 0; bytes < 240; bytes += 20) {
+      auto const owner = owner_token::generate();
+      ASSERT_TRUE(in_the_end([&] { return c.inspect(stock).has_value(); }));
+      cutter.cut_after_bytes(way, bytes);
+      static_cast<void>(c.acquire(stock, owner));
+      cutter.disarm();
+      static_cast<void>(c.release(stock, owner));
+      ASSERT_TRUE(eventually([&] { return !judge.inspect(stock).value().has_value(); }))
+          << "a ghost after " << bytes;
+    }
   }
 }
 

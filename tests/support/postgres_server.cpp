@@ -23,8 +23,7 @@ std::string server_program(std::string const& name) {
     return find_program(name, "postgresql-15");
   } catch (std::runtime_error const&) {
     for (int version = 20; version >= 13; --version) {
-      std::string const path =
-          "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
+      std::string const path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
       if (::access(path.c_str(), X_OK) == 0) return path;
     }
     throw;
@@ -53,8 +52,8 @@ void give_to_server_user(std::filesystem::path const& folder) {
 postgres_server::postgres_server() {
   give_to_server_user(folder_.path());
   std::string const data = folder_.path().string();
-  run_command(as_server_user({server_program("initdb"), "-D", data, "-A", "trust", "-U",
-                              "postgres", "--no-sync", "-E", "UTF8", "--locale=C"}));
+  run_command(as_server_user({server_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres",
+                              "--no-sync", "-E", "UTF8", "--locale=C"}));
   std::ofstream(folder_ / "pg_hba.conf", std::ios::trunc)
       << "host all stranger 127.0.0.1/32 scram-sha-256\n"
          "local all all trust\nhost all all 127.0.0.1/32 trust\n";
@@ -85,10 +84,10 @@ postgres_server& postgres_server::shared() {
 void postgres_server::launch() {
   child_.reset();
   std::string const data = folder_.path().string();
-  child_.emplace(as_server_user({server_program("postgres"), "-D", data, "-p",
-                                 std::to_string(port_), "-k", data, "-c",
-                                 "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c",
-                                 "shared_buffers=16MB", "-c", "fsync=off"}));
+  child_.emplace(
+      as_server_user({server_program("postgres"), "-D", data, "-p", std::to_string(port_), "-k",
+                      data, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c",
+                      "shared_buffers=16MB", "-c", "fsync=off"}));
 }
 
 bool postgres_server::answers() const {
@@ -112,8 +111,13 @@ std::string postgres_server::through(std::string url, std::uint16_t from, std::u
 
 child_options postgres_server::session(std::string const& url) const {
   child_options how;
-  how.argv = {find_program("psql", "postgresql-client"), "--no-psqlrc", "--no-align",
-              "--tuples-only", "--quiet", "--set=ON_ERROR_STOP=1", url.substr(0, url.find('?'))};
+  how.argv = {find_program("psql", "postgresql-client"),
+              "--no-psqlrc",
+              "--no-align",
+              "--tuples-only",
+              "--quiet",
+              "--set=ON_ERROR_STOP=1",
+              url.substr(0, url.find('?'))};
   how.input = process_input::pipe;
   return how;
 }

@@ -48,8 +48,8 @@ void connection::open() {
   open_timer_.expires_after(what_.timeout);
   open_timer_.async_wait([self](boost::system::error_code ec) {
     if (ec) return;
-    self->opened(trouble{"", "no connection within " + std::to_string(self->what_.timeout.count()) +
-                                 " ms"});
+    self->opened(
+        trouble{"", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
   });
   if (what_.host.front() == '/') return asio::post(executor_, [self] { self->start_libpq(""); });
   resolver_.async_resolve(what_.host, what_.port, [self](boost::system::error_code ec, auto found) {
@@ -105,10 +105,14 @@ void connection::wait_open(wanted what) {
 
 void connection::poll_open() {
   switch (PQconnectPoll(handle_.get())) {
-    case PGRES_POLLING_READING: return wait_open(wanted::read);
-    case PGRES_POLLING_WRITING: return wait_open(wanted::write);
-    case PGRES_POLLING_OK: break;
-    default: return opened(last_trouble());
+    case PGRES_POLLING_READING:
+      return wait_open(wanted::read);
+    case PGRES_POLLING_WRITING:
+      return wait_open(wanted::write);
+    case PGRES_POLLING_OK:
+      break;
+    default:
+      return opened(last_trouble());
   }
   if (!adopt_socket() || PQsetnonblocking(handle_.get(), 1) != 0) return opened(last_trouble());
   opened(std::nullopt);
@@ -176,11 +180,10 @@ void connection::run(statement const& what, patience how_long, on_answer done) {
     formats.push_back(static_cast<int>(each.how));
   }
   int const count = static_cast<int>(values.size());
-  sent(what.name.empty()
-           ? PQsendQueryParams(handle_.get(), what.sql.c_str(), count, nullptr, values.data(),
-                               lengths.data(), formats.data(), 0)
-           : PQsendQueryPrepared(handle_.get(), what.name.c_str(), count, values.data(),
-                                 lengths.data(), formats.data(), 0));
+  sent(what.name.empty() ? PQsendQueryParams(handle_.get(), what.sql.c_str(), count, nullptr,
+                                             values.data(), lengths.data(), formats.data(), 0)
+                         : PQsendQueryPrepared(handle_.get(), what.name.c_str(), count,
+                                               values.data(), lengths.data(), formats.data(), 0));
 }
 
 void connection::flush() {

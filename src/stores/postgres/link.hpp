@@ -35,9 +35,7 @@ class link_listener {
 class link : public connection_events, public std::enable_shared_from_this<link> {
  public:
   link(asio::any_io_executor executor, settings what, preparation needed)
-      : executor_(std::move(executor)),
-        what_(std::move(what)),
-        needed_(std::move(needed)) {}
+      : executor_(std::move(executor)), what_(std::move(what)), needed_(std::move(needed)) {}
 
   void set_listener(std::weak_ptr<link_listener> listener) { listener_ = std::move(listener); }
   void run(statement what, on_reply done);

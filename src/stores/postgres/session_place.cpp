@@ -38,8 +38,8 @@ void session_acquire::on_settled() {
 void session_place::enter(acquire const& one) {
   one->place = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
-    return one->settle_later(acquire_reply(
-        grant{holder_->fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+    return one->settle_later(
+        acquire_reply(grant{holder_->fencing, grant_term{clock::now(), left_of(holder_->end)}}));
   }
   if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->settled()))) {
     return holder_ ? one->settle_later(busy_here()) : busy_elsewhere(one);
@@ -67,21 +67,20 @@ void session_place::ask() {
 }
 
 void session_place::know_name() {
-  shop_->commands->run(
-      {"meet", {as_bytes(name_.str())}},
-      [self = shared_from_this(), one = asking_](reply const& met) {
-        if (!met) return self->refused(one, met.error());
-        auto const stored = met->count() > 0 ? met->bytes(0, 0) : self->name_.str();
-        if (stored != self->name_.str()) {
-          return self->refused(one, make_failure(errc::invalid_name,
-                                                 "its key is that of " + in_quotes(stored) +
-                                                     "; give one of them another name"));
-        }
-        auto& known = self->shop_->met;
-        if (known.size() >= most_met) known.clear();
-        known.insert(stored);
-        self->take_session();
-      });
+  shop_->commands->run({"meet", {as_bytes(name_.str())}}, [self = shared_from_this(),
+                                                           one = asking_](reply const& met) {
+    if (!met) return self->refused(one, met.error());
+    auto const stored = met->count() > 0 ? met->bytes(0, 0) : self->name_.str();
+    if (stored != self->name_.str()) {
+      return self->refused(
+          one, make_failure(errc::invalid_name, "its key is that of " + in_quotes(stored) +
+                                                    "; give one of them another name"));
+    }
+    auto& known = self->shop_->met;
+    if (known.size() >= most_met) known.clear();
+    known.insert(stored);
+    self->take_session();
+  });
 }
 
 void session_place::take_session() {
@@ -110,25 +109,31 @@ void session_place::with_session(acquire const& one, std::shared_ptr<session> co
 void session_place::send(acquire const& one, wish how) {
   auto const ignore = [](answer const&) {};
   patience const usual{shop_->what.timeout};
-  if (how != wish::next && shop_->what.mode == lock_mode::row) {
+  bool const row = shop_->what.mode == lock_mode::row;
+  if (row && how == wish::next) return draw(one);
+  if (row) {
     session_->run({.name = "", .sql = "BEGIN"}, usual, ignore);
+    session_->run({"renew", {idle_limit(one->request.ttl)}}, usual, ignore);
   }
   if (how == wish::wait) {
     auto const left = as_wait(one->patience.expiry() - clock::now());
     session_->run({"patience", {as_number(left.count())}}, usual, ignore);
   }
   char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
-  session_->run({name, grant_parameters(one->request)}, how == wish::wait ? patience{} : usual,
-                [self = shared_from_this(), one](answer const& a) {
-                  self->on_answer(one, a);
-                });
+  auto parameters = grant_parameters(one->request);
+  if (row) parameters.resize(1);
+  session_->run({name, std::move(parameters)}, how == wish::wait ? patience{} : usual,
+                [self = shared_from_this(), one](answer const& a) { self->on_answer(one, a); });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
 void session_place::on_answer(acquire const& one, answer const& a) {
   if (one != asking_) return;
   if (a && a->count() > 0) {
-    if (a->number(0, 0) == session_->pid()) return granted(one, *a);
+    if (a->number(0, 0) == session_->pid()) {
+      if (shop_->what.mode == lock_mode::row) return draw(one);
+      return granted(one, {static_cast<std::uint64_t>(a->number(0, 1))});
+    }
     drop_session();
     return refused(one, make_failure(errc::not_supported,
                                      "a proxy moved the session to another connection; connect "
@@ -150,8 +155,24 @@ void session_place::on_answer(acquire const& one, answer const& a) {
   refused(one, explain(a.error()));
 }
 
-void session_place::granted(acquire const& one, rows const& row) {
-  auto const fencing = fencing_token{static_cast<std::uint64_t>(row.number(0, 1))};
+// A token that is drawn inside the transaction that holds the row is not safe from a crash of the
+// server until that transaction ends; drawn by one of its own, it is.
+void session_place::draw(acquire const& one) {
+  shop_->commands->run({"draw"}, [self = shared_from_this(), one](reply const& drawn) {
+    if (self->asking_ != one) return;
+    if (!drawn) return self->refused(one, drawn.error());
+    if (!self->session_) {
+      return self->refused(one, make_failure(errc::unavailable, "the session was ended"));
+    }
+    auto parameters = grant_parameters(one->request);
+    parameters[0] = as_number(drawn->number(0, 0));
+    self->session_->run({"mark", std::move(parameters)}, {self->shop_->what.timeout},
+                        [](answer const&) {});
+    self->granted(one, {static_cast<std::uint64_t>(drawn->number(0, 0))});
+  });
+}
+
+void session_place::granted(acquire const& one, fencing_token fencing) {
   holder_ = holder{one->request, fencing, clock::now() + one->request.ttl};
   asking_ = nullptr;
   arm_end();
@@ -161,10 +182,12 @@ void session_place::granted(acquire const& one, rows const& row) {
   auto const line = std::exchange(line_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;
-    if (!same && waits(*each)) line_.push_back(each);
-    else if (same) each->settle(acquire_reply(
-        grant{fencing, grant_term{clock::now(), left_of(holder_->end)}}));
-    else each->settle(busy_here());
+    if (!same && waits(*each))
+      line_.push_back(each);
+    else if (same)
+      each->settle(acquire_reply(grant{fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+    else
+      each->settle(busy_here());
   }
 }
 

@@ -49,16 +49,14 @@ struct session_shop {
   asio::any_io_executor executor;
   std::shared_ptr<link> commands;
   std::shared_ptr<session_pool> sessions;
-  std::set<std::string> met;  ///< names whose key or row is known to be there
+  std::set<std::string> met;                  ///< names whose key or row is known to be there
   std::function<void(resource const&)> idle;  ///< a place is not needed any more
 };
 
 class session_place : public std::enable_shared_from_this<session_place> {
  public:
   session_place(std::shared_ptr<session_shop> shop, resource name)
-      : shop_(std::move(shop)),
-        name_(std::move(name)),
-        end_timer_(shop_->executor) {}
+      : shop_(std::move(shop)), name_(std::move(name)), end_timer_(shop_->executor) {}
 
   using acquire = std::shared_ptr<session_acquire>;
   void enter(acquire const& one);
@@ -88,7 +86,8 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void with_session(acquire const& one, std::shared_ptr<session> const& got);
   void send(acquire const& one, wish how);
   void on_answer(acquire const& one, answer const& a);
-  void granted(acquire const& one, rows const& row);
+  void draw(acquire const& one);
+  void granted(acquire const& one, fencing_token fencing);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
   acquire_reply busy_here() const;

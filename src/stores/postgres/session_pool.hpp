@@ -18,8 +18,7 @@ class session : public connection_events, public std::enable_shared_from_this<se
   using on_opened = std::function<void(std::optional<failure>)>;
 
   session(asio::any_io_executor executor, settings what)
-      : executor_(std::move(executor)),
-        what_(std::move(what)) {}
+      : executor_(std::move(executor)), what_(std::move(what)) {}
 
   void open(on_opened done);
   /// `how_long` without a limit: the server ends it.
@@ -56,8 +55,7 @@ class session_pool : public std::enable_shared_from_this<session_pool> {
   };
 
   session_pool(asio::any_io_executor executor, settings what)
-      : executor_(std::move(executor)),
-        what_(std::move(what)) {}
+      : executor_(std::move(executor)), what_(std::move(what)) {}
 
   /// One that is idle or new; when all are taken, the next that comes back. Never from inside.
   void take(request one);

@@ -21,9 +21,12 @@ std::string filled(std::string_view text, settings const& what) {
   bool const row = what.mode == lock_mode::row;
   std::string out;
   for (char const c : text) {
-    if (c == '@') out += what.table;
-    else if (c == '%') out += row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
-    else out += c;
+    if (c == '@')
+      out += what.table;
+    else if (c == '%')
+      out += row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
+    else
+      out += c;
   }
   return out;
 }
@@ -36,8 +39,7 @@ constexpr char row_schema[] =
 constexpr char lock_script[] = "SELECT pg_advisory_xact_lock(7526676539574742016);\n";
 constexpr char advisory_table[] =
     "CREATE TABLE IF NOT EXISTS @_names (key bigint PRIMARY KEY, name bytea NOT NULL);\n";
-constexpr char row_table[] =
-    "CREATE TABLE IF NOT EXISTS @_rows (name bytea PRIMARY KEY);\n";
+constexpr char row_table[] = "CREATE TABLE IF NOT EXISTS @_rows (name bytea PRIMARY KEY);\n";
 constexpr char sequence[] = R"sql(DO $do$ BEGIN
   IF to_regclass('@_fencing') IS NULL THEN
     EXECUTE format('CREATE SEQUENCE @_fencing START %s',
@@ -46,13 +48,13 @@ constexpr char sequence[] = R"sql(DO $do$ BEGIN
 END $do$;
 )sql";
 
-// The name that is stored under its key: its own, or that of another one with the same key.
-constexpr char advisory_meet[] =
-    "INSERT INTO @_names AS n VALUES (" HERDLOCK_KEY ", $1::bytea)"
-    " ON CONFLICT (key) DO UPDATE SET key = n.key RETURNING name";
+// The name that is stored under its key: its own, or that of another one with the same key. (A row
+// must not be updated here: that would wait for its holder.)
+constexpr char advisory_meet[] = "INSERT INTO @_names AS n VALUES (" HERDLOCK_KEY
+                                 ", $1::bytea)"
+                                 " ON CONFLICT (key) DO UPDATE SET key = n.key RETURNING name";
 constexpr char row_meet[] =
-    "INSERT INTO @_rows AS r VALUES ($1::bytea)"
-    " ON CONFLICT (name) DO UPDATE SET name = r.name WHERE false RETURNING name";
+    "INSERT INTO @_rows VALUES ($1::bytea) ON CONFLICT DO NOTHING RETURNING name";
 
 constexpr char advisory_held[] =
     " FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)"
@@ -113,35 +115,43 @@ preparation session_preparation(settings const& what) {
           script,
           {{"meet", filled(row ? row_meet : advisory_meet, what)},
            {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
-           {"force", filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held +
-                                " AND l.granted",
-                            what)},
+           {"force",
+            filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
+                   what)},
+           {"draw", filled("SELECT nextval('@_fencing')", what)},
            {"end", "SELECT pg_terminate_backend($1::int)"}},
           ""};
 }
 
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {
-  std::string const token = "n AS MATERIALIZED (SELECT nextval('@_fencing') AS token FROM t) SELECT";
+  std::string const token =
+      "n AS MATERIALIZED (SELECT nextval('@_fencing') AS token FROM t) SELECT";
   auto const with = [&](std::string const& take) {
     return filled("WITH t AS MATERIALIZED (" + take + "), " + token + mark, what);
   };
-  std::string const row = "SELECT 1 FROM @_rows WHERE name = $1::bytea FOR UPDATE";
-  std::string const once = "SELECT 1 FROM (SELECT pg_try_advisory_lock(" HERDLOCK_KEY
-                           ") AS got OFFSET 0) g WHERE got";
-  std::string const waits = "SELECT pg_advisory_lock(" HERDLOCK_KEY ")";
-  bool const rows = what.mode == lock_mode::row;
-  return {{"try", with(rows ? row + " NOWAIT" : once)},
-          {"wait", with(rows ? row : waits)},
+  std::string const once =
+      "SELECT 1 FROM (SELECT pg_try_advisory_lock(" HERDLOCK_KEY ") AS got OFFSET 0) g WHERE got";
+  std::string const renew =
+      filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what);
+  std::string const patience = "SELECT set_config('lock_timeout', $1::text, false)";
+  if (what.mode == lock_mode::row) {
+    std::string const row =
+        filled("SELECT pg_backend_pid() FROM @_rows WHERE name = $1::bytea FOR UPDATE", what);
+    std::string const n = "WITH n AS MATERIALIZED (SELECT $1::bigint AS token) SELECT";
+    return {{"try", row + " NOWAIT"},
+            {"wait", row},
+            {"mark", filled(n + mark, what)},
+            {"renew", renew},
+            {"patience", patience}};
+  }
+  return {{"try", with(once)},
+          {"wait", with("SELECT pg_advisory_lock(" HERDLOCK_KEY ")")},
           {"next", with("SELECT 1 WHERE $1::bytea IS NOT NULL")},
-          {"renew", filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what)},
-          {"patience", "SELECT set_config('lock_timeout', $1::text, false)"},
+          {"renew", renew},
+          {"patience", patience},
           {"release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY
                       "), set_config('application_name', 'herdlock', false),"
                       " set_config('idle_session_timeout', '0', false)"}};
-}
-
-std::string session_begin(settings const& what) {
-  return what.mode == lock_mode::row ? "BEGIN" : "";
 }
 
 // ROLLBACK undoes what was set in the transaction, too.

@@ -5,8 +5,10 @@
 // A table keeps the name of each key that was used, so that two names with one key are noticed.
 // row: the row of the name in a table is locked FOR UPDATE by an open transaction.
 //
-// Both draw fencing tokens from a sequence while they hold the lock, and write into the session's
-// application_name who holds it, where others read it: `herdlock TOKEN TTL LABEL`, numbers in hex.
+// Both draw fencing tokens from a sequence while they hold the lock, each in a transaction that
+// ends before the grant (so that a crash of the server does not draw it again), and write into the
+// session's application_name who holds it, where others read it: `herdlock TOKEN TTL LABEL`,
+// numbers in hex.
 #pragma once
 
 #include <string>
@@ -22,10 +24,9 @@ namespace herdlock::postgres {
 
 /// Of the connection for commands: meet (a name for the first time), look, force, end.
 preparation session_preparation(settings const& what);
-/// Of each session: try, wait, next, renew.
+/// Of each session: try, wait, renew, patience, and what the mode needs besides.
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);
-/// SQL in front of `try` and `wait`, and what gives the lock back.
-std::string session_begin(settings const& what);
+/// What gives the lock back.
 statement session_release(settings const& what, resource const& name);
 
 /// The arguments of `try`, `wait` and `next`.

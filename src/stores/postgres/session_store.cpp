@@ -54,8 +54,8 @@ class session_store final : public lease_store {
     auto const place = place_of(request.name);
     auto const deadline =
         clock::now() + std::min(request.wait, limits::max_ttl) + shop_->what.timeout;
-    auto const one = std::make_shared<session_acquire>(board_, std::move(what),
-                                                       std::move(request), deadline);
+    auto const one =
+        std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
     if (one->admit()) place->enter(one);
   }
 
@@ -143,12 +143,11 @@ backend open_sessions(settings what, asio::any_io_executor executor) {
   std::string display_name = what.display_name;
   auto board = std::make_shared<operation_board>(
       std::move(executor),
-      stores::board_settings{.store = display_name,
-                             .late = "the server did not answer within " +
-                                     std::to_string(what.timeout.count()) +
-                                     " ms, or all sessions are taken (sessions=" +
-                                     std::to_string(what.sessions) + ")",
-                             .max_pending = what.max_pending});
+      stores::board_settings{
+          .store = display_name,
+          .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
+                  " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
+          .max_pending = what.max_pending});
   auto store = std::make_shared<session_store>(std::move(what), std::move(board));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

@@ -9,11 +9,11 @@ namespace {
 
 // Left to libpq as they are; its manual says what they mean.
 constexpr std::string_view passed_through[] = {
-    "sslmode",         "sslrootcert",    "sslcert",
-    "sslkey",          "sslcrl",         "sslcrldir",
-    "sslpassword",     "sslsni",         "ssl_min_protocol_version",
-    "channel_binding", "gssencmode",     "krbsrvname",
-    "passfile",        "require_auth",   "keepalives",
+    "sslmode",         "sslrootcert",      "sslcert",
+    "sslkey",          "sslcrl",           "sslcrldir",
+    "sslpassword",     "sslsni",           "ssl_min_protocol_version",
+    "channel_binding", "gssencmode",       "krbsrvname",
+    "passfile",        "require_auth",     "keepalives",
     "keepalives_idle", "keepalives_count", "keepalives_interval",
     "tcp_user_timeout"};
 
@@ -47,10 +47,14 @@ result<std::size_t> take_count(store_url& url, char const* option, std::size_t f
 
 failure take_mode(store_url& url, settings& taken) {
   std::string const mode = url.take_text("mode", "table");
-  if (mode == "table") taken.mode = lock_mode::table;
-  else if (mode == "advisory") taken.mode = lock_mode::advisory;
-  else if (mode == "row") taken.mode = lock_mode::row;
-  else return bad_url(url, "option 'mode' must be table, row or advisory");
+  if (mode == "table")
+    taken.mode = lock_mode::table;
+  else if (mode == "advisory")
+    taken.mode = lock_mode::advisory;
+  else if (mode == "row")
+    taken.mode = lock_mode::row;
+  else
+    return bad_url(url, "option 'mode' must be table, row or advisory");
   return {};
 }
 
@@ -96,8 +100,9 @@ result<settings> take_settings(store_url url) {
   }
   taken.table = url.take_text("table", taken.table);
   if (!is_table(taken.table)) {
-    return bad_url(url, "option 'table' must be a name of a-z, 0-9 and _, at most 40 bytes, with "
-                        "or without a schema in front");
+    return bad_url(url,
+                   "option 'table' must be a name of a-z, 0-9 and _, at most 40 bytes, with "
+                   "or without a schema in front");
   }
   for (auto const option : passed_through) {
     auto const value = url.take_text(option, "");

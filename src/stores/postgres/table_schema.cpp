@@ -9,9 +9,12 @@ namespace {
 std::string with_table(std::string_view text, std::string const& table) {
   std::string out;
   for (char const c : text) {
-    if (c == '@') out += table;
-    else if (c == '#') out += table.substr(table.find('.') + 1);
-    else out += c;
+    if (c == '@')
+      out += table;
+    else if (c == '#')
+      out += table.substr(table.find('.') + 1);
+    else
+      out += c;
   }
   return out;
 }

@@ -69,8 +69,7 @@ class table_store final : public lease_store,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
-    statement how{"renew",
-                  {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
+    statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
     ask(std::move(what), std::move(how), [](rows const& found) {
       return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
     });
@@ -126,8 +125,8 @@ class table_store final : public lease_store,
 
   void wait(acquire_request request, order<acquire_reply> what) {
     auto const deadline = end_of(request.wait, what_.timeout);
-    auto const one = std::make_shared<waiting_acquire>(board_, std::move(what),
-                                                       std::move(request), deadline, room_);
+    auto const one = std::make_shared<waiting_acquire>(board_, std::move(what), std::move(request),
+                                                       deadline, room_);
     if (one->admit()) room_->enter(one);
   }
 

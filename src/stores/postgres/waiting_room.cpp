@@ -30,12 +30,12 @@ acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& aske
   return grant{row.fencing, grant_term{sent, row.fresh ? asked.ttl : left}};
 }
 
-statement acquire_statement(acquire_request const& request, asking how,
-                            std::string const& channel, std::int64_t waiter) {
-  return {"acquire",
-          {as_bytes(request.name.str()), as_bytes(request.owner.str()),
-           as_number(request.ttl.count()), as_number(static_cast<int>(how)), as_text(channel),
-           as_number(waiter)}};
+statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
+                            std::int64_t waiter) {
+  return {
+      "acquire",
+      {as_bytes(request.name.str()), as_bytes(request.owner.str()), as_number(request.ttl.count()),
+       as_number(static_cast<int>(how)), as_text(channel), as_number(waiter)}};
 }
 
 waiting_acquire::waiting_acquire(std::shared_ptr<stores::operation_board> const& board,

@@ -21,14 +21,14 @@ namespace herdlock::postgres {
 struct lease_row {
   std::string holder;
   fencing_token fencing;
-  milliseconds left;    ///< rounded up
-  bool fresh = false;   ///< granted by this very question, for the whole ttl
+  milliseconds left;   ///< rounded up
+  bool fresh = false;  ///< granted by this very question, for the whole ttl
 };
 lease_row to_lease_row(rows const& found);
 acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& asked,
                                clock::time_point sent);
-statement acquire_statement(acquire_request const& request, asking how,
-                            std::string const& channel, std::int64_t waiter);
+statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
+                            std::int64_t waiter);
 
 class waiting_room;
 
@@ -68,9 +68,9 @@ class waiting_room : public std::enable_shared_from_this<waiting_room> {
     acquire_request request;
     std::vector<std::shared_ptr<waiting_acquire>> callers{};
     std::optional<asio::basic_waitable_timer<clock>> alarm{};
-    bool asked = false;        // an answer is on its way
-    bool ask_again = false;    // something happened since
-    bool leaving = false;      // the answer on its way is the last
+    bool asked = false;      // an answer is on its way
+    bool ask_again = false;  // something happened since
+    bool leaving = false;    // the answer on its way is the last
   };
   using places = std::map<std::int64_t, place>;
 
