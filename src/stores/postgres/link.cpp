@@ -93,10 +93,12 @@ void link::prepare() {
   for (auto const& [name, sql] : needed_.statements) {
     connection_->prepare(name, sql, [](answer const&) {});
   }
-  statement last{.name = "", .sql = "SELECT 1"};
+  statement last{.name = "", .sql = "SELECT pg_backend_pid()"};
   if (!needed_.channel.empty()) last.sql = "LISTEN " + needed_.channel;
   connection_->run(last, {what_.timeout}, [self](answer const& a) {
-    a ? self->is_ready() : self->set_up_failed(a.error());
+    if (!a) return self->set_up_failed(a.error());
+    self->server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
+    self->is_ready();
   });
 }
 

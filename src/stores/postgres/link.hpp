@@ -42,6 +42,8 @@ class link : public connection_events, public std::enable_shared_from_this<link>
   /// Lets the commands under way end, and ends.
   void close();
   bool ready() const { return state_ == state::ready; }
+  /// The server's process behind it, as it says itself; 0 when it listens on a channel.
+  int server_pid() const { return server_pid_; }
 
   void on_open(std::optional<trouble> failed) override;
   void on_notify(std::string const& payload) override;
@@ -72,6 +74,7 @@ class link : public connection_events, public std::enable_shared_from_this<link>
   std::shared_ptr<connection> connection_;
   std::deque<command> waiting_;
   state state_ = state::down;
+  int server_pid_ = 0;
   bool closing_ = false;
 };
 

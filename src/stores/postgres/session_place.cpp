@@ -85,6 +85,7 @@ void session_place::know_name() {
 
 void session_place::take_session() {
   auto const one = asking_;
+  shop_->sessions->set_command_pid(shop_->commands->server_pid());
   shop_->sessions->take(
       {[one] { return true; },
        [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {

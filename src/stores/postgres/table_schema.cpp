@@ -69,7 +69,8 @@ END $f$;
 // learns so from a plain read.
 constexpr char acquire[] = R"sql(
 CREATE OR REPLACE FUNCTION @_acquire_v1(p_name bytea, p_owner bytea, p_ttl bigint, p_how int,
-  p_channel text, p_waiter bigint, OUT holder bytea, OUT token bigint, OUT left_us bigint, OUT fresh boolean)
+  p_channel text, p_waiter bigint,
+  OUT holder bytea, OUT token bigint, OUT left_us bigint, OUT fresh boolean)
 LANGUAGE plpgsql AS $f$
 DECLARE l @%ROWTYPE; held boolean := false;
 BEGIN
