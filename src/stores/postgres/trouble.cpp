@@ -20,6 +20,9 @@ constexpr known_state known[] = {
     {"3D000", errc::unavailable, "create the database, or correct the URL"},
     {"57014", errc::timed_out, "the server is overloaded, or 'timeout' is too short"},
     {"55P03", errc::timed_out, "another session holds the row for long"},
+    {"42P05", errc::not_supported,
+     "a proxy gives the session of one connection to another (PgBouncer with "
+     "pool_mode=transaction does): connect to the server itself, or use pool_mode=session"},
     {"42", errc::protocol, "drop herdlock's tables and functions of another version"},
     {"22", errc::protocol, "this is a defect of herdlock"},
     {"", errc::unavailable, ""},
