@@ -50,6 +50,10 @@ bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "mode") {
     return value == "table" || value == "row" || value == "named" || value == "advisory";
   }
+  if (key == "sslmode") {
+    return value == "disable" || value == "allow" || value == "prefer" || value == "require" ||
+           value == "verify-ca" || value == "verify-full";
+  }
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
   if (key == "tls" || key == "quarantine") return value == "on" || value == "off";
@@ -57,7 +61,7 @@ bool may_be_shown(std::string_view key, std::string_view value) {
                                            "max_pending",    "max_bytes",     "node_timeout",
                                            "restart_delay",  "wait_replicas", "wait_timeout",
                                            "quarantine_ttl", "pool",          "keep",
-                                           "connections"};
+                                           "connections",    "sessions"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }

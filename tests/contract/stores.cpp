@@ -20,6 +20,9 @@ namespace herdlock_test {
 #ifdef HERDLOCK_ETCD
 void add_etcd_stores(std::vector<store_case>& stores);
 #endif
+#ifdef HERDLOCK_POSTGRES
+void add_postgres_stores(std::vector<store_case>& stores);
+#endif
 
 std::vector<store_case> all_stores() {
   std::vector<store_case> stores;
@@ -73,6 +76,9 @@ std::vector<store_case> all_stores() {
 #endif
 #ifdef HERDLOCK_ETCD
   add_etcd_stores(stores);
+#endif
+#ifdef HERDLOCK_POSTGRES
+  add_postgres_stores(stores);
 #endif
   return stores;
 }

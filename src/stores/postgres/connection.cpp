@@ -1,0 +1,310 @@
+#include "stores/postgres/connection.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace herdlock::postgres {
+namespace {
+
+// libpq ends its messages with a newline and some have more than one line.
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  for (auto& c : text) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return text;
+}
+
+answer to_answer(PGresult* result) {
+  rows owned(result);
+  auto const status = PQresultStatus(result);
+  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return owned;
+  char const* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  char const* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  char const* hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+  std::string message = text ? text : one_line(PQresultErrorMessage(result));
+  if (hint) message += std::string("; ") + hint;
+  return trouble{state ? state : "", one_line(std::move(message))};
+}
+
+}  // namespace
+
+connection::connection(asio::any_io_executor executor, settings const& what,
+                       std::weak_ptr<connection_events> events)
+    : executor_(std::move(executor)),
+      what_(what),
+      events_(std::move(events)),
+      resolver_(executor_),
+      open_timer_(executor_),
+      watch_timer_(executor_) {}
+
+connection::~connection() { socket_.reset(); }
+
+// libpq resolves names with a blocking call, so that is done here; it still gets the name, for
+// certificates and the password file.
+void connection::open() {
+  auto const self = shared_from_this();
+  open_timer_.expires_after(what_.timeout);
+  open_timer_.async_wait([self](boost::system::error_code ec) {
+    if (ec) return;
+    self->opened(
+        trouble{"", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
+  });
+  if (what_.host.front() == '/') return asio::post(executor_, [self] { self->start_libpq(""); });
+  resolver_.async_resolve(what_.host, what_.port, [self](boost::system::error_code ec, auto found) {
+    if (self->over_) return;
+    if (ec) return self->opened(trouble{"", "cannot resolve " + self->what_.host});
+    std::string addresses;
+    for (auto const& each : found) {
+      addresses += (addresses.empty() ? "" : ",") + each.endpoint().address().to_string();
+    }
+    self->start_libpq(addresses);
+  });
+}
+
+void connection::start_libpq(std::string const& addresses) {
+  if (over_) return;
+  std::string hosts = what_.host;
+  for (char const c : addresses) {
+    if (c == ',') hosts += "," + what_.host;
+  }
+  std::vector<char const*> keys{"host", "port", "client_encoding", "fallback_application_name"};
+  std::vector<char const*> values{hosts.c_str(), what_.port.c_str(), "UTF8", "herdlock"};
+  if (!addresses.empty()) {
+    keys.push_back("hostaddr");
+    values.push_back(addresses.c_str());
+  }
+  for (auto const& [key, value] : what_.parameters) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  keys.push_back(nullptr);
+  values.push_back(nullptr);
+  handle_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
+  if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) return opened(last_trouble());
+  PQsetNoticeProcessor(handle_.get(), &connection::keep_notice, this);
+  wait_open(wanted::write);
+}
+
+// A copy of the descriptor: libpq may close its own between two polls.
+bool connection::adopt_socket() {
+  int const copy = ::dup(PQsocket(handle_.get()));
+  if (copy < 0) return false;
+  socket_.emplace(executor_, copy);
+  return true;
+}
+
+void connection::wait_open(wanted what) {
+  if (!adopt_socket()) return opened(trouble{"", "no file descriptor is left"});
+  auto const which = what == wanted::read ? descriptor::wait_read : descriptor::wait_write;
+  socket_->async_wait(which, [self = shared_from_this()](boost::system::error_code ec) {
+    if (!ec && !self->over_) self->poll_open();
+  });
+}
+
+void connection::poll_open() {
+  switch (PQconnectPoll(handle_.get())) {
+    case PGRES_POLLING_READING:
+      return wait_open(wanted::read);
+    case PGRES_POLLING_WRITING:
+      return wait_open(wanted::write);
+    case PGRES_POLLING_OK:
+      break;
+    default:
+      return opened(last_trouble());
+  }
+  if (!adopt_socket() || PQsetnonblocking(handle_.get(), 1) != 0) return opened(last_trouble());
+  opened(std::nullopt);
+}
+
+void connection::opened(std::optional<trouble> failed) {
+  if (over_) return;
+  open_timer_.cancel();
+  open_ = !failed;
+  if (open_) {
+    listen();
+  } else {
+    close();
+  }
+  if (auto const events = events_.lock()) events->on_open(std::move(failed));
+}
+
+trouble connection::last_trouble() const {
+  std::string text = handle_ ? PQerrorMessage(handle_.get()) : "the connection is closed";
+  if (!notice_.empty()) text += " (" + notice_ + ")";
+  return {"", one_line(std::move(text))};
+}
+
+void connection::keep_notice(void* self, char const* text) {
+  static_cast<connection*>(self)->notice_ = one_line(text);
+}
+
+void connection::add(on_answer done, patience how_long) {
+  std::optional<clock::time_point> due;
+  if (how_long.limit) due = clock::now() + *how_long.limit;
+  pending_.push_back({std::move(done), due});
+  if (pending_.size() == 1) watch();
+}
+
+void connection::sent(int accepted) {
+  if (accepted != 1 || (pipeline_ && PQpipelineSync(handle_.get()) != 1)) {
+    return end_later(last_trouble());
+  }
+  flush();
+}
+
+void connection::run_script(std::string const& sql, on_answer done) {
+  add(std::move(done), {what_.timeout});
+  sent(over_ ? 0 : PQsendQuery(handle_.get(), sql.c_str()));
+}
+
+void connection::start_pipeline() {
+  pipeline_ = true;
+  if (PQenterPipelineMode(handle_.get()) != 1) end_later(last_trouble());
+}
+
+void connection::prepare(std::string const& name, std::string const& sql, on_answer done) {
+  add(std::move(done), {what_.timeout});
+  sent(over_ ? 0 : PQsendPrepare(handle_.get(), name.c_str(), sql.c_str(), 0, nullptr));
+}
+
+void connection::run(statement const& what, patience how_long, on_answer done) {
+  add(std::move(done), how_long);
+  if (over_) return end_later(trouble{"", "the connection is closed"});
+  std::vector<char const*> values;
+  std::vector<int> lengths, formats;
+  for (auto const& each : what.parameters) {
+    values.push_back(each.value.c_str());
+    lengths.push_back(static_cast<int>(each.value.size()));
+    formats.push_back(static_cast<int>(each.how));
+  }
+  int const count = static_cast<int>(values.size());
+  sent(what.name.empty() ? PQsendQueryParams(handle_.get(), what.sql.c_str(), count, nullptr,
+                                             values.data(), lengths.data(), formats.data(), 0)
+                         : PQsendQueryPrepared(handle_.get(), what.name.c_str(), count,
+                                               values.data(), lengths.data(), formats.data(), 0));
+}
+
+void connection::flush() {
+  if (flushing_ || over_) return;
+  int const left = PQflush(handle_.get());
+  if (left == 0) return;
+  if (left < 0) return end_later(last_trouble());
+  flushing_ = true;
+  socket_->async_wait(descriptor::wait_write, [self = shared_from_this()](auto ec) {
+    self->flushing_ = false;
+    if (!ec && !self->over_) self->flush();
+  });
+}
+
+// The handler must not keep the connection alive: it waits as long as the connection lives.
+void connection::listen() {
+  socket_->async_wait(descriptor::wait_read, [weak = weak_from_this()](auto ec) {
+    auto const self = weak.lock();
+    if (self && !ec && !self->over_) self->on_readable();
+  });
+}
+
+void connection::on_readable() {
+  bool const read = PQconsumeInput(handle_.get()) == 1;
+  read_results();
+  if (over_) return;
+  read_notifications();
+  if (over_) return;
+  if (!read || PQstatus(handle_.get()) == CONNECTION_BAD) return end(last_trouble());
+  flush();
+  if (!over_) listen();
+}
+
+void connection::read_results() { pipeline_ ? read_pipeline() : read_script(); }
+
+// Of each statement: its result, a null pointer, and the mark of its end.
+void connection::read_pipeline() {
+  int nothing = 0;
+  while (!over_ && !pending_.empty() && nothing < 2 && PQisBusy(handle_.get()) == 0) {
+    PGresult* const result = PQgetResult(handle_.get());
+    if (result == nullptr) {
+      ++nothing;
+      continue;
+    }
+    nothing = 0;
+    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+      PQclear(result);
+      finish_front();
+    } else {
+      pending_.front().reply = to_answer(result);
+    }
+  }
+}
+
+// Of a script: a result for each of its statements, then a null pointer. The first error counts.
+void connection::read_script() {
+  while (!over_ && !pending_.empty() && PQisBusy(handle_.get()) == 0) {
+    PGresult* const result = PQgetResult(handle_.get());
+    if (result == nullptr) return finish_front();
+    auto next = to_answer(result);
+    auto& reply = pending_.front().reply;
+    if (!reply || reply->has_value()) reply = std::move(next);
+  }
+}
+
+void connection::finish_front() {
+  auto const keep = shared_from_this();
+  auto one = std::move(pending_.front());
+  pending_.pop_front();
+  watch();
+  one.done(one.reply ? std::move(*one.reply) : answer(trouble{"", "no answer"}));
+}
+
+void connection::read_notifications() {
+  auto const keep = shared_from_this();
+  while (!over_) {
+    std::unique_ptr<PGnotify, decltype(&PQfreemem)> const news(PQnotifies(handle_.get()),
+                                                               &PQfreemem);
+    if (!news) return;
+    if (auto const events = events_.lock()) events->on_notify(news->extra);
+  }
+}
+
+// The oldest statement that has a limit decides: the server works them off in order.
+void connection::watch() {
+  if (pending_.empty() || !pending_.front().due) {
+    watch_timer_.cancel();
+    return;
+  }
+  watch_timer_.expires_at(*pending_.front().due);
+  watch_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (ec || !self || self->over_ || self->pending_.empty()) return;
+    if (clock::now() < self->pending_.front().due.value_or(clock::time_point::max())) return;
+    self->end(trouble{"", "the server does not answer"});
+  });
+}
+
+void connection::end_later(trouble why) {
+  asio::post(executor_, [self = shared_from_this(), why = std::move(why)] { self->end(why); });
+}
+
+void connection::end(trouble const& why) {
+  auto const keep = shared_from_this();
+  bool const told = over_;
+  close();
+  auto const left = std::exchange(pending_, {});
+  for (auto const& one : left) one.done(why);
+  if (told) return;
+  if (auto const events = events_.lock()) events->on_end(why);
+}
+
+void connection::close() {
+  if (over_) return;
+  over_ = true;
+  open_timer_.cancel();
+  watch_timer_.cancel();
+  resolver_.cancel();
+  socket_.reset();
+  handle_.reset();
+  if (!pending_.empty()) end_later(trouble{"", "the connection was closed"});
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,151 @@
+#include "stores/postgres/link.hpp"
+
+#include <utility>
+
+#include "stores/postgres/trouble.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+// READ COMMITTED: the functions rely on seeing what others committed while they waited.
+// synchronous_commit: a grant that a crash of the server takes back would be given twice.
+std::string session_script(settings const& what) {
+  return "SET client_min_messages = warning; SET default_transaction_isolation = 'read committed';"
+         "SET statement_timeout = " +
+         std::to_string(what.timeout.count()) +
+         "; SELECT set_config('synchronous_commit', 'on', false)"
+         " WHERE current_setting('synchronous_commit') = 'off';";
+}
+
+bool schema_is_gone(trouble const& why) {
+  return why.state == "42P01" || why.state == "42883" || why.state == "26000";
+}
+
+}  // namespace
+
+void link::run(statement what, on_reply done) {
+  if (closing_) {
+    return asio::post(executor_, [done = std::move(done)] {
+      done(make_failure(errc::canceled, "the store is closed"));
+    });
+  }
+  command one{std::move(what), std::move(done)};
+  if (state_ == state::ready) return send(std::move(one));
+  waiting_.push_back(std::move(one));
+  if (state_ == state::down) connect();
+}
+
+void link::send(command one) {
+  auto const weak = weak_from_this();
+  connection_->run(one.what, {what_.timeout}, [weak, done = std::move(one.done)](answer const& a) {
+    done(a ? reply(*a) : reply(explain(a.error())));
+    auto const self = weak.lock();
+    if (self && !a && schema_is_gone(a.error())) self->start_anew();
+  });
+}
+
+// Somebody dropped the tables: the next command makes them again.
+void link::start_anew() {
+  if (state_ != state::ready) return;
+  state_ = state::down;
+  connection_->close();
+  auto const why = make_failure(errc::unavailable, "herdlock's tables were dropped meanwhile");
+  if (auto const listener = listener_.lock()) listener->on_down(why);
+}
+
+void link::connect() {
+  state_ = state::connecting;
+  connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
+  connection_->open();
+}
+
+void link::on_open(std::optional<trouble> failed) {
+  if (failed) return set_up_failed(*failed);
+  auto const self = shared_from_this();
+  connection_->run_script(session_script(what_), [self](answer const& a) {
+    a ? self->look_for_schema() : self->set_up_failed(a.error());
+  });
+}
+
+void link::look_for_schema() {
+  auto const self = shared_from_this();
+  connection_->run_script(needed_.query, [self](answer const& a) {
+    if (!a) return self->set_up_failed(a.error());
+    a->truth(0, 0) ? self->prepare() : self->make_schema();
+  });
+}
+
+void link::make_schema() {
+  auto const self = shared_from_this();
+  connection_->run_script(needed_.script, [self](answer const& a) {
+    if (a) return self->prepare();
+    auto why = a.error();
+    if (is_refusal(why)) {
+      why.message += "; let somebody who may create tables run:\n" + self->needed_.script;
+    }
+    self->set_up_failed(why);
+  });
+}
+
+void link::prepare() {
+  auto const self = shared_from_this();
+  connection_->start_pipeline();
+  for (auto const& [name, sql] : needed_.statements) {
+    connection_->prepare(name, sql, [](answer const&) {});
+  }
+  statement last{.name = "", .sql = "SELECT pg_backend_pid()"};
+  if (!needed_.channel.empty()) last.sql = "LISTEN " + needed_.channel;
+  connection_->run(last, {what_.timeout}, [self](answer const& a) {
+    if (!a) return self->set_up_failed(a.error());
+    self->server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
+    self->is_ready();
+  });
+}
+
+void link::is_ready() {
+  if (state_ != state::connecting) return;
+  state_ = state::ready;
+  for (auto& one : std::exchange(waiting_, {})) send(std::move(one));
+  if (auto const listener = listener_.lock()) listener->on_up();
+}
+
+void link::set_up_failed(trouble const& why) {
+  if (state_ != state::connecting) return;
+  state_ = state::down;
+  if (connection_) connection_->close();
+  fail_all(explain(why));
+}
+
+void link::fail_all(failure const& why) {
+  for (auto const& one : std::exchange(waiting_, {})) one.done(why);
+}
+
+void link::on_notify(std::string const& payload) {
+  if (auto const listener = listener_.lock()) listener->on_news(payload);
+}
+
+void link::on_end(trouble const& why) {
+  state_ = state::down;
+  auto const reason = explain(why);
+  fail_all(reason);
+  if (auto const listener = listener_.lock()) listener->on_down(reason);
+}
+
+void link::close() {
+  if (std::exchange(closing_, true)) return;
+  if (state_ == state::ready) return close_when_idle();
+  if (connection_) connection_->close();
+  state_ = state::down;
+  fail_all(make_failure(errc::canceled, "the store is closed"));
+}
+
+// Behind everything that was sent before. The answer, or the timeout, ends the connection.
+void link::close_when_idle() {
+  auto const self = shared_from_this();
+  connection_->run({.name = "", .sql = "SELECT 1"}, {what_.timeout}, [self](answer const&) {
+    self->state_ = state::down;
+    self->connection_->close();
+  });
+}
+
+}  // namespace herdlock::postgres

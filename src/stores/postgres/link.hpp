@@ -1,0 +1,81 @@
+// The store's one connection for commands: opened when it is needed, prepared, opened again.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "stores/postgres/connection.hpp"
+
+namespace herdlock::postgres {
+
+using reply = result<rows>;
+using on_reply = std::function<void(reply)>;
+
+/// What a mode needs on each new connection.
+struct preparation {
+  std::string query;   ///< answers 'true' when the script need not be run
+  std::string script;  ///< makes the tables
+  std::vector<std::pair<std::string, std::string>> statements;
+  std::string channel;  ///< to listen on
+};
+
+/// What the link's owner hears of.
+class link_listener {
+ public:
+  virtual ~link_listener() = default;
+  virtual void on_up() = 0;
+  virtual void on_news(std::string const& payload) = 0;
+  virtual void on_down(failure const& why) = 0;
+};
+
+/// Commands wait while it connects; when that fails, all of them fail with the reason, and the
+/// next command tries again. It calls nobody from inside a call to it.
+class link : public connection_events, public std::enable_shared_from_this<link> {
+ public:
+  link(asio::any_io_executor executor, settings what, preparation needed)
+      : executor_(std::move(executor)), what_(std::move(what)), needed_(std::move(needed)) {}
+
+  void set_listener(std::weak_ptr<link_listener> listener) { listener_ = std::move(listener); }
+  void run(statement what, on_reply done);
+  /// Lets the commands under way end, and ends.
+  void close();
+  bool ready() const { return state_ == state::ready; }
+  /// The server's process behind it, as it says itself; 0 when it listens on a channel.
+  int server_pid() const { return server_pid_; }
+
+  void on_open(std::optional<trouble> failed) override;
+  void on_notify(std::string const& payload) override;
+  void on_end(trouble const& why) override;
+
+ private:
+  enum class state { down, connecting, ready };
+  struct command {
+    statement what;
+    on_reply done;
+  };
+
+  void connect();
+  void look_for_schema();
+  void make_schema();
+  void prepare();
+  void set_up_failed(trouble const& why);
+  void is_ready();
+  void send(command one);
+  void start_anew();
+  void fail_all(failure const& why);
+  void close_when_idle();
+
+  asio::any_io_executor executor_;
+  settings what_;
+  preparation needed_;
+  std::weak_ptr<link_listener> listener_;
+  std::shared_ptr<connection> connection_;
+  std::deque<command> waiting_;
+  state state_ = state::down;
+  int server_pid_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace herdlock::postgres

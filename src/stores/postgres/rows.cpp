@@ -1,0 +1,38 @@
+#include "stores/postgres/rows.hpp"
+
+#include <charconv>
+
+namespace herdlock::postgres {
+namespace {
+
+int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+}  // namespace
+
+std::string_view rows::text(int row, int column) const {
+  return {PQgetvalue(result_.get(), row, column),
+          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+std::int64_t rows::number(int row, int column) const {
+  auto const digits = text(row, column);
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+std::string rows::bytes(int row, int column) const {
+  auto const hex = text(row, column);
+  return hex.starts_with("\\x") ? from_hex(hex.substr(2)) : std::string();
+}
+
+std::string from_hex(std::string_view digits) {
+  std::string out;
+  out.reserve(digits.size() / 2);
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    out += static_cast<char>(digit(digits[i]) * 16 + digit(digits[i + 1]));
+  }
+  return out;
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,64 @@
+// What a statement is made of, and what it answers.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <boost/system/result.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace herdlock::postgres {
+
+/// A value for `$n`. Bytes travel in binary, everything else as text.
+struct parameter {
+  enum class format { text = 0, binary = 1 };
+  std::string value;
+  format how = format::text;
+};
+inline parameter as_bytes(std::string_view value) {
+  return {std::string(value), parameter::format::binary};
+}
+inline parameter as_number(std::int64_t value) { return {std::to_string(value)}; }
+inline parameter as_text(std::string_view value) { return {std::string(value)}; }
+
+/// A prepared statement by its name, or, with an empty name, SQL that is run once.
+struct statement {
+  std::string name;
+  std::vector<parameter> parameters{};
+  std::string sql{};
+};
+
+/// The rows of an answer. Row and column must exist.
+class rows {
+ public:
+  explicit rows(PGresult* owned) : result_(owned, &PQclear) {}
+
+  int count() const { return PQntuples(result_.get()); }
+  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+  std::string_view text(int row, int column) const;
+  std::int64_t number(int row, int column) const;
+  bool truth(int row, int column) const { return text(row, column) == "t"; }
+  /// A bytea.
+  std::string bytes(int row, int column) const;
+
+ private:
+  std::shared_ptr<PGresult> result_;
+};
+
+/// Bytes from PostgreSQL's hex form, without its `\x`.
+std::string from_hex(std::string_view digits);
+
+/// Why there is no answer. `state` is the server's SQLSTATE; empty when the connection failed.
+struct trouble {
+  std::string state;
+  std::string message;
+};
+
+using answer = boost::system::result<rows, trouble>;
+using on_answer = std::function<void(answer)>;
+
+}  // namespace herdlock::postgres

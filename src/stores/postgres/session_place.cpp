@@ -1,0 +1,336 @@
+#include "stores/postgres/session_place.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "stores/postgres/trouble.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+constexpr int most_in_a_row = 16;
+constexpr std::size_t most_met = 65536;
+
+bool waits(session_acquire const& one) { return one.request.wait > milliseconds{0}; }
+
+milliseconds as_wait(clock::duration span) {
+  auto const most = milliseconds{std::numeric_limits<std::int32_t>::max()};
+  return std::clamp(std::chrono::ceil<milliseconds>(span), milliseconds{1}, most);
+}
+
+milliseconds left_of(clock::time_point end) {
+  return std::max(std::chrono::ceil<milliseconds>(end - clock::now()), milliseconds{0});
+}
+
+void fail(session_place::acquire const& one, failure const& why) {
+  one->fail(static_cast<errc>(why.code.value()), why.message);
+}
+
+}  // namespace
+
+void session_acquire::on_settled() {
+  patience.cancel();
+  if (auto const at = place.lock()) at->gone(*this);
+}
+
+// From inside the port's call, so whatever is known already is told later.
+void session_place::enter(acquire const& one) {
+  one->place = weak_from_this();
+  if (holder_ && holder_->request.owner == one->request.owner) {
+    return one->settle_later(
+        acquire_reply(grant{holder_->fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+  }
+  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->settled()))) {
+    return holder_ ? one->settle_later(busy_here()) : busy_elsewhere(one);
+  }
+  one->patience.expires_after(std::min(one->request.wait, limits::max_ttl));
+  if (waits(*one)) {
+    one->patience.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
+      auto const self = weak.lock();
+      if (ec || !self || one->settled() || one == self->asking_) return;
+      self->holder_ ? one->settle(self->busy_here()) : self->busy_elsewhere(one);
+    });
+  }
+  line_.push_back(one);
+  ask();
+}
+
+void session_place::ask() {
+  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  if (holder_ || asking_) return;
+  if (line_.empty()) return rest();
+  asking_ = line_.front();
+  line_.pop_front();
+  if (session_) return send(asking_, wish::next);
+  shop_->met.contains(name_.str()) ? take_session() : know_name();
+}
+
+void session_place::know_name() {
+  shop_->commands->run({"meet", {as_bytes(name_.str())}}, [self = shared_from_this(),
+                                                           one = asking_](reply const& met) {
+    if (!met) return self->refused(one, met.error());
+    auto const stored = met->count() > 0 ? met->bytes(0, 0) : self->name_.str();
+    if (stored != self->name_.str()) {
+      return self->refused(
+          one, make_failure(errc::invalid_name, "its key is that of " + in_quotes(stored) +
+                                                    "; give one of them another name"));
+    }
+    auto& known = self->shop_->met;
+    if (known.size() >= most_met) known.clear();
+    known.insert(stored);
+    self->take_session();
+  });
+}
+
+void session_place::take_session() {
+  auto const one = asking_;
+  shop_->sessions->set_command_pid(shop_->commands->server_pid());
+  shop_->sessions->take(
+      {[one] { return true; },
+       [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
+         if (!got) return self->refused(one, got.error());
+         self->with_session(one, *got);
+       }});
+}
+
+void session_place::with_session(acquire const& one, std::shared_ptr<session> const& got) {
+  session_ = got;
+  if (one->settled()) {
+    return_session();
+    asking_ = nullptr;
+    return ask();
+  }
+  got->on_loss([weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->lost();
+  });
+  send(one, waits(*one) ? wish::wait : wish::once);
+}
+
+void session_place::send(acquire const& one, wish how) {
+  auto const ignore = [](answer const&) {};
+  patience const usual{shop_->what.timeout};
+  bool const row = shop_->what.mode == lock_mode::row;
+  if (row && how == wish::next) return draw(one);
+  if (row) {
+    session_->run({.name = "", .sql = "BEGIN"}, usual, ignore);
+    session_->run({"renew", {idle_limit(one->request.ttl)}}, usual, ignore);
+  }
+  if (how == wish::wait) {
+    auto const left = as_wait(one->patience.expiry() - clock::now());
+    session_->run({"patience", {as_number(left.count())}}, usual, ignore);
+  }
+  char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
+  auto parameters = grant_parameters(one->request);
+  if (row) parameters.resize(1);
+  session_->run({name, std::move(parameters)}, how == wish::wait ? patience{} : usual,
+                [self = shared_from_this(), one](answer const& a) { self->on_answer(one, a); });
+}
+
+// 55P03: another session has it, or had it for as long as we were to wait.
+void session_place::on_answer(acquire const& one, answer const& a) {
+  if (one != asking_) return;
+  if (a && a->count() > 0) {
+    if (a->number(0, 0) == session_->pid()) {
+      if (shop_->what.mode == lock_mode::row) return draw(one);
+      return granted(one, {static_cast<std::uint64_t>(a->number(0, 1))});
+    }
+    drop_session();
+    return refused(one, make_failure(errc::not_supported,
+                                     "a proxy moved the session to another connection; connect "
+                                     "to the server itself, or use pool_mode=session"));
+  }
+  if (a || a.error().state == "55P03") {
+    // A row that somebody deleted answers like a busy key; it is made again at the next try.
+    if (shop_->what.mode == lock_mode::row && a) shop_->met.erase(name_.str());
+    asking_ = nullptr;
+    shop_->what.mode == lock_mode::row ? give_up_session() : return_session();
+    busy_elsewhere(one);
+    auto const trying = std::exchange(line_, {});
+    for (auto const& each : trying) {
+      waits(*each) ? line_.push_back(each) : busy_elsewhere(each);
+    }
+    return ask();
+  }
+  drop_session();
+  refused(one, explain(a.error()));
+}
+
+// A token that is drawn inside the transaction that holds the row is not safe from a crash of the
+// server until that transaction ends; drawn by one of its own, it is.
+void session_place::draw(acquire const& one) {
+  shop_->commands->run({"draw"}, [self = shared_from_this(), one](reply const& drawn) {
+    if (self->asking_ != one) return;
+    if (!drawn) return self->refused(one, drawn.error());
+    if (!self->session_) {
+      return self->refused(one, make_failure(errc::unavailable, "the session was ended"));
+    }
+    auto parameters = grant_parameters(one->request);
+    parameters[0] = as_number(drawn->number(0, 0));
+    self->session_->run({"mark", std::move(parameters)}, {self->shop_->what.timeout},
+                        [](answer const&) {});
+    self->granted(one, {static_cast<std::uint64_t>(drawn->number(0, 0))});
+  });
+}
+
+void session_place::granted(acquire const& one, fencing_token fencing) {
+  holder_ = holder{one->request, fencing, clock::now() + one->request.ttl};
+  asking_ = nullptr;
+  arm_end();
+  if (one->settled()) return hand_on();
+  // Its ttl begins at the latest now, where the server begins to count as well.
+  one->settle(acquire_reply(grant{fencing, grant_term{clock::now(), one->request.ttl}}));
+  auto const line = std::exchange(line_, {});
+  for (auto const& each : line) {
+    bool const same = each->request.owner == one->request.owner;
+    if (!same && waits(*each))
+      line_.push_back(each);
+    else if (same)
+      each->settle(acquire_reply(grant{fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+    else
+      each->settle(busy_here());
+  }
+}
+
+void session_place::refused(acquire const& one, failure const& why) {
+  if (asking_ == one) asking_ = nullptr;
+  if (session_ && !holder_) drop_session();
+  // One that had gone already took its session with it; that is nobody else's trouble.
+  if (one->settled()) return ask();
+  auto const line = std::exchange(line_, {});
+  fail(one, why);
+  for (auto const& each : line) fail(each, why);
+  ask();
+}
+
+acquire_reply session_place::busy_here() const {
+  return busy{std::string(holder_->request.owner.label()), left_of(holder_->end)};
+}
+
+void session_place::busy_elsewhere(acquire const& one) {
+  shop_->commands->run({"look", {as_bytes(name_.str())}}, [one](reply const& found) {
+    if (!found) return fail(one, found.error());
+    auto const info = to_lease_info(*found);
+    one->settle(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
+  });
+}
+
+void session_place::renew(owner_token const& owner, milliseconds ttl,
+                          std::function<void(renew_reply)> done) {
+  if (!holder_ || !(holder_->request.owner == owner)) return done(renew_reply::lost);
+  session_->run({"renew", {idle_limit(ttl)}}, {shop_->what.timeout},
+                [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
+                  bool const ours = self->holder_ && self->holder_->request.owner == owner;
+                  if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
+                    return done(renew_reply::lost);
+                  }
+                  self->holder_->end = clock::now() + ttl;
+                  self->arm_end();
+                  done(renew_reply::renewed);
+                });
+}
+
+void session_place::release(owner_token const& owner, std::function<void(release_reply)> done) {
+  if (!holder_ || !(holder_->request.owner == owner)) return done(release_reply::lost);
+  end_timer_.cancel();
+  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  if (!line_.empty() && in_a_row_ < most_in_a_row) {
+    hand_on();
+    return done(release_reply::released);
+  }
+  auto const was = session_;
+  session_ = nullptr;
+  was->on_loss(nullptr);
+  holder_.reset();
+  in_a_row_ = 0;
+  was->run(session_release(shop_->what, name_), {shop_->what.timeout},
+           [self = shared_from_this(), was, done = std::move(done)](answer const& a) {
+             a ? self->shop_->sessions->give_back(was) : self->shop_->sessions->end(was);
+             done(a ? release_reply::released : release_reply::lost);
+             self->ask();
+           });
+  // From here on a new holder may be asked for; the server has the release before it.
+}
+
+void session_place::hand_on() {
+  holder_.reset();
+  end_timer_.cancel();
+  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  if (line_.empty() || ++in_a_row_ > most_in_a_row) {
+    in_a_row_ = 0;
+    give_up_session();
+  }
+  ask();
+}
+
+void session_place::give_up_session() {
+  auto const was = std::exchange(session_, nullptr);
+  if (!was) return;
+  was->on_loss(nullptr);
+  was->run(session_release(shop_->what, name_), {shop_->what.timeout},
+           [shop = shop_, was](answer const& a) {
+             a ? shop->sessions->give_back(was) : shop->sessions->end(was);
+           });
+}
+
+// With no lock on it, and no transaction.
+void session_place::return_session() {
+  if (auto const was = std::exchange(session_, nullptr)) shop_->sessions->give_back(was);
+}
+
+void session_place::drop_session() {
+  auto const was = std::exchange(session_, nullptr);
+  if (was) shop_->sessions->end(was);
+}
+
+void session_place::lost() {
+  holder_.reset();
+  end_timer_.cancel();
+  drop_session();
+  if (!asking_) ask();
+}
+
+void session_place::gone(session_acquire& one) {
+  if (asking_.get() != &one || !session_ || !waits(one)) return ask();
+  // It waits in the server: its session ends, and with it the wait. The next in line comes behind.
+  auto const was = session_;
+  shop_->commands->run({"end", {as_number(was->pid())}},
+                       [shop = shop_, was](reply const&) { shop->sessions->end(was); });
+}
+
+std::optional<owner_token> session_place::owner() const {
+  if (!holder_) return std::nullopt;
+  return holder_->request.owner;
+}
+
+std::optional<lease_info> session_place::info() const {
+  if (!holder_) return std::nullopt;
+  lease_info told{std::string(holder_->request.owner.label()), holder_->fencing,
+                  left_of(holder_->end)};
+  for (auto const& each : line_) told.waiters.emplace_back(each->request.owner.label());
+  return told;
+}
+
+// A holder that does not renew loses the lock to the next; the server would end the session a
+// moment later.
+void session_place::arm_end() {
+  end_timer_.expires_at(holder_->end);
+  end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (ec || !self || !self->holder_ || clock::now() < self->holder_->end) return;
+    self->hand_on();
+  });
+}
+
+void session_place::rest() {
+  if (!holder_ && !asking_ && !session_ && line_.empty()) shop_->idle(name_);
+}
+
+void session_place::close() {
+  end_timer_.cancel();
+  holder_.reset();
+  asking_ = nullptr;
+  session_ = nullptr;
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,112 @@
+// One resource in one store of a session mode: who of this store holds it or asks for it, and who
+// stands in line behind.
+//
+// A resource uses at most one session of the store: the holder's, or that of the first in line,
+// which asks the server. A release hands the session on to the next in line here, with a new
+// fencing token; after `most_in_a_row` of these it gives the lock back to the server first, so
+// that other processes have their turn.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <herdlock/store.hpp>
+
+#include "stores/common/operation_board.hpp"
+#include "stores/postgres/session_pool.hpp"
+#include "stores/postgres/session_sql.hpp"
+
+namespace herdlock::postgres {
+
+class session_place;
+
+/// An acquire that has been admitted.
+class session_acquire final : public stores::operation<acquire_reply> {
+ public:
+  session_acquire(std::shared_ptr<stores::operation_board> const& board,
+                  stores::order<acquire_reply> what, acquire_request wanted,
+                  clock::time_point deadline)
+      : operation(board, std::move(what), deadline),
+        request(std::move(wanted)),
+        patience(board->executor()) {}
+
+  acquire_request const request;
+  asio::basic_waitable_timer<clock> patience;
+  std::weak_ptr<session_place> place;
+
+ private:
+  void on_settled() override;
+};
+
+/// What the places of a store share.
+struct session_shop {
+  settings what;
+  asio::any_io_executor executor;
+  std::shared_ptr<link> commands;
+  std::shared_ptr<session_pool> sessions;
+  std::set<std::string> met;                  ///< names whose key or row is known to be there
+  std::function<void(resource const&)> idle;  ///< a place is not needed any more
+};
+
+class session_place : public std::enable_shared_from_this<session_place> {
+ public:
+  session_place(std::shared_ptr<session_shop> shop, resource name)
+      : shop_(std::move(shop)), name_(std::move(name)), end_timer_(shop_->executor) {}
+
+  using acquire = std::shared_ptr<session_acquire>;
+  void enter(acquire const& one);
+  void renew(owner_token const& owner, milliseconds ttl, std::function<void(renew_reply)> done);
+  void release(owner_token const& owner, std::function<void(release_reply)> done);
+  void gone(session_acquire& one);
+  std::optional<owner_token> owner() const;
+  bool unused() const { return !holder_ && !asking_ && !session_ && line_.empty(); }
+  /// What this store knows of its holder.
+  std::optional<lease_info> info() const;
+  /// How many wait here, the one that asks the server left out when it is counted there.
+  std::size_t waiting() const { return line_.size(); }
+  void close();
+
+ private:
+  struct holder {
+    acquire_request request;
+    fencing_token fencing;
+    clock::time_point end;
+  };
+  enum class wish { once, wait, next };
+
+  void know_name();
+
+  void ask();
+  void take_session();
+  void with_session(acquire const& one, std::shared_ptr<session> const& got);
+  void send(acquire const& one, wish how);
+  void on_answer(acquire const& one, answer const& a);
+  void draw(acquire const& one);
+  void granted(acquire const& one, fencing_token fencing);
+  void refused(acquire const& one, failure const& why);
+  void busy_elsewhere(acquire const& one);
+  acquire_reply busy_here() const;
+  void hand_on();
+  void give_up_session();
+  void return_session();
+  void drop_session();
+  void lost();
+  void arm_end();
+  void rest();
+
+  std::shared_ptr<session_shop> shop_;
+  resource name_;
+  std::shared_ptr<session> session_;
+  std::optional<holder> holder_;
+  std::deque<acquire> line_;
+  acquire asking_;  // the first in line, while the server is asked for it
+  asio::basic_waitable_timer<clock> end_timer_;
+  int in_a_row_ = 0;
+};
+
+}  // namespace herdlock::postgres

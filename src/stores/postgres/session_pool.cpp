@@ -1,0 +1,138 @@
+#include "stores/postgres/session_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/postgres/session_sql.hpp"
+#include "stores/postgres/trouble.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+constexpr char set_up_script[] =
+    "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
+    "SET default_transaction_read_only = off; SET statement_timeout = 0;"
+    "SET idle_session_timeout = 0; SET application_name = 'herdlock'; SELECT pg_backend_pid()";
+
+}  // namespace
+
+void session::open(on_opened done) {
+  opened_ = std::move(done);
+  connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
+  connection_->open();
+}
+
+void session::on_open(std::optional<trouble> failed) {
+  if (failed) return opened(explain(*failed));
+  connection_->run_script(set_up_script, [self = shared_from_this()](answer const& a) {
+    if (!a) return self->opened(explain(a.error()));
+    self->pid_ = static_cast<int>(a->number(0, 0));
+    self->set_up();
+  });
+}
+
+void session::set_up() {
+  connection_->start_pipeline();
+  auto const self = shared_from_this();
+  auto const all = session_statements(what_);
+  for (auto const& [name, sql] : all) {
+    bool const last = name == all.back().first;
+    connection_->prepare(name, sql, [self, last](answer const& a) {
+      if (!a) return self->opened(explain(a.error()));
+      if (last) self->opened(std::nullopt);
+    });
+  }
+}
+
+void session::opened(std::optional<failure> why) {
+  alive_ = !why;
+  if (why) close();
+  if (auto const done = std::exchange(opened_, nullptr)) done(std::move(why));
+}
+
+void session::run(statement const& what, patience how_long, on_answer done) {
+  connection_->run(what, how_long, std::move(done));
+}
+
+void session::on_end(trouble const& why) {
+  bool const was_alive = std::exchange(alive_, false);
+  if (!was_alive) return opened(explain(why));
+  if (auto const lost = std::exchange(lost_, nullptr)) lost();
+}
+
+void session::close() {
+  alive_ = false;
+  lost_ = nullptr;
+  if (connection_) connection_->close();
+}
+
+void session_pool::take(request one) {
+  waiting_.push_back(std::move(one));
+  asio::post(executor_, [self = shared_from_this()] { self->serve(); });
+}
+
+void session_pool::serve() {
+  while (!waiting_.empty() && !closed_) {
+    if (!waiting_.front().wanted()) {
+      waiting_.pop_front();
+      continue;
+    }
+    while (!idle_.empty() && !idle_.front()->alive()) {
+      all_.erase(idle_.front());
+      idle_.pop_front();
+    }
+    if (idle_.empty() && all_.size() >= what_.sessions) return;
+    auto one = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (idle_.empty()) {
+      open_one(std::move(one));
+    } else {
+      auto const taken = idle_.front();
+      idle_.pop_front();
+      one.done(taken);
+    }
+  }
+}
+
+void session_pool::open_one(request one) {
+  auto const fresh = std::make_shared<session>(executor_, what_);
+  all_.insert(fresh);
+  fresh->open([self = shared_from_this(), fresh, one = std::move(one)](auto why) {
+    if (!why && fresh->pid() == self->command_pid_) {
+      why = make_failure(
+          errc::not_supported,
+          "a proxy gives two connections one session (PgBouncer with pool_mode=transaction does); "
+          "locks that belong to a session exclude nobody then: connect to the server itself, or "
+          "use pool_mode=session");
+    }
+    if (why) {
+      self->end(fresh);
+      return one.done(*why);
+    }
+    one.done(fresh);
+  });
+}
+
+void session_pool::give_back(std::shared_ptr<session> const& one) {
+  one->on_loss(nullptr);
+  if (!one->alive() || closed_) return end(one);
+  idle_.push_front(one);
+  serve();
+}
+
+void session_pool::end(std::shared_ptr<session> const& one) {
+  one->close();
+  all_.erase(one);
+  asio::post(executor_, [self = shared_from_this()] { self->serve(); });
+}
+
+void session_pool::close() {
+  closed_ = true;
+  for (auto const& one : all_) one->close();
+  all_.clear();
+  idle_.clear();
+  auto const left = std::exchange(waiting_, {});
+  for (auto const& one : left) one.done(make_failure(errc::canceled, "the store is closed"));
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,184 @@
+#include "stores/postgres/session_sql.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace herdlock::postgres {
+namespace {
+
+constexpr milliseconds grace{250};
+
+#define HERDLOCK_KEY "('x' || substr(encode(sha256($1::bytea), 'hex'), 1, 16))::bit(64)::bigint"
+
+// $1 name, $2 ttl in hex, $3 idle limit, $4 label.
+constexpr char mark[] =
+    " pg_backend_pid(), token, set_config('application_name', 'herdlock ' || to_hex(token) || ' '"
+    " || $2::text || ' ' || $4::text, false),"
+    " set_config('%', $3::text, false) FROM n";
+
+std::string filled(std::string_view text, settings const& what) {
+  bool const row = what.mode == lock_mode::row;
+  std::string out;
+  for (char const c : text) {
+    if (c == '@')
+      out += what.table;
+    else if (c == '%')
+      out += row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
+    else
+      out += c;
+  }
+  return out;
+}
+
+constexpr char advisory_schema[] =
+    "SELECT to_regclass('@_names') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL";
+constexpr char row_schema[] =
+    "SELECT to_regclass('@_rows') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL";
+
+constexpr char lock_script[] = "SELECT pg_advisory_xact_lock(7526676539574742016);\n";
+constexpr char advisory_table[] =
+    "CREATE TABLE IF NOT EXISTS @_names (key bigint PRIMARY KEY, name bytea NOT NULL);\n";
+constexpr char row_table[] = "CREATE TABLE IF NOT EXISTS @_rows (name bytea PRIMARY KEY);\n";
+constexpr char sequence[] = R"sql(DO $do$ BEGIN
+  IF to_regclass('@_fencing') IS NULL THEN
+    EXECUTE format('CREATE SEQUENCE @_fencing START %s',
+                   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+  END IF;
+END $do$;
+)sql";
+
+// The name that is stored under its key: its own, or that of another one with the same key. (A row
+// must not be updated here: that would wait for its holder.)
+constexpr char advisory_meet[] = "INSERT INTO @_names AS n VALUES (" HERDLOCK_KEY
+                                 ", $1::bytea)"
+                                 " ON CONFLICT (key) DO UPDATE SET key = n.key RETURNING name";
+constexpr char row_meet[] =
+    "INSERT INTO @_rows VALUES ($1::bytea) ON CONFLICT DO NOTHING RETURNING name";
+
+constexpr char advisory_held[] =
+    " FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)"
+    " WHERE l.locktype = 'advisory' AND l.objsubid = 1"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND ((l.classid::bigint << 32) | l.objid::bigint) = " HERDLOCK_KEY;
+constexpr char row_held[] =
+    " FROM @_rows r JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = r.xmax"
+    " LEFT JOIN pg_stat_activity a USING (pid) WHERE r.name = $1::bytea";
+
+constexpr char look_columns[] =
+    "SELECT l.granted, coalesce(a.application_name, ''), CASE WHEN a.state LIKE 'idle%' THEN"
+    " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint ELSE 0 END";
+
+std::int64_t from_hex_number(std::string_view text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return value;
+}
+
+// PostgreSQL keeps plain ASCII there, and cuts it.
+std::string printable(std::string_view bytes) {
+  std::string out(bytes);
+  for (auto& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return out;
+}
+
+// `herdlock TOKEN TTL LABEL`, or a foreign session's name.
+void read_mark(std::string_view text, std::int64_t idle_ms, lease_info& into) {
+  into.holder = "another client";
+  constexpr std::string_view ours = "herdlock ";
+  if (!text.starts_with(ours)) return;
+  text.remove_prefix(ours.size());
+  auto const token_end = text.find(' ');
+  if (token_end == std::string_view::npos) return;
+  auto const ttl_end = text.find(' ', token_end + 1);
+  if (ttl_end == std::string_view::npos) return;
+  into.fencing = {static_cast<std::uint64_t>(from_hex_number(text.substr(0, token_end)))};
+  auto const ttl = from_hex_number(text.substr(token_end + 1, ttl_end - token_end - 1));
+  into.remaining = milliseconds{std::max<std::int64_t>(ttl - idle_ms, 1)};
+  into.holder = std::string(text.substr(ttl_end + 1));
+}
+
+}  // namespace
+
+preparation session_preparation(settings const& what) {
+  bool const row = what.mode == lock_mode::row;
+  // `%` of the sequence's format is its own.
+  std::string script = std::string(lock_script) + (row ? row_table : advisory_table) + sequence;
+  for (auto at = script.find('@'); at != std::string::npos; at = script.find('@', at)) {
+    script.replace(at, 1, what.table);
+  }
+  std::string const held = row ? row_held : advisory_held;
+  auto const limit = std::to_string(what.timeout.count());
+  return {filled(row ? row_schema : advisory_schema, what),
+          script,
+          {{"meet", filled(row ? row_meet : advisory_meet, what)},
+           {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
+           {"force",
+            filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
+                   what)},
+           {"draw", filled("SELECT nextval('@_fencing')", what)},
+           {"end", "SELECT pg_terminate_backend($1::int)"}},
+          ""};
+}
+
+std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {
+  std::string const token =
+      "n AS MATERIALIZED (SELECT nextval('@_fencing') AS token FROM t) SELECT";
+  auto const with = [&](std::string const& take) {
+    return filled("WITH t AS MATERIALIZED (" + take + "), " + token + mark, what);
+  };
+  std::string const once =
+      "SELECT 1 FROM (SELECT pg_try_advisory_lock(" HERDLOCK_KEY ") AS got OFFSET 0) g WHERE got";
+  std::string const renew =
+      filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what);
+  std::string const patience = "SELECT set_config('lock_timeout', $1::text, false)";
+  if (what.mode == lock_mode::row) {
+    std::string const row =
+        filled("SELECT pg_backend_pid() FROM @_rows WHERE name = $1::bytea FOR UPDATE", what);
+    std::string const n = "WITH n AS MATERIALIZED (SELECT $1::bigint AS token) SELECT";
+    return {{"try", row + " NOWAIT"},
+            {"wait", row},
+            {"mark", filled(n + mark, what)},
+            {"renew", renew},
+            {"patience", patience}};
+  }
+  return {{"try", with(once)},
+          {"wait", with("SELECT pg_advisory_lock(" HERDLOCK_KEY ")")},
+          {"next", with("SELECT 1 WHERE $1::bytea IS NOT NULL")},
+          {"renew", renew},
+          {"patience", patience},
+          {"release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY
+                      "), set_config('application_name', 'herdlock', false),"
+                      " set_config('idle_session_timeout', '0', false)"}};
+}
+
+// ROLLBACK undoes what was set in the transaction, too.
+statement session_release(settings const& what, resource const& name) {
+  if (what.mode == lock_mode::row) return {.name = "", .sql = "ROLLBACK"};
+  return {"release", {as_bytes(name.str())}};
+}
+
+parameter idle_limit(milliseconds ttl) {
+  auto const limit = ttl + grace;
+  bool const fits = limit.count() <= std::numeric_limits<std::int32_t>::max();
+  return as_number(fits ? limit.count() : 0);
+}
+
+std::vector<parameter> grant_parameters(acquire_request const& request) {
+  char hex[17]{};
+  auto const end = std::to_chars(hex, hex + 16, request.ttl.count(), 16).ptr;
+  return {as_bytes(request.name.str()), as_text(std::string_view(hex, end)),
+          idle_limit(request.ttl), as_text(printable(request.owner.label()))};
+}
+
+std::optional<lease_info> to_lease_info(rows const& found) {
+  if (found.count() == 0 || !found.truth(0, 0)) return std::nullopt;
+  lease_info told{};
+  read_mark(found.text(0, 1), found.number(0, 2), told);
+  told.waiting = static_cast<std::size_t>(found.count() - 1);
+  return told;
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,40 @@
+// The statements of the modes whose locks belong to a session.
+//
+// advisory: pg_advisory_lock on the first 64 bits of the name's SHA-256, as a signed number:
+//   ('x' || substr(encode(sha256('NAME'::bytea), 'hex'), 1, 16))::bit(64)::bigint
+// A table keeps the name of each key that was used, so that two names with one key are noticed.
+// row: the row of the name in a table is locked FOR UPDATE by an open transaction.
+//
+// Both draw fencing tokens from a sequence while they hold the lock, each in a transaction that
+// ends before the grant (so that a crash of the server does not draw it again), and write into the
+// session's application_name who holds it, where others read it: `herdlock TOKEN TTL LABEL`,
+// numbers in hex.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <herdlock/store.hpp>
+
+#include "stores/postgres/link.hpp"
+#include "stores/postgres/settings.hpp"
+
+namespace herdlock::postgres {
+
+/// Of the connection for commands: meet (a name for the first time), look, force, end.
+preparation session_preparation(settings const& what);
+/// Of each session: try, wait, renew, patience, and what the mode needs besides.
+std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);
+/// What gives the lock back.
+statement session_release(settings const& what, resource const& name);
+
+/// The arguments of `try`, `wait` and `next`.
+std::vector<parameter> grant_parameters(acquire_request const& request);
+/// A ttl as the server's idle timeout: a little more, so that a holder that is alive ends first.
+parameter idle_limit(milliseconds ttl);
+
+/// Who holds it, by `look`; nothing when nobody does.
+std::optional<lease_info> to_lease_info(rows const& found);
+
+}  // namespace herdlock::postgres

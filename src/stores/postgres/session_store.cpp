@@ -1,0 +1,156 @@
+#include "stores/postgres/session_store.hpp"
+
+#include <map>
+#include <utility>
+
+#include "stores/postgres/session_place.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+using stores::operation;
+using stores::operation_board;
+using stores::order;
+
+template <class T>
+class simple_operation final : public operation<T> {
+ public:
+  using operation<T>::operation;
+};
+
+class session_store final : public lease_store {
+ public:
+  session_store(settings what, std::shared_ptr<operation_board> board)
+      : board_(std::move(board)), shop_(std::make_shared<session_shop>()) {
+    auto const& executor = board_->executor();
+    shop_->what = std::move(what);
+    shop_->executor = executor;
+    shop_->commands =
+        std::make_shared<link>(executor, shop_->what, session_preparation(shop_->what));
+    shop_->sessions = std::make_shared<session_pool>(executor, shop_->what);
+    shop_->idle = [all = std::weak_ptr(places_), executor](resource const& name) {
+      // Behind whoever is in the middle of a call to it.
+      asio::post(executor, [all, name] {
+        auto const places = all.lock();
+        auto const found = places ? places->find(name) : places_type::iterator{};
+        if (places && found != places->end() && found->second->unused()) places->erase(found);
+      });
+    };
+  }
+
+  ~session_store() override {
+    asio::post(board_->executor(), [board = board_, shop = shop_, places = places_] {
+      board->close();
+      shop->sessions->close();
+      shop->commands->close();
+      for (auto const& [name, place] : *places) place->close();
+      places->clear();
+    });
+  }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
+    auto const place = place_of(request.name);
+    auto const deadline =
+        clock::now() + std::min(request.wait, limits::max_ttl) + shop_->what.timeout;
+    auto const one =
+        std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
+    if (one->admit()) place->enter(one);
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
+    auto const one = begin(std::move(what));
+    if (!one) return;
+    place_of(name)->renew(owner, ttl, [one](renew_reply told) { one->settle_later(told); });
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    auto const one = begin(order<release_reply>{"release", name.str(), std::move(done)});
+    if (!one) return;
+    place_of(name)->release(owner, [one](release_reply told) { one->settle_later(told); });
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    auto const one =
+        begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
+    if (!one) return;
+    shop_->commands->run({"look", {as_bytes(name.str())}},
+                         [one, place = place_of(name)](reply const& found) {
+                           if (!found) return failed(*one, found.error());
+                           auto info = to_lease_info(*found);
+                           std::size_t const far = info ? info->waiting : 0;
+                           if (auto const here = place->info()) info = here;
+                           if (info) info->waiting = far + place->waiting();
+                           one->settle(std::move(info));
+                         });
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
+    if (!one) return;
+    auto const place = place_of(name);
+    if (auto const mine = place->owner()) {
+      return place->release(*mine, [one](release_reply told) { one->settle_later(told); });
+    }
+    shop_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
+      if (!ended) return failed(*one, ended.error());
+      one->settle(ended->count() > 0 ? release_reply::released : release_reply::lost);
+    });
+  }
+
+ private:
+  using places_type = std::map<resource, std::shared_ptr<session_place>>;
+
+  std::shared_ptr<session_place> place_of(resource const& name) {
+    auto& place = (*places_)[name];
+    if (!place) {
+      place = std::make_shared<session_place>(shop_, name);
+      shop_->idle(name);
+    }
+    return place;
+  }
+
+  template <class T>
+  std::shared_ptr<operation<T>> begin(order<T> what) {
+    auto one = std::make_shared<simple_operation<T>>(board_, std::move(what),
+                                                     clock::now() + shop_->what.timeout);
+    return one->admit() ? one : nullptr;
+  }
+
+  template <class T>
+  static void failed(operation<T>& one, failure const& why) {
+    one.fail(static_cast<errc>(why.code.value()), why.message);
+  }
+
+  template <class T>
+  void refuse(order<T> what, failure why) {
+    why.message = shop_->what.display_name + ": " + what.subject() + ": " + why.message;
+    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
+  }
+
+  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<session_shop> shop_;
+  std::shared_ptr<places_type> places_ = std::make_shared<places_type>();
+};
+
+}  // namespace
+
+backend open_sessions(settings what, asio::any_io_executor executor) {
+  std::string display_name = what.display_name;
+  auto board = std::make_shared<operation_board>(
+      std::move(executor),
+      stores::board_settings{
+          .store = display_name,
+          .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
+                  " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
+          .max_pending = what.max_pending});
+  auto store = std::make_shared<session_store>(std::move(what), std::move(board));
+  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  return backend{store, nullptr, traits, std::move(display_name)};
+}
+
+}  // namespace herdlock::postgres

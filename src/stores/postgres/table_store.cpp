@@ -1,0 +1,193 @@
+#include "stores/postgres/table_store.hpp"
+
+#include <sys/random.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "stores/postgres/waiting_room.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+using stores::operation;
+using stores::operation_board;
+using stores::order;
+
+constexpr milliseconds between_sweeps{std::chrono::minutes{1}};
+
+// Nobody can guess it, so nobody else listens.
+std::string random_channel() {
+  std::uint64_t bits[2];
+  if (::getrandom(bits, sizeof bits, 0) != sizeof bits) std::abort();
+  return "herdlock_" + std::to_string(bits[0]) + "_" + std::to_string(bits[1]);
+}
+
+clock::time_point end_of(milliseconds wait, milliseconds timeout) {
+  return clock::now() + std::min(wait, limits::max_ttl) + timeout;
+}
+
+template <class T>
+class simple_operation final : public operation<T> {
+ public:
+  using operation<T>::operation;
+};
+
+class table_store final : public lease_store,
+                          public link_listener,
+                          public std::enable_shared_from_this<table_store> {
+ public:
+  table_store(settings what, std::shared_ptr<operation_board> board)
+      : what_(std::move(what)),
+        board_(std::move(board)),
+        link_(std::make_shared<link>(board_->executor(), what_, needed())),
+        room_(std::make_shared<waiting_room>(board_->executor(), link_, channel_)),
+        sweep_timer_(board_->executor()) {}
+
+  // Those who wait leave the queue before the connection ends.
+  ~table_store() override {
+    asio::post(board_->executor(), [board = board_, link = link_, room = room_] {
+      board->close();
+      link->close();
+    });
+  }
+
+  void listen() { link_->set_listener(weak_from_this()); }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
+    if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
+    auto const sent = clock::now();
+    auto statement = acquire_statement(request, asking::once, channel_, 0);
+    ask(std::move(what), std::move(statement), [request, sent](rows const& found) {
+      return to_acquire_reply(to_lease_row(found), request, sent);
+    });
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
+    statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
+    ask(std::move(what), std::move(how), [](rows const& found) {
+      return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
+    });
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    order<release_reply> what{"release", name.str(), std::move(done)};
+    statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
+    ask(std::move(what), std::move(how), &table_store::released);
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
+    statement how{"inspect", {as_bytes(name.str())}};
+    ask(std::move(what), std::move(how), &table_store::info);
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    order<release_reply> what{"force release of", name.str(), std::move(done)};
+    statement how{"force", {as_bytes(name.str())}};
+    ask(std::move(what), std::move(how), &table_store::released);
+  }
+
+  void on_up() override { sweep(); }
+  void on_news(std::string const& payload) override { room_->on_news(payload); }
+  void on_down(failure const& why) override {
+    sweep_timer_.cancel();
+    room_->on_down(why);
+  }
+
+ private:
+  preparation needed() const {
+    return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
+  }
+
+  template <class T, class Convert>
+  void ask(order<T> what, statement how, Convert convert) {
+    auto const one = std::make_shared<simple_operation<T>>(board_, std::move(what),
+                                                           clock::now() + what_.timeout);
+    if (!one->admit()) return;
+    link_->run(std::move(how), [one, convert](reply const& answered) {
+      if (answered) return one->settle(result<T>(convert(*answered)));
+      auto const& why = answered.error();
+      one->fail(static_cast<errc>(why.code.value()), why.message);
+    });
+  }
+
+  template <class T>
+  void refuse(order<T> what, failure why) {
+    why.message = what_.display_name + ": " + what.subject() + ": " + why.message;
+    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
+  }
+
+  void wait(acquire_request request, order<acquire_reply> what) {
+    auto const deadline = end_of(request.wait, what_.timeout);
+    auto const one = std::make_shared<waiting_acquire>(board_, std::move(what), std::move(request),
+                                                       deadline, room_);
+    if (one->admit()) room_->enter(one);
+  }
+
+  static release_reply released(rows const& found) {
+    return found.truth(0, 0) ? release_reply::released : release_reply::lost;
+  }
+
+  static std::optional<lease_info> info(rows const& found) {
+    if (found.count() == 0) return std::nullopt;
+    auto const row = to_lease_row(found);
+    lease_info told{owner_label(row.holder), row.fencing, row.left,
+                    static_cast<std::size_t>(found.number(0, 4))};
+    std::string_view rest = found.text(0, 5);
+    while (!rest.empty()) {
+      auto const comma = std::min(rest.find(','), rest.size());
+      told.waiters.push_back(owner_label(from_hex(rest.substr(0, comma))));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return told;
+  }
+
+  // In batches, at once again while there is more.
+  void sweep() {
+    link_->run({"sweep"}, [weak = weak_from_this()](reply const& swept) {
+      auto const self = weak.lock();
+      if (!self || !self->link_->ready()) return;
+      if (swept && swept->number(0, 0) >= 256) return self->sweep();
+      self->sweep_later();
+    });
+  }
+
+  void sweep_later() {
+    sweep_timer_.expires_after(between_sweeps);
+    sweep_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+      auto const self = weak.lock();
+      if (!ec && self && self->link_->ready()) self->sweep();
+    });
+  }
+
+  settings what_;
+  std::shared_ptr<operation_board> board_;
+  std::string const channel_ = random_channel();
+  std::shared_ptr<link> link_;
+  std::shared_ptr<waiting_room> room_;
+  asio::basic_waitable_timer<clock> sweep_timer_;
+};
+
+}  // namespace
+
+backend open_table(settings what, asio::any_io_executor executor) {
+  std::string display_name = what.display_name;
+  auto board = std::make_shared<operation_board>(
+      std::move(executor),
+      stores::board_settings{.store = display_name,
+                             .late = "the server did not answer within " +
+                                     std::to_string(what.timeout.count()) + " ms",
+                             .max_pending = what.max_pending});
+  auto store = std::make_shared<table_store>(std::move(what), std::move(board));
+  store->listen();
+  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  return backend{store, nullptr, traits, std::move(display_name)};
+}
+
+}  // namespace herdlock::postgres

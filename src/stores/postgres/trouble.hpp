@@ -1,0 +1,14 @@
+// The server's errors as herdlock's.
+#pragma once
+
+#include <herdlock/error.hpp>
+
+#include "stores/postgres/rows.hpp"
+
+namespace herdlock::postgres {
+
+/// The store is not named in the message: its operation board puts it in front.
+failure explain(trouble const& why);
+inline bool is_refusal(trouble const& why) { return why.state == "42501"; }
+
+}  // namespace herdlock::postgres

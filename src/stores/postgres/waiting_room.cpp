@@ -1,0 +1,196 @@
+#include "stores/postgres/waiting_room.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace herdlock::postgres {
+namespace {
+
+// What a holder's end is noticed late by: its time is over in the server when we ask.
+constexpr milliseconds after_the_end{2};
+// The holder may have changed to one whose end is nearer (a waiter that was handed the lease and
+// does not take it up): the first in line looks that often, by a plain read.
+constexpr milliseconds heartbeat{3000};
+
+}  // namespace
+
+lease_row to_lease_row(rows const& found) {
+  auto const left = std::chrono::microseconds(std::max<std::int64_t>(found.number(0, 2), 0));
+  return {found.bytes(0, 0),
+          {static_cast<std::uint64_t>(found.number(0, 1))},
+          std::chrono::ceil<milliseconds>(left),
+          found.truth(0, 3)};
+}
+
+// A grant that is older than the question lasts for what was left of it at the answer.
+acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& asked,
+                               clock::time_point sent) {
+  if (row.holder != asked.owner.str()) return busy{owner_label(row.holder), row.left};
+  auto const left = std::max(row.left - milliseconds{1}, milliseconds{0});
+  return grant{row.fencing, grant_term{sent, row.fresh ? asked.ttl : left}};
+}
+
+statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
+                            std::int64_t waiter) {
+  return {
+      "acquire",
+      {as_bytes(request.name.str()), as_bytes(request.owner.str()), as_number(request.ttl.count()),
+       as_number(static_cast<int>(how)), as_text(channel), as_number(waiter)}};
+}
+
+waiting_acquire::waiting_acquire(std::shared_ptr<stores::operation_board> const& board,
+                                 stores::order<acquire_reply> what, acquire_request wanted,
+                                 clock::time_point deadline,
+                                 std::shared_ptr<waiting_room> const& room)
+    : operation(board, std::move(what), deadline),
+      request(std::move(wanted)),
+      room_(room),
+      patience_(board->executor()) {}
+
+void waiting_acquire::on_settled() {
+  patience_.cancel();
+  if (auto const room = room_.lock()) room->gone(*this);
+}
+
+void waiting_room::enter(std::shared_ptr<waiting_acquire> const& one) {
+  auto const& wanted = one->request;
+  one->patience_.expires_after(std::min(wanted.wait, limits::max_ttl));
+  one->patience_.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self && !one->settled()) self->time_is_up(one);
+  });
+  auto const same = std::ranges::find_if(places_, [&](auto const& each) {
+    auto const& other = each.second;
+    return !other.leaving && other.request.name == wanted.name &&
+           other.request.owner == wanted.owner;
+  });
+  one->place_ = same == places_.end() ? ++last_ : same->first;
+  auto const at = places_.try_emplace(one->place_, place{wanted}).first;
+  at->second.callers.push_back(one);
+  if (same == places_.end()) ask(one->place_, asking::to_wait);
+}
+
+void waiting_room::ask(std::int64_t number, asking how) {
+  auto const found = places_.find(number);
+  if (found == places_.end()) return;
+  auto& at = found->second;
+  if (at.asked && how == asking::to_wait) {
+    at.ask_again = true;
+    return;
+  }
+  at.asked = true;
+  at.leaving = at.leaving || how == asking::to_leave;
+  auto const sent = clock::now();
+  link_->run(acquire_statement(at.request, how, channel_, number),
+             [weak = weak_from_this(), number, how, sent](reply const& answered) {
+               auto const self = weak.lock();
+               if (!self) return;
+               auto const here = self->places_.find(number);
+               // An answer to a question before the last one.
+               if (here == self->places_.end()) return;
+               if (here->second.leaving && how != asking::to_leave && answered &&
+                   to_lease_row(*answered).holder != here->second.request.owner.str()) {
+                 return;
+               }
+               self->on_answer(number, sent, answered);
+             });
+}
+
+void waiting_room::on_answer(std::int64_t number, clock::time_point sent, reply const& answered) {
+  if (!answered) {
+    auto const& why = answered.error();
+    auto const callers = places_.at(number).callers;
+    for (auto const& one : callers) one->fail(static_cast<errc>(why.code.value()), why.message);
+    return;
+  }
+  auto& at = places_.at(number);
+  at.asked = false;
+  auto const row = to_lease_row(*answered);
+  auto const outcome = to_acquire_reply(row, at.request, sent);
+  if (std::holds_alternative<grant>(outcome) || at.leaving) return settle_all(number, outcome);
+  still_busy(number, row);
+}
+
+void waiting_room::still_busy(std::int64_t number, lease_row const& row) {
+  auto& at = places_.at(number);
+  if (std::exchange(at.ask_again, false)) return ask(number, asking::to_wait);
+  if (!is_first(number)) return;
+  at.alarm.emplace(executor_);
+  at.alarm->expires_after(std::min(row.left + after_the_end, heartbeat));
+  at.alarm->async_wait([weak = weak_from_this(), number](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self) self->ask(number, asking::to_wait);
+  });
+}
+
+void waiting_room::settle_all(std::int64_t number, result<acquire_reply> const& outcome) {
+  auto const found = places_.find(number);
+  if (found == places_.end()) return;
+  auto const was = std::move(found->second);
+  places_.erase(found);
+  for (auto const& one : was.callers) one->settle(outcome);
+  wake_next(was.request.name);
+}
+
+// The last of its owner leaves the queue; with others of the same owner it just stops waiting.
+void waiting_room::time_is_up(std::shared_ptr<waiting_acquire> const& one) {
+  auto const found = places_.find(one->place_);
+  if (found == places_.end()) return;
+  if (found->second.callers.size() == 1) return ask(one->place_, asking::to_leave);
+  auto const sent = clock::now();
+  link_->run(acquire_statement(one->request, asking::once, channel_, 0),
+             [one, sent](reply const& answered) {
+               if (!answered) {
+                 auto const& why = answered.error();
+                 return one->fail(static_cast<errc>(why.code.value()), why.message);
+               }
+               one->settle(to_acquire_reply(to_lease_row(*answered), one->request, sent));
+             });
+}
+
+// One that was settled by an answer has no place any more. Any other end leaves an unknown outcome
+// at the server; what was queued or granted for it goes.
+void waiting_room::gone(waiting_acquire& one) {
+  auto const found = places_.find(one.place_);
+  if (found == places_.end()) return;
+  auto& callers = found->second.callers;
+  std::erase_if(callers, [&](auto const& each) { return each.get() == &one; });
+  if (!callers.empty()) return;
+  auto const request = found->second.request;
+  places_.erase(found);
+  link_->run({"release", {as_bytes(request.name.str()), as_bytes(request.owner.str())}},
+             [](reply const&) {});
+  wake_next(request.name);
+}
+
+bool waiting_room::is_first(std::int64_t number) const {
+  auto const& name = places_.at(number).request.name;
+  auto const first = std::ranges::find_if(
+      places_, [&](auto const& each) { return each.second.request.name == name; });
+  return first->first == number;
+}
+
+void waiting_room::wake_next(resource const& name) {
+  auto const next = std::ranges::find_if(
+      places_, [&](auto const& each) { return each.second.request.name == name; });
+  if (next != places_.end()) ask(next->first, asking::to_wait);
+}
+
+void waiting_room::on_news(std::string const& payload) {
+  std::int64_t number = 0;
+  std::from_chars(payload.data(), payload.data() + payload.size(), number);
+  if (number != 0) return ask(number, asking::to_wait);
+  std::vector<std::int64_t> all;
+  for (auto const& each : places_) all.push_back(each.first);
+  for (auto const each : all) ask(each, asking::to_wait);
+}
+
+// The queue may have gone on without us; the callers ask again, with the same owner.
+void waiting_room::on_down(failure const& why) {
+  std::vector<std::shared_ptr<waiting_acquire>> all;
+  for (auto& [number, at] : places_) all.insert(all.end(), at.callers.begin(), at.callers.end());
+  places_.clear();
+  for (auto const& one : all) one->fail(static_cast<errc>(why.code.value()), why.message);
+}
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,93 @@
+// Those of one store who wait in the table mode's queue.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <herdlock/store.hpp>
+
+#include "stores/common/operation_board.hpp"
+#include "stores/postgres/link.hpp"
+#include "stores/postgres/table_schema.hpp"
+
+namespace herdlock::postgres {
+
+/// What the function of acquire answers.
+struct lease_row {
+  std::string holder;
+  fencing_token fencing;
+  milliseconds left;   ///< rounded up
+  bool fresh = false;  ///< granted by this very question, for the whole ttl
+};
+lease_row to_lease_row(rows const& found);
+acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& asked,
+                               clock::time_point sent);
+statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
+                            std::int64_t waiter);
+
+class waiting_room;
+
+/// An acquire that waits. Those of one owner for one resource share a place in the queue.
+class waiting_acquire final : public stores::operation<acquire_reply> {
+ public:
+  waiting_acquire(std::shared_ptr<stores::operation_board> const& board,
+                  stores::order<acquire_reply> what, acquire_request request,
+                  clock::time_point deadline, std::shared_ptr<waiting_room> const& room);
+
+  acquire_request const request;
+
+ private:
+  friend class waiting_room;
+  void on_settled() override;
+
+  std::weak_ptr<waiting_room> room_;
+  asio::basic_waitable_timer<clock> patience_;  ///< the end of request.wait
+  std::int64_t place_ = 0;
+};
+
+/// A place is asked for again when the store pushes that it was handed the lease, when the holder's
+/// time is over (only the first in line here does that), and when its own time is over. Whatever
+/// the reason, the answer tells all: the same owner gets the same grant.
+class waiting_room : public std::enable_shared_from_this<waiting_room> {
+ public:
+  waiting_room(asio::any_io_executor executor, std::shared_ptr<link> link, std::string channel)
+      : executor_(std::move(executor)), link_(std::move(link)), channel_(std::move(channel)) {}
+
+  void enter(std::shared_ptr<waiting_acquire> const& one);
+  void on_news(std::string const& payload);
+  void on_down(failure const& why);
+
+ private:
+  friend class waiting_acquire;
+  struct place {
+    acquire_request request;
+    std::vector<std::shared_ptr<waiting_acquire>> callers{};
+    std::optional<asio::basic_waitable_timer<clock>> alarm{};
+    bool asked = false;      // an answer is on its way
+    bool ask_again = false;  // something happened since
+    bool leaving = false;    // the answer on its way is the last
+  };
+  using places = std::map<std::int64_t, place>;
+
+  void ask(std::int64_t number, asking how);
+  void on_answer(std::int64_t number, clock::time_point sent, reply const& answered);
+  void still_busy(std::int64_t number, lease_row const& row);
+  void settle_all(std::int64_t number, result<acquire_reply> const& outcome);
+  void time_is_up(std::shared_ptr<waiting_acquire> const& one);
+  void gone(waiting_acquire& one);
+  bool is_first(std::int64_t number) const;
+  void wake_next(resource const& name);
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<link> link_;
+  std::string channel_;
+  places places_;  // by number: in the order they came
+  std::int64_t last_ = 0;
+};
+
+}  // namespace herdlock::postgres

@@ -1,0 +1,364 @@
+// The PostgreSQL store when its server, its connections and its users fail.
+#include <signal.h>
+
+#include <herdlock/herdlock.hpp>
+#include <support/child_process.hpp>
+#include <support/postgres_server.hpp>
+#include <support/relay.hpp>
+#include <thread>
+
+#include "../contract/fixture.hpp"
+#include "stores/postgres/postgres_store.hpp"
+
+namespace herdlock_test {
+namespace {
+
+store_case const postgres{"postgres", {}, &open_postgres};
+
+class postgres_faults : public testing::TestWithParam<std::string> {
+ protected:
+  static postgres_server& server() { return postgres_server::shared(); }
+  std::string url(std::string const& options = "") const {
+    return url_ + "&mode=" + GetParam() + options;
+  }
+  std::string through(relay const& by, std::string const& options = "") const {
+    return postgres_server::through(url(options), server().port(), by.port());
+  }
+  std::string sql(std::string const& statements) const { return server().sql(url_, statements); }
+  child_process holder(std::string const& ttl_ms) const {
+    return child_process(
+        child_options{.argv = {HERDLOCK_LOCK_HOLDER, url(), "stock:1", ttl_ms, "hold"}});
+  }
+  static bool said(child_process const& by, std::string const& line) {
+    return eventually([&] { return by.output().find(line) != std::string::npos; });
+  }
+  // Until the server has been reached again: what was lost meanwhile fails.
+  template <class Ask>
+  static bool in_the_end(Ask ask) {
+    return eventually([&] { return ask(); });
+  }
+
+  std::string const url_ = server().fresh_url();
+  resource const stock{"stock:1"};
+  owner_token const alice = owner_token::generate();
+  owner_token const bob = owner_token::generate();
+};
+
+std::string mode_name(testing::TestParamInfo<std::string> const& info) { return info.param; }
+
+class postgres_tables : public postgres_faults {};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_tables, testing::Values("table"), mode_name);
+
+TEST_P(postgres_tables, ALeaseSurvivesACrashOfTheServerAndItsTokensGoOnRising) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  server().restart();
+  EXPECT_TRUE(in_the_end([&] { return c.renew(stock, alice).has_value(); }));
+  EXPECT_TRUE(is<busy>(c.acquire(stock, bob)));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
+}
+
+// B12: the wait of one call ends with the server, the lock's goes on after it.
+TEST_P(postgres_tables, AWaitThroughACrashOfTheServerIsGrantedAfterIt) {
+  auto const store = open_store(url());
+  lock const where(store, "stock:1");
+  auto held = where.try_acquire({.ttl = 1min});
+  client c(postgres, url());
+  std::atomic<bool> granted{false};
+  std::thread waiter([&] { granted = bool(where.acquire({.ttl = 1min, .wait = patience})); });
+  EXPECT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
+  server().restart();
+  EXPECT_TRUE(in_the_end([&] {
+    auto const info = c.inspect(stock);
+    return info && info.value() && info.value()->waiting == 1;
+  }));
+  EXPECT_FALSE(granted);
+  held->release();
+  waiter.join();
+  EXPECT_TRUE(granted);
+}
+
+// B7, B8: the session of a waiter that was killed has gone, and it is passed over at once.
+TEST_P(postgres_tables, AKilledWaiterIsSkipped) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto dead = holder("60000");
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
+  auto bobs = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 2; }));
+  dead.kill();
+  ASSERT_TRUE(eventually([&] {
+    return sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'postgres' AND "
+               "application_name = 'herdlock'") == "1\n";
+  }));
+  c.release(stock, alice).value();
+  EXPECT_TRUE(c.run_until([&] { return bobs.done(); }));
+  EXPECT_TRUE(is<grant>(bobs.outcome()));
+}
+
+// B8: a waiter that is stopped keeps its session; its turn is short.
+TEST_P(postgres_tables, AStoppedWaiterHoldsUpTheLineForItsFirstTermOnly) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto stopped = holder("3600000");
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
+  stopped.pause();
+  auto bobs = c.start_acquire({stock, bob, 1min, 1min});
+  c.inspect(stock).value();
+  c.release(stock, alice).value();
+  EXPECT_TRUE(is<grant>(c.get(bobs)));
+}
+
+// The user may use tables that are there, or is told what is missing.
+TEST_P(postgres_tables, AUserWhoMayNotCreateTablesIsToldTheStatementsAndMayUseThem) {
+  auto guest = url();
+  guest.replace(guest.find("postgres@"), 9, "guest@");
+  auto const table = url_.substr(url_.find("table=") + 6);
+  std::string script;
+  {
+    client c(postgres, guest);
+    auto const refused = c.acquire(stock, alice);
+    ASSERT_TRUE(refused.error() == errc::access_denied) << refused.error().message;
+    auto const at = refused.error().message.find("run:\n");
+    ASSERT_NE(at, std::string::npos) << refused.error().message;
+    script = refused.error().message.substr(at + 5);
+    script = script.substr(0, script.rfind(';') + 1);
+  }
+  sql(script + "GRANT ALL ON " + table + ", " + table +
+      "_waiters TO guest; GRANT ALL ON SEQUENCE " + table + "_fencing TO guest;");
+  client c(postgres, guest);
+  EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+}
+
+TEST_P(postgres_tables, DroppedTablesAreMadeAgainAndTokensGoOnRising) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  auto const table = url_.substr(url_.find("table=") + 6);
+  sql("DROP TABLE " + table + ", " + table + "_waiters; DROP SEQUENCE " + table + "_fencing");
+  fencing_token next{};
+  EXPECT_TRUE(in_the_end([&] {
+    auto const reply = c.acquire(stock, bob);
+    if (is<grant>(reply)) next = as<grant>(reply).fencing;
+    return is<grant>(reply);
+  }));
+  EXPECT_GT(next, first);
+}
+
+TEST_P(postgres_tables, TheSweeperRemovesRowsLongFreeAndNoOthers) {
+  client(postgres, url()).inspect(stock).value();
+  auto const table = url_.substr(url_.find("table=") + 6);
+  sql("INSERT INTO " + table +
+      " SELECT n::text::bytea, '', n, now(), now() - "
+      "CASE WHEN n % 2 = 0 THEN interval '11 min' ELSE interval '1 min' END "
+      "FROM generate_series(1, 2000) n");
+  client c(postgres, url());
+  c.inspect(stock).value();
+  EXPECT_TRUE(c.run_until([&] { return sql("SELECT count(*) FROM " + table) == "1000\n"; }));
+  EXPECT_EQ(sql("SELECT count(*) FROM " + table + " WHERE fencing % 2 = 0"), "0\n");
+}
+
+// B7: cut after each byte count of a whole exchange, in both directions. Whatever was lost, the
+// same owner finds its own lease, nobody else's is granted twice, and nothing is left behind.
+TEST_P(postgres_tables, ACutAnywhereLeavesNoGhostAndGrantsNothingTwice) {
+  client judge(postgres, url());
+  judge.inspect(stock).value();
+  for (auto const way : {direction::to_server, direction::to_client}) {
+    relay cutter(server().port());
+    client c(postgres, through(cutter));
+    for (std::size_t bytes = 0; bytes < 240; bytes += 9) {
+      auto const owner = owner_token::generate();
+      ASSERT_TRUE(in_the_end([&] { return c.inspect(stock).has_value(); }));
+      cutter.cut_after_bytes(way, bytes);
+      auto reply = c.acquire(stock, owner);
+      fencing_token const first = is<grant>(reply) ? as<grant>(reply).fencing : fencing_token{};
+      cutter.disarm();
+      ASSERT_TRUE(in_the_end([&] { return is<grant>(reply = c.acquire(stock, owner)); }));
+      if (first.value != 0) {
+        ASSERT_EQ(as<grant>(reply).fencing, first);
+      }
+      ASSERT_TRUE(is<busy>(judge.acquire(stock, bob)));
+      cutter.cut_after_bytes(way, bytes);
+      static_cast<void>(c.release(stock, owner));
+      cutter.disarm();
+      ASSERT_TRUE(in_the_end([&] { return c.release(stock, owner).has_value(); }));
+      ASSERT_FALSE(judge.inspect(stock).value().has_value()) << "a ghost after " << bytes;
+    }
+  }
+}
+
+class postgres_every_mode : public postgres_faults {};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table", "advisory", "row"),
+                         mode_name);
+
+TEST_P(postgres_every_mode, AKilledHoldersLeaseGoesToTheNext) {
+  auto dead = holder("1000");
+  ASSERT_TRUE(said(dead, "held"));
+  client c(postgres, url());
+  ASSERT_TRUE(is<busy>(c.acquire(stock, bob)));
+  dead.kill();
+  EXPECT_TRUE(is<grant>(c.get(c.start_acquire({stock, bob, 1min, 1min}))));
+}
+
+// B1: stopped past its time and continued, it knows before it acts.
+TEST_P(postgres_every_mode, AHolderStoppedPastItsTimeKnowsThatItLost) {
+  auto stopped = holder("1000");
+  ASSERT_TRUE(said(stopped, "held"));
+  stopped.pause();
+  client c(postgres, url());
+  auto const next = c.get(c.start_acquire({stock, bob, 1min, 1min}));
+  ASSERT_TRUE(is<grant>(next));
+  stopped.resume();
+  EXPECT_TRUE(said(stopped, "lost"));
+  stopped.signal(SIGUSR1);
+  EXPECT_TRUE(said(stopped, "valid 0"));
+  EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
+}
+
+TEST_P(postgres_every_mode, AWrongPasswordIsSaidAndNotShown) {
+  auto wrong = url();
+  wrong.replace(wrong.find("postgres@"), 9, "stranger:hunter2@");
+  client c(postgres, wrong);
+  auto const refused = c.acquire(stock, alice);
+  EXPECT_TRUE(refused.error() == errc::access_denied) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("stock:1"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST_P(postgres_every_mode, ADeadServerIsUnavailableAtOnce) {
+  relay nobody(server().port());
+  nobody.refuse();
+  client c(postgres, through(nobody));
+  auto const refused = c.acquire(stock, alice);
+  EXPECT_TRUE(refused.error() == errc::unavailable) << refused.error().message;
+  nobody.accept();
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, alice)); }));
+}
+
+// A black hole: each call ends by its deadline, and the next finds a new connection.
+TEST_P(postgres_every_mode, ASilentServerTimesOutAndIsLeft) {
+  relay hole(server().port());
+  client c(postgres, through(hole, "&timeout=1s"));
+  ASSERT_TRUE(c.inspect(stock).has_value());
+  hole.stop_forwarding();
+  auto const late = c.acquire(stock, alice);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_TRUE(late.error() == errc::timed_out || late.error() == errc::unavailable);
+  hole.resume_forwarding();
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, alice)); }));
+}
+
+// B19: names are bytes, whatever the database's collation thinks.
+TEST_P(postgres_every_mode, NamesThatDifferInCaseOrATrailingSpaceAreTwo) {
+  client c(postgres, url());
+  for (auto const* name : {"stock", "Stock", "stock "}) {
+    EXPECT_TRUE(is<grant>(c.acquire(resource(name), alice))) << name;
+  }
+}
+
+TEST_P(postgres_every_mode, BadOptionsAreRefusedWithASentence) {
+  for (auto const* bad : {"&table=x;y", "&timeout=0", "&timeout=6m", "&sessions=0", "&nonsense=1",
+                          "&max_pending=none", "&table=Upper", "&table=no.such.thing"}) {
+    auto const plain = url_.substr(0, url_.find('?')) + "?mode=" + GetParam();
+    auto const parsed = store_url::parse(plain + bad).value();
+    asio::io_context io;
+    auto const opened = open_postgres(parsed, io.get_executor());
+    ASSERT_TRUE(opened.has_error()) << bad;
+    EXPECT_TRUE(opened.error() == errc::invalid_url) << opened.error().message;
+  }
+}
+
+class postgres_sessions : public postgres_faults {
+ protected:
+  // The server's processes that hold or wait for something of this test, by what they say.
+  std::string end_holders() const {
+    return sql(
+        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+        "WHERE application_name LIKE 'herdlock %' AND pid <> pg_backend_pid()");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_sessions, testing::Values("advisory", "row"), mode_name);
+
+// B1, B19: no silent reconnection; what the session held is lost.
+TEST_P(postgres_sessions, AHolderWhoseSessionIsEndedHasLostAtOnce) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
+}
+
+TEST_P(postgres_sessions, AServerThatCrashesWhileHeldLosesTheLockAndKeepsTheTokensRising) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  server().restart();
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  fencing_token next{};
+  EXPECT_TRUE(in_the_end([&] {
+    auto const reply = c.acquire(stock, bob);
+    if (is<grant>(reply)) next = as<grant>(reply).fencing;
+    return is<grant>(reply);
+  }));
+  EXPECT_GT(next, first);
+}
+
+TEST_P(postgres_sessions, AWaitThroughACrashOfTheServerFailsAndMayBeAskedAgain) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  server().restart();
+  EXPECT_FALSE(c.get(waiting).has_value());
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+TEST_P(postgres_sessions, AFullPoolSaysSoAndServesWhenASessionComesBack) {
+  client c(postgres, url("&sessions=2&timeout=1s"));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("a"), alice)));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("b"), alice)));
+  auto const refused = c.acquire(stock, alice);
+  EXPECT_TRUE(refused.error() == errc::timed_out);
+  EXPECT_NE(refused.error().message.find("sessions=2"), std::string::npos);
+  EXPECT_EQ(c.release(resource("a"), alice).value(), release_reply::released);
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+// B7: the wait in the server ends with its caller.
+TEST_P(postgres_sessions, ACancelledWaitLeavesNobodyWaitingInTheServer) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  waiting.cancel();
+  EXPECT_TRUE(c.get(waiting).error() == errc::canceled);
+  EXPECT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 0; }));
+  EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  EXPECT_FALSE(holder.inspect(stock).value().has_value());
+}
+
+// B7: see the same test of the table mode. What is cut here is the session that asks.
+TEST_P(postgres_sessions, ACutSessionLeavesNoGhost) {
+  client judge(postgres, url());
+  judge.inspect(stock).value();
+  relay cutter(server().port());
+  client c(postgres, through(cutter));
+  for (auto const way : {direction::to_server, direction::to_client}) {
+    for (std::size_t bytes = 0; bytes < 240; bytes += 20) {
+      auto const owner = owner_token::generate();
+      ASSERT_TRUE(in_the_end([&] { return c.inspect(stock).has_value(); }));
+      cutter.cut_after_bytes(way, bytes);
+      static_cast<void>(c.acquire(stock, owner));
+      cutter.disarm();
+      static_cast<void>(c.release(stock, owner));
+      ASSERT_TRUE(eventually([&] { return !judge.inspect(stock).value().has_value(); }))
+          << "a ghost after " << bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace herdlock_test

@@ -1,0 +1,170 @@
+#include <pwd.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <support/free_port.hpp>
+#include <support/postgres_server.hpp>
+
+namespace herdlock_test {
+namespace {
+
+constexpr int start_attempts = 5;
+
+// The programs refuse to run as root. The package postgresql makes `postgres`, but the tests need
+// its programs alone, and any user without rights will do.
+char const* server_user() { return ::getpwnam("postgres") ? "postgres" : "nobody"; }
+
+// Debian keeps the server's programs out of PATH.
+std::string server_program(std::string const& name) {
+  try {
+    return find_program(name, "postgresql-15");
+  } catch (std::runtime_error const&) {
+    for (int version = 20; version >= 13; --version) {
+      std::string const path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
+      if (::access(path.c_str(), X_OK) == 0) return path;
+    }
+    throw;
+  }
+}
+
+child_options as_server_user(std::vector<std::string> argv) {
+  child_options how;
+  how.argv = std::move(argv);
+  how.user = server_user();
+  how.folder = "/";
+  return how;
+}
+
+void give_to_server_user(std::filesystem::path const& folder) {
+  if (::geteuid() != 0) return;
+  passwd* user = ::getpwnam(server_user());
+  if (!user) throw std::runtime_error("no system user 'postgres' or 'nobody' to run postgres as");
+  if (::chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) {
+    throw std::runtime_error("cannot give " + folder.string() + " to " + server_user());
+  }
+}
+
+}  // namespace
+
+postgres_server::postgres_server() {
+  give_to_server_user(folder_.path());
+  std::string const data = folder_.path().string();
+  run_command(as_server_user({server_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres",
+                              "--no-sync", "-E", "UTF8", "--locale=C"}));
+  std::ofstream(folder_ / "pg_hba.conf", std::ios::trunc)
+      << "host all stranger 127.0.0.1/32 scram-sha-256\n"
+         "local all all trust\nhost all all 127.0.0.1/32 trust\n";
+  for (int i = 0; i < start_attempts; ++i) {
+    port_ = free_port();
+    launch();
+    if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) {
+      sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",
+          "CREATE ROLE stranger LOGIN PASSWORD 'a-secret'; CREATE ROLE guest LOGIN;");
+      return;
+    }
+  }
+  throw std::runtime_error("postgres does not start:\n" + child_->output() + child_->errors());
+}
+
+// Its sessions end by themselves when the postmaster has gone; its shared memory goes with them.
+postgres_server::~postgres_server() {
+  if (!child_ || !child_->running()) return;
+  child_->signal(SIGQUIT);
+  child_->wait();
+}
+
+postgres_server& postgres_server::shared() {
+  static postgres_server server;
+  return server;
+}
+
+void postgres_server::launch() {
+  child_.reset();
+  std::string const data = folder_.path().string();
+  child_.emplace(
+      as_server_user({server_program("postgres"), "-D", data, "-p", std::to_string(port_), "-k",
+                      data, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c",
+                      "shared_buffers=16MB", "-c", "fsync=off"}));
+}
+
+bool postgres_server::answers() const {
+  try {
+    return sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",
+               "SELECT 1") == "1\n";
+  } catch (std::runtime_error const&) {
+    return false;
+  }
+}
+
+std::string postgres_server::fresh_url() {
+  return "postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres?table=test_" +
+         std::to_string(++tables_);
+}
+
+std::string postgres_server::through(std::string url, std::uint16_t from, std::uint16_t to) {
+  std::string const old = ":" + std::to_string(from) + "/";
+  return url.replace(url.find(old), old.size(), ":" + std::to_string(to) + "/");
+}
+
+child_options postgres_server::session(std::string const& url) const {
+  child_options how;
+  how.argv = {find_program("psql", "postgresql-client"),
+              "--no-psqlrc",
+              "--no-align",
+              "--tuples-only",
+              "--quiet",
+              "--set=ON_ERROR_STOP=1",
+              url.substr(0, url.find('?'))};
+  how.input = process_input::pipe;
+  return how;
+}
+
+std::string postgres_server::sql(std::string const& url, std::string const& statements) const {
+  child_options how = session(url);
+  how.input = process_input::none;
+  how.argv.push_back("--command=" + statements);
+  return run_command(std::move(how));
+}
+
+// Sessions notice that the postmaster has gone, but those that are busy only after a while.
+void postgres_server::kill() {
+  child_->pause();  // so that it starts no more of them
+  signal_all(SIGKILL);
+  child_->kill();
+}
+
+void postgres_server::start() {
+  if (!eventually([&] {
+        launch();
+        return eventually([&] { return !child_->running() || answers(); }) && child_->running();
+      })) {
+    throw std::runtime_error("postgres does not restart:\n" + child_->errors());
+  }
+}
+
+void postgres_server::restart() {
+  kill();
+  start();
+}
+
+void postgres_server::signal_all(int number) const {
+  std::string const tasks = "/proc/" + std::to_string(child_->pid()) + "/task/" +
+                            std::to_string(child_->pid()) + "/children";
+  std::ifstream children(tasks);
+  for (pid_t each = 0; children >> each;) ::kill(each, number);
+}
+
+void postgres_server::pause() {
+  child_->pause();
+  signal_all(SIGSTOP);
+}
+
+void postgres_server::resume() {
+  signal_all(SIGCONT);
+  child_->resume();
+}
+
+}  // namespace herdlock_test
