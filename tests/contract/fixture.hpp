@@ -45,6 +45,9 @@ struct store_case {
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
 
+#ifdef HERDLOCK_ZOOKEEPER
+void add_zookeeper_stores(std::vector<store_case>& stores);
+#endif
 /// Every store of this build.
 std::vector<store_case> all_stores();
 

@@ -61,6 +61,9 @@ std::vector<store_case> all_stores() {
                     },
                     &open_redis, true, true});
 #endif
+#ifdef HERDLOCK_ZOOKEEPER
+  add_zookeeper_stores(stores);
+#endif
   return stores;
 }
 
