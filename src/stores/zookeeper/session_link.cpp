@@ -80,6 +80,12 @@ struct session_link::callbacks {
   static void on_log(char const*) {}  // it would go to standard error
 };
 
+session_link::session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
+                           std::uint64_t number)
+    : executor_(std::move(executor)), listener_(std::move(listener)), number_(number) {}
+
+session_link::~session_link() { close(); }
+
 void session_link::open(settings const& how) {
   std::lock_guard const alone(handle_guard_);
   if (closed_) return;

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <functional>
+#include <herdlock/detail/async.hpp>
 #include <herdlock/types.hpp>
 #include <list>
 #include <memory>
@@ -63,9 +64,8 @@ class link_listener {
 class session_link {
  public:
   session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
-               std::uint64_t number)
-      : executor_(std::move(executor)), listener_(std::move(listener)), number_(number) {}
-  ~session_link() { close(); }
+               std::uint64_t number);
+  ~session_link();
   session_link(session_link const&) = delete;
   session_link& operator=(session_link const&) = delete;
 
