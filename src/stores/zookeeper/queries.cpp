@@ -21,17 +21,20 @@ class question : public std::enable_shared_from_this<question<Operation>> {
     auto const alive = one_.lock();
     if (!alive || alive->settled()) return;
     auto const path = what.path;
-    home_->ensemble().call(
-        std::move(what), alive,
-        [self = this->shared_from_this(), this, path, done = std::move(done)](reply answer) {
-          auto const asked = one_.lock();
-          if (!asked || asked->settled()) return;
-          if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) return begin();
-          if (answer.code != ZOK && answer.code != ZNONODE) {
-            return asked->settle(home_->explain(*asked, answer.code, path));
-          }
-          done(asked, std::move(answer));
-        });
+    home_->ensemble().call(std::move(what), alive,
+                           [self = this->shared_from_this(), this, path, round = round_,
+                            done = std::move(done)](reply answer) {
+                             auto const asked = one_.lock();
+                             if (!asked || asked->settled() || round != round_) return;
+                             if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) {
+                               ++round_;  // what was asked together is asked again together, once
+                               return begin();
+                             }
+                             if (answer.code != ZOK && answer.code != ZNONODE) {
+                               return asked->settle(home_->explain(*asked, answer.code, path));
+                             }
+                             done(asked, std::move(answer));
+                           });
   }
 
   lobby& home() { return *home_; }
@@ -39,6 +42,7 @@ class question : public std::enable_shared_from_this<question<Operation>> {
  private:
   std::shared_ptr<lobby> const home_;
   std::weak_ptr<Operation> const one_;
+  int round_ = 0;
 };
 
 class busy_question final : public question<acquire_operation> {
@@ -97,7 +101,7 @@ class inspection final : public question<inspect_operation> {
  private:
   void on_holder(std::shared_ptr<inspect_operation> const& one, reply holder) {
     auto text = decode(holder.text);
-    info_ = {std::move(text.label), holder.fencing, text.ttl, order_.size() - 1, {}};
+    info_ = lease_info{std::move(text.label), holder.fencing, text.ttl, order_.size() - 1, {}};
     listed_ = std::min(order_.size() - 1, limits::max_listed);
     if (listed_ == 0) return one->settle(std::optional(info_));
     for (std::size_t i = 0; i < listed_; ++i) {
