@@ -75,6 +75,7 @@ void contender::fail_all(int code, std::string const& path) {
 void contender::hold(clock::time_point since) {
   state_ = state::held;
   since_ = since;
+  home_->ensemble().expiry().watch_over(this, {path_of(node_), session_}, since_ + ttl_);
   arm();
   settle_all(grant{fencing_, grant_term{since_, ttl_}});
 }
@@ -118,6 +119,10 @@ void contender::on_renewed(std::shared_ptr<renew_operation> const& one, millisec
   if (state_ != state::held) return one->settle(renew_reply::lost);
   switch (answer.code) {
     case ZOK:
+      if (!home_->ensemble().expiry().prolong(this, answer.sent + ttl)) {
+        leave(reason::expired);  // too late: the former end has come
+        return one->settle(renew_reply::lost);
+      }
       since_ = answer.sent;
       ttl_ = ttl;
       arm();

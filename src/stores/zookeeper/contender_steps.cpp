@@ -179,6 +179,7 @@ void contender::leave(reason why) {
   reason_ = why;
   unwatch();
   timer_.cancel();
+  home_->ensemble().expiry().forget(this);
   if (was == state::entering && still_parked()) return be_gone();
   // Otherwise the answer on its way tells whether there is anything to remove.
   if (!node_.empty()) remove_node();
@@ -219,6 +220,7 @@ void contender::be_gone() {
   state_ = state::gone;
   ++turn_;
   timer_.cancel();
+  home_->ensemble().expiry().forget(this);
   unwatch();
   home_->remove(*this);
   for (auto const& one : std::exchange(releasing_, {})) one->settle_later(outcome_);

@@ -146,6 +146,17 @@ void session::call(request what, std::weak_ptr<void> owner, reply_handler done) 
   waiting_.push_back(std::move(one));
 }
 
+// On the guard's thread. When it fails, the contender tries again on the executor.
+void session::remove_at_once(expiry_guard::node const& over) {
+  std::shared_ptr<session_link> link;
+  {
+    std::lock_guard const alone(guard_);
+    link = link_;
+  }
+  if (!link || link->number() != over.session) return;
+  link->send({verb::remove, over.path}, settings_.acl, [](reply const&) {});
+}
+
 void session::drop_abandoned() {
   std::erase_if(waiting_, [](auto const& one) { return one.owner.expired(); });
   tidy_at_ = std::max<std::size_t>(64, 2 * waiting_.size());

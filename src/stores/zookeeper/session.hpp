@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "stores/common/worker_threads.hpp"
+#include "stores/zookeeper/expiry_guard.hpp"
 #include "stores/zookeeper/session_link.hpp"
 
 namespace herdlock::zookeeper {
@@ -45,6 +46,7 @@ class session final : public link_listener, public std::enable_shared_from_this<
   std::uint64_t connections() const { return connections_; }
   /// When the last write began that the present session surely outlived.
   std::optional<clock::time_point> proved_at() const { return proved_at_; }
+  expiry_guard& expiry() { return expiry_; }
   /// Why nothing works, whatever is tried; the store's message for it.
   std::string const& refusal() const { return refusal_; }
 
@@ -67,6 +69,7 @@ class session final : public link_listener, public std::enable_shared_from_this<
   void on_reply(waiting_call const& one, reply answer);
   void answer_later(waiting_call one, int code);
   void drop_abandoned();
+  void remove_at_once(expiry_guard::node const& over);
 
   asio::any_io_executor const executor_;
   settings const settings_;
@@ -85,8 +88,10 @@ class session final : public link_listener, public std::enable_shared_from_this<
   std::string refusal_;
   std::deque<waiting_call> waiting_;
   std::size_t tidy_at_ = 64;
-  // Opens and closes links, which blocks. Last, so that it ends before the rest.
+  // Threads, last, so that they end before the rest: what opens and closes links, which blocks; and
+  // what ends leases.
   std::optional<stores::worker_threads> worker_{std::in_place, 1};
+  expiry_guard expiry_{[this](expiry_guard::node const& over) { remove_at_once(over); }};
 };
 
 }  // namespace herdlock::zookeeper
