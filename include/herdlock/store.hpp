@@ -81,6 +81,9 @@ struct store_traits {
   bool across_processes = false;  ///< excludes other processes
   bool across_hosts = false;      ///< excludes other machines
   bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
+  /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
+  /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.
+  milliseconds longest_term{0};
 };
 
 /// Leases by owner token. See the rules at the top of this file.

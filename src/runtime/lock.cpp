@@ -8,13 +8,24 @@
 namespace herdlock {
 namespace {
 
-failure check(acquire_options const& options) {
+// A lease that the store proves for less than was asked is one of that length, renewed as usual.
+acquire_options fitted(store const& where, acquire_options options) {
+  auto const longest = where.traits().longest_term;
+  if (longest > milliseconds{0}) options.ttl = std::min(options.ttl, longest);
+  return options;
+}
+
+failure check(acquire_options const& options, acquire_options const& fit) {
   if (failure why = check_ttl(options.ttl); why.code) return why;
   if (options.wait < milliseconds{0}) {
     return make_failure(errc::invalid_ttl, "a negative wait is not allowed; 0 tries once");
   }
-  if (options.loss_margin < milliseconds{0} || options.loss_margin * 2 >= options.ttl) {
-    return make_failure(errc::invalid_ttl, "loss_margin must be between 0 and half of the ttl");
+  if (options.loss_margin < milliseconds{0} || options.loss_margin * 2 >= fit.ttl) {
+    std::string const most = "loss_margin must be between 0 and half of the ttl";
+    if (fit.ttl == options.ttl) return make_failure(errc::invalid_ttl, most);
+    return make_failure(errc::invalid_ttl, most + "; this store proves a lease for " +
+                                               std::to_string(fit.ttl.count()) +
+                                               " ms at a time, whatever the ttl");
   }
   if (options.max_hold && *options.max_hold <= milliseconds{0}) {
     return make_failure(errc::invalid_ttl, "max_hold must be positive");
@@ -44,16 +55,18 @@ handler<T> cancelled_on(asio::any_io_executor const& executor, handler<T> done) 
 }  // namespace
 
 void lock::start_acquire(lock const& self, acquire_options const& options, handler<acquired> done) {
-  if (failure why = check(options); why.code) {
+  auto const fit = fitted(self.store_, options);
+  if (failure why = check(options, fit); why.code) {
     return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
   }
-  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, options, std::move(done))
+  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, fit, std::move(done))
       ->start();
 }
 
 void lock::start_restore(lock const& self, lease_ticket const& ticket,
                          acquire_options const& options, handler<acquired> done) {
-  failure why = check(options);
+  auto restored = fitted(self.store_, options);
+  failure why = check(options, restored);
   if (!why.code && ticket.name != self.name_) {
     why = make_failure(errc::invalid_owner, "the ticket is for '" + ticket.name.str() +
                                                 "', not for '" + self.name_.str() + "'");
@@ -62,7 +75,6 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
     return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
   }
   // A restored lease is there or it is not: there is nothing to wait for.
-  auto restored = options;
   restored.wait = milliseconds{0};
   std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, restored,
                                         std::move(done))

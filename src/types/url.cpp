@@ -56,12 +56,15 @@ bool may_be_shown(std::string_view key, std::string_view value) {
   }
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
+  if (key == "names") return value == "curator" || value == "kazoo";
+  if (key == "acl") return value == "creator" || value == "open";
+  if (key == "auth") return value == "digest";
   if (key == "tls" || key == "quarantine") return value == "on" || value == "off";
   constexpr std::string_view harmless[] = {"timeout",        "skew",          "db",
                                            "max_pending",    "max_bytes",     "node_timeout",
                                            "restart_delay",  "wait_replicas", "wait_timeout",
                                            "quarantine_ttl", "pool",          "keep",
-                                           "connections",    "sessions"};
+                                           "connections",    "sessions",      "session_timeout"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }

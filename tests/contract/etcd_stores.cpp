@@ -5,8 +5,6 @@
 
 namespace herdlock_test {
 
-void add_etcd_stores(std::vector<store_case>& stores);
-
 void add_etcd_stores(std::vector<store_case>& stores) {
   stores.push_back({.name = "etcd",
                     .url =

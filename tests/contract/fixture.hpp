@@ -45,8 +45,16 @@ struct store_case {
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
 
+#ifdef HERDLOCK_ZOOKEEPER
+#endif
 /// Every store of this build.
 std::vector<store_case> all_stores();
+
+// Those with a file of their own; each is there when its store is built.
+void add_mysql_stores(std::vector<store_case>& stores);
+void add_postgres_stores(std::vector<store_case>& stores);
+void add_zookeeper_stores(std::vector<store_case>& stores);
+void add_etcd_stores(std::vector<store_case>& stores);
 
 /// Those of them for which `promises` holds.
 template <class Predicate>

@@ -1,5 +1,4 @@
 // MariaDB in its three modes, for the suites.
-#include "mysql_stores.hpp"
 
 #include <support/mariadb_server.hpp>
 

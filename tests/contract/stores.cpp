@@ -11,18 +11,8 @@
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock_store.hpp"
 #endif
-#ifdef HERDLOCK_MYSQL
-#include "mysql_stores.hpp"
-#endif
 
 namespace herdlock_test {
-
-#ifdef HERDLOCK_ETCD
-void add_etcd_stores(std::vector<store_case>& stores);
-#endif
-#ifdef HERDLOCK_POSTGRES
-void add_postgres_stores(std::vector<store_case>& stores);
-#endif
 
 std::vector<store_case> all_stores() {
   std::vector<store_case> stores;
@@ -79,6 +69,9 @@ std::vector<store_case> all_stores() {
 #endif
 #ifdef HERDLOCK_POSTGRES
   add_postgres_stores(stores);
+#endif
+#ifdef HERDLOCK_ZOOKEEPER
+  add_zookeeper_stores(stores);
 #endif
   return stores;
 }

@@ -1,0 +1,237 @@
+#include <zookeeper/zookeeper.h>
+
+#include "stores/zookeeper/contender.hpp"
+#include "stores/zookeeper/lobby.hpp"
+#include "stores/zookeeper/parents.hpp"
+
+namespace herdlock::zookeeper {
+
+void contender::step(verb what, std::string const& path, step_handler done) {
+  ++turn_;
+  ask({what, path, {}, session_}, done);
+}
+
+void contender::ask(request what, step_handler done) {
+  home_->ensemble().call(std::move(what), weak_from_this(),
+                         [weak = weak_from_this(), done, turn = turn_](reply answer) {
+                           auto self = weak.lock();
+                           if (self && self->turn_ == turn) (*self.*done)(std::move(answer));
+                         });
+}
+
+// The list is asked for behind the creation, without waiting for its answer: a session's requests
+// are carried out in order, so it shows the new node and all that came before it.
+void contender::enter() {
+  auto& ensemble = home_->ensemble();
+  state_ = state::entering;
+  ++turn_;
+  parked_at_.reset();
+  if (!ensemble.connected()) parked_at_ = ensemble.connections();
+  ask({verb::create, path_of(prefix_of(owner_, home_->how().names)), encode(owner_, ttl_)},
+      &contender::on_created);
+  ask({verb::children, parent_}, &contender::on_listed);
+}
+
+bool contender::still_parked() const {
+  return parked_at_ && *parked_at_ == home_->ensemble().connections();
+}
+
+void contender::on_created(reply answer) {
+  bool const leaving = state_ == state::leaving;
+  session_ = answer.session;
+  switch (answer.code) {
+    case ZOK:
+      node_ = answer.text.substr(answer.text.rfind('/') + 1);
+      fencing_ = answer.fencing;
+      if (leaving) return remove_node();
+      state_ = state::listing;
+      return;
+    case ZCONNECTIONLOSS:
+      doubtful_ = true;
+      return search();
+    case ZNONODE:
+      return leaving ? be_gone() : make_parent();
+    case ZSESSIONEXPIRED:
+      return;  // the session's own event says what follows
+    default:
+      return fail_and_leave(answer.code, parent_);
+  }
+}
+
+void contender::make_parent() {
+  ++turn_;
+  make_parents(home_->ensemble(), parent_, weak_from_this(),
+               [weak = weak_from_this(), turn = turn_](int code, std::string const& path) {
+                 auto self = weak.lock();
+                 if (!self || self->turn_ != turn) return;
+                 if (self->state_ == state::leaving) return self->be_gone();
+                 if (code == ZOK) return self->enter();
+                 if (code == ZSESSIONEXPIRED) return;
+                 self->fail_and_leave(code, path);
+               });
+}
+
+// The answer to the creation was lost. Once we are connected again the former server's requests
+// for this session are either in front of the sync or refused by the leader (the session moved), so
+// what the list does not show does not come.
+void contender::search() {
+  if (state_ != state::leaving) state_ = state::searching;
+  ++turn_;
+  ask({verb::sync, parent_, {}, session_}, &contender::on_synced);
+  ask({verb::children, parent_, {}, session_}, &contender::on_searched);
+}
+
+void contender::on_searched(reply answer) {
+  if (answer.code == ZCONNECTIONLOSS) return search();
+  if (answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code != ZOK && answer.code != ZNONODE) return fail_and_leave(answer.code, parent_);
+  node_.clear();
+  for (auto const& one : in_order(std::move(answer.names))) {
+    if (!is_of(owner_, one)) continue;
+    node_ = one;
+    break;
+  }
+  if (state_ == state::leaving) return node_.empty() ? be_gone() : remove_node();
+  if (node_.empty()) return enter();
+  step(verb::get, path_of(node_), &contender::on_identified);
+}
+
+void contender::on_identified(reply answer) {
+  if (answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code == ZCONNECTIONLOSS) return search();
+  if (answer.code == ZNONODE) return enter_again();
+  if (answer.code != ZOK) return fail_and_leave(answer.code, path_of(node_));
+  fencing_ = answer.fencing;
+  list();
+}
+
+void contender::list() {
+  state_ = state::listing;
+  step(verb::children, parent_, &contender::on_listed);
+}
+
+void contender::on_listed(reply answer) {
+  if (state_ != state::listing) return;  // the creation in front of it failed
+  if (answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code == ZCONNECTIONLOSS) return list();
+  if (answer.code == ZNONODE) return enter_again();
+  if (answer.code != ZOK) return fail_and_leave(answer.code, parent_);
+  auto const order = in_order(std::move(answer.names));
+  auto const mine = std::ranges::find(order, node_);
+  if (mine == order.end()) return enter_again();
+  if (doubtful_) remove_ghosts(order);
+  if (mine == order.begin()) return win();
+  behind_the_holder_ = mine == order.begin() + 1;
+  std::string const predecessor = path_of(*(mine - 1));
+  end_waits_that_are_over();
+  if (state_ != state::listing) return;
+  watch(predecessor);
+  for (auto const& one : wanting_) watch_the_wait(one);
+}
+
+void contender::watch(std::string const& predecessor) {
+  state_ = state::waiting;
+  unwatch();
+  watched_ = predecessor;
+  home_->watch(watched_, weak_from_this());
+  step(verb::get_watch, watched_, &contender::on_watching);
+}
+
+void contender::on_watching(reply answer) {
+  if (state_ != state::waiting || answer.code == ZOK || answer.code == ZSESSIONEXPIRED) return;
+  auto const predecessor = watched_;
+  unwatch();
+  if (answer.code == ZNONODE || answer.code == ZCONNECTIONLOSS) return list();
+  fail_and_leave(answer.code, predecessor);
+}
+
+// We are first. That a follower shows us so proves nothing about our session: the leader may have
+// ended it. A recent write does, since the majority took it.
+void contender::win() {
+  auto const proved = home_->ensemble().proved_at();
+  auto const recent = std::min(ttl_, home_->how().longest_term()) / 3;
+  if (proved && clock::now() - *proved <= recent) return hold(*proved);
+  prove();
+}
+
+void contender::prove() {
+  state_ = state::proving;
+  step(verb::check, path_of(node_), &contender::on_proved);
+}
+
+void contender::on_proved(reply answer) {
+  if (state_ != state::proving || answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code == ZCONNECTIONLOSS) return prove();
+  if (answer.code == ZNONODE) return enter_again();
+  if (answer.code != ZOK) return fail_and_leave(answer.code, path_of(node_));
+  hold(answer.sent);
+}
+
+// An operator took our place in the queue, or all of it.
+void contender::enter_again() {
+  node_.clear();
+  enter();
+}
+
+void contender::leave(reason why) {
+  if (state_ == state::leaving || state_ == state::gone) return;
+  auto const was = std::exchange(state_, state::leaving);
+  reason_ = why;
+  unwatch();
+  timer_.cancel();
+  home_->ensemble().expiry().forget(this);
+  if (was == state::entering && still_parked()) return be_gone();
+  // Otherwise the answer on its way tells whether there is anything to remove.
+  if (!node_.empty()) remove_node();
+}
+
+void contender::remove_node() { step(verb::remove, path_of(node_), &contender::on_removed); }
+
+void contender::on_removed(reply answer) {
+  if (answer.code == ZSESSIONEXPIRED) return be_gone();
+  if (answer.code == ZCONNECTIONLOSS) {
+    removal_cut_ = true;
+    return remove_node();
+  }
+  if (answer.code != ZOK && answer.code != ZNONODE) {
+    for (auto const& one : std::exchange(releasing_, {})) {
+      one->settle(home_->explain(*one, answer.code, path_of(node_)));
+    }
+    return be_gone();
+  }
+  bool const ours = answer.code == ZOK || removal_cut_;
+  if (ours && reason_ == reason::released) outcome_ = release_reply::released;
+  if (doubtful_) return search();
+  be_gone();
+}
+
+// Those of ours that we had given up for never made.
+void contender::remove_ghosts(std::vector<std::string> const& children) {
+  for (auto const& one : children) {
+    if (one == node_ || !is_of(owner_, one)) continue;
+    home_->ensemble().call({verb::remove, path_of(one), {}, session_}, weak_from_this(),
+                           [](reply const&) {});
+  }
+}
+
+void contender::be_gone() {
+  if (state_ == state::gone) return;
+  auto const keep = shared_from_this();
+  state_ = state::gone;
+  ++turn_;
+  timer_.cancel();
+  home_->ensemble().expiry().forget(this);
+  unwatch();
+  home_->remove(*this);
+  for (auto const& one : std::exchange(releasing_, {})) one->settle_later(outcome_);
+  for (auto const& one : std::exchange(next_, {})) home_->contend(one);
+}
+
+void contender::fail_and_leave(int code, std::string const& path) {
+  bool const no_node = node_.empty();
+  fail_all(code, path);
+  if (no_node) return be_gone();
+  leave(reason::unwanted);
+}
+
+}  // namespace herdlock::zookeeper

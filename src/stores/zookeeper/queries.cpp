@@ -1,0 +1,187 @@
+#include "stores/zookeeper/queries.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+namespace herdlock::zookeeper {
+namespace {
+
+// A question is asked again after a lost connection, until the operation's deadline.
+template <class Operation>
+class question : public std::enable_shared_from_this<question<Operation>> {
+ public:
+  question(std::shared_ptr<lobby> home, std::shared_ptr<Operation> const& one)
+      : home_(std::move(home)), one_(one) {}
+  virtual ~question() = default;
+  virtual void begin() = 0;
+
+ protected:
+  /// `done(operation, reply)` with ZOK or ZNONODE; everything else is dealt with.
+  template <class Done>
+  void ask(request what, Done done) {
+    auto const alive = one_.lock();
+    if (!alive || alive->settled()) return;
+    auto const path = what.path;
+    home_->ensemble().call(std::move(what), alive,
+                           [self = this->shared_from_this(), this, path, round = round_,
+                            done = std::move(done)](reply answer) {
+                             auto const asked = one_.lock();
+                             if (!asked || asked->settled() || round != round_) return;
+                             if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) {
+                               ++round_;  // what was asked together is asked again together, once
+                               return begin();
+                             }
+                             if (answer.code != ZOK && answer.code != ZNONODE) {
+                               return asked->settle(home_->explain(*asked, answer.code, path));
+                             }
+                             done(asked, std::move(answer));
+                           });
+  }
+
+  lobby& home() { return *home_; }
+
+ private:
+  std::shared_ptr<lobby> const home_;
+  std::weak_ptr<Operation> const one_;
+  int round_ = 0;
+};
+
+class busy_question final : public question<acquire_operation> {
+ public:
+  enum class when_free { contend, say_busy };
+
+  busy_question(std::shared_ptr<lobby> home, std::shared_ptr<acquire_operation> const& one,
+                when_free what)
+      : question(std::move(home), one),
+        name_(one->request.name),
+        parent_(this->home().path_of(name_)),
+        when_free_(what) {}
+
+  void begin() override {
+    ask({verb::children, parent_}, [this](auto const& one, reply answer) {
+      auto const order = in_order(std::move(answer.names));
+      if (order.empty()) return on_free(one);
+      ask({verb::get, parent_ + "/" + order.front()}, [this](auto const& asked, reply holder) {
+        if (holder.code == ZNONODE) return begin();
+        auto text = decode(holder.text);
+        asked->settle(acquire_reply(busy{std::move(text.label), text.ttl}));
+      });
+    });
+  }
+
+ private:
+  void on_free(std::shared_ptr<acquire_operation> const& one) {
+    if (when_free_ == when_free::contend) return home().contend(one);
+    one->settle(acquire_reply(busy{}));
+  }
+
+  resource const name_;
+  std::string const parent_;
+  when_free const when_free_;
+};
+
+class inspection final : public question<inspect_operation> {
+ public:
+  inspection(std::shared_ptr<lobby> home, resource const& name,
+             std::shared_ptr<inspect_operation> const& one)
+      : question(std::move(home), one), parent_(this->home().path_of(name)) {}
+
+  // A server may lag behind what another client was told; it catches up with the sync.
+  void begin() override {
+    ask({verb::sync, parent_}, [](auto const&, reply const&) {});
+    ask({verb::children, parent_}, [this](auto const& one, reply answer) {
+      order_ = in_order(std::move(answer.names));
+      if (order_.empty()) return one->settle(std::optional<lease_info>());
+      ask({verb::get, parent_ + "/" + order_.front()}, [this](auto const& asked, reply holder) {
+        if (holder.code == ZNONODE) return begin();
+        on_holder(asked, std::move(holder));
+      });
+    });
+  }
+
+ private:
+  void on_holder(std::shared_ptr<inspect_operation> const& one, reply holder) {
+    auto text = decode(holder.text);
+    info_ = lease_info{std::move(text.label), holder.fencing, text.ttl, order_.size() - 1, {}};
+    listed_ = std::min(order_.size() - 1, limits::max_listed);
+    if (listed_ == 0) return one->settle(std::optional(info_));
+    for (std::size_t i = 0; i < listed_; ++i) {
+      // Answers come in the order of the requests. Who has gone meanwhile has no label.
+      ask({verb::get, parent_ + "/" + order_[i + 1]}, [this, i](auto const& asked, reply answer) {
+        if (answer.code == ZOK) info_.waiters.push_back(decode(answer.text).label);
+        if (i + 1 == listed_) asked->settle(std::optional(info_));
+      });
+    }
+  }
+
+  std::string const parent_;
+  std::vector<std::string> order_;
+  std::size_t listed_ = 0;
+  lease_info info_{};
+};
+
+class removal final : public question<release_operation> {
+ public:
+  removal(std::shared_ptr<lobby> home, resource const& name, std::optional<owner_token> owner,
+          std::shared_ptr<release_operation> const& one)
+      : question(std::move(home), one),
+        parent_(this->home().path_of(name)),
+        owner_(std::move(owner)) {}
+
+  void begin() override {
+    if (!removing_.empty()) return remove();  // it had no answer
+    ask({verb::sync, parent_}, [](auto const&, reply const&) {});
+    ask({verb::children, parent_}, [this](auto const& one, reply answer) {
+      for (auto const& each : in_order(std::move(answer.names))) {
+        if (owner_ && !is_of(*owner_, each)) continue;
+        removing_ = parent_ + "/" + each;
+        return remove();
+      }
+      one->settle(release_reply::lost);
+    });
+  }
+
+ private:
+  void remove() {
+    ++tries_;
+    ask({verb::remove, removing_}, [this](auto const& one, reply const& answer) {
+      // Not there any more: our own work, when the first answer was lost.
+      if (answer.code == ZOK || tries_ > 1) return one->settle(release_reply::released);
+      tries_ = 0;
+      removing_.clear();
+      begin();
+    });
+  }
+
+  std::string const parent_;
+  std::optional<owner_token> const owner_;
+  std::string removing_;
+  int tries_ = 0;
+};
+
+}  // namespace
+
+void look_first(std::shared_ptr<lobby> const& home, std::shared_ptr<acquire_operation> const& one) {
+  std::make_shared<busy_question>(home, one, busy_question::when_free::contend)->begin();
+}
+
+void answer_busy(std::shared_ptr<lobby> const& home,
+                 std::shared_ptr<acquire_operation> const& one) {
+  std::make_shared<busy_question>(home, one, busy_question::when_free::say_busy)->begin();
+}
+
+void inspect(std::shared_ptr<lobby> const& home, resource const& name,
+             std::shared_ptr<inspect_operation> const& one) {
+  std::make_shared<inspection>(home, name, one)->begin();
+}
+
+void force(std::shared_ptr<lobby> const& home, resource const& name,
+           std::shared_ptr<release_operation> const& one) {
+  std::make_shared<removal>(home, name, std::nullopt, one)->begin();
+}
+
+void release_elsewhere(std::shared_ptr<lobby> const& home, resource const& name,
+                       owner_token const& owner, std::shared_ptr<release_operation> const& one) {
+  std::make_shared<removal>(home, name, owner, one)->begin();
+}
+
+}  // namespace herdlock::zookeeper

@@ -1,0 +1,195 @@
+#include "stores/zookeeper/session.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+namespace herdlock::zookeeper {
+namespace {
+
+constexpr std::chrono::milliseconds pause_before_retry{500};
+
+bool is_write(verb what) {
+  return what == verb::create || what == verb::make || what == verb::contain ||
+         what == verb::remove || what == verb::set || what == verb::check;
+}
+
+// The C client's many words for two things.
+int simplified(int code) {
+  switch (code) {
+    case ZINVALIDSTATE:
+      return ZSESSIONEXPIRED;
+    case ZOPERATIONTIMEOUT:
+    case ZCLOSING:
+    case ZSESSIONMOVED:
+      return ZCONNECTIONLOSS;
+    default:
+      return code;
+  }
+}
+
+}  // namespace
+
+void session::start() {
+  asio::post(executor_, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->replace_link();
+  });
+}
+
+void session::close() {
+  {
+    std::lock_guard const alone(guard_);
+    if (closed_) return;
+    closed_ = true;
+  }
+  worker_.reset();
+  std::shared_ptr<session_link> last;
+  {
+    std::lock_guard const alone(guard_);
+    last.swap(link_);
+  }
+  if (last) last->close();
+}
+
+// On the executor. The old link is closed before the new one is opened, by the worker.
+void session::replace_link() {
+  std::lock_guard const alone(guard_);
+  if (closed_) return;
+  auto old = std::move(link_);
+  ++number_;
+  logged_in_ = false;
+  link_ = std::make_shared<session_link>(executor_, weak_from_this(), number_);
+  worker_->add([old, fresh = link_, how = settings_] {
+    if (old) old->close();
+    fresh->open(how);
+  });
+}
+
+void session::on_link_event(std::uint64_t number, link_event what, milliseconds timeout) {
+  if (number != number_) return;
+  switch (what) {
+    case link_event::connected:
+      return on_connected(timeout);
+    case link_event::suspended:
+      connected_ = false;
+      return;
+    case link_event::expired:
+      lose();
+      return replace_link();
+    case link_event::refused_login:
+      refusal_ = "the server refuses the login; check user and password";
+      lose();
+      return retry_later();
+    case link_event::no_handle:
+      refusal_ = "the addresses of " + settings_.servers + " cannot be found; check the host names";
+      return retry_later();
+  }
+}
+
+void session::on_connected(milliseconds timeout) {
+  refusal_.clear();
+  if (timeout < settings_.session_timeout) {
+    refusal_ = "the server grants sessions of at most " + std::to_string(timeout.count()) +
+               " ms; set session_timeout to that, or raise its maxSessionTimeout";
+  }
+  std::shared_ptr<session_link> link;
+  {
+    std::lock_guard const alone(guard_);
+    link = link_;
+  }
+  if (!link) return;
+  if (!logged_in_ && !settings_.login.empty()) link->log_in(settings_.login);
+  logged_in_ = true;
+  connected_ = true;
+  ++connections_;
+  auto parked = std::exchange(waiting_, {});
+  for (auto& one : parked) send(std::move(one));
+  if (auto user = user_.lock()) user->on_connected();
+}
+
+void session::lose() {
+  connected_ = false;
+  proved_at_.reset();
+  auto const lost = number_;
+  for (auto& one : std::exchange(waiting_, {})) {
+    // Those for any session wait for the next one.
+    if (one.what.session == 0) {
+      waiting_.push_back(std::move(one));
+    } else if (one.what.session == lost) {
+      answer_later(std::move(one), ZSESSIONEXPIRED);
+    }
+  }
+  if (auto user = user_.lock()) user->on_session_lost();
+}
+
+void session::retry_later() {
+  for (auto& one : std::exchange(waiting_, {})) answer_later(std::move(one), ZAUTHFAILED);
+  retry_.expires_after(pause_before_retry);
+  retry_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    auto self = weak.lock();
+    if (!ec && self) self->replace_link();
+  });
+}
+
+void session::on_node_event(std::string const& path, node_event what) {
+  if (auto user = user_.lock()) user->on_node_event(path, what);
+}
+
+void session::call(request what, std::weak_ptr<void> owner, reply_handler done) {
+  waiting_call one{std::move(what), std::move(owner), std::move(done)};
+  if (one.what.session != 0 && one.what.session != number_) {
+    return answer_later(std::move(one), ZSESSIONEXPIRED);
+  }
+  if (connected_) return send(std::move(one));
+  if (waiting_.size() >= tidy_at_) drop_abandoned();
+  waiting_.push_back(std::move(one));
+}
+
+// On the guard's thread. When it fails, the contender tries again on the executor.
+void session::remove_at_once(expiry_guard::node const& over) {
+  std::shared_ptr<session_link> link;
+  {
+    std::lock_guard const alone(guard_);
+    link = link_;
+  }
+  if (!link || link->number() != over.session) return;
+  link->send({verb::remove, over.path}, settings_.acl, [](reply const&) {});
+}
+
+void session::drop_abandoned() {
+  std::erase_if(waiting_, [](auto const& one) { return one.owner.expired(); });
+  tidy_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
+}
+
+void session::send(waiting_call one) {
+  if (one.owner.expired()) return;
+  if (!refusal_.empty()) return answer_later(std::move(one), ZAUTHFAILED);
+  std::shared_ptr<session_link> link;
+  {
+    std::lock_guard const alone(guard_);
+    link = link_;
+  }
+  if (!link) return;
+  auto const what = one.what;
+  link->send(what, settings_.acl,
+             [weak = weak_from_this(), one = std::move(one)](reply answer) mutable {
+               if (auto self = weak.lock()) self->on_reply(one, std::move(answer));
+             });
+}
+
+void session::on_reply(waiting_call const& one, reply answer) {
+  answer.code = simplified(answer.code);
+  if (answer.code == ZOK && answer.session == number_ && is_write(one.what.what)) {
+    proved_at_ = std::max(proved_at_.value_or(answer.sent), answer.sent);
+  }
+  if (!one.owner.expired()) one.done(std::move(answer));
+}
+
+void session::answer_later(waiting_call one, int code) {
+  asio::post(executor_, [one = std::move(one), code, number = number_] {
+    if (!one.owner.expired()) one.done({.code = code, .session = number});
+  });
+}
+
+}  // namespace herdlock::zookeeper

@@ -1,0 +1,97 @@
+// The session of a store: there is always one, or one is being made.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <optional>
+
+#include "stores/common/worker_threads.hpp"
+#include "stores/zookeeper/expiry_guard.hpp"
+#include "stores/zookeeper/session_link.hpp"
+
+namespace herdlock::zookeeper {
+
+/// Who lives in a session, on the executor.
+class session_user {
+ public:
+  virtual ~session_user() = default;
+  virtual void on_connected() = 0;     ///< the first time, and again
+  virtual void on_session_lost() = 0;  ///< with all of its nodes and watches
+  virtual void on_node_event(std::string const& path, node_event what) = 0;
+};
+
+/// Requests are sent in the order of the calls; those that come while there is no connection are
+/// sent when there is one. All members but close() on the executor.
+class session final : public link_listener, public std::enable_shared_from_this<session> {
+ public:
+  session(asio::any_io_executor executor, settings how, std::weak_ptr<session_user> user)
+      : executor_(std::move(executor)),
+        settings_(std::move(how)),
+        user_(std::move(user)),
+        retry_(executor_) {}
+  ~session() override { close(); }
+
+  /// From any thread.
+  void start();
+  /// From any thread; see session_link.
+  void close();
+
+  /// `done` is not called once `owner` has gone; it must not hold the owner itself. With
+  /// ZCONNECTIONLOSS the outcome is unknown; with ZSESSIONEXPIRED nothing happened in any session
+  /// that lives.
+  void call(request what, std::weak_ptr<void> owner, reply_handler done);
+
+  bool connected() const { return connected_; }
+  /// How often a connection was made: a call that waits for one still waits while this is the same.
+  std::uint64_t connections() const { return connections_; }
+  /// When the last write began that the present session surely outlived.
+  std::optional<clock::time_point> proved_at() const { return proved_at_; }
+  expiry_guard& expiry() { return expiry_; }
+  /// Why nothing works, whatever is tried; the store's message for it.
+  std::string const& refusal() const { return refusal_; }
+
+ private:
+  struct waiting_call {
+    request what;
+    std::weak_ptr<void> owner;
+    reply_handler done;
+  };
+
+  void on_link_event(std::uint64_t number, link_event what, milliseconds timeout) override;
+  void on_node_event(std::string const& path, node_event what) override;
+
+  void make_link();
+  void replace_link();
+  void on_connected(milliseconds timeout);
+  void lose();
+  void retry_later();
+  void send(waiting_call one);
+  void on_reply(waiting_call const& one, reply answer);
+  void answer_later(waiting_call one, int code);
+  void drop_abandoned();
+  void remove_at_once(expiry_guard::node const& over);
+
+  asio::any_io_executor const executor_;
+  settings const settings_;
+  std::weak_ptr<session_user> const user_;
+  asio::steady_timer retry_;
+
+  std::mutex guard_;  ///< of the two below
+  std::shared_ptr<session_link> link_;
+  bool closed_ = false;
+
+  std::uint64_t number_ = 0;
+  std::uint64_t connections_ = 0;
+  bool connected_ = false;
+  bool logged_in_ = false;
+  std::optional<clock::time_point> proved_at_;
+  std::string refusal_;
+  std::deque<waiting_call> waiting_;
+  std::size_t tidy_at_ = 64;
+  // Threads, last, so that they end before the rest: what opens and closes links, which blocks; and
+  // what ends leases.
+  std::optional<stores::worker_threads> worker_{std::in_place, 1};
+  expiry_guard expiry_{[this](expiry_guard::node const& over) { remove_at_once(over); }};
+};
+
+}  // namespace herdlock::zookeeper

@@ -1,0 +1,203 @@
+#include "stores/zookeeper/session_link.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+#include <boost/asio/post.hpp>
+
+namespace herdlock::zookeeper {
+
+struct session_link::call {
+  session_link* via;
+  reply_handler done;
+  clock::time_point sent;
+  std::list<std::unique_ptr<call>>::iterator place{};
+  // The C client writes to it when a transaction ends.
+  zoo_op_t operation{};
+  zoo_op_result_t result{};
+};
+
+// What the C client calls, on threads of its own.
+struct session_link::callbacks {
+  static call& of(void const* data) { return *static_cast<call*>(const_cast<void*>(data)); }
+
+  static void finish(void const* data, reply answer) {
+    call& one = of(data);
+    one.via->finish(one, std::move(answer));
+  }
+
+  static void on_void(int code, void const* data) { finish(data, {.code = code}); }
+
+  static void on_stat(int code, Stat const*, void const* data) { finish(data, {.code = code}); }
+
+  static void on_string(int code, char const* text, void const* data) {
+    finish(data, {.code = code, .text = code == ZOK && text ? text : ""});
+  }
+
+  static void on_created(int code, char const* path, Stat const* stat, void const* data) {
+    reply answer{.code = code};
+    if (code == ZOK && path && stat) {
+      answer.text = path;
+      answer.fencing.value = static_cast<std::uint64_t>(stat->czxid);
+    }
+    finish(data, std::move(answer));
+  }
+
+  static void on_data(int code, char const* bytes, int size, Stat const* stat, void const* data) {
+    reply answer{.code = code};
+    if (code == ZOK && stat) {
+      if (bytes && size > 0) answer.text.assign(bytes, static_cast<std::size_t>(size));
+      answer.fencing.value = static_cast<std::uint64_t>(stat->czxid);
+    }
+    finish(data, std::move(answer));
+  }
+
+  static void on_names(int code, String_vector const* names, void const* data) {
+    reply answer{.code = code};
+    if (code == ZOK && names) answer.names.assign(names->data, names->data + names->count);
+    finish(data, std::move(answer));
+  }
+
+  static void on_event(zhandle_t* handle, int type, int state, char const* path, void* context) {
+    auto& self = *static_cast<session_link*>(context);
+    if (type != ZOO_SESSION_EVENT) return self.tell_node_event(path, type);
+    if (state == ZOO_CONNECTED_STATE) {
+      self.tell(link_event::connected, milliseconds(zoo_recv_timeout(handle)));
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+      self.tell(link_event::expired, {});
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+      self.tell(link_event::refused_login, {});
+    } else {
+      self.tell(link_event::suspended, {});
+    }
+  }
+
+  // Each watch that is set hears of the session, too; the handle's own watcher has told of that.
+  static void on_watch(zhandle_t*, int type, int, char const* path, void* context) {
+    if (type == ZOO_SESSION_EVENT) return;
+    static_cast<session_link*>(context)->tell_node_event(path, type);
+  }
+
+  static void on_log(char const*) {}  // it would go to standard error
+};
+
+session_link::session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
+                           std::uint64_t number)
+    : executor_(std::move(executor)), listener_(std::move(listener)), number_(number) {}
+
+session_link::~session_link() { close(); }
+
+void session_link::open(settings const& how) {
+  std::lock_guard const alone(handle_guard_);
+  if (closed_) return;
+  auto const timeout = static_cast<int>(how.session_timeout.count());
+  handle_ = zookeeper_init2(how.servers.c_str(), &callbacks::on_event, timeout, nullptr, this, 0,
+                            &callbacks::on_log);
+  if (!handle_) tell(link_event::no_handle, {});
+}
+
+void session_link::close() {
+  {
+    std::lock_guard const alone(calls_guard_);
+    detached_ = true;
+  }
+  _zhandle* handle = nullptr;
+  {
+    std::lock_guard const alone(handle_guard_);
+    closed_ = true;
+    handle = std::exchange(handle_, nullptr);
+  }
+  if (handle) zookeeper_close(handle);
+  std::lock_guard const alone(calls_guard_);
+  calls_.clear();
+}
+
+void session_link::log_in(std::string const& login) {
+  std::lock_guard const alone(handle_guard_);
+  if (!handle_) return;
+  // Sent in front of every later request, and again after each reconnection. A refusal comes as an
+  // event of the session.
+  zoo_add_auth(
+      handle_, "digest", login.data(), static_cast<int>(login.size()), [](int, void const*) {},
+      nullptr);
+}
+
+void session_link::send(request const& what, access acl, reply_handler done) {
+  call* one = nullptr;
+  {
+    std::lock_guard const alone(calls_guard_);
+    if (detached_) return;
+    auto fresh = std::make_unique<call>(call{this, std::move(done), clock::now()});
+    one = fresh.get();
+    one->place = calls_.insert(calls_.end(), std::move(fresh));
+  }
+  int const code = start(*one, what, acl);
+  if (code != ZOK) finish(*one, {.code = code});
+}
+
+int session_link::start(call& one, request const& what, access acl) {
+  std::lock_guard const alone(handle_guard_);
+  if (!handle_) return ZINVALIDSTATE;
+  ACL_vector const* const rights =
+      acl == access::open ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+  char const* const path = what.path.c_str();
+  auto const size = static_cast<int>(what.data.size());
+  auto const create = [&](int mode) {
+    return zoo_acreate2(handle_, path, what.data.data(), size, rights, mode, &callbacks::on_created,
+                        &one);
+  };
+  switch (what.what) {
+    case verb::create:
+      return create(ZOO_EPHEMERAL_SEQUENTIAL);
+    case verb::make:
+      return create(ZOO_PERSISTENT);
+    case verb::contain:
+      return create(ZOO_CONTAINER);
+    case verb::remove:
+      return zoo_adelete(handle_, path, -1, &callbacks::on_void, &one);
+    case verb::set:
+      return zoo_aset(handle_, path, what.data.data(), size, -1, &callbacks::on_stat, &one);
+    case verb::check:
+      zoo_check_op_init(&one.operation, path, -1);
+      return zoo_amulti(handle_, 1, &one.operation, &one.result, &callbacks::on_void, &one);
+    case verb::children:
+      return zoo_aget_children(handle_, path, 0, &callbacks::on_names, &one);
+    case verb::get:
+      return zoo_aget(handle_, path, 0, &callbacks::on_data, &one);
+    case verb::get_watch:
+      return zoo_awget(handle_, path, &callbacks::on_watch, this, &callbacks::on_data, &one);
+    case verb::sync:
+      return zoo_async(handle_, path, &callbacks::on_string, &one);
+  }
+  return ZBADARGUMENTS;
+}
+
+void session_link::finish(call& one, reply answer) {
+  std::lock_guard const alone(calls_guard_);
+  answer.sent = one.sent;
+  answer.session = number_;
+  auto done = std::move(one.done);
+  calls_.erase(one.place);
+  if (detached_) return;
+  asio::post(executor_, [done = std::move(done), answer = std::move(answer)]() mutable {
+    done(std::move(answer));
+  });
+}
+
+void session_link::tell(link_event what, milliseconds timeout) {
+  std::lock_guard const alone(calls_guard_);
+  if (detached_) return;
+  asio::post(executor_, [listener = listener_, number = number_, what, timeout] {
+    if (auto alive = listener.lock()) alive->on_link_event(number, what, timeout);
+  });
+}
+
+void session_link::tell_node_event(char const* path, int type) {
+  auto const what = type == ZOO_DELETED_EVENT ? node_event::gone : node_event::other;
+  std::lock_guard const alone(calls_guard_);
+  if (detached_) return;
+  asio::post(executor_, [listener = listener_, where = std::string(path ? path : ""), what] {
+    if (auto alive = listener.lock()) alive->on_node_event(where, what);
+  });
+}
+
+}  // namespace herdlock::zookeeper

@@ -1,0 +1,108 @@
+// The border to the C client: one handle of it, and the calls that are under way on it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <functional>
+#include <herdlock/detail/async.hpp>
+#include <herdlock/types.hpp>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "stores/zookeeper/settings.hpp"
+
+struct _zhandle;
+
+namespace herdlock::zookeeper {
+
+enum class verb {
+  create,     ///< an ephemeral sequential node; `text` is its path, `fencing` its czxid
+  make,       ///< a persistent node
+  contain,    ///< a container, which the server removes some time after its last child
+  remove,     ///< whatever its version
+  set,        ///< its data
+  check,      ///< a transaction that does nothing, but fails when there is no such node
+  children,   ///< `names`
+  get,        ///< `text` and `fencing`
+  get_watch,  ///< the same, and tells when the node changes or goes
+  sync,       ///< what was written before is seen by later reads of this session
+};
+
+struct request {
+  verb what;
+  std::string path;
+  std::string data{};
+  std::uint64_t session = 0;  ///< the one it is for; 0: any
+};
+
+struct reply {
+  int code = 0;  ///< the C client's; ZOK is 0
+  std::string text{};
+  std::vector<std::string> names{};
+  fencing_token fencing{};
+  clock::time_point sent{};
+  std::uint64_t session = 0;  ///< in which it was sent
+};
+using reply_handler = std::function<void(reply)>;
+
+enum class node_event { gone, other };
+enum class link_event { connected, suspended, expired, refused_login, no_handle };
+
+/// Who hears of a link's events, on the executor.
+class link_listener {
+ public:
+  virtual ~link_listener() = default;
+  virtual void on_link_event(std::uint64_t session, link_event what, milliseconds timeout) = 0;
+  virtual void on_node_event(std::string const& path, node_event what) = 0;
+};
+
+/// The C client has two threads of its own, on which it calls back; each callback is posted to the
+/// executor at once. After close() has returned nothing is posted any more.
+class session_link {
+ public:
+  session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
+               std::uint64_t number);
+  ~session_link();
+  session_link(session_link const&) = delete;
+  session_link& operator=(session_link const&) = delete;
+
+  std::uint64_t number() const { return number_; }
+
+  /// Blocks while names are looked up; not for the executor.
+  void open(settings const& how);
+  /// From any thread but the C client's; blocks until its threads have ended. Drops the calls that
+  /// are under way.
+  void close();
+
+  /// From the executor. The handler is called as an event of it, with an error at the latest when
+  /// the connection is lost.
+  void send(request const& what, access acl, reply_handler done);
+  void log_in(std::string const& login);
+
+ private:
+  struct call;
+  struct callbacks;
+  friend struct callbacks;
+
+  int start(call& one, request const& what, access acl);
+  void finish(call& one, reply answer);
+  void tell(link_event what, milliseconds timeout);
+  void tell_node_event(char const* path, int type);
+
+  asio::any_io_executor const executor_;
+  std::weak_ptr<link_listener> const listener_;
+  std::uint64_t const number_;
+
+  std::mutex handle_guard_;  ///< never taken by the C client's threads
+  _zhandle* handle_ = nullptr;
+  bool closed_ = false;
+
+  std::mutex calls_guard_;
+  std::list<std::unique_ptr<call>> calls_;
+  bool detached_ = false;
+};
+
+}  // namespace herdlock::zookeeper

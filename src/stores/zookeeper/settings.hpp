@@ -1,0 +1,37 @@
+// What a zk: URL says.
+#pragma once
+
+#include <herdlock/types.hpp>
+#include <herdlock/url.hpp>
+#include <string>
+
+#include "stores/zookeeper/names.hpp"
+
+namespace herdlock::zookeeper {
+
+enum class access { open, creator };
+
+struct settings {
+  std::string servers;  ///< host:port,host:port as the C client takes it
+  std::string chroot;   ///< "" or "/a/b"
+  std::string login;    ///< user:password; empty without
+  std::string display_name;
+  milliseconds timeout{5000};
+  milliseconds session_timeout{10'000};
+  naming names = naming::curator;
+  access acl = access::open;
+  std::size_t max_pending = 65536;
+
+  /// How long after an answered write the session surely lives.
+  ///
+  /// The server that we are connected to may tell the leader of our last sign of life late: we are
+  /// silent for up to a third of the timeout (then the client pings), and servers report every half
+  /// tick (at most a quarter of the timeout, since the least session is of two ticks). So the
+  /// leader's count may have begun 7/12 of the timeout before the write.
+  milliseconds longest_term() const { return session_timeout * 5 / 12; }
+};
+
+/// Fails with errc::invalid_url.
+result<settings> take_settings(store_url url);
+
+}  // namespace herdlock::zookeeper

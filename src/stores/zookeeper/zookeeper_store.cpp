@@ -1,0 +1,100 @@
+#include "stores/zookeeper/zookeeper_store.hpp"
+
+#include "stores/zookeeper/queries.hpp"
+
+namespace herdlock {
+namespace zookeeper {
+namespace {
+
+class store final : public lease_store {
+ public:
+  explicit store(std::shared_ptr<lobby> home) : home_(std::move(home)) {}
+
+  ~store() override {
+    home_->close_session();
+    asio::post(home_->board()->executor(), [home = home_] { home->close(); });
+  }
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    failure const bad = check_ttl(request.ttl);
+    auto const one = std::make_shared<acquire_operation>(home_->board(), std::move(request),
+                                                         home_->how().timeout, std::move(done));
+    if (!admit(one, bad)) return;
+    auto const& asked = one->request;
+    bool const known = home_->find(asked.name, asked.owner) != nullptr;
+    if (known || asked.wait > milliseconds{0}) return home_->contend(one);
+    look_first(home_, one);
+  }
+
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    auto const one = begin("renew", name, std::move(done));
+    if (!admit(one, check_ttl(ttl))) return;
+    auto const who = home_->find(name, owner);
+    if (!who) return one->settle_later(renew_reply::lost);
+    who->renew(one, ttl);
+  }
+
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    auto const one = begin("release", name, std::move(done));
+    if (!one->admit()) return;
+    auto const who = home_->find(name, owner);
+    if (!who) return release_elsewhere(home_, name, owner, one);
+    who->release(one);
+  }
+
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    auto const one = begin("inspect", name, std::move(done));
+    if (one->admit()) zookeeper::inspect(home_, name, one);
+  }
+
+  void force_release(resource name, handler<release_reply> done) override {
+    auto const one = begin("force release of", name, std::move(done));
+    if (one->admit()) force(home_, name, one);
+  }
+
+ private:
+  template <class T>
+  std::shared_ptr<stores::operation<T>> begin(char const* what, resource const& name,
+                                              handler<T> done) const {
+    return std::make_shared<stores::operation<T>>(
+        home_->board(), stores::order<T>{what, name.str(), std::move(done)},
+        clock::now() + home_->how().timeout);
+  }
+
+  template <class Operation>
+  static bool admit(std::shared_ptr<Operation> const& one, failure const& bad) {
+    if (!one->admit()) return false;
+    if (!bad.code) return true;
+    one->settle_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
+    return false;
+  }
+
+  std::shared_ptr<lobby> const home_;
+};
+
+}  // namespace
+}  // namespace zookeeper
+
+result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
+  auto how = zookeeper::take_settings(std::move(url));
+  if (!how) return how.error();
+  auto const name = how->display_name;
+  auto const longest = how->longest_term();
+  auto board = std::make_shared<stores::operation_board>(
+      std::move(executor),
+      stores::board_settings{.store = "zookeeper",
+                             .late = name + " did not answer within " +
+                                     std::to_string(how->timeout.count()) +
+                                     " ms; is it running, and a majority of the ensemble up?",
+                             .closed = name + " is being closed",
+                             .max_pending = how->max_pending});
+  auto home = std::make_shared<zookeeper::lobby>(std::move(board), std::move(*how));
+  home->start();
+  auto store = std::make_shared<zookeeper::store>(std::move(home));
+  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  traits.longest_term = longest;
+  return backend{std::move(store), nullptr, traits, name};
+}
+
+}  // namespace herdlock

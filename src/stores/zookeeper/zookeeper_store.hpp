@@ -1,0 +1,26 @@
+// Locks in a ZooKeeper ensemble.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <herdlock/store.hpp>
+#include <herdlock/url.hpp>
+
+namespace herdlock {
+
+/// `zk://[user:password@]host[:port],…[/chroot]`. Connects in the background; port 2181 by default.
+/// Options: `timeout` (of each command, default 5s), `session_timeout` (default 10s, 1s to 10m),
+/// `names=curator|kazoo` (how our nodes are called; both are honoured), `acl=creator|open` (of what
+/// we make; `creator` with a user, else `open`), `auth=digest` (the only kind, and the default),
+/// `max_pending` (operations under way, default 65536).
+///
+/// A resource is a container node below the chroot, its name with all but printable ASCII, and
+/// '%' and '/', written as %XX; the contenders are ephemeral sequential children of it. The lowest
+/// sequence number holds; each waits for its predecessor alone.
+///
+/// A lease ends with its session. The ensemble may end a silent session after `session_timeout`; a
+/// lease is therefore proved for 5/12 of that at once (store_traits::longest_term), by a write that
+/// a majority took. Fencing tokens are czxids. Letting go of the handle closes the session, which
+/// may take as long as the socket takes to flush (3 s at most).
+result<backend> open_zookeeper(store_url url, asio::any_io_executor executor);
+
+}  // namespace herdlock

@@ -1,0 +1,126 @@
+// Kazoo's and Curator's locks and ours on one node, in both directions: real processes, one server.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <herdlock/herdlock.hpp>
+#include <mutex>
+#include <support/zookeeper_server.hpp>
+#include <thread>
+
+#include "foreign_client.hpp"
+
+namespace herdlock_test {
+namespace {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+
+/// One of the other clients, and how our nodes are named beside it.
+struct foreign_kind {
+  std::string name;
+  std::string names;
+  std::vector<std::string> argv;
+  std::vector<std::string> more{};  ///< behind the server's address
+};
+
+void PrintTo(foreign_kind const& kind, std::ostream* out) { *out << kind.name; }
+
+std::string source(char const* file) { return std::string(INTEROP_FOLDER) + "/" + file; }
+
+std::string curator_class_path() {
+  std::string path;
+  for (char const* jar : {"curator-recipes", "curator-framework", "curator-client", "zookeeper",
+                          "zookeeper-jute", "guava", "slf4j-api", "slf4j-nop"}) {
+    path += (path.empty() ? "" : ":") + std::string("/usr/share/java/") + jar + ".jar";
+  }
+  return path;
+}
+
+std::vector<foreign_kind> kinds() {
+  std::vector<std::string> const kazoo{"/usr/bin/python3", "-B", source("kazoo_lock.py")};
+  return {{"kazoo", "kazoo", kazoo},
+          {"kazoo_with_pattern", "curator", kazoo, {"-lock-"}},
+          {"curator",
+           "curator",
+           {"java", "-XX:TieredStopAtLevel=1", "-cp", curator_class_path(),
+            source("CuratorLock.java")}}};
+}
+
+class zookeeper_interop : public testing::TestWithParam<foreign_kind> {
+ protected:
+  foreign_client another() const {
+    auto argv = GetParam().argv;
+    argv.push_back("127.0.0.1:" + std::to_string(server_.port()));
+    for (auto const& one : GetParam().more) argv.push_back(one);
+    return foreign_client({.argv = argv});
+  }
+  lock ours() const {
+    return {open_store(server_.url(chroot_) + "?names=" + GetParam().names), "stock/1"};
+  }
+
+  zookeeper_server& server_ = zookeeper_server::shared();
+  std::string const chroot_ = server_.fresh_chroot();
+  std::string const path_ = chroot_ + "/stock%2F1";
+  foreign_client theirs_ = another();
+};
+
+INSTANTIATE_TEST_SUITE_P(clients, zookeeper_interop, testing::ValuesIn(kinds()),
+                         [](auto const& of) { return of.param.name; });
+
+TEST_P(zookeeper_interop, WhatWeHoldTheyDoNotGetUntilWeGiveItBack) {
+  lock const where = ours();
+  auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(theirs_.take(path_, 10s));
+  EXPECT_EQ(held->release(), release_reply::released);
+  EXPECT_TRUE(theirs_.take(path_, 10s));
+}
+
+TEST_P(zookeeper_interop, WhatTheyHoldWeDoNotGetUntilTheyGiveItBack) {
+  lock const where = ours();
+  ASSERT_TRUE(theirs_.take(path_, 60s));
+  EXPECT_FALSE(where.try_acquire());
+  EXPECT_FALSE(where.acquire({.wait = 50ms}));
+  auto const holder = where.inspect();
+  ASSERT_TRUE(holder.has_value());
+  EXPECT_EQ(holder->holder, "another client");
+  std::optional<lease> mine;
+  std::thread waiter([&] { mine = where.acquire({.ttl = 1min, .wait = patience}); });
+  EXPECT_TRUE(theirs_.release(path_));
+  waiter.join();
+  ASSERT_TRUE(mine.has_value());
+  EXPECT_FALSE(theirs_.take(path_, 10s));
+}
+
+// All at once: what is in the middle is only right if nobody overlaps.
+TEST_P(zookeeper_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
+  lock const where = ours();
+  int inside = 0;
+  std::atomic<int> overlaps{0};
+  std::mutex guard;
+  auto const enter = [&](int change) {
+    std::lock_guard const here(guard);
+    inside += change;
+    if (inside > 1) ++overlaps;
+  };
+  std::thread us([&] {
+    for (int round = 0; round < 15; ++round) {
+      auto mine = where.acquire({.ttl = 1min, .wait = patience});
+      ASSERT_TRUE(mine);
+      enter(1);
+      enter(-1);
+      EXPECT_EQ(mine->release(), release_reply::released);
+    }
+  });
+  for (int round = 0; round < 15; ++round) {
+    ASSERT_TRUE(eventually([&] { return theirs_.take(path_, 60s); }));
+    enter(1);
+    enter(-1);
+    EXPECT_TRUE(theirs_.release(path_));
+  }
+  us.join();
+  EXPECT_EQ(overlaps, 0);
+}
+
+}  // namespace
+}  // namespace herdlock_test
