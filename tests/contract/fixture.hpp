@@ -45,8 +45,6 @@ struct store_case {
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
 
-#ifdef HERDLOCK_ZOOKEEPER
-#endif
 /// Every store of this build.
 std::vector<store_case> all_stores();
 

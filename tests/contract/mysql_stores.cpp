@@ -2,6 +2,8 @@
 
 #include <support/mariadb_server.hpp>
 
+#include "fixture.hpp"
+
 #include "stores/mysql/mysql_store.hpp"
 
 namespace herdlock_test {
