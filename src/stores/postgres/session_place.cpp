@@ -23,6 +23,13 @@ milliseconds left_of(clock::time_point end) {
   return std::max(std::chrono::ceil<milliseconds>(end - clock::now()), milliseconds{0});
 }
 
+// Rounded down: it is promised.
+grant_term what_is_left(clock::time_point end) {
+  auto const now = clock::now();
+  auto const left = std::chrono::floor<milliseconds>(end - now);
+  return {now, std::max(left, milliseconds{0})};
+}
+
 void fail(session_place::acquire const& one, failure const& why) {
   one->fail(static_cast<errc>(why.code.value()), why.message);
 }
@@ -38,8 +45,7 @@ void session_acquire::on_settled() {
 void session_place::enter(acquire const& one) {
   one->place = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
-    return one->settle_later(
-        acquire_reply(grant{holder_->fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+    return one->settle_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
   }
   if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->settled()))) {
     return holder_ ? one->settle_later(busy_here()) : busy_elsewhere(one);
@@ -121,19 +127,24 @@ void session_place::send(acquire const& one, wish how) {
     session_->run({"patience", {as_number(left.count())}}, usual, ignore);
   }
   char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
+  std::optional const sent = clock::now();
   auto parameters = grant_parameters(one->request);
   if (row) parameters.resize(1);
   session_->run({name, std::move(parameters)}, how == wish::wait ? patience{} : usual,
-                [self = shared_from_this(), one](answer const& a) { self->on_answer(one, a); });
+                [self = shared_from_this(), one, how, sent](answer const& a) {
+                  self->on_answer(one, how == wish::wait ? std::nullopt : sent, a);
+                });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
-void session_place::on_answer(acquire const& one, answer const& a) {
+void session_place::on_answer(acquire const& one, std::optional<clock::time_point> sent,
+                              answer const& a) {
   if (one != asking_) return;
   if (a && a->count() > 0) {
     if (a->number(0, 0) == session_->pid()) {
       if (shop_->what.mode == lock_mode::row) return draw(one);
-      return granted(one, {static_cast<std::uint64_t>(a->number(0, 1))});
+      fencing_token const fencing{static_cast<std::uint64_t>(a->number(0, 1))};
+      return sent ? granted(one, fencing, *sent) : confirm(one, fencing);
     }
     drop_session();
     return refused(one, make_failure(errc::not_supported,
@@ -165,28 +176,41 @@ void session_place::draw(acquire const& one) {
     if (!self->session_) {
       return self->refused(one, make_failure(errc::unavailable, "the session was ended"));
     }
-    auto parameters = grant_parameters(one->request);
-    parameters[0] = as_number(drawn->number(0, 0));
-    self->session_->run({"mark", std::move(parameters)}, {self->shop_->what.timeout},
-                        [](answer const&) {});
-    self->granted(one, {static_cast<std::uint64_t>(drawn->number(0, 0))});
+    self->confirm(one, {static_cast<std::uint64_t>(drawn->number(0, 0))});
   });
 }
 
-void session_place::granted(acquire const& one, fencing_token fencing) {
-  holder_ = holder{one->request, fencing, clock::now() + one->request.ttl};
+// The server counts the idle time of a session from the end of its last statement, and that may be
+// long before we read the answer (the process was stopped in between). So one more statement, sent
+// at a time that we know, begins the ttl; if the session has gone meanwhile, so has the grant.
+void session_place::confirm(acquire const& one, fencing_token fencing) {
+  statement how{"renew", {idle_limit(one->request.ttl)}};
+  if (shop_->what.mode == lock_mode::row) {
+    how = {"mark", grant_parameters(one->request)};
+    how.parameters[0] = as_number(static_cast<std::int64_t>(fencing.value));
+  }
+  auto const sent = clock::now();
+  session_->run(how, {shop_->what.timeout},
+                [self = shared_from_this(), one, fencing, sent](answer const& a) {
+                  if (self->asking_ != one) return;
+                  if (!a) return self->refused(one, explain(a.error()));
+                  self->granted(one, fencing, sent);
+                });
+}
+
+void session_place::granted(acquire const& one, fencing_token fencing, clock::time_point since) {
+  holder_ = holder{one->request, fencing, since + one->request.ttl};
   asking_ = nullptr;
   arm_end();
   if (one->settled()) return hand_on();
-  // Its ttl begins at the latest now, where the server begins to count as well.
-  one->settle(acquire_reply(grant{fencing, grant_term{clock::now(), one->request.ttl}}));
+  one->settle(acquire_reply(grant{fencing, grant_term{since, one->request.ttl}}));
   auto const line = std::exchange(line_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;
     if (!same && waits(*each))
       line_.push_back(each);
     else if (same)
-      each->settle(acquire_reply(grant{fencing, grant_term{clock::now(), left_of(holder_->end)}}));
+      each->settle(acquire_reply(grant{fencing, what_is_left(holder_->end)}));
     else
       each->settle(busy_here());
   }

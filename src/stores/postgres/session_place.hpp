@@ -85,9 +85,10 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void take_session();
   void with_session(acquire const& one, std::shared_ptr<session> const& got);
   void send(acquire const& one, wish how);
-  void on_answer(acquire const& one, answer const& a);
+  void on_answer(acquire const& one, std::optional<clock::time_point> sent, answer const& a);
+  void confirm(acquire const& one, fencing_token fencing);
   void draw(acquire const& one);
-  void granted(acquire const& one, fencing_token fencing);
+  void granted(acquire const& one, fencing_token fencing, clock::time_point since);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
   acquire_reply busy_here() const;
