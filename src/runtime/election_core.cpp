@@ -26,8 +26,7 @@ election_core::election_core(std::shared_ptr<store_context> const& context, reso
       options_(std::move(options)),
       where_(options_.executor ? asio::any_io_executor(asio::make_strand(*options_.executor))
                                : home_->executor()),
-      backoff_({options_.back_off_first, options_.back_off_most}),
-      timer_(home_->executor()) {}
+      backoff_({options_.back_off_first, options_.back_off_most}) {}
 
 // ------------------------------------------------------------------------- what callers ask for
 
@@ -249,15 +248,17 @@ void election_core::rest(milliseconds pause) {
   auto const nobody = [](result<release_reply>) {};
   if (work_) work_->held().async_release(nobody);
   if (granted_) granted_->async_release(nobody);
-  timer_.expires_after(pause);
-  timer_.async_wait([self = shared_from_this(), round = machine_.round()](auto const& ec) {
-    if (!ec) self->on(election_event::rested, round);
+  timer_.emplace(executor(), pause);
+  timer_->async_wait([self = shared_from_this(), round = machine_.round()](auto const& ec) {
+    if (ec) return;
+    self->timer_.reset();
+    self->on(election_event::rested, round);
   });
 }
 
 void election_core::release() {
   runtime::lease_keeper::remove(*this);
-  timer_.cancel();
+  timer_.reset();
   auto const round = machine_.round();
   if (!work_ && !granted_) return post(election_event::released, round);
   auto& held = work_ ? work_->held() : *granted_;

@@ -80,7 +80,7 @@ class election_core final : public runtime::kept,
   std::shared_ptr<election_work> work_;  // has the lease from then on
   clock::time_point term_began_{};
   algo::backoff backoff_;
-  asio::steady_timer timer_;
+  std::optional<asio::steady_timer> timer_;  // while it rests: the store may close before us
   asio::cancellation_signal cancel_acquire_;
 
   // From any thread.

@@ -16,8 +16,7 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
       : at_(std::in_place, std::move(where), std::move(name)),
         executor_(at_->where().get_executor()),
         on_change_(std::move(on_change)),
-        look_(std::max(look, limits::min_ttl)),
-        timer_(executor_) {}
+        look_(std::max(look, limits::min_ttl)) {}
 
   void look() {
     std::lock_guard const guard(mutex_);
@@ -30,13 +29,12 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
   }
 
   void close() {
-    // Dropped outside: the last handle closes the store, which may wait for its thread.
+    // Dropped outside: the last handle closes the store, which may wait for its thread, and takes
+    // along what the timer belongs to.
     std::optional<lock> last;
-    {
-      std::lock_guard const guard(mutex_);
-      last = std::exchange(at_, std::nullopt);
-    }
-    asio::post(executor_, [self = shared_from_this()] { self->timer_.cancel(); });
+    std::lock_guard const guard(mutex_);
+    timer_.reset();
+    last.swap(at_);
   }
 
  private:
@@ -51,8 +49,8 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
       compare(*seen);
     }
     if (!at_) return;  // the callback has ended it
-    timer_.expires_after(pause);
-    timer_.async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
+    timer_.emplace(executor_, pause);
+    timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
       auto const self = weak.lock();
       if (self && !ec) self->look();
     });
@@ -77,7 +75,7 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
   asio::any_io_executor const executor_;
   leadership_callback const on_change_;
   milliseconds const look_;
-  asio::steady_timer timer_;
+  std::optional<asio::steady_timer> timer_;
   std::optional<leadership> last_;
   bool looked_ = false;
   bool in_trouble_ = false;
