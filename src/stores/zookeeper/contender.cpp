@@ -42,10 +42,9 @@ void contender::watch_the_wait(std::shared_ptr<acquire_operation> const& one) {
 
 // The node goes first: what is read for the answer then shows the others alone.
 void contender::end_wait(std::shared_ptr<acquire_operation> const& one) {
-  auto const keep = one;
-  keep->when_settled(nullptr);
-  forget(keep.get());
-  answer_busy(home_, keep);
+  one->when_settled(nullptr);
+  forget(one.get());
+  answer_busy(home_, one);
 }
 
 void contender::end_waits_that_are_over() {

@@ -1,5 +1,7 @@
 #include <zookeeper/zookeeper.h>
 
+#include <algorithm>
+
 #include "stores/zookeeper/contender.hpp"
 #include "stores/zookeeper/lobby.hpp"
 #include "stores/zookeeper/parents.hpp"

@@ -88,7 +88,7 @@ std::string encode(owner_token const& owner, milliseconds ttl) {
 }
 
 node_text decode(std::string_view data) {
-  node_text const foreign{owner_label("-"), milliseconds{0}};
+  node_text foreign{owner_label("-"), milliseconds{0}};
   if (!data.starts_with(mark)) return foreign;
   auto const text = data.substr(mark.size());
   std::int64_t ttl = 0;

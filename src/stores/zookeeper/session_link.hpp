@@ -14,7 +14,7 @@
 
 #include "stores/zookeeper/settings.hpp"
 
-struct _zhandle;
+struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the C client's
 
 namespace herdlock::zookeeper {
 
