@@ -46,6 +46,9 @@ seat::answer seat::take_once(hall& where, session_slot& slot, bid const& wanted)
     if (!where.server_checked) {
       borrowed db(with.commands, clock::now() + with.how.timeout);
       where.protocol->check_server(*db);
+      // Missed only when the lock is taken, the table would be made while a session that has just
+      // been dropped keeps the next one out.
+      (*db).run("SELECT 1 FROM `" + with.how.table + "` LIMIT 0");
       db.kept();
       where.server_checked = true;
     }
