@@ -78,7 +78,7 @@ std::string to_value(holder_note const& note) {
 }
 
 holder_note from_value(std::string_view value) {
-  holder_note const foreign{milliseconds{0}, "another client"};
+  holder_note foreign{milliseconds{0}, "another client"};
   if (!value.starts_with(value_mark)) return foreign;
   value.remove_prefix(value_mark.size());
   milliseconds::rep ttl = 0;

@@ -1,4 +1,5 @@
 // The steps of a place: what it says to the cluster.
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
