@@ -84,13 +84,14 @@ void seat::seek(std::chrono::seconds wait) {
     });
   }
   auto const wanted = bid_for(*waiting_.front(), wait);
-  busy_ = where->with->jobs.add([where, self = shared_from_this(), slot = slot_, wanted]() mutable {
-    answer got = take(*where, *slot, wanted);
-    auto const executor = self->executor_;
-    asio::post(executor,
-               [where = std::move(where), self = std::move(self), wanted,
-                got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
-  });
+  busy_ = where->with->jobs.add(
+      [where = where, self = shared_from_this(), slot = slot_, wanted]() mutable {
+        answer got = take(*where, *slot, wanted);
+        auto const executor = self->executor_;
+        asio::post(executor,
+                   [where = std::move(where), self = std::move(self), wanted,
+                    got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
+      });
 }
 
 void seat::on_taken(bid const& wanted, answer got) {
@@ -150,7 +151,7 @@ void seat::run(job todo, follow_up then) {
   job_timer_.async_wait([session = session_](boost::system::error_code ec) {
     if (!ec) session->abort();
   });
-  where->with->jobs.add([where, self = shared_from_this(), session = session_,
+  where->with->jobs.add([where = where, self = shared_from_this(), session = session_,
                          todo = std::move(todo), then = std::move(then)]() mutable {
     answer got;
     got.since = clock::now();
