@@ -32,7 +32,7 @@ class session_store final : public lease_store {
       // Behind whoever is in the middle of a call to it.
       asio::post(executor, [all, name] {
         auto const places = all.lock();
-        auto const found = places ? places->find(name) : places_type::iterator{};
+        auto const found = places ? places->find(name.str()) : places_type::iterator{};
         if (places && found != places->end() && found->second->unused()) places->erase(found);
       });
     };
@@ -103,10 +103,10 @@ class session_store final : public lease_store {
   }
 
  private:
-  using places_type = std::map<resource, std::shared_ptr<session_place>>;
+  using places_type = std::map<std::string, std::shared_ptr<session_place>>;
 
   std::shared_ptr<session_place> place_of(resource const& name) {
-    auto& place = (*places_)[name];
+    auto& place = (*places_)[name.str()];
     if (!place) {
       place = std::make_shared<session_place>(shop_, name);
       shop_->idle(name);
