@@ -9,6 +9,7 @@
 #include "runtime/acquire_op.hpp"
 #include "runtime/blocking.hpp"
 #include "runtime/election_core.hpp"
+#include "runtime/fitted_ttl.hpp"
 #include "runtime/require.hpp"
 
 namespace herdlock {
@@ -26,11 +27,13 @@ std::string default_candidate() {
   return std::string(host.data()).substr(0, runtime::max_label_bytes - tail.size()) + tail;
 }
 
-failure check(election_options const& options) {
+failure check(election_options const& options, milliseconds term) {
   if (failure why = check_ttl(options.ttl); why.code) return why;
   auto const grace = options.grace.value_or(milliseconds{0});
-  if (grace < milliseconds{0} || grace * 2 >= options.ttl) {
-    return make_failure(errc::invalid_ttl, "grace must be between 0 and half of the ttl");
+  if (grace < milliseconds{0} || grace * 2 >= term) {
+    return make_failure(errc::invalid_ttl,
+                        "grace must be between 0 and half of the ttl (here at most " +
+                            std::to_string(term.count()) + " ms)");
   }
   if (options.back_off_first <= milliseconds{0} || options.back_off_most < options.back_off_first ||
       options.back_off_most > limits::max_ttl) {
@@ -50,7 +53,9 @@ failure check(election_options const& options) {
 
 election::election(store where, resource name, election_services services, election_options options)
     : where_(std::move(where)) {
-  if (failure why = check(options); why.code) throw error(why);
+  auto const term = runtime::fitted_ttl(where_->traits(), options.ttl);
+  if (failure why = check(options, term); why.code) throw error(why);
+  options.ttl = term;
   runtime::require(static_cast<bool>(services.start_work), "an election without start_work");
   if (options.candidate.empty()) options.candidate = default_candidate();
   core_ = std::make_shared<detail::election_core>(where_->context(), std::move(name),

@@ -179,7 +179,8 @@ void election_core::acquire() {
 
 void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
   if (got.has_error()) {
-    bool const again = runtime::may_pass(got.error()) && home_->leases();
+    bool const passes = runtime::may_pass(got.error()) || got.error() == errc::overloaded;
+    bool const again = passes && home_->leases();
     return on(again ? election_event::failed : election_event::refused, round, got.error());
   }
   if (!*got) {

@@ -4,14 +4,13 @@
 
 #include "runtime/acquire_op.hpp"
 #include "runtime/blocking.hpp"
+#include "runtime/fitted_ttl.hpp"
 
 namespace herdlock {
 namespace {
 
-// A lease that the store proves for less than was asked is one of that length, renewed as usual.
 acquire_options fitted(store const& where, acquire_options options) {
-  auto const longest = where.traits().longest_term;
-  if (longest > milliseconds{0}) options.ttl = std::min(options.ttl, longest);
+  options.ttl = runtime::fitted_ttl(where.traits(), options.ttl);
   return options;
 }
 

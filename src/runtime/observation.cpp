@@ -45,7 +45,9 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
     if (seen.has_error()) {
       if (!std::exchange(in_trouble_, true)) on_change_(seen.error());
     } else {
-      if (*seen) pause = std::clamp((*seen)->remaining, limits::min_ttl, look_);
+      // 0: unknown.
+      bool const known = *seen && (*seen)->remaining > milliseconds{0};
+      if (known) pause = std::clamp((*seen)->remaining, limits::min_ttl, look_);
       compare(*seen);
     }
     if (!at_) return;  // the callback has ended it

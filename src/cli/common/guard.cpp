@@ -23,10 +23,10 @@ guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_comm
       on_end_(std::move(on_end)),
       kill_margin_(std::min(milliseconds{250}, terms_.grace / 4)),
       dog_(last_moment_of_the_dog()),
-      group_(command, terminal_, dog_, held.valid() ? last_moment() : clock::time_point::min()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
-      grace_(io.get_executor()) {
+      grace_(io.get_executor()),
+      group_(command, terminal_, dog_, held.valid() ? last_moment() : clock::time_point::min()) {
   await_children();
   watch_validity();
   await_loss();

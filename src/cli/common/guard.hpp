@@ -77,10 +77,10 @@ class guard {
   milliseconds kill_margin_;
   terminal terminal_;
   watchdog dog_;
-  process_group group_;
   asio::signal_set children_;
   boot_alarm alarm_;
   boot_alarm grace_;
+  process_group group_;  // last, since nothing may fail once the command runs
   state state_ = state::running;
   bool lost_ = false;
   bool asked_ = false;  // by end()

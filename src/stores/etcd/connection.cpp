@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -56,7 +57,7 @@ class http_connection final : public connection {
 
   asio::awaitable<error_code> connect(clock::time_point deadline) override {
     tcp::resolver::results_type places;
-    error_code ec = co_await resolve(places);
+    error_code ec = co_await resolve(places, deadline);
     if (ec) co_return ec;
     expire_at(deadline);
     auto& socket = beast::get_lowest_layer(stream_);
@@ -134,7 +135,8 @@ class http_connection final : public connection {
 
  private:
   // Addresses need no look-up, and a look-up its own thread.
-  asio::awaitable<error_code> resolve(tcp::resolver::results_type& places) {
+  asio::awaitable<error_code> resolve(tcp::resolver::results_type& places,
+                                      clock::time_point deadline) {
     error_code ec;
     auto const address = asio::ip::make_address(to_.host, ec);
     if (!ec) {
@@ -143,7 +145,9 @@ class http_connection final : public connection {
     }
     tcp::resolver resolver(stream_.get_executor());
     std::string const port = std::to_string(to_.port);
-    auto const found = co_await resolver.async_resolve(to_.host, port, quietly);
+    auto const left = std::max<clock::duration>(deadline - clock::now(), milliseconds{1});
+    auto const found =
+        co_await resolver.async_resolve(to_.host, port, asio::cancel_after(left, quietly));
     places = std::get<1>(found);
     co_return std::get<0>(found);
   }

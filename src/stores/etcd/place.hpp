@@ -104,6 +104,8 @@ class place : public std::enable_shared_from_this<place> {
   asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
   asio::awaitable<bool> keep_alive(std::int64_t lease);
   asio::awaitable<void> revoke(std::int64_t lease);
+  asio::awaitable<failure> freshen(std::int64_t lease, milliseconds ttl,
+                                   clock::time_point deadline);
   asio::awaitable<renew_reply> move_to_new_lease(key_entry own, milliseconds ttl, failure& why);
   void queue_behind(key_entry const& own, std::string const& predecessor);
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
@@ -129,6 +131,7 @@ class place : public std::enable_shared_from_this<place> {
   state state_ = state::none;
   std::int64_t lease_;             ///< the key's present one
   std::int64_t granted_ttl_ = 0;   ///< seconds
+  bool handed_out_ = false;        ///< the join under way found a key that another place holds
   bool made_here_ = false;         ///< the lease was granted to this place, by this process
   clock::time_point alive_until_;  ///< the lease lives at least so long
   clock::time_point keep_at_;      ///< queued: when to keep it alive

@@ -55,11 +55,14 @@ asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry
 asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
                                   std::shared_ptr<turnstile::ticket> turn) {
   std::uint64_t const number = turn ? turn->number() : 0;
+  handed_out_ = false;
   for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
     bool const answered = co_await try_to_join(op, number);
     if (answered) break;
   }
   turn.reset();
+  // The key is the owner's own, taken by an earlier request or in another process: not to be ended.
+  if (handed_out_) co_return;
   if (op->settled() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
@@ -101,7 +104,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   if (op->settled()) co_return true;
   queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
-  auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
+  // The turn may have taken long to come.
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
   if (lease_is_gone(outcome)) {
     forget();
     co_return false;
@@ -143,6 +147,7 @@ asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_re
     auto const end = state_ == state::held ? std::min(expires_at_, alive_until_) : alive_until_;
     auto const left = std::chrono::duration_cast<milliseconds>(end - sent);
     grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
+    handed_out_ = state_ == state::none;
     waiters_.push_back(op);
     auto const all = std::exchange(waiters_, {});
     for (auto const& one : all) one->settle(acquire_reply(grant{fencing, term}));
@@ -257,6 +262,9 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
     why = failure_of(kept);
     if (!why.code && !lease) why = not_understood();
     if (!why.code && lease->ttl <= 0) reply = renew_reply::lost;
+    if (!why.code && lease->ttl > 0 && lease->ttl < lease_seconds(ttl)) {
+      reply = co_await move_to_new_lease(own, ttl, why);
+    }
     if (!why.code && reply == renew_reply::renewed) expires_at_ = clock::now() + ttl;
   } else {
     reply = co_await move_to_new_lease(own, ttl, why);
@@ -274,17 +282,21 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
   std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
   std::string const grant_body = grant_request(next, lease_seconds(ttl));
   auto const granted = co_await around_.gate->call(path::grant, grant_body, deadline);
-  if (!granted.ok() && !lease_exists(granted)) {
+  if (lease_exists(granted)) {
+    why = co_await freshen(next, ttl, deadline);
+  } else {
     why = failure_of(granted);
-    co_return renew_reply::lost;
   }
+  if (why.code) co_return renew_reply::lost;
   queue_entry const entry{key_, to_value({ttl, std::string(owner_.label())}), next};
   std::string const body = rewrite_request(entry, own.create_revision);
   auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
   auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
   if (!why.code && !written) why = not_understood();
-  if (why.code || !written->succeeded) {
+  // Without an answer the key may live with the new lease by now: it is not ended then.
+  if (why.code) co_return renew_reply::lost;
+  if (!written->succeeded) {
     co_await revoke(next);
     co_return renew_reply::lost;
   }
@@ -292,6 +304,17 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
   hold(own.create_revision, written->revision, ttl);
   co_await revoke(own.lease);
   co_return renew_reply::renewed;
+}
+
+// An earlier attempt without an answer made this lease: it must last for the whole ttl from now on.
+asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
+                                        clock::time_point deadline) {
+  std::string const body = lease_request(lease);
+  auto const outcome = co_await around_.gate->call(path::keep_alive, body, deadline);
+  auto const kept = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  if (!outcome.ok()) co_return failure_of(outcome);
+  if (kept && kept->ttl >= lease_seconds(ttl)) co_return failure{};
+  co_return make_failure(errc::unavailable, "a lease of an earlier attempt is in the way");
 }
 
 // Waiters of the same owner, if there are any, end with it.

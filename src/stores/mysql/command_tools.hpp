@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <type_traits>
 
 #include "stores/common/operation_board.hpp"
 #include "stores/common/worker_threads.hpp"
@@ -106,8 +107,11 @@ class command final : public stores::operation<T> {
 
   // On a worker thread. It stops a little before the deadline: its answer tells more.
   void run(engine& with) {
-    if (this->abandoned()) return;
-    auto const until = this->deadline() - with.how.timeout / 20;
+    // A release is for the others' good, whoever has gone.
+    bool const must = std::is_same_v<T, release_reply>;
+    if (this->abandoned() && !must) return;
+    auto until = this->deadline() - with.how.timeout / 20;
+    if (this->abandoned()) until = clock::now() + with.how.timeout;
     this->settle_later(attempt<T>(with, until, this->subject(), work_));
   }
 

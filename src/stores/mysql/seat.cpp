@@ -1,5 +1,6 @@
 #include "stores/mysql/seat.hpp"
 
+#include <errmsg.h>
 #include <fcntl.h>
 
 namespace herdlock::mysql {
@@ -134,11 +135,15 @@ void seat::serve(bid const& given, answer const& got) {
     return each->request.owner == given.owner;
   });
   if (found == waiting_.end()) return leave(nullptr);
-  // One who has asked twice gets the same grant twice.
+  // One who has asked twice gets the same grant twice. A handler may release at once, so nothing
+  // of the holder is looked at behind it.
+  auto const reply = grant_of(*holder_);
+  arm();
+  auto const self = shared_from_this();
   for (auto const& each : std::deque(waiting_)) {
-    if (each->request.owner == given.owner) each->settle(acquire_reply(grant_of(*holder_)));
+    if (each->request.owner == given.owner) each->settle(acquire_reply(reply));
   }
-  dismiss();
+  if (holder_) dismiss();
   arm();
 }
 
@@ -147,10 +152,16 @@ void seat::run(job todo, follow_up then) {
   if (!where) return;
   busy_ = true;
   if (watched_) watched_->cancel();
-  job_timer_.expires_after(where->with->how.timeout);
-  job_timer_.async_wait([session = session_](boost::system::error_code ec) {
-    if (!ec) session->abort();
-  });
+  // A session that does not answer is closed, which frees the lock: a little before the caller's
+  // own deadline, so that it is told of the loss and not of a delay.
+  aborted_ = false;
+  job_timer_.expires_after(where->with->how.timeout * 9 / 10);
+  job_timer_.async_wait(
+      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
+        if (ec) return;
+        session->abort();
+        if (auto const self = weak.lock()) self->on_aborted();
+      });
   where->with->jobs.add([where = where, self = shared_from_this(), session = session_,
                          todo = std::move(todo), then = std::move(then)]() mutable {
     answer got;
@@ -167,10 +178,18 @@ void seat::run(job todo, follow_up then) {
       if (self->closed_) return;
       self->job_timer_.cancel();
       self->busy_ = false;
+      if (self->aborted_ && !got.error) {
+        got.error = sql_error{CR_SERVER_LOST, "the session did not answer in time and was ended"};
+      }
       then(*self, std::move(got));
       self->next();
     });
   });
+}
+
+void seat::on_aborted() {
+  aborted_ = true;
+  if (auto const told = std::exchange(renewing_, nullptr)) told->settle(renew_reply::lost);
 }
 
 // What came while the session was in use.
@@ -196,9 +215,11 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
     return;
   }
   possession const mine{name_, holder_->fencing};
+  renewing_ = op;
   run([mine, ttl](session_protocol& how, connection& session,
                   answer& got) { got.yes = how.renew(session, mine, ttl); },
       [op, ttl](seat& self, answer const& got) {
+        self.renewing_ = nullptr;
         if (got.error || !got.yes) {
           op->settle(renew_reply::lost);
           return self.lose();
@@ -254,9 +275,8 @@ void seat::pass_on(releasing const& op) {
 }
 
 void seat::on_passed(bid const& given, answer got, releasing const& op) {
+  got.error ? lose() : serve(given, got);
   if (op) op->settle(got.error ? release_reply::lost : release_reply::released);
-  if (got.error) return lose();
-  serve(given, got);
 }
 
 // The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.

@@ -104,6 +104,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_rival(rival other);
   void serve(bid const& given, answer const& got);
   void run(job todo, follow_up then);
+  void on_aborted();
   void next();
   void leave(releasing const& op);
   void pass_on(releasing const& op);
@@ -130,7 +131,9 @@ class seat : public std::enable_shared_from_this<seat> {
   asio::basic_waitable_timer<clock> job_timer_;
   state state_ = state::empty;
   bool closed_ = false;
-  bool busy_ = false;  ///< a job is running on the session
+  bool busy_ = false;     ///< a job is running on the session
+  bool aborted_ = false;  ///< its session was ended since it took too long
+  std::shared_ptr<stores::operation<renew_reply>> renewing_;  ///< the job that runs is for it
   std::deque<std::function<void()>> todo_;
   std::deque<std::shared_ptr<candidate>> waiting_;
   std::shared_ptr<session_slot> slot_;  ///< of the job that seeks

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "stores/postgres/trouble.hpp"
 
@@ -55,6 +56,7 @@ void session_place::enter(acquire const& one) {
     one->patience.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
       auto const self = weak.lock();
       if (ec || !self || one->settled() || one == self->asking_) return;
+      if (self->holder_ && self->holder_->request.owner == one->request.owner) return;
       self->holder_ ? one->settle(self->busy_here()) : self->busy_elsewhere(one);
     });
   }
@@ -155,7 +157,12 @@ void session_place::on_answer(acquire const& one, std::optional<clock::time_poin
     // A row that somebody deleted answers like a busy key; it is made again at the next try.
     if (shop_->what.mode == lock_mode::row && a) shop_->met.erase(name_.str());
     asking_ = nullptr;
-    shop_->what.mode == lock_mode::row ? give_up_session() : return_session();
+    if (shop_->what.mode == lock_mode::row) {
+      give_up_session();
+    } else {
+      // A wait that ended in an error may have ended behind the lock, at the token's sequence.
+      a ? return_session() : drop_session();
+    }
     busy_elsewhere(one);
     auto const trying = std::exchange(line_, {});
     for (auto const& each : trying) {
@@ -203,17 +210,20 @@ void session_place::granted(acquire const& one, fencing_token fencing, clock::ti
   asking_ = nullptr;
   arm_end();
   if (one->settled()) return hand_on();
-  one->settle(acquire_reply(grant{fencing, grant_term{since, one->request.ttl}}));
+  // Settled last: a handler may release at once.
+  std::vector<std::pair<acquire, acquire_reply>> told;
+  told.emplace_back(one, grant{fencing, grant_term{since, one->request.ttl}});
   auto const line = std::exchange(line_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;
     if (!same && waits(*each))
       line_.push_back(each);
     else if (same)
-      each->settle(acquire_reply(grant{fencing, what_is_left(holder_->end)}));
+      told.emplace_back(each, grant{fencing, what_is_left(holder_->end)});
     else
-      each->settle(busy_here());
+      told.emplace_back(each, busy_here());
   }
+  for (auto& [each, outcome] : told) each->settle(std::move(outcome));
 }
 
 void session_place::refused(acquire const& one, failure const& why) {
@@ -242,7 +252,9 @@ void session_place::busy_elsewhere(acquire const& one) {
 void session_place::renew(owner_token const& owner, milliseconds ttl,
                           std::function<void(renew_reply)> done) {
   if (!holder_ || !(holder_->request.owner == owner)) return done(renew_reply::lost);
-  session_->run({"renew", {idle_limit(ttl)}}, {shop_->what.timeout},
+  // A session that does not answer is closed, which frees the lock: a little before the caller's
+  // own deadline, so that it is told of the loss and not of a delay.
+  session_->run({"renew", {idle_limit(ttl)}}, {shop_->what.timeout * 9 / 10},
                 [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
                   bool const ours = self->holder_ && self->holder_->request.owner == owner;
                   if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
@@ -316,10 +328,14 @@ void session_place::lost() {
 
 void session_place::gone(session_acquire& one) {
   if (asking_.get() != &one || !session_ || !waits(one)) return ask();
-  // It waits in the server: its session ends, and with it the wait. The next in line comes behind.
-  auto const was = session_;
+  // It waits in the server: its session ends, and with it the wait. The next in line comes behind,
+  // with another session: this one may be granted the lock before it has ended.
+  auto const was = std::exchange(session_, nullptr);
+  was->on_loss(nullptr);
+  asking_ = nullptr;
   shop_->commands->run({"end", {as_number(was->pid())}},
                        [shop = shop_, was](reply const&) { shop->sessions->end(was); });
+  ask();
 }
 
 std::optional<owner_token> session_place::owner() const {

@@ -12,7 +12,10 @@ namespace {
 constexpr char set_up_script[] =
     "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
-    "SET idle_session_timeout = 0; SET application_name = 'herdlock'; SELECT pg_backend_pid()";
+    "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
+    // A token that a crash of the server takes back would be given twice.
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'; SELECT pg_backend_pid()";
 
 }  // namespace
 

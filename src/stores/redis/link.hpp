@@ -137,6 +137,7 @@ class link final : public router,
   void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
   void work_off();
   void complete_some();
+  void complete_slice();
   void recycle(batch_ptr used);
   void finish_one(command_ptr one, reply const& answer);
   bool redirected(command_ptr& one, reply const& answer);

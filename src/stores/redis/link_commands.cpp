@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::size_t max_idle_batches = 8;
 
+// Also when a handler throws.
+struct lowered_at_the_end {
+  bool& flag;
+  ~lowered_at_the_end() { flag = false; }
+};
+
 // Says that the next command may touch a slot that its sender has only heard of. It holds for that
 // one, so the two have to be neighbours: they are of one batch, which is one write.
 class asking_prefix final : public command {
@@ -143,13 +149,15 @@ void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
   bool const current = &from == transport_.get();
   // What the handlers ask for must wait for the next connection, not go down with this one.
   if (current) up_ = false;
-  bool const within = std::exchange(completing_, true);
-  for (auto& one : lost->commands) {
-    if (!one->open()) continue;
-    --outstanding_count_;
-    one->fail(why, completion::now);
+  {
+    completing_ = true;
+    lowered_at_the_end const meanwhile{completing_};
+    for (auto& one : lost->commands) {
+      if (!one->open()) continue;
+      --outstanding_count_;
+      one->fail(why, completion::now);
+    }
   }
-  completing_ = within;
   // The transport's own report of its end may not come: see its on_read().
   if (current && !closed_) lose(why, outlook::may_recover);
   recycle(std::move(lost));
@@ -172,7 +180,18 @@ void link::work_off() {
 }
 
 void link::complete_some() {
+  complete_slice();
+  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
+  auto done = std::move(returned_.front());
+  returned_.pop_front();
+  recycle(std::move(done.what));
+  bool const current = up_ && done.connection == connections_;
+  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
+}
+
+void link::complete_slice() {
   completing_ = true;
+  lowered_at_the_end const meanwhile{completing_};
   for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
     auto& from = returned_.front();
     auto& batch = *from.what;
@@ -184,13 +203,6 @@ void link::complete_some() {
     }
     if (one->open()) finish_one(std::move(one), answer);
   }
-  completing_ = false;
-  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
-  auto done = std::move(returned_.front());
-  returned_.pop_front();
-  recycle(std::move(done.what));
-  bool const current = up_ && done.connection == connections_;
-  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
 }
 
 void link::recycle(batch_ptr used) {

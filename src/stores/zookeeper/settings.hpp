@@ -27,8 +27,10 @@ struct settings {
   /// The server that we are connected to may tell the leader of our last sign of life late: we are
   /// silent for up to a third of the timeout (then the client pings), and servers report every half
   /// tick (at most a quarter of the timeout, since the least session is of two ticks). So the
-  /// leader's count may have begun 7/12 of the timeout before the write.
-  milliseconds longest_term() const { return session_timeout * 5 / 12; }
+  /// leader's count may have begun 7/12 of the timeout before the write; and a server that dies
+  /// right after the write never reports it, so that the silence alone, up to two thirds before
+  /// the client gives the server up, is what counts.
+  milliseconds longest_term() const { return session_timeout / 3; }
 };
 
 /// Fails with errc::invalid_url.

@@ -18,8 +18,8 @@ namespace herdlock {
 /// sequence number holds; each waits for its predecessor alone.
 ///
 /// A lease ends with its session. The ensemble may end a silent session after `session_timeout`; a
-/// lease is therefore proved for 5/12 of that at once (store_traits::longest_term), by a write that
-/// a majority took. Fencing tokens are czxids. Letting go of the handle closes the session, which
+/// lease is therefore proved for a third of that at once (store_traits::longest_term), by a write
+/// that a majority took. Fencing tokens are czxids. Letting go of the handle closes the session, which
 /// may take as long as the socket takes to flush (3 s at most).
 result<backend> open_zookeeper(store_url url, asio::any_io_executor executor);
 
