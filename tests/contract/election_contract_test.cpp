@@ -158,7 +158,8 @@ TEST_P(election_contract, ACandidateThatResignsWhileItWaitsLeavesNothing) {
   EXPECT_TRUE(b.end());
   EXPECT_TRUE(a.works());
   EXPECT_TRUE(a.end());
-  EXPECT_FALSE(holder());
+  // A session that waited at the server may have been given the lock in the moment of its end.
+  EXPECT_TRUE(eventually([&] { return !holder(); }));
   EXPECT_EQ(side.terms(), 1);
 }
 

@@ -49,8 +49,9 @@ void session::set_up() {
 
 void session::opened(std::optional<failure> why) {
   alive_ = !why;
+  auto const done = std::exchange(opened_, nullptr);
   if (why) close();
-  if (auto const done = std::exchange(opened_, nullptr)) done(std::move(why));
+  if (done) done(std::move(why));
 }
 
 void session::run(statement const& what, patience how_long, on_answer done) {
@@ -67,9 +68,20 @@ void session::close() {
   alive_ = false;
   lost_ = nullptr;
   if (connection_) connection_->close();
+  // Closed before it was open: a connection tells nothing of that.
+  if (auto done = std::exchange(opened_, nullptr)) {
+    asio::post(executor_, [done = std::move(done)] {
+      done(make_failure(errc::canceled, "the session was closed before it was open"));
+    });
+  }
 }
 
 void session_pool::take(request one) {
+  if (closed_) {
+    return asio::post(executor_, [one = std::move(one)] {
+      one.done(make_failure(errc::canceled, "the store is closed"));
+    });
+  }
   waiting_.push_back(std::move(one));
   asio::post(executor_, [self = shared_from_this()] { self->serve(); });
 }
