@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <herdlock/herdlock.hpp>
 
-#include <atomic>
-#include <mutex>
 #include <support/redis_server.hpp>
 #include <thread>
 
@@ -151,34 +149,8 @@ TEST_P(dialect_interop, WhatWeAbandonTheyTakeAfterItsTtlAndNotBefore) {
   EXPECT_FALSE(ours().try_acquire());
 }
 
-// All at once: what is in the middle is only right if nobody overlaps.
 TEST_P(dialect_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
-  lock const where = ours();
-  int inside = 0;
-  std::atomic<int> overlaps{0};
-  std::mutex guard;
-  auto const enter = [&](int change) {
-    std::lock_guard const here(guard);
-    inside += change;
-    if (inside > 1) ++overlaps;
-  };
-  std::thread us([&] {
-    for (int round = 0; round < 15; ++round) {
-      auto mine = where.acquire({.ttl = 1min, .wait = patience});
-      ASSERT_TRUE(mine);
-      enter(1);
-      enter(-1);
-      EXPECT_EQ(mine->release(), release_reply::released);
-    }
-  });
-  for (int round = 0; round < 15; ++round) {
-    ASSERT_TRUE(eventually([&] { return theirs_.take(name_, 60s); }));
-    enter(1);
-    enter(-1);
-    EXPECT_TRUE(theirs_.release(name_));
-  }
-  us.join();
-  EXPECT_EQ(overlaps, 0);
+  expect_turns_without_overlap(ours(), theirs_, name_);
 }
 
 // What getset needs: with a clock too far ahead the lock is taken over while it is held (B17). The

@@ -3,14 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <herdlock/lock.hpp>
 #include <string>
 #include <support/child_process.hpp>
 #include <support/eventually.hpp>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace herdlock_test {
+
+using namespace herdlock;
 
 class foreign_client {
  public:
@@ -52,5 +58,34 @@ class foreign_client {
   child_process child_;
   std::size_t read_ = 0;
 };
+
+/// Both at once, each for some turns: what is in the middle is only right if nobody overlaps.
+inline void expect_turns_without_overlap(lock const& ours, foreign_client& theirs,
+                                         std::string const& their_name) {
+  constexpr int turns = 15;
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  auto const touch = [&] {
+    if (++inside > 1) ++overlaps;
+    --inside;
+  };
+  std::thread us([&] {
+    for (int turn = 0; turn < turns; ++turn) {
+      auto mine = ours.acquire({.ttl = std::chrono::minutes(1), .wait = patience});
+      ASSERT_TRUE(mine);
+      touch();
+      EXPECT_EQ(mine->release(), release_reply::released);
+    }
+  });
+  for (int turn = 0; turn < turns; ++turn) {
+    bool const taken = eventually([&] { return theirs.take(their_name, std::chrono::minutes(1)); });
+    EXPECT_TRUE(taken);
+    if (!taken) break;
+    touch();
+    EXPECT_TRUE(theirs.release(their_name));
+  }
+  us.join();
+  EXPECT_EQ(overlaps, 0);
+}
 
 }  // namespace herdlock_test

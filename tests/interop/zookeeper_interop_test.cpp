@@ -1,9 +1,7 @@
 // Kazoo's and Curator's locks and ours on one node, in both directions: real processes, one server.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <herdlock/herdlock.hpp>
-#include <mutex>
 #include <support/zookeeper_server.hpp>
 #include <thread>
 
@@ -92,34 +90,8 @@ TEST_P(zookeeper_interop, WhatTheyHoldWeDoNotGetUntilTheyGiveItBack) {
   EXPECT_FALSE(theirs_.take(path_, 10s));
 }
 
-// All at once: what is in the middle is only right if nobody overlaps.
 TEST_P(zookeeper_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
-  lock const where = ours();
-  int inside = 0;
-  std::atomic<int> overlaps{0};
-  std::mutex guard;
-  auto const enter = [&](int change) {
-    std::lock_guard const here(guard);
-    inside += change;
-    if (inside > 1) ++overlaps;
-  };
-  std::thread us([&] {
-    for (int round = 0; round < 15; ++round) {
-      auto mine = where.acquire({.ttl = 1min, .wait = patience});
-      ASSERT_TRUE(mine);
-      enter(1);
-      enter(-1);
-      EXPECT_EQ(mine->release(), release_reply::released);
-    }
-  });
-  for (int round = 0; round < 15; ++round) {
-    ASSERT_TRUE(eventually([&] { return theirs_.take(path_, 60s); }));
-    enter(1);
-    enter(-1);
-    EXPECT_TRUE(theirs_.release(path_));
-  }
-  us.join();
-  EXPECT_EQ(overlaps, 0);
+  expect_turns_without_overlap(ours(), theirs_, path_);
 }
 
 }  // namespace
