@@ -1,8 +1,6 @@
 // `herdlock bench stores`: figures for what can be measured, a reason for what cannot.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
@@ -30,8 +28,7 @@ TEST(BenchStores, MeasuresEachStoreAndNamesTheOneThatIsNotThere) {
   EXPECT_NE(figures[1]["error"].get<std::string>().find("127.0.0.1:1"), std::string::npos);
   EXPECT_EQ(run.out.find("secret"), std::string::npos);
 
-  std::ifstream file(picture);
-  std::string const drawn{std::istreambuf_iterator<char>(file), {}};
+  std::string const drawn = content(picture);
   EXPECT_NE(drawn.find("not measured"), std::string::npos) << drawn;
   EXPECT_EQ(drawn.find("secret"), std::string::npos);
 }

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <filesystem>
-#include <fstream>
 #include <herdlock/lock.hpp>
 #include <herdlock/open.hpp>
 #include <nlohmann/json.hpp>
@@ -19,11 +18,6 @@ namespace {
 using namespace herdlock_test;
 namespace fs = std::filesystem;
 using words = std::vector<std::string>;
-
-std::string content(fs::path const& file) {
-  std::ifstream stream(file);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
 
 // Two lines for each leader: "begins TERM CANDIDATE PID", and, when it was let to, "ends TERM". A
 // leader that finds a process of the one before it alive says "overlap".

@@ -1,6 +1,7 @@
 // The herdlock binary, run to its end or kept running.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <support/child_process.hpp>
 #include <utility>
@@ -24,5 +25,8 @@ command_result run_herdlock(std::vector<std::string> arguments, environment env 
 
 /// The lines of a text, without their ends.
 std::vector<std::string> lines_of(std::string const& text);
+
+/// Of a file; empty when there is none.
+std::string content(std::filesystem::path const& file);
 
 }  // namespace herdlock_test

@@ -28,11 +28,6 @@ class RunLoss : public ::testing::Test {
 
   fs::path file(char const* name) const { return folder_ / name; }
 
-  static std::string content(fs::path const& path) {
-    std::ifstream stream(path);
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  }
-
   child_process start(std::string const& url, words options, std::string const& on_term) const {
     std::string const script = "trap '" + on_term + "' TERM; echo $$ > " + file("leader").string() +
                                "; sh -c 'trap \"\" TERM; echo $$ > " + file("second").string() +

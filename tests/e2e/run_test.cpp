@@ -16,11 +16,6 @@ using namespace herdlock_test;
 namespace fs = std::filesystem;
 using words = std::vector<std::string>;
 
-std::string content(fs::path const& file) {
-  std::ifstream stream(file);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
 bool stopped(int pid) {
   return content("/proc/" + std::to_string(pid) + "/status").find("State:\tT") != std::string::npos;
 }
