@@ -54,9 +54,9 @@ class store {
 
 /// Opens `memory:`, `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`,
 /// `redis+sentinel://…`, `redis+cluster://…` (both also as `rediss+…`), `redlock://…`, `mysql://…`
-/// (or `mariadb://…`), `postgres://…` (or `postgresql://…`), `zk://…`, `etcd://…`, `etcds://…`. Does
-/// not wait for a server: a server that cannot be reached shows at the first operation, with its
-/// reason. Throws herdlock::error: errc::invalid_url, unknown_scheme, not_built, unavailable
+/// (or `mariadb://…`), `postgres://…` (or `postgresql://…`), `zk://…`, `etcd://…`, `etcds://…`.
+/// Does not wait for a server: a server that cannot be reached shows at the first operation, with
+/// its reason. Throws herdlock::error: errc::invalid_url, unknown_scheme, not_built, unavailable
 /// (SQLite file).
 store open_store(std::string_view url, open_options options = {});
 
