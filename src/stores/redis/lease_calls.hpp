@@ -73,8 +73,13 @@ struct acquire_call {
   acquire_request asked;
   std::int64_t fence_floor;
 
+  static constexpr std::string_view name_in_bundle = "A";
+  static script const& bundle() { return lease_scripts().many; }
+
   std::string_view name() const { return asked.name.str(); }
   void encode(command_writer& out, script_form form) const;
+  void encode_keys(command_writer& out) const;
+  void encode_arguments(command_writer& out) const;
   result<value_type> parse(reply const& answer) const {
     return parse_grant_or_held(answer, name());
   }
@@ -128,8 +133,13 @@ struct release_call {
   owner_token owner;
   std::int64_t fence_floor;
 
+  static constexpr std::string_view name_in_bundle = "R";
+  static script const& bundle() { return lease_scripts().many; }
+
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const;
+  void encode_keys(command_writer& out) const;
+  void encode_arguments(command_writer& out) const;
   result<release_reply> parse(reply const& answer) const;
 };
 

@@ -88,20 +88,22 @@ namespace {
 // Number: granted. {pttl, holder, fence}: held, perhaps by the one who asks.
 // A resource that expired while others wait is theirs. What is usual comes first: what follows
 // costs the server time even where it is only defined.
-constexpr std::string_view acquire = R"lua(
-local floor = tonumber(ARGV[3])
-local taken = redis.call('EXISTS', KEYS[3]) == 0 and
-              redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
-if taken then
-  local fence = redis.pcall('INCR', KEYS[2])
-  if type(fence) == 'number' and fence >= floor then return fence end
-end
-)lua" HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
-if taken then return grant(ARGV[1], ARGV[2], floor) end
-local holder = redis.call('GET', KEYS[1]) or hand_over(floor)
-if not holder then return grant(ARGV[1], ARGV[2], floor) end
-return state(holder, floor)
-)lua";
+#define HERDLOCK_ACQUIRE_FREE                                                \
+  "local floor = tonumber(ARGV[3])\n"                                        \
+  "local taken = redis.call('EXISTS', KEYS[3]) == 0 and\n"                   \
+  "              redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])\n" \
+  "if taken then\n"                                                          \
+  "  local fence = redis.pcall('INCR', KEYS[2])\n"                           \
+  "  if type(fence) == 'number' and fence >= floor then return fence end\n"  \
+  "end\n"
+#define HERDLOCK_ACQUIRE_OTHERWISE                                  \
+  "if taken then return grant(ARGV[1], ARGV[2], floor) end\n"       \
+  "local holder = redis.call('GET', KEYS[1]) or hand_over(floor)\n" \
+  "if not holder then return grant(ARGV[1], ARGV[2], floor) end\n"  \
+  "return state(holder, floor)\n"
+
+constexpr std::string_view acquire = HERDLOCK_ACQUIRE_FREE HERDLOCK_HAND_OVER HERDLOCK_STATE
+    HERDLOCK_GRANT HERDLOCK_ACQUIRE_OTHERWISE;
 
 // KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other forms.
 // Number: granted. {pttl, holder, fence, added}: the owner now waits, if it does not hold it;
@@ -152,15 +154,46 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 
 // KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
 // RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl.
-constexpr std::string_view release = R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0
+#define HERDLOCK_RELEASE_UNAWAITED                              \
+  "if redis.call('GET', KEYS[1]) ~= ARGV[1] then\n"             \
+  "  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0\n" \
+  "end\n"                                                       \
+  "redis.call('RENAME', KEYS[1], KEYS[4])\n"                    \
+  "if redis.call('EXISTS', KEYS[3]) == 0 then return 1 end\n"
+#define HERDLOCK_RELEASE_AWAITED   \
+  "hand_over(tonumber(ARGV[2]))\n" \
+  "return 1\n"
+
+constexpr std::string_view release =
+    HERDLOCK_RELEASE_UNAWAITED HERDLOCK_HAND_OVER HERDLOCK_RELEASE_AWAITED;
+
+// Many of the two in one step, which costs the server less than each in one of its own: entering a
+// script is a third of what it takes. KEYS: theirs, one after the other. ARGV: for each `A`, owner,
+// ttl, floor or `R`, owner, floor. Their answers in a list; of one that failed, nothing or its
+// error: asked again alone, which they allow, it gets the whole of it.
+constexpr std::string_view many =
+    R"lua(
+local all_keys, all_arguments = KEYS, ARGV
+local KEYS, ARGV = {}, {}
+)lua" HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT
+    "local function acquire()\n" HERDLOCK_ACQUIRE_FREE HERDLOCK_ACQUIRE_OTHERWISE
+    "end\n"
+    "local function release()\n" HERDLOCK_RELEASE_UNAWAITED HERDLOCK_RELEASE_AWAITED
+    R"lua(end
+local answers, k, a = {}, 1, 1
+while all_arguments[a] do
+  KEYS[1], KEYS[2], KEYS[3] = all_keys[k], all_keys[k + 1], all_keys[k + 2]
+  ARGV[1], ARGV[2] = all_arguments[a + 1], all_arguments[a + 2]
+  local step
+  if all_arguments[a] == 'A' then
+    step, ARGV[3], k, a = acquire, all_arguments[a + 3], k + 3, a + 4
+  else
+    step, KEYS[4], k, a = release, all_keys[k + 3], k + 4, a + 3
+  end
+  local fine, answer = pcall(step)
+  answers[#answers + 1] = fine and answer or false
 end
-redis.call('RENAME', KEYS[1], KEYS[4])
-if redis.call('EXISTS', KEYS[3]) == 0 then return 1 end
-)lua" HERDLOCK_HAND_OVER R"lua(
-hand_over(tonumber(ARGV[2]))
-return 1
+return answers
 )lua";
 
 // KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
@@ -191,6 +224,10 @@ hand_over(tonumber(ARGV[1]))
 return 1
 )lua";
 
+#undef HERDLOCK_RELEASE_AWAITED
+#undef HERDLOCK_RELEASE_UNAWAITED
+#undef HERDLOCK_ACQUIRE_OTHERWISE
+#undef HERDLOCK_ACQUIRE_FREE
 #undef HERDLOCK_GRANT
 #undef HERDLOCK_STATE
 #undef HERDLOCK_HAND_OVER
@@ -199,9 +236,9 @@ return 1
 }  // namespace
 
 lease_script_set const& lease_scripts() {
-  static lease_script_set const set{{acquire, "3"},      {enter, "3"}, {renew, "1"},
-                                    {release, "4"},      {leave, "3"}, {inspect, "3"},
-                                    {force_release, "3"}};
+  static lease_script_set const set{{acquire, "3"},       {enter, "3"}, {renew, "1"},
+                                    {release, "4"},       {leave, "3"}, {inspect, "3"},
+                                    {force_release, "3"}, {many, ""}};
   return set;
 }
 

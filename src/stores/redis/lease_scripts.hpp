@@ -18,6 +18,7 @@ inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
 
 struct lease_script_set {
   script acquire, enter, renew, release, leave, inspect, force_release;
+  script many;  ///< acquires and releases; see command::bundle()
 };
 
 lease_script_set const& lease_scripts();

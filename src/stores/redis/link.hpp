@@ -22,6 +22,8 @@ inline constexpr std::size_t max_outstanding_commands = 200'000;
 inline constexpr std::size_t max_batch_commands = 256;
 /// Replies that are worked off in one turn of the event loop.
 inline constexpr std::size_t completions_per_turn = 16;
+/// One script call does at most so many: the server does nothing else meanwhile.
+inline constexpr std::size_t max_bundled_commands = 16;
 /// The pause before the next connection attempt: doubled from the first to the second of these,
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
@@ -134,12 +136,17 @@ class link final : public router,
   void flush_soon();
   void flush();
   void send_batch();
+  command& put_next(batch& into);
+  void put_alone(batch& into);
+  std::size_t bundle_size() const;
+  void put_bundle(batch& into, std::size_t size);
   void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
   void work_off();
   void complete_some();
   void complete_slice();
   void recycle(batch_ptr used);
   void finish_one(command_ptr one, reply const& answer);
+  void ask_alone(command_ptr one, reply const& answer);
   bool redirected(command_ptr& one, reply const& answer);
   void keep_deadline(command& one);
   void take_off(command& one);
@@ -180,6 +187,7 @@ class link final : public router,
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
 
+  script_form bundle_form_ = script_form::by_hash;  // of the next one
   std::int64_t fence_floor_ = 1;
   std::uint64_t connections_ = 0;
   bool examining_ = false;  // the transport has the examination's batch

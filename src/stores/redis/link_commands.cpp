@@ -9,6 +9,14 @@ namespace {
 
 constexpr std::size_t max_idle_batches = 8;
 
+bool is_unknown_script(reply const& answer) {
+  return answer.is_error() && answer.text().starts_with("NOSCRIPT");
+}
+
+bool is_answer_in_bundle(reply const& answer) {
+  return answer.kind() == reply_kind::number || answer.kind() == reply_kind::list;
+}
+
 // Also when a handler throws.
 struct lowered_at_the_end {
   bool& flag;
@@ -101,6 +109,51 @@ void link::flush() {
   while (up_ && !waiting_.empty()) send_batch();
 }
 
+command& link::put_next(batch& into) {
+  command_ptr one = std::move(waiting_.front());
+  waiting_.pop_front();
+  one->sent = true;
+  one->reads_at_send = transport_->reads();
+  into.commands.push_back(std::move(one));
+  return *into.commands.back();
+}
+
+void link::put_alone(batch& into) {
+  if (waiting_.front()->asking) {
+    auto prefix = std::make_unique<asking_prefix>();
+    prefix->encode(into, prefix->form);
+    into.goes_alone();
+    into.commands.push_back(std::move(prefix));
+  }
+  into.goes_alone();
+  command const& one = put_next(into);
+  one.encode(into, one.form);
+}
+
+// How many of the next commands may be one script call. In a cluster, none: their slots differ.
+std::size_t link::bundle_size() const {
+  auto const* const common = redirects_ ? nullptr : waiting_.front()->bundle();
+  if (!common) return 1;
+  std::size_t size = 0;
+  while (size < std::min(waiting_.size(), max_bundled_commands)) {
+    command const& one = *waiting_[size];
+    if (!one.open() || one.bundle() != common) break;
+    ++size;
+  }
+  return size;
+}
+
+void link::put_bundle(batch& into, std::size_t size) {
+  auto const first = into.commands.size();
+  into.begin_keys(*waiting_.front()->bundle(), bundle_form_);
+  bundle_form_ = script_form::by_hash;
+  into.go_together(size);
+  for (std::size_t i = 0; i < size; ++i) put_next(into).encode_keys(into);
+  into.end_keys();
+  for (std::size_t i = 0; i < size; ++i) into.commands[first + i]->encode_arguments(into);
+  into.end();
+}
+
 void link::send_batch() {
   batch_ptr out;
   if (idle_batches_.empty()) {
@@ -109,20 +162,14 @@ void link::send_batch() {
     out = std::move(idle_batches_.back());
     idle_batches_.pop_back();
   }
-  auto const reads = transport_->reads();
   while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
-    command_ptr one = std::move(waiting_.front());
-    waiting_.pop_front();
-    if (!one->open()) continue;  // its caller has gone: it must not happen any more
-    one->sent = true;
-    one->reads_at_send = reads;
-    if (one->asking) {
-      auto prefix = std::make_unique<asking_prefix>();
-      prefix->encode(*out, prefix->form);
-      out->commands.push_back(std::move(prefix));
+    if (!waiting_.front()->open()) {  // its caller has gone: it must not happen any more
+      waiting_.pop_front();
+    } else if (auto const together = bundle_size(); together > 1) {
+      put_bundle(*out, together);
+    } else {
+      put_alone(*out);
     }
-    one->encode(*out, one->form);
-    out->commands.push_back(std::move(one));
   }
   if (out->commands.empty()) {
     idle_batches_.push_back(std::move(out));
@@ -197,11 +244,17 @@ void link::complete_slice() {
     auto& batch = *from.what;
     if (from.next == batch.commands.size()) break;
     auto& one = batch.commands[from.next];
-    reply const& answer = batch.replies[from.next++];
+    bool const bundled = batch.is_bundled(from.next);
+    reply const& answer = batch.answer_to(from.next++);
     if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
       from.misdirected = answer.text();
     }
-    if (one->open()) finish_one(std::move(one), answer);
+    if (!one->open()) continue;
+    if (bundled && !is_answer_in_bundle(answer)) {
+      ask_alone(std::move(one), answer);
+    } else {
+      finish_one(std::move(one), answer);
+    }
   }
 }
 
@@ -211,10 +264,22 @@ void link::recycle(batch_ptr used) {
   if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
 }
 
+// What went wrong with one, or with the whole bundle for the sake of one (by an ACL), is told to
+// who asks alone. Without the script it is the next bundle that brings it along.
+void link::ask_alone(command_ptr one, reply const& answer) {
+  if (closed_) return finish_one(std::move(one), answer);
+  if (is_unknown_script(answer)) {
+    bundle_form_ = script_form::with_source;
+  } else {
+    one->alone = true;
+  }
+  one->sent = false;
+  waiting_.push_back(std::move(one));
+}
+
 void link::finish_one(command_ptr one, reply const& answer) {
   // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
-  if (answer.is_error() && answer.text().starts_with("NOSCRIPT") &&
-      one->form == script_form::by_hash && !closed_) {
+  if (is_unknown_script(answer) && one->form == script_form::by_hash && !closed_) {
     one->form = script_form::with_source;
     one->sent = false;
     waiting_.push_back(std::move(one));

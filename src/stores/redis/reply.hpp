@@ -39,6 +39,20 @@ class reply {
     bytes_.append(text);
   }
 
+  /// Becomes the element whose first node that is, of another reply; returns the node behind it.
+  std::size_t copy(reply const& whole, std::size_t first) {
+    clear();
+    too_large_ = whole.too_large_;
+    std::size_t missing = 1;
+    std::size_t at = first;
+    for (; missing > 0 && at < whole.nodes(); ++at) {
+      add(whole.kind(at), whole.list_size(at), whole.text(at));
+      if (whole.kind(at) == reply_kind::list) missing += whole.list_size(at);
+      --missing;
+    }
+    return at;
+  }
+
   bool empty() const { return nodes_.empty(); }
   bool too_large() const { return too_large_; }
   std::size_t nodes() const { return nodes_.size(); }

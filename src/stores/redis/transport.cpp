@@ -49,6 +49,7 @@ class wire_batch final : public batch {
   void reset() override {
     commands.clear();
     request.clear();
+    forget_origins();
   }
 
   void prepare_replies() {

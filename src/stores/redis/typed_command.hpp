@@ -13,7 +13,9 @@ namespace herdlock::redis {
 /// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(link&)`, called in front of each encode, and `for_this_server`: of the link that it
-/// is started on, and never of another node of a cluster.
+/// is started on, and never of another node of a cluster. With `bundle()`, the script of many, it
+/// has `name_in_bundle` and the two parts of encode: `encode_keys(command_writer&)`,
+/// `encode_arguments`.
 template <class Call>
 class typed_command final : public command {
  public:
@@ -35,15 +37,24 @@ class typed_command final : public command {
     home.submit(std::move(one));
   }
 
-  // What the server must have reached is that server's: the command may have waited for it.
   void encode(command_writer& out, script_form how) const override {
-    if constexpr (requires { call_.fence_floor; }) {
-      if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
-    }
-    if constexpr (requires { call_.carried_by(*carrier); }) {
-      if (carrier) call_.carried_by(*carrier);
-    }
+    meet_carrier();
     call_.encode(out, how);
+  }
+
+  script const* bundle() const override {
+    if constexpr (requires { Call::bundle(); }) return alone ? nullptr : &Call::bundle();
+    return nullptr;
+  }
+  void encode_keys(command_writer& out) const override {
+    if constexpr (requires { Call::bundle(); }) call_.encode_keys(out);
+  }
+  void encode_arguments(command_writer& out) const override {
+    if constexpr (requires { Call::bundle(); }) {
+      meet_carrier();
+      out.add(Call::name_in_bundle);
+      call_.encode_arguments(out);
+    }
   }
 
   void finish(reply const& answer) override {
@@ -82,6 +93,16 @@ class typed_command final : public command {
     auto done = std::exchange(done_, nullptr);
     if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
     return done;
+  }
+
+  // What the server must have reached is that server's: the command may have waited for it.
+  void meet_carrier() const {
+    if constexpr (requires { call_.fence_floor; }) {
+      if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
+    }
+    if constexpr (requires { call_.carried_by(*carrier); }) {
+      if (carrier) call_.carried_by(*carrier);
+    }
   }
 
   // Some calls have a second question for a certain error; it takes the handler over.
