@@ -39,10 +39,11 @@ struct RedlockTls : testing::Test {
 };
 
 TEST_F(RedlockTls, LocksAndLosesTwoNodesAsWithoutIt) {
-  redis_ports ports(url(files().authority), &open_redlock);
+  // Long, so that all five are there at the first: a handshake takes its time.
+  redis_ports ports(url(files().authority) + "&timeout=10s&node_timeout=5s", &open_redlock);
   auto const first = fence_of(ports.acquire("r", mine));
   EXPECT_GT(first, 0u);
-  EXPECT_TRUE(eventually([&] { return nodes.count("GET r", mine.str()) == 5; }));
+  ASSERT_TRUE(ports.wait_for([&] { return nodes.count("GET r", mine.str()) == 5; }));
   EXPECT_TRUE(std::holds_alternative<busy>(ports.acquire("r", other).value()));
   nodes[1].kill();
   nodes[3].kill();
