@@ -143,6 +143,16 @@ TEST(RedisCluster, SpeaksTlsToEachNode) {
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     EXPECT_GT(fence_of(ports.acquire(cluster.name_at(i), mine)), 0u);
   }
+  std::string url = cluster.tls_url();
+  auto const& files = cluster.node(0).tls();
+  auto const right = files.authority.string();
+  url.replace(url.find(right), right.size(), files.other_authority.string());
+  cluster_ports strangers(url + "&timeout=5m");
+  auto const refused = strangers.acquire("r", mine);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error(), errc::access_denied) << refused.error().message;
+  EXPECT_TRUE(mentions(refused.error(), "the certificate of 127.0.0.1:"))
+      << refused.error().message;
 }
 
 TEST(RedisCluster, ASingleServerIsNoClusterAndAClusterNoSingleServer) {

@@ -2,7 +2,8 @@
 //
 //   queue_peer URL NAME COUNT
 //
-// Each waiter that is granted the resource prints `got FENCING OWNER` and gives it back.
+// Each waiter that is granted the resource prints `got FENCING OWNER MICROSECONDS`, by the
+// machine's monotonic clock, and gives it back.
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -23,9 +24,11 @@ void wait_in_line(lease_store& leases, resource const& name) {
       std::printf("none %s\n", reply.has_error() ? reply.error().message.c_str() : "busy");
       return;
     }
-    std::printf("got %llu %s\n",
-                static_cast<unsigned long long>(std::get<grant>(*reply).fencing.value),
-                owner.str().c_str());
+    auto const now = std::chrono::steady_clock::now().time_since_epoch();
+    std::printf(
+        "got %llu %s %lld\n",
+        static_cast<unsigned long long>(std::get<grant>(*reply).fencing.value), owner.str().c_str(),
+        static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
     std::fflush(stdout);
     leases.release(name, owner, [](result<release_reply> const&) {});
   };

@@ -119,6 +119,19 @@ inline std::uint64_t fence_of(result<acquire_reply> const& reply) {
   return granted ? granted->fencing.value : 0;
 }
 
+/// Nothing is granted, for a reason that says so and never shows a password with "sesame" in it.
+inline std::string expect_refused(std::string const& url, errc code, std::string const& said,
+                                  redis_ports::opener open = &open_redis) {
+  redis_ports ports(url, open);
+  auto const reply = ports.acquire("r", owner_token::generate());
+  EXPECT_TRUE(reply.has_error()) << "connected to " << url;
+  if (!reply.has_error()) return {};
+  EXPECT_EQ(reply.error(), code) << reply.error().message;
+  EXPECT_NE(reply.error().message.find(said), std::string::npos) << reply.error().message;
+  EXPECT_EQ(reply.error().message.find("sesame"), std::string::npos) << reply.error().message;
+  return reply.error().message;
+}
+
 inline std::string relay_url(relay const& through, std::string const& options = "") {
   return "redis://127.0.0.1:" + std::to_string(through.port()) + options;
 }

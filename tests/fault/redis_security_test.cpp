@@ -6,15 +6,6 @@ namespace {
 
 owner_token const mine = owner_token::generate();
 
-void expect_refused(std::string const& url, errc code, std::string const& said) {
-  redis_ports ports(url);
-  auto const reply = ports.acquire("r", mine);
-  ASSERT_TRUE(reply.has_error()) << "connected to " << url;
-  EXPECT_EQ(reply.error(), code) << reply.error().message;
-  EXPECT_NE(reply.error().message.find(said), std::string::npos) << reply.error().message;
-  EXPECT_EQ(reply.error().message.find("sesame"), std::string::npos) << reply.error().message;
-}
-
 void expect_works(std::string const& url) {
   redis_ports ports(url);
   auto const owner = owner_token::generate();

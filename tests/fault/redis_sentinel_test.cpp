@@ -14,15 +14,6 @@ std::string with(std::string const& url, std::string const& options) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + options;
 }
 
-void expect_refused(std::string const& url, errc code, std::string const& said) {
-  redis_ports ports(url);
-  auto const reply = ports.acquire("r", mine);
-  ASSERT_TRUE(reply.has_error()) << "connected to " << url;
-  EXPECT_EQ(reply.error(), code) << reply.error().message;
-  EXPECT_NE(reply.error().message.find(said), std::string::npos) << reply.error().message;
-  EXPECT_EQ(reply.error().message.find("sesame"), std::string::npos) << reply.error().message;
-}
-
 TEST(RedisSentinel, TheMasterIsFoundWhicheverSentinelAnswers) {
   redis_sentinels group;
   redis_ports ports(group.url());

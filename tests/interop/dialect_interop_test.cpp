@@ -1,7 +1,9 @@
-// Other projects' clients and ours on one lock, in both directions: real processes, one server.
+// Other projects' clients and ours on one lock, in both directions: real processes, one server, or
+// five for redlock://.
 #include <gtest/gtest.h>
 #include <herdlock/herdlock.hpp>
 
+#include <support/redis_nodes.hpp>
 #include <support/redis_server.hpp>
 #include <thread>
 
@@ -13,11 +15,12 @@ namespace {
 using namespace herdlock;
 using namespace std::chrono_literals;
 
-/// One of the other clients, and the dialect that it speaks.
+/// One of the other clients, and the dialect that it speaks; none: it is over the five nodes.
 struct foreign_kind {
   std::string name;
   std::string dialect;
   std::vector<std::string> argv;
+  bool over_nodes() const { return dialect.empty(); }
 };
 
 void PrintTo(foreign_kind const& kind, std::ostream* out) { *out << kind.name; }
@@ -27,24 +30,34 @@ std::string source(char const* file) { return std::string(INTEROP_FOLDER) + "/" 
 std::vector<foreign_kind> kinds() {
   return {{"redis_py", "plain", {"/usr/bin/python3", "-B", source("redis_py_lock.py")}},
           {"redlock", "plain", {"node", source("redlock_client.js")}},
+          {"redlock_of_five", "", {"node", source("redlock_client.js")}},
           {"setnx_getset", "getset", {"/usr/bin/python3", "-B", source("getset_client.py")}}};
+}
+
+foreign_client start_client(std::vector<std::string> argv,
+                            std::vector<std::uint16_t> const& ports) {
+  for (auto const port : ports) argv.push_back(std::to_string(port));
+  return foreign_client({.argv = argv, .env = {{"NODE_PATH", INTEROP_NODE_MODULES}}});
 }
 
 class dialect_interop : public testing::TestWithParam<foreign_kind> {
  protected:
-  dialect_interop() { server_.flush(); }
-
-  foreign_client another() const {
-    auto argv = GetParam().argv;
-    argv.push_back(std::to_string(server_.port()));
-    return foreign_client({.argv = argv, .env = {{"NODE_PATH", INTEROP_NODE_MODULES}}});
+  // After a flush of what the last test has left; each kind starts what it needs alone.
+  static foreign_client client() {
+    if (GetParam().over_nodes()) {
+      redis_nodes::shared().reset();
+      return start_client(GetParam().argv, redis_nodes::shared().ports());
+    }
+    redis_server::shared().flush();
+    return start_client(GetParam().argv, {redis_server::shared().port()});
   }
-  lock ours(std::string const& options = "") const {
-    return {open_store(server_.url() + "?dialect=" + GetParam().dialect + options), "stock/1"};
+  static std::string url() {
+    if (GetParam().over_nodes()) return redis_nodes::shared().url();
+    return redis_server::shared().url() + "?dialect=" + GetParam().dialect;
   }
+  static lock ours() { return {open_store(url()), "stock/1"}; }
 
-  redis_server& server_ = redis_server::shared();
-  foreign_client theirs_ = another();
+  foreign_client theirs_ = client();
   std::string const name_ = "stock/1";
 };
 
@@ -137,9 +150,7 @@ TEST_P(dialect_interop, OurLateReleaseLeavesTheirsAlone) {
 // Ours is held by a process that is killed: nobody gives it back.
 TEST_P(dialect_interop, WhatWeAbandonTheyTakeAfterItsTtlAndNotBefore) {
   auto const before = herdlock::clock::now();
-  child_process holder(
-      {.argv = {HERDLOCK_LOCK_HOLDER, server_.url() + "?dialect=" + GetParam().dialect, name_,
-                "2000", "hold"}});
+  child_process holder({.argv = {HERDLOCK_LOCK_HOLDER, url(), name_, "2000", "hold"}});
   ASSERT_TRUE(eventually([&] { return holder.output().find('\n') != std::string::npos; }))
       << holder.errors();
   EXPECT_FALSE(theirs_.take(name_, 10s));
@@ -151,6 +162,43 @@ TEST_P(dialect_interop, WhatWeAbandonTheyTakeAfterItsTtlAndNotBefore) {
 
 TEST_P(dialect_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
   expect_turns_without_overlap(ours(), theirs_, name_);
+}
+
+// The same majority decides for both, also when it is the smallest that there is.
+TEST(RedlockOfFive, WithTwoNodesDownTheyAndWeStillExcludeEachOther) {
+  auto& nodes = redis_nodes::shared();
+  nodes.reset();
+  auto theirs = start_client({"node", source("redlock_client.js")}, nodes.ports());
+  lock const where(open_store(nodes.url()), "stock/1");
+  EXPECT_TRUE(theirs.take("elsewhere", 10s));
+  nodes[0].kill();
+  nodes[4].kill();
+  auto held = where.acquire({.ttl = 1min, .wait = patience});
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(theirs.take("stock/1", 10s));
+  EXPECT_EQ(held->release(), release_reply::released);
+  ASSERT_TRUE(eventually([&] { return theirs.take("stock/1", 60s); }));
+  EXPECT_FALSE(where.try_acquire());
+  EXPECT_TRUE(theirs.release("stock/1"));
+  EXPECT_TRUE(where.acquire({.ttl = 1min, .wait = patience}));
+  nodes.reset();
+}
+
+// A minority of theirs is no lock, and does not keep us out; a majority of it is one.
+TEST(RedlockOfFive, WhatCountsIsTheMajorityOfTheSameKey) {
+  auto& nodes = redis_nodes::shared();
+  nodes.reset();
+  auto const all = nodes.ports();
+  auto of_two = start_client({"node", source("redlock_client.js")}, {all[0], all[1]});
+  auto of_three = start_client({"node", source("redlock_client.js")}, {all[2], all[3], all[4]});
+  lock const where(open_store(nodes.url()), "stock/1");
+  ASSERT_TRUE(of_two.take("stock/1", 60s));
+  auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(of_three.take("stock/1", 10s));
+  EXPECT_EQ(held->release(), release_reply::released);
+  ASSERT_TRUE(eventually([&] { return of_three.take("stock/1", 60s); }));
+  EXPECT_FALSE(where.try_acquire());
 }
 
 // What getset needs: with a clock too far ahead the lock is taken over while it is held (B17). The

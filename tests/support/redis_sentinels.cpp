@@ -15,17 +15,21 @@ void must(bool reached, std::string const& what) {
 }  // namespace
 
 redis_sentinels::redis_sentinels(sentinels_options options) : options_(std::move(options)) {
+  if (options_.tls != redis_tls::off) certificates_ = make_tls_files(folder_.path());
   for (int i = 0; i < data_servers; ++i) {
     redis_options how;
+    how.tls = options_.tls;
+    how.certificates = certificates_;
     how.password = options_.password;
     // Without a delay a replica joins at once, not after five seconds.
     how.arguments = {"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"};
+    if (certificates_) how.arguments.insert(how.arguments.end(), {"--tls-replication", "yes"});
     if (!options_.password.empty()) {
       how.arguments.insert(how.arguments.end(), {"--masterauth", options_.password});
     }
     if (i > 0) {
-      how.arguments.insert(how.arguments.end(),
-                           {"--replicaof", "127.0.0.1", std::to_string(servers_[0]->port())});
+      how.arguments.insert(how.arguments.end(), {"--replicaof", "127.0.0.1",
+                                                 std::to_string(servers_[0]->public_port())});
     }
     how.arguments.insert(how.arguments.end(), options_.arguments.begin(), options_.arguments.end());
     servers_.push_back(std::make_unique<redis_server>(std::move(how)));
@@ -46,6 +50,8 @@ std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
   redis_options how;
   how.password = options_.sentinel_password;
   how.program = redis_program::sentinel;
+  how.tls = options_.tls == redis_tls::on_with_wrong_name ? redis_tls::on : options_.tls;
+  how.certificates = certificates_;
   auto one = std::make_unique<redis_server>(std::move(how));
   auto const set = [&](std::string const& key, std::string const& value) {
     must(one->cli("SENTINEL SET mymaster " + key + " " + value) == "OK", "no " + key);
@@ -53,8 +59,8 @@ std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
   if (!options_.sentinel_password.empty()) {
     one->cli("SENTINEL CONFIG SET sentinel-pass " + options_.sentinel_password);
   }
-  must(one->cli("SENTINEL MONITOR mymaster 127.0.0.1 " + std::to_string(servers_[0]->port()) +
-                " 2") == "OK",
+  must(one->cli("SENTINEL MONITOR mymaster 127.0.0.1 " +
+                std::to_string(servers_[0]->public_port()) + " 2") == "OK",
        "no monitoring");
   if (!options_.password.empty()) set("auth-pass", options_.password);
   set("down-after-milliseconds", "1000");
@@ -63,15 +69,22 @@ std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
 }
 
 std::string redis_sentinels::url(std::string const& name) const {
-  std::string text = "redis+sentinel://";
+  std::string text = certificates_ ? "rediss+sentinel://" : "redis+sentinel://";
   if (!options_.password.empty()) text += ":" + options_.password + "@";
   for (auto const& one : sentinels_) {
     if (&one != &sentinels_.front()) text += ",";
-    text += "127.0.0.1:" + std::to_string(one->port());
+    text += "127.0.0.1:" + std::to_string(one->public_port());
   }
   text += "/" + name;
-  if (!options_.sentinel_password.empty())
-    text += "?sentinel_password=" + options_.sentinel_password;
+  auto const option = [&](std::string const& key, std::string const& value) {
+    text += (text.find('?') == std::string::npos ? "?" : "&") + key + "=" + value;
+  };
+  if (!options_.sentinel_password.empty()) option("sentinel_password", options_.sentinel_password);
+  if (certificates_) option("cafile", certificates_->authority.string());
+  if (options_.tls == redis_tls::on_with_client_certificates) {
+    option("cert", certificates_->client_certificate.string());
+    option("key", certificates_->client_key.string());
+  }
   return text;
 }
 
@@ -90,7 +103,7 @@ std::uint16_t redis_sentinels::master_port(redis_server const& asked) const {
 redis_server& redis_sentinels::master() {
   auto const port = master_port(*sentinels_.front());
   for (auto const& one : servers_) {
-    if (one->port() == port) return *one;
+    if (one->public_port() == port) return *one;
   }
   throw std::runtime_error("the test's sentinels name no master");
 }
@@ -120,7 +133,7 @@ void redis_sentinels::await_master_other_than(std::uint16_t port) {
 }
 
 void redis_sentinels::failover() {
-  auto const old = master().port();
+  auto const old = master().public_port();
   // Refused as long as the last one is not over for all of them.
   must(eventually([&] { return sentinels_.front()->cli("SENTINEL FAILOVER mymaster") == "OK"; }),
        "no failover");
@@ -142,7 +155,7 @@ void redis_sentinels::await_replicas(int count) {
 
 void redis_sentinels::rejoin(redis_server& dead) {
   dead.restart();
-  auto const port = std::to_string(master().port());
+  auto const port = std::to_string(master().public_port());
   dead.cli("REPLICAOF 127.0.0.1 " + port);
 }
 

@@ -13,6 +13,9 @@ struct sentinels_options {
   std::string password{};                ///< of the data servers
   std::string sentinel_password{};       ///< of the sentinels
   std::vector<std::string> arguments{};  ///< more for each data server
+  /// Of the data servers, also between them. The sentinels then have it, too, always with their
+  /// right name.
+  redis_tls tls = redis_tls::off;
 };
 
 /// Starts in the constructor; when that returns both replicas are in step and every sentinel knows
@@ -21,8 +24,10 @@ class redis_sentinels {
  public:
   explicit redis_sentinels(sentinels_options options = {});
 
-  /// `redis+sentinel://[:password@]127.0.0.1:P1,127.0.0.1:P2,127.0.0.1:P3/mymaster`
+  /// `redis+sentinel://[:password@]127.0.0.1:P1,127.0.0.1:P2,127.0.0.1:P3/mymaster`; with TLS
+  /// `rediss+sentinel://` and a cafile.
   std::string url(std::string const& name = "mymaster") const;
+  tls_files const& tls() const { return *certificates_; }
 
   /// The data servers; which of them is the master, the sentinels say.
   redis_server& master();
@@ -35,7 +40,7 @@ class redis_sentinels {
   /// Asks a sentinel for a failover (the old master becomes a replica) and waits until another
   /// server is the master and every sentinel says so.
   void failover();
-  /// Waits until the sentinels agree on a master other than the one of this port.
+  /// Waits until the sentinels agree on a master other than the one of this public port.
   void await_master_other_than(std::uint16_t port);
   /// Waits until the master has as many replicas in step.
   void await_replicas(int count);
@@ -52,6 +57,8 @@ class redis_sentinels {
   std::unique_ptr<redis_server> make_sentinel();
 
   sentinels_options options_;
+  temp_dir folder_;  // of the certificates
+  std::optional<tls_files> certificates_;
   std::vector<std::unique_ptr<redis_server>> servers_;
   std::vector<std::unique_ptr<redis_server>> sentinels_;
 };

@@ -110,12 +110,25 @@ redis_server& redis_server::shared() {
   return server;
 }
 
+std::vector<std::pair<std::string, std::string>> redis_server::tls_settings() const {
+  if (!tls_) return {};
+  bool const wrong = options_.tls == redis_tls::on_with_wrong_name;
+  bool const asks = options_.tls == redis_tls::on_with_client_certificates;
+  return {{"tls-port", std::to_string(tls_port_)},
+          {"tls-ca-cert-file", tls_->authority.string()},
+          {"tls-cert-file", (wrong ? tls_->wrong_name_certificate : tls_->server_certificate)},
+          {"tls-key-file", (wrong ? tls_->wrong_name_key : tls_->server_key)},
+          {"tls-auth-clients", asks ? "yes" : "no"}};
+}
+
 // A sentinel writes what it learns into its file.
 std::vector<std::string> redis_server::sentinel_arguments() const {
   auto const file = folder_.path() / "sentinel.conf";
   std::ofstream text(file);
   text << "bind 127.0.0.1\nport " << port_ << "\ndir " << folder_.path().string() << "\n";
   if (!options_.password.empty()) text << "requirepass " << options_.password << "\n";
+  for (auto const& [name, value] : tls_settings()) text << name << " " << value << "\n";
+  if (tls_) text << "tls-replication yes\n";  // with the servers, and among themselves
   return {find_program("redis-server", "redis-server"), file.string(), "--sentinel"};
 }
 
@@ -134,15 +147,7 @@ std::vector<std::string> redis_server::arguments() const {
                                 "no"};
   auto add = [&](std::initializer_list<std::string> more) { list.insert(list.end(), more); };
   if (options_.unix_socket == redis_unix_socket::on) add({"--unixsocket", socket_path().string()});
-  if (tls_) {
-    bool wrong = options_.tls == redis_tls::on_with_wrong_name;
-    add({"--tls-port", std::to_string(tls_port_)});
-    add({"--tls-ca-cert-file", tls_->authority.string()});
-    add({"--tls-cert-file", (wrong ? tls_->wrong_name_certificate : tls_->server_certificate)});
-    add({"--tls-key-file", (wrong ? tls_->wrong_name_key : tls_->server_key)});
-    add({"--tls-auth-clients",
-         options_.tls == redis_tls::on_with_client_certificates ? "yes" : "no"});
-  }
+  for (auto const& [name, value] : tls_settings()) add({"--" + name, value});
   if (!options_.password.empty()) add({"--requirepass", options_.password});
   for (auto const& user : options_.users) {
     add({"--user"});

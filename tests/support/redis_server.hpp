@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <support/child_process.hpp>
@@ -38,6 +39,8 @@ class redis_server {
 
   std::uint16_t port() const { return port_; }
   std::uint16_t tls_port() const { return tls_port_; }
+  /// The port that others are told: the one with TLS, if there is one.
+  std::uint16_t public_port() const { return tls_ ? tls_port_ : port_; }
   pid_t pid() const { return child_->pid(); }
   /// `redis://[:password@]127.0.0.1:PORT`
   std::string url() const;
@@ -67,6 +70,7 @@ class redis_server {
   void start();
   std::vector<std::string> arguments() const;
   std::vector<std::string> sentinel_arguments() const;
+  std::vector<std::pair<std::string, std::string>> tls_settings() const;
   bool answers() const;
 
   redis_options options_;

@@ -180,7 +180,7 @@ class sentinel_query final : public transport_owner,
 
   void on_ended(transport& from, failure why, outlook) override {
     if (&from != transport_.get()) return;
-    failed(why == errc::access_denied ? advised(std::move(why)) : std::move(why));
+    failed(advised(std::move(why)));
   }
 
   void on_push(transport&, reply const&) override {}
@@ -191,8 +191,10 @@ class sentinel_query final : public transport_owner,
   }
 
   failure explained(std::string_view line) const { return advised(server_failure(line, name_)); }
+  // Of a certificate that is not trusted the server has said nothing.
   static failure advised(failure why) {
-    if (why == errc::access_denied) {
+    bool const refused_us = why.message.find("the server says") != std::string::npos;
+    if (why == errc::access_denied && refused_us) {
       why.message +=
           "; the sentinels' own account is given with sentinel_user and "
           "sentinel_password";

@@ -287,8 +287,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     long const verdict = SSL_get_verify_result(connection_.next_layer().native_handle());
     if (how_.security == encryption::tls && verdict != X509_V_OK) {
       return note(errc::access_denied,
-                  std::string("the server's certificate is not trusted: ") +
-                      X509_verify_cert_error_string(verdict) +
+                  "the certificate of " + how_.place() +
+                      " is not trusted: " + X509_verify_cert_error_string(verdict) +
                       "; give its authority with cafile=…, or the host name it was made for",
                   outlook::refused);
     }
