@@ -48,8 +48,7 @@ void place::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
 }
 
 void place::release(std::shared_ptr<release_operation> op) {
-  auto const turn = around_.order->next();
-  add([this, op = std::move(op), turn] { return give_back(op, turn); });
+  add([this, op = std::move(op)] { return give_back(op); });
 }
 
 void place::add(step what) {
@@ -71,10 +70,12 @@ asio::awaitable<void> place::run() {
   }
   running_ = false;
   arm();
-  if (state_ == state::none && tell_empty_) {
-    auto const tell = std::exchange(tell_empty_, {});
-    tell();
-  }
+  if (state_ == state::none && !in_doubt()) tell_empty();
+}
+
+void place::tell_empty() {
+  release_in_doubt_.reset();
+  if (auto const tell = std::exchange(tell_empty_, {})) tell();
 }
 
 // Waiters that ended meanwhile need no place.
@@ -106,11 +107,13 @@ void place::close() {
 }
 
 void place::arm() {
-  if (closed_ || state_ == state::none) {
+  bool const forgets = state_ == state::none && in_doubt();
+  if (closed_ || (state_ == state::none && !forgets)) {
     timer_.cancel();
     return;
   }
   auto next = state_ == state::held ? expires_at_ : keep_at_;
+  if (forgets) next = *release_in_doubt_;
   if (state_ == state::queued) {
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
@@ -123,6 +126,7 @@ void place::arm() {
 
 void place::on_timer() {
   if (running_ || closed_) return;  // it is armed again when the steps are done
+  if (state_ == state::none) return tell_empty();
   if (state_ == state::held) add([this] { return expire(); });
   if (state_ == state::queued) add([this] { return tick(); });
 }
@@ -158,6 +162,7 @@ void place::queue_behind(key_entry const& own, std::string const& predecessor) {
 
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
   stop_watching();
+  release_in_doubt_.reset();
   state_ = state::held;
   created_ = created;
   modified_ = modified;

@@ -72,6 +72,7 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
 }
 
 asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
+  co_await around_.sweeper->done_with(lease_);
   std::string const body = grant_request(lease_, lease_seconds(ttl));
   auto const sent = clock::now();
   auto outcome = co_await around_.gate->call(path::grant, body, deadline);
@@ -318,8 +319,10 @@ asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
 }
 
 // Waiters of the same owner, if there are any, end with it.
-asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, std::uint64_t turn) {
-  co_await around_.order->wait_for(turn);
+//
+// It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
+// resource is free by then or not.
+asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   if (op->settled()) co_return;
   bool const expired = state_ == state::held && clock::now() >= expires_at_;
   bool const held_it = state_ == state::held && !expired;
@@ -331,6 +334,7 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, st
   auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   if (!found) {
     failure const why = failure_of(outcome);
+    if (held_it) release_in_doubt_ = expires_at_;
     settle_with(*op, why.code ? why : not_understood());
     co_return co_await leave();
   }
@@ -341,11 +345,12 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, st
     was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
   }
   // Nothing there, but an attempt without an answer may have taken it away.
-  bool const unanswered = !found->succeeded && outcome.attempts > 1 && held_it;
+  bool const cut = held_it && outcome.attempts > 1;
+  bool const unanswered = !found->succeeded && (cut || in_doubt());
   bool const released = (was_first && !expired) || unanswered;
   op->settle(released ? release_reply::released : release_reply::lost);
-  lease_ = lease;
-  co_await leave();
+  forget();
+  around_.sweeper->add(lease);
 }
 
 // The ttl is over and nobody renewed it here. If another process did, the key was written since.
