@@ -34,8 +34,7 @@ place::place(surroundings around, resource name, owner_token owner)
       owner_(std::move(owner)),
       prefix_(key_prefix(name_)),
       key_(key_of(name_, lease_id(name_, owner_, 0))),
-      timer_(around_.gate->executor()),
-      lease_(lease_id(name_, owner_, 0)) {}
+      timer_(around_.gate->executor()) {}
 
 void place::acquire(std::shared_ptr<acquire_operation> op) {
   op->waits_at(weak_from_this());
@@ -184,8 +183,15 @@ void place::grant_all(clock::time_point sent) {
 void place::forget() {
   stop_watching();
   state_ = state::none;
-  made_here_ = false;
-  lease_ = lease_id(name_, owner_, 0);
+  reusable_ = false;
+  lease_ = 0;
+}
+
+// It has no key.
+void place::give_lease_away() {
+  auto const lease = std::exchange(lease_, 0);
+  if (std::exchange(reusable_, false)) return around_.pool->keep(lease, lease_ttl_, alive_until_);
+  around_.pool->end(lease);
 }
 
 // Our lease ended while we waited (the process was stopped, the cluster was gone for too long):

@@ -72,23 +72,40 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
 }
 
 asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
-  co_await around_.sweeper->done_with(lease_);
-  std::string const body = grant_request(lease_, lease_seconds(ttl));
-  auto const sent = clock::now();
-  auto outcome = co_await around_.gate->call(path::grant, body, deadline);
-  made_here_ = outcome.ok() || outcome.attempts > 1;
-  bool const there = lease_exists(outcome);
-  if (there) {
-    std::string const question = lease_request(lease_);
-    outcome = co_await around_.gate->call(path::time_left, question, deadline);
+  auto const seconds = lease_seconds(ttl);
+  lease_ttl_ = seconds;
+  if (std::int64_t const idle = around_.pool->take(seconds); idle != 0) {
+    alive_until_ = {};
+    lease_ = idle;
+    bool const alive = co_await keep_alive(idle);
+    if (alive) co_return failure{};
+    around_.pool->end(idle);
   }
-  if (!outcome.ok()) co_return failure_of(outcome);
-  auto const lease = lease_in(outcome.body);
+  lease_ = new_lease_id();
+  std::string const body = grant_request(lease_, seconds);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::grant, body, deadline);
+  // The number is nobody else's: an attempt without an answer made it.
+  bool const there = outcome.attempts > 1 && lease_exists(outcome);
+  if (!there && !outcome.ok()) co_return failure_of(outcome);
+  auto const lease = there ? lease_reply{seconds, seconds} : lease_in(outcome.body);
   if (!lease) co_return not_understood();
-  granted_ttl_ = there ? lease->granted_ttl : lease->ttl;
   alive_until_ = after(sent, std::max<std::int64_t>(lease->ttl, 0));
-  keep_at_ = sent + std::chrono::seconds(granted_ttl_) / 3;
+  keep_at_ = sent + std::chrono::seconds(lease->ttl) / 3;
   co_return failure{};
+}
+
+// The key was made with another lease: by another process, or by an earlier request that failed
+// here. Ours is not needed.
+asio::awaitable<void> place::adopt_lease(std::int64_t of_key) {
+  around_.pool->end(std::exchange(lease_, of_key));
+  reusable_ = false;
+  std::string const question = lease_request(of_key);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::time_left, question, step_deadline());
+  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  alive_until_ = after(sent, lease ? std::max<std::int64_t>(lease->ttl, 0) : 0);
+  keep_at_ = sent + std::chrono::seconds(lease ? lease->granted_ttl : 0) / 3;
 }
 
 // False: the lease ended in between; to be tried again.
@@ -107,6 +124,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
   // The turn may have taken long to come.
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
+  reusable_ = (state_ == state::none || reusable_) && outcome.attempts == 1;
   if (lease_is_gone(outcome)) {
     forget();
     co_return false;
@@ -118,7 +137,6 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
     settle_with(*op, why);
     co_return true;
   }
-  if (outcome.attempts == 1 && !found->succeeded && state_ == state::none) made_here_ = false;
   co_await enter(op, std::move(*found), sent);
   co_return true;
 }
@@ -139,22 +157,34 @@ asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_re
     predecessor = first.key;
   }
   bool const is_ours = first.key == key_;
-  if (is_ours && state_ != state::held && (found.succeeded || made_here_)) {
+  bool const made_here = found.succeeded || own.lease == lease_;
+  if (is_ours && state_ != state::held && made_here) {
     hold(own.create_revision, own.mod_revision, op->ttl);
   }
   if (op->settled()) co_return;  // what follows a step sees to the rest
+  bool const foreign = state_ == state::none && !made_here && own.create_revision > 0;
+  if (foreign && (is_ours || op->waits)) {
+    handed_out_ = is_ours;
+    co_await adopt_lease(own.lease);
+    if (op->settled()) {
+      lease_ = 0;
+      co_return;
+    }
+  }
   if (is_ours) {
     auto const fencing = fencing_token{static_cast<std::uint64_t>(own.create_revision)};
     auto const end = state_ == state::held ? std::min(expires_at_, alive_until_) : alive_until_;
     auto const left = std::chrono::duration_cast<milliseconds>(end - sent);
     grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
-    handed_out_ = state_ == state::none;
     waiters_.push_back(op);
     auto const all = std::exchange(waiters_, {});
     for (auto const& one : all) one->settle(acquire_reply(grant{fencing, term}));
     co_return;
   }
-  if (!op->waits) co_return co_await answer_busy(op, std::move(first));
+  if (!op->waits) {
+    if (state_ == state::none) give_lease_away();
+    co_return co_await answer_busy(op, std::move(first));
+  }
   waiters_.push_back(op);
   bool const last_known = found.succeeded || (state_ == state::queued && watch_ != 0);
   queue_behind(own, last_known && !found.succeeded ? watched_ : predecessor);
@@ -302,6 +332,7 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
     co_return renew_reply::lost;
   }
   lease_ = next;
+  reusable_ = false;
   hold(own.create_revision, written->revision, ttl);
   co_await revoke(own.lease);
   co_return renew_reply::renewed;
@@ -348,9 +379,13 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   bool const cut = held_it && outcome.attempts > 1;
   bool const unanswered = !found->succeeded && (cut || in_doubt());
   bool const released = (was_first && !expired) || unanswered;
+  reusable_ = reusable_ && found->succeeded && lease == lease_;
+  lease_ = lease;
+  // Nobody was told: its caller may ask once more.
+  if (op->settled() && released && held_it) release_in_doubt_ = expires_at_;
   op->settle(released ? release_reply::released : release_reply::lost);
+  give_lease_away();
   forget();
-  around_.sweeper->add(lease);
 }
 
 // The ttl is over and nobody renewed it here. If another process did, the key was written since.
@@ -372,6 +407,7 @@ asio::awaitable<void> place::leave() {
 
 // If it cannot be told: nobody keeps the lease alive, so it ends by itself.
 asio::awaitable<void> place::revoke(std::int64_t lease) {
+  if (lease == 0) co_return;
   std::string const body = lease_request(lease);
   co_await around_.gate->call(path::revoke, body, step_deadline());
 }
