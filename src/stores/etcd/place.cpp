@@ -14,6 +14,14 @@ clock::time_point end_of_wait(milliseconds wait) {
   return clock::now() + std::clamp(wait, milliseconds{0}, longest_wait);
 }
 
+// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
+milliseconds estimate(lease_reply const& lease, holder_note const& note) {
+  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
+  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
+  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
+  return std::max(asked - (granted - left), milliseconds{1});
+}
+
 }  // namespace
 
 acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
@@ -206,6 +214,16 @@ void place::join_again() {
 
 std::int64_t lease_seconds(milliseconds ttl) {
   return std::chrono::ceil<std::chrono::seconds>(ttl).count();
+}
+
+asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
+                                        clock::time_point deadline) {
+  if (holder.lease == 0) co_return milliseconds{0};  // for ever
+  std::string const body = lease_request(holder.lease);
+  auto const outcome = co_await gate->call(path::time_left, body, deadline);
+  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  if (!lease) co_return milliseconds{0};
+  co_return estimate(*lease, from_value(holder.value));
 }
 
 }  // namespace herdlock::etcd

@@ -29,25 +29,7 @@ clock::time_point after(clock::time_point since, std::int64_t seconds) {
   return since + std::chrono::seconds(seconds);
 }
 
-// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
-milliseconds estimate(lease_reply const& lease, holder_note const& note) {
-  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
-  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
-  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
-  return std::max(asked - (granted - left), milliseconds{1});
-}
-
 }  // namespace
-
-asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
-                                        clock::time_point deadline) {
-  if (holder.lease == 0) co_return milliseconds{0};  // for ever
-  std::string const body = lease_request(holder.lease);
-  auto const outcome = co_await gate->call(path::time_left, body, deadline);
-  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  if (!lease) co_return milliseconds{0};
-  co_return estimate(*lease, from_value(holder.value));
-}
 
 // ------------------------------------------------------------------------------- acquire
 
@@ -382,7 +364,11 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   reusable_ = reusable_ && found->succeeded && lease == lease_;
   lease_ = lease;
   // Nobody was told: its caller may ask once more.
-  if (op->settled() && released && held_it) release_in_doubt_ = expires_at_;
+  if (!op->settled()) {
+    release_in_doubt_.reset();
+  } else if (released && held_it) {
+    release_in_doubt_ = expires_at_;
+  }
   op->settle(released ? release_reply::released : release_reply::lost);
   give_lease_away();
   forget();
