@@ -77,8 +77,7 @@ asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point d
   co_return failure{};
 }
 
-// The key was made with another lease: by another process, or by an earlier request that failed
-// here. Ours is not needed.
+// Another process, or an earlier request that failed here, made the key: ours is not needed.
 asio::awaitable<void> place::adopt_lease(std::int64_t of_key) {
   around_.pool->end(std::exchange(lease_, of_key));
   reusable_ = false;
