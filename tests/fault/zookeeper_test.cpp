@@ -220,6 +220,63 @@ TEST_F(zookeeper_fault, AReleaseWakesOneOfAHundredWaiters) {
   EXPECT_EQ(events() - before, 1.0);
 }
 
+// From ten sessions: the next one is woken, and the one behind it, which then knows its holder.
+TEST_F(zookeeper_fault, AReleaseWakesTwoOfAHundredWaitersInTenSessions) {
+  constexpr std::size_t waiters = 100;
+  constexpr std::size_t sessions = 10;
+  zookeeper_ports a(url_);
+  ASSERT_TRUE(granted(a.acquire(stock, alice_)));
+  std::vector<std::unique_ptr<zookeeper_ports>> others;
+  for (std::size_t i = 0; i < sessions; ++i) {
+    others.push_back(std::make_unique<zookeeper_ports>(url_));
+  }
+  std::vector<std::future<result<acquire_reply>>> waiting;
+  std::vector<owner_token> owners;
+  auto const before_all = server_.member(0).figure("zk_watch_count").value();
+  for (std::size_t i = 0; i < waiters; ++i) {
+    owners.push_back(owner_token::generate());
+    waiting.push_back(
+        others[i % sessions]->start_acquire({resource(stock), owners.back(), 1min, 1min}));
+    ASSERT_TRUE(eventually([&] { return a.waiting(stock) == i + 1; }));
+  }
+  // One watch each, and a second one for all but the first.
+  ASSERT_TRUE(eventually([&] {
+    return server_.member(0).figure("zk_watch_count") >= before_all + 2.0 * waiters - 1;
+  }));
+  auto const events = [&] {
+    return server_.member(0).figure("zk_sum_node_deleted_watch_count").value() +
+           server_.member(0).figure("zk_sum_node_changed_watch_count").value() +
+           server_.member(0).figure("zk_sum_node_children_watch_count").value();
+  };
+  auto last = events();
+  EXPECT_EQ(a.release(stock, alice_).value(), release_reply::released);
+  for (std::size_t i = 0; i < 5; ++i) {
+    ASSERT_TRUE(granted(waiting[i].get()));
+    EXPECT_LE(events() - last, 2.0) << i;
+    EXPECT_EQ(waiting[i + 1].wait_for(0s), std::future_status::timeout);
+    last = events();
+    EXPECT_EQ(others[i]->release(stock, owners[i]).value(), release_reply::released);
+  }
+}
+
+// B12: a session that ends answers what is under way on it: nobody waits for a time-out.
+TEST_F(zookeeper_fault, OperationsUnderWayWhenASessionEndsGoOnInTheNext) {
+  relay between(server_.port());
+  zookeeper_ports a(through(between, chroot_) + "?timeout=20s&session_timeout=1s");
+  zookeeper_ports b(url_ + "?session_timeout=20s");
+  auto const first = fencing_of(a.acquire(stock, alice_));
+  between.stop_forwarding();
+  ASSERT_TRUE(granted(b.acquire(stock, bob_, 1min, 20s)));
+  std::vector<std::future<result<acquire_reply>>> asked;
+  for (int i = 0; i < 50; ++i) {
+    asked.push_back(a.start_acquire(
+        {resource("other" + std::to_string(i)), owner_token::generate(), 1min, 10s}));
+  }
+  between.cut_all();
+  between.resume_forwarding();
+  for (auto& one : asked) EXPECT_GT(fencing_of(one.get()), first);
+}
+
 // The server removes a container some time after its last child; who comes at that moment makes it
 // again. Fencing goes on rising though numbers begin at 0 again.
 TEST_F(zookeeper_fault, TheNodeOfAResourceThatNobodyUsesGoesAndComesBack) {

@@ -10,6 +10,18 @@ constexpr int start_attempts = 5;
 
 std::string at(std::uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); }
 
+std::vector<std::string> server_side(etcd_tls how, tls_files const& files) {
+  bool const wrong_name = how == etcd_tls::on_with_wrong_name;
+  auto const& certificate = wrong_name ? files.wrong_name_certificate : files.server_certificate;
+  auto const& key = wrong_name ? files.wrong_name_key : files.server_key;
+  std::vector<std::string> all{"--cert-file=" + certificate.string(), "--key-file=" + key.string()};
+  if (how == etcd_tls::on_with_client_certificates) {
+    all.push_back("--client-cert-auth");
+    all.push_back("--trusted-ca-file=" + files.authority.string());
+  }
+  return all;
+}
+
 bool all_answer(etcd_member& one) {
   return eventually([&] { return !one.running() || one.answers(); }) && one.running();
 }
@@ -19,14 +31,23 @@ bool all_answer(etcd_member& one) {
 etcd_member::etcd_member(std::string name, std::vector<std::string> more)
     : name_(std::move(name)), more_(std::move(more)), port_(free_port()), peer_port_(free_port()) {}
 
+void etcd_member::use_tls(std::vector<std::string> const& arguments, tls_files const& files) {
+  tls_ = files;
+  more_.insert(more_.end(), arguments.begin(), arguments.end());
+}
+
+std::string etcd_member::client_url() const {
+  return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_);
+}
+
 void etcd_member::start(std::string const& cluster) {
   child_.reset();
   child_options how;
   how.argv = {find_program("etcd", "etcd-server"),
               "--name=" + name_,
               "--data-dir=" + folder_.path().string(),
-              "--listen-client-urls=" + at(port_),
-              "--advertise-client-urls=" + at(port_),
+              "--listen-client-urls=" + client_url(),
+              "--advertise-client-urls=" + client_url(),
               "--listen-peer-urls=" + at(peer_port_),
               "--initial-advertise-peer-urls=" + at(peer_port_),
               "--initial-cluster=" + cluster,
@@ -51,8 +72,14 @@ void etcd_member::kill() { child_->kill(); }
 
 child_options etcd_member::ctl_process(std::vector<std::string> const& arguments) const {
   child_options how;
-  how.argv = {find_program("etcdctl", "etcd-client"), "--endpoints=" + at(port_),
+  how.argv = {find_program("etcdctl", "etcd-client"), "--endpoints=" + client_url(),
               "--dial-timeout=1s", "--command-timeout=2s"};
+  if (tls_) {
+    // Whatever the server's name: it is our own.
+    how.argv.insert(how.argv.end(), {"--insecure-skip-tls-verify", "--insecure-transport=false",
+                                     "--cert=" + tls_->client_certificate.string(),
+                                     "--key=" + tls_->client_key.string()});
+  }
   how.argv.insert(how.argv.end(), arguments.begin(), arguments.end());
   how.env = {{"ETCDCTL_API", "3"}};
   return how;
@@ -62,7 +89,12 @@ std::string etcd_member::ctl(std::vector<std::string> const& arguments) const {
   return run_command(ctl_process(arguments));
 }
 
-etcd_server::etcd_server(std::vector<std::string> more) : member_("default", std::move(more)) {
+etcd_server::etcd_server(std::vector<std::string> more, etcd_tls how)
+    : member_("default", std::move(more)) {
+  if (how != etcd_tls::off) {
+    auto const files = make_tls_files(member_.certificates());
+    member_.use_tls(server_side(how, files), files);
+  }
   for (int i = 0; i < start_attempts; ++i) {
     start();
     if (all_answer(member_)) return;

@@ -9,6 +9,7 @@
 
 #include <support/child_process.hpp>
 #include <support/temp_dir.hpp>
+#include <support/tls_files.hpp>
 
 namespace herdlock_test {
 
@@ -20,6 +21,11 @@ class etcd_member {
   std::uint16_t port() const { return port_; }
   std::uint16_t peer_port() const { return peer_port_; }
   std::string const& name() const { return name_; }
+
+  /// Before start().
+  void use_tls(std::vector<std::string> const& arguments, tls_files const& files);
+  std::optional<tls_files> const& tls() const { return tls_; }
+  std::filesystem::path certificates() const { return certificates_.path(); }
 
   /// `cluster` is the --initial-cluster that all members are started with.
   void start(std::string const& cluster);
@@ -38,17 +44,24 @@ class etcd_member {
  private:
   std::string name_;
   std::vector<std::string> more_;
+  std::optional<tls_files> tls_;
+  std::string client_url() const;
+
   temp_dir folder_;
+  temp_dir certificates_;
   std::uint16_t port_;
   std::uint16_t peer_port_;
   std::optional<child_process> child_;
 };
 
+/// TLS for clients, with certificates made for it.
+enum class etcd_tls { off, on, on_with_wrong_name, on_with_client_certificates };
+
 /// A cluster of one. It starts in the constructor (0.1–2 s), with short election times, so that its
 /// shortest lease is one second. Throws std::runtime_error when the program is missing.
 class etcd_server {
  public:
-  explicit etcd_server(std::vector<std::string> more = {});
+  explicit etcd_server(std::vector<std::string> more = {}, etcd_tls how = etcd_tls::off);
 
   /// One server per test process, started at the first call.
   static etcd_server& shared();
@@ -56,6 +69,8 @@ class etcd_server {
   std::uint16_t port() const { return member_.port(); }
   std::string url() const { return "etcd://127.0.0.1:" + std::to_string(port()); }
   etcd_member& member() { return member_; }
+
+  tls_files const& tls() const { return *member_.tls(); }
 
   void flush();  ///< removes all keys
   void kill() { member_.kill(); }

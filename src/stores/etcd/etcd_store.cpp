@@ -84,6 +84,7 @@ void core::close() {
   auto const all = std::exchange(places_, {});
   for (auto const& [key, one] : all) one->close();
   around_.hub->close();
+  around_.pool->close();
 }
 
 asio::awaitable<std::optional<range_reply>> core::list(std::string const& prefix, std::size_t limit,
@@ -217,8 +218,9 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto gate =
       std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings), std::move(*tls));
   auto hub = std::make_shared<etcd::watch_hub>(gate);
-  auto core = std::make_shared<etcd::core>(std::move(board),
-                                           etcd::surroundings{std::move(gate), std::move(hub)});
+  auto pool = std::make_shared<etcd::lease_pool>(gate);
+  auto core = std::make_shared<etcd::core>(
+      std::move(board), etcd::surroundings{std::move(gate), std::move(hub), std::move(pool)});
   auto store = std::make_shared<etcd::store>(std::move(core));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

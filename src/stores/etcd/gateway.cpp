@@ -1,6 +1,7 @@
 #include "stores/etcd/gateway.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace herdlock::etcd {
@@ -38,6 +39,14 @@ bool says_auth_is_off(refusal const& refused) {
          refused.message.find("authentication is not enabled") != std::string::npos;
 }
 
+// What TLS refuses, it refuses the next time, too.
+failure failure_to_reach(member const& one, error_code ec) {
+  std::string const what = one.place() + " (" + ec.message() + ")";
+  if (ec.category() != asio::error::get_ssl_category())
+    return make_failure(errc::unavailable, what);
+  return make_failure(errc::access_denied, what + "; check cafile, cert and key");
+}
+
 }  // namespace
 
 // A place among the connections in use.
@@ -72,6 +81,7 @@ asio::awaitable<call_outcome> gateway::call(char const* path, std::string const&
     bool const settled = co_await attempt(path, body, deadline, outcome);
     if (settled || clock::now() >= deadline) co_return outcome;
     if (tried % how_.members.size() != 0) continue;
+    if (outcome.why.code == errc::access_denied) co_return outcome;
     timer rest(executor_, std::min(clock::now() + pause, deadline));
     auto const rested = co_await rest.async_wait(quietly);
     if (std::get<0>(rested)) co_return outcome;
@@ -98,8 +108,7 @@ asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = make_failure(errc::unavailable,
-                                 how_.members[member].place() + " (" + answer.ec.message() + ")");
+      outcome.why = failure_to_reach(how_.members[member], answer.ec);
       co_return false;
     }
     outcome.body = std::move(answer.body);

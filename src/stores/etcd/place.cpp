@@ -14,6 +14,14 @@ clock::time_point end_of_wait(milliseconds wait) {
   return clock::now() + std::clamp(wait, milliseconds{0}, longest_wait);
 }
 
+// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
+milliseconds estimate(lease_reply const& lease, holder_note const& note) {
+  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
+  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
+  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
+  return std::max(asked - (granted - left), milliseconds{1});
+}
+
 }  // namespace
 
 acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
@@ -34,8 +42,7 @@ place::place(surroundings around, resource name, owner_token owner)
       owner_(std::move(owner)),
       prefix_(key_prefix(name_)),
       key_(key_of(name_, lease_id(name_, owner_, 0))),
-      timer_(around_.gate->executor()),
-      lease_(lease_id(name_, owner_, 0)) {}
+      timer_(around_.gate->executor()) {}
 
 void place::acquire(std::shared_ptr<acquire_operation> op) {
   op->waits_at(weak_from_this());
@@ -48,8 +55,7 @@ void place::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
 }
 
 void place::release(std::shared_ptr<release_operation> op) {
-  auto const turn = around_.order->next();
-  add([this, op = std::move(op), turn] { return give_back(op, turn); });
+  add([this, op = std::move(op)] { return give_back(op); });
 }
 
 void place::add(step what) {
@@ -71,10 +77,12 @@ asio::awaitable<void> place::run() {
   }
   running_ = false;
   arm();
-  if (state_ == state::none && tell_empty_) {
-    auto const tell = std::exchange(tell_empty_, {});
-    tell();
-  }
+  if (state_ == state::none && !in_doubt()) tell_empty();
+}
+
+void place::tell_empty() {
+  release_in_doubt_.reset();
+  if (auto const tell = std::exchange(tell_empty_, {})) tell();
 }
 
 // Waiters that ended meanwhile need no place.
@@ -106,11 +114,13 @@ void place::close() {
 }
 
 void place::arm() {
-  if (closed_ || state_ == state::none) {
+  bool const forgets = state_ == state::none && in_doubt();
+  if (closed_ || (state_ == state::none && !forgets)) {
     timer_.cancel();
     return;
   }
   auto next = state_ == state::held ? expires_at_ : keep_at_;
+  if (forgets) next = *release_in_doubt_;
   if (state_ == state::queued) {
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
@@ -123,6 +133,7 @@ void place::arm() {
 
 void place::on_timer() {
   if (running_ || closed_) return;  // it is armed again when the steps are done
+  if (state_ == state::none) return tell_empty();
   if (state_ == state::held) add([this] { return expire(); });
   if (state_ == state::queued) add([this] { return tick(); });
 }
@@ -158,6 +169,7 @@ void place::queue_behind(key_entry const& own, std::string const& predecessor) {
 
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
   stop_watching();
+  release_in_doubt_.reset();
   state_ = state::held;
   created_ = created;
   modified_ = modified;
@@ -179,8 +191,15 @@ void place::grant_all(clock::time_point sent) {
 void place::forget() {
   stop_watching();
   state_ = state::none;
-  made_here_ = false;
-  lease_ = lease_id(name_, owner_, 0);
+  reusable_ = false;
+  lease_ = 0;
+}
+
+// It has no key.
+void place::give_lease_away() {
+  auto const lease = std::exchange(lease_, 0);
+  if (std::exchange(reusable_, false)) return around_.pool->keep(lease, lease_ttl_, alive_until_);
+  around_.pool->end(lease);
 }
 
 // Our lease ended while we waited (the process was stopped, the cluster was gone for too long):
@@ -195,6 +214,16 @@ void place::join_again() {
 
 std::int64_t lease_seconds(milliseconds ttl) {
   return std::chrono::ceil<std::chrono::seconds>(ttl).count();
+}
+
+asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
+                                        clock::time_point deadline) {
+  if (holder.lease == 0) co_return milliseconds{0};  // for ever
+  std::string const body = lease_request(holder.lease);
+  auto const outcome = co_await gate->call(path::time_left, body, deadline);
+  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  if (!lease) co_return milliseconds{0};
+  co_return estimate(*lease, from_value(holder.value));
 }
 
 }  // namespace herdlock::etcd

@@ -13,6 +13,7 @@
 #include <herdlock/store.hpp>
 #include "stores/common/operation_board.hpp"
 #include "stores/etcd/gateway.hpp"
+#include "stores/etcd/lease_pool.hpp"
 #include "stores/etcd/turnstile.hpp"
 #include "stores/etcd/watch_hub.hpp"
 
@@ -22,6 +23,7 @@ namespace herdlock::etcd {
 struct surroundings {
   std::shared_ptr<gateway> gate;
   std::shared_ptr<watch_hub> hub;
+  std::shared_ptr<lease_pool> pool;
   std::shared_ptr<turnstile> order{};
 };
 
@@ -81,6 +83,8 @@ class place : public std::enable_shared_from_this<place> {
   asio::awaitable<void> run();
   void after_step();
   void arm();
+  void tell_empty();
+  bool in_doubt() const { return release_in_doubt_ && clock::now() < *release_in_doubt_; }
   void on_timer();
   void add_look();
   clock::time_point step_deadline() const;
@@ -92,11 +96,13 @@ class place : public std::enable_shared_from_this<place> {
   asio::awaitable<void> look();
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
-  asio::awaitable<void> give_back(std::shared_ptr<release_operation> op, std::uint64_t turn);
+  asio::awaitable<void> give_back(std::shared_ptr<release_operation> op);
   asio::awaitable<void> expire();
   asio::awaitable<void> leave();
 
   // Parts of steps.
+  asio::awaitable<void> adopt_lease(std::int64_t of_key);
+  void give_lease_away();
   asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline);
   asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
   asio::awaitable<void> enter(std::shared_ptr<acquire_operation> op, txn_reply found,
@@ -129,10 +135,12 @@ class place : public std::enable_shared_from_this<place> {
   timer timer_;
 
   state state_ = state::none;
-  std::int64_t lease_;             ///< the key's present one
-  std::int64_t granted_ttl_ = 0;   ///< seconds
-  bool handed_out_ = false;        ///< the join under way found a key that another place holds
-  bool made_here_ = false;         ///< the lease was granted to this place, by this process
+  std::int64_t lease_ = 0;      ///< the key's present one
+  std::int64_t lease_ttl_ = 0;  ///< what it was asked for, in seconds
+  bool handed_out_ = false;     ///< the join under way found a key that another place holds
+  bool reusable_ = false;       ///< nothing that is still on its way names our lease
+  /// A release of what we held had no answer: until then its outcome is not forgotten.
+  std::optional<clock::time_point> release_in_doubt_;
   clock::time_point alive_until_;  ///< the lease lives at least so long
   clock::time_point keep_at_;      ///< queued: when to keep it alive
 

@@ -29,25 +29,7 @@ clock::time_point after(clock::time_point since, std::int64_t seconds) {
   return since + std::chrono::seconds(seconds);
 }
 
-// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
-milliseconds estimate(lease_reply const& lease, holder_note const& note) {
-  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
-  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
-  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
-  return std::max(asked - (granted - left), milliseconds{1});
-}
-
 }  // namespace
-
-asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
-                                        clock::time_point deadline) {
-  if (holder.lease == 0) co_return milliseconds{0};  // for ever
-  std::string const body = lease_request(holder.lease);
-  auto const outcome = co_await gate->call(path::time_left, body, deadline);
-  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  if (!lease) co_return milliseconds{0};
-  co_return estimate(*lease, from_value(holder.value));
-}
 
 // ------------------------------------------------------------------------------- acquire
 
@@ -72,22 +54,39 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
 }
 
 asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
-  std::string const body = grant_request(lease_, lease_seconds(ttl));
-  auto const sent = clock::now();
-  auto outcome = co_await around_.gate->call(path::grant, body, deadline);
-  made_here_ = outcome.ok() || outcome.attempts > 1;
-  bool const there = lease_exists(outcome);
-  if (there) {
-    std::string const question = lease_request(lease_);
-    outcome = co_await around_.gate->call(path::time_left, question, deadline);
+  auto const seconds = lease_seconds(ttl);
+  lease_ttl_ = seconds;
+  if (std::int64_t const idle = around_.pool->take(seconds); idle != 0) {
+    alive_until_ = {};
+    lease_ = idle;
+    bool const alive = co_await keep_alive(idle);
+    if (alive) co_return failure{};
+    around_.pool->end(idle);
   }
-  if (!outcome.ok()) co_return failure_of(outcome);
-  auto const lease = lease_in(outcome.body);
+  lease_ = new_lease_id();
+  std::string const body = grant_request(lease_, seconds);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::grant, body, deadline);
+  // The number is nobody else's: an attempt without an answer made it.
+  bool const there = outcome.attempts > 1 && lease_exists(outcome);
+  if (!there && !outcome.ok()) co_return failure_of(outcome);
+  auto const lease = there ? lease_reply{seconds, seconds} : lease_in(outcome.body);
   if (!lease) co_return not_understood();
-  granted_ttl_ = there ? lease->granted_ttl : lease->ttl;
   alive_until_ = after(sent, std::max<std::int64_t>(lease->ttl, 0));
-  keep_at_ = sent + std::chrono::seconds(granted_ttl_) / 3;
+  keep_at_ = sent + std::chrono::seconds(lease->ttl) / 3;
   co_return failure{};
+}
+
+// Another process, or an earlier request that failed here, made the key: ours is not needed.
+asio::awaitable<void> place::adopt_lease(std::int64_t of_key) {
+  around_.pool->end(std::exchange(lease_, of_key));
+  reusable_ = false;
+  std::string const question = lease_request(of_key);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::time_left, question, step_deadline());
+  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+  alive_until_ = after(sent, lease ? std::max<std::int64_t>(lease->ttl, 0) : 0);
+  keep_at_ = sent + std::chrono::seconds(lease ? lease->granted_ttl : 0) / 3;
 }
 
 // False: the lease ended in between; to be tried again.
@@ -106,6 +105,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
   // The turn may have taken long to come.
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
+  reusable_ = (state_ == state::none || reusable_) && outcome.attempts == 1;
   if (lease_is_gone(outcome)) {
     forget();
     co_return false;
@@ -117,7 +118,6 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
     settle_with(*op, why);
     co_return true;
   }
-  if (outcome.attempts == 1 && !found->succeeded && state_ == state::none) made_here_ = false;
   co_await enter(op, std::move(*found), sent);
   co_return true;
 }
@@ -138,22 +138,34 @@ asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_re
     predecessor = first.key;
   }
   bool const is_ours = first.key == key_;
-  if (is_ours && state_ != state::held && (found.succeeded || made_here_)) {
+  bool const made_here = found.succeeded || own.lease == lease_;
+  if (is_ours && state_ != state::held && made_here) {
     hold(own.create_revision, own.mod_revision, op->ttl);
   }
   if (op->settled()) co_return;  // what follows a step sees to the rest
+  bool const foreign = state_ == state::none && !made_here && own.create_revision > 0;
+  if (foreign && (is_ours || op->waits)) {
+    handed_out_ = is_ours;
+    co_await adopt_lease(own.lease);
+    if (op->settled()) {
+      lease_ = 0;
+      co_return;
+    }
+  }
   if (is_ours) {
     auto const fencing = fencing_token{static_cast<std::uint64_t>(own.create_revision)};
     auto const end = state_ == state::held ? std::min(expires_at_, alive_until_) : alive_until_;
     auto const left = std::chrono::duration_cast<milliseconds>(end - sent);
     grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
-    handed_out_ = state_ == state::none;
     waiters_.push_back(op);
     auto const all = std::exchange(waiters_, {});
     for (auto const& one : all) one->settle(acquire_reply(grant{fencing, term}));
     co_return;
   }
-  if (!op->waits) co_return co_await answer_busy(op, std::move(first));
+  if (!op->waits) {
+    if (state_ == state::none) give_lease_away();
+    co_return co_await answer_busy(op, std::move(first));
+  }
   waiters_.push_back(op);
   bool const last_known = found.succeeded || (state_ == state::queued && watch_ != 0);
   queue_behind(own, last_known && !found.succeeded ? watched_ : predecessor);
@@ -301,6 +313,7 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
     co_return renew_reply::lost;
   }
   lease_ = next;
+  reusable_ = false;
   hold(own.create_revision, written->revision, ttl);
   co_await revoke(own.lease);
   co_return renew_reply::renewed;
@@ -318,8 +331,10 @@ asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
 }
 
 // Waiters of the same owner, if there are any, end with it.
-asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, std::uint64_t turn) {
-  co_await around_.order->wait_for(turn);
+//
+// It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
+// resource is free by then or not.
+asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   if (op->settled()) co_return;
   bool const expired = state_ == state::held && clock::now() >= expires_at_;
   bool const held_it = state_ == state::held && !expired;
@@ -331,6 +346,7 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, st
   auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   if (!found) {
     failure const why = failure_of(outcome);
+    if (held_it) release_in_doubt_ = expires_at_;
     settle_with(*op, why.code ? why : not_understood());
     co_return co_await leave();
   }
@@ -341,11 +357,20 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op, st
     was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
   }
   // Nothing there, but an attempt without an answer may have taken it away.
-  bool const unanswered = !found->succeeded && outcome.attempts > 1 && held_it;
+  bool const cut = held_it && outcome.attempts > 1;
+  bool const unanswered = !found->succeeded && (cut || in_doubt());
   bool const released = (was_first && !expired) || unanswered;
-  op->settle(released ? release_reply::released : release_reply::lost);
+  reusable_ = reusable_ && found->succeeded && lease == lease_;
   lease_ = lease;
-  co_await leave();
+  // Nobody was told: its caller may ask once more.
+  if (!op->settled()) {
+    release_in_doubt_.reset();
+  } else if (released && held_it) {
+    release_in_doubt_ = expires_at_;
+  }
+  op->settle(released ? release_reply::released : release_reply::lost);
+  give_lease_away();
+  forget();
 }
 
 // The ttl is over and nobody renewed it here. If another process did, the key was written since.
@@ -367,6 +392,7 @@ asio::awaitable<void> place::leave() {
 
 // If it cannot be told: nobody keeps the lease alive, so it ends by itself.
 asio::awaitable<void> place::revoke(std::int64_t lease) {
+  if (lease == 0) co_return;
   std::string const body = lease_request(lease);
   co_await around_.gate->call(path::revoke, body, step_deadline());
 }

@@ -33,8 +33,6 @@ class turnstile : public std::enable_shared_from_this<turnstile> {
   explicit turnstile(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   std::shared_ptr<ticket> take();
-  /// What the next ticket will be: wait_for() it waits for all that were taken until now.
-  std::uint64_t next() const { return last_ + 1; }
   /// Completes when all tickets before that number are gone.
   asio::awaitable<void> wait_for(std::uint64_t number);
 

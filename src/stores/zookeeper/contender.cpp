@@ -161,8 +161,10 @@ void contender::on_session_lost() {
   enter();
 }
 
-void contender::on_watch(node_event what) {
+void contender::on_watch(std::string const& path, node_event what) {
   if (state_ != state::waiting) return;
+  if (path == outlook_) return what == node_event::gone ? look_again() : look_out(path);
+  if (path != watched_) return;
   auto const predecessor = watched_;
   unwatch();
   if (what != node_event::gone) return watch(predecessor);
@@ -172,9 +174,10 @@ void contender::on_watch(node_event what) {
 }
 
 void contender::unwatch() {
-  if (watched_.empty()) return;
-  home_->unwatch(watched_, this);
-  watched_.clear();
+  for (auto* each : {&watched_, &outlook_}) {
+    if (!each->empty()) home_->unwatch(*each, this);
+    each->clear();
+  }
 }
 
 }  // namespace herdlock::zookeeper

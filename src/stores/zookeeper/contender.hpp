@@ -37,8 +37,8 @@ class contender : public std::enable_shared_from_this<contender> {
 
   void on_connected();
   void on_session_lost();
-  /// Something happened to the node that it watches.
-  void on_watch(node_event what);
+  /// Something happened to a node that it watches.
+  void on_watch(std::string const& path, node_event what);
 
  private:
   enum class state { entering, searching, listing, waiting, proving, held, leaving, gone };
@@ -71,6 +71,9 @@ class contender : public std::enable_shared_from_this<contender> {
   void on_listed(reply answer);
   void watch(std::string const& predecessor);
   void on_watching(reply answer);
+  void look_out(std::string const& node);
+  void look_again();
+  void on_looked(reply answer);
   void win();
   void prove();
   void on_proved(reply answer);
@@ -104,7 +107,8 @@ class contender : public std::enable_shared_from_this<contender> {
   bool doubtful_ = false;     ///< a creation had no answer: there may be a node that we do not know
   bool removal_cut_ = false;  ///< a removal had no answer: that may be why the node is not there
   release_reply outcome_ = release_reply::lost;
-  std::string watched_;
+  std::string watched_;  ///< our predecessor
+  std::string outlook_;  ///< its predecessor: when that goes, ours may be the holder
   bool behind_the_holder_ = false;
 
   clock::time_point since_{};

@@ -125,9 +125,11 @@ void contender::on_listed(reply answer) {
   if (mine == order.begin()) return win();
   behind_the_holder_ = mine == order.begin() + 1;
   std::string const predecessor = path_of(*(mine - 1));
+  std::string const before_it = behind_the_holder_ ? "" : path_of(*(mine - 2));
   end_waits_that_are_over();
   if (state_ != state::listing) return;
   watch(predecessor);
+  if (!before_it.empty()) look_out(before_it);
   for (auto const& one : wanting_) watch_the_wait(one);
 }
 
@@ -145,6 +147,39 @@ void contender::on_watching(reply answer) {
   unwatch();
   if (answer.code == ZNONODE || answer.code == ZCONNECTIONLOSS) return list();
   fail_and_leave(answer.code, predecessor);
+}
+
+// Who waits for a waiter finds out in good time when that one has become the holder, so that there
+// is nothing left to ask when it goes, too. The answers belong to the same turn as the watch on the
+// predecessor, which stays.
+void contender::look_out(std::string const& node) {
+  if (outlook_ != node) {
+    if (!outlook_.empty()) home_->unwatch(outlook_, this);
+    outlook_ = node;
+    home_->watch(outlook_, weak_from_this());
+  }
+  home_->ensemble().call({verb::get_watch, node, {}, session_}, weak_from_this(),
+                         [weak = weak_from_this(), node, turn = turn_](reply answer) {
+                           auto self = weak.lock();
+                           if (!self || self->turn_ != turn || self->outlook_ != node) return;
+                           if (answer.code == ZNONODE) self->look_again();
+                         });
+}
+
+void contender::look_again() {
+  home_->unwatch(outlook_, this);
+  outlook_.clear();
+  ask({verb::children, parent_, {}, session_}, &contender::on_looked);
+}
+
+// Whatever is not as expected is for the watch on the predecessor, or for the next connection.
+void contender::on_looked(reply answer) {
+  if (state_ != state::waiting || answer.code != ZOK) return;
+  auto const order = in_order(std::move(answer.names));
+  auto const mine = std::ranges::find(order, node_);
+  if (mine == order.end() || mine == order.begin() || path_of(*(mine - 1)) != watched_) return;
+  behind_the_holder_ = mine == order.begin() + 1;
+  if (!behind_the_holder_) look_out(path_of(*(mine - 2)));
 }
 
 // We are first. That a follower shows us so proves nothing about our session: the leader may have

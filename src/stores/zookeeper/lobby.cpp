@@ -55,7 +55,7 @@ void lobby::on_node_event(std::string const& path, node_event what) {
   auto const [first, last] = watchers_.equal_range(path);
   for (auto each = first; each != last; ++each) told.push_back(each->second);
   for (auto const& one : told) {
-    if (auto alive = one.lock()) alive->on_watch(what);
+    if (auto alive = one.lock()) alive->on_watch(path, what);
   }
 }
 

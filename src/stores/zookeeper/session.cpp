@@ -61,7 +61,7 @@ void session::replace_link() {
   logged_in_ = false;
   link_ = std::make_shared<session_link>(executor_, weak_from_this(), number_);
   worker_->add([old, fresh = link_, how = settings_] {
-    if (old) old->close();
+    if (old) old->close(session_link::calls::answered);
     fresh->open(how);
   });
 }

@@ -95,7 +95,7 @@ void session_link::open(settings const& how) {
   if (!handle_) tell(link_event::no_handle, {});
 }
 
-void session_link::close() {
+void session_link::close(calls under_way) {
   {
     std::lock_guard const alone(calls_guard_);
     detached_ = true;
@@ -106,9 +106,19 @@ void session_link::close() {
     closed_ = true;
     handle = std::exchange(handle_, nullptr);
   }
+  std::list<std::unique_ptr<call>> left;
+  {
+    // The C client's own last answers, while it closes, are as good as none.
+    std::lock_guard const alone(calls_guard_);
+    for (auto const& one : calls_) {
+      if (under_way == calls::dropped || !one->done) continue;
+      reply expired{.code = ZSESSIONEXPIRED, .sent = one->sent, .session = number_};
+      asio::post(executor_, [done = std::exchange(one->done, nullptr), expired] { done(expired); });
+    }
+  }
   if (handle) zookeeper_close(handle);
   std::lock_guard const alone(calls_guard_);
-  calls_.clear();
+  left.swap(calls_);
 }
 
 void session_link::log_in(std::string const& login) {

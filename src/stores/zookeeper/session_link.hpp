@@ -73,9 +73,11 @@ class session_link {
 
   /// Blocks while names are looked up; not for the executor.
   void open(settings const& how);
-  /// From any thread but the C client's; blocks until its threads have ended. Drops the calls that
-  /// are under way.
-  void close();
+  /// What becomes of the calls that are under way.
+  enum class calls { dropped, answered };
+  /// From any thread but the C client's; blocks until its threads have ended. Calls are answered
+  /// with ZSESSIONEXPIRED, as events of the executor, if they are.
+  void close(calls under_way = calls::dropped);
 
   /// From the executor. The handler is called as an event of it, with an error at the latest when
   /// the connection is lost.
