@@ -95,6 +95,7 @@ outcome connection::read_outcome() {
   if (!rows) {
     if (mysql_field_count(handle_.get()) != 0) fail();
     made.matched = mysql_affected_rows(handle_.get());
+    made.given = mysql_insert_id(handle_.get());
     return made;
   }
   unsigned const columns = mysql_num_fields(rows.get());

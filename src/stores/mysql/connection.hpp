@@ -20,6 +20,7 @@ using row = std::vector<std::optional<std::string>>;
 /// What one statement returned.
 struct outcome {
   std::uint64_t matched = 0;  ///< rows that the WHERE of an UPDATE or DELETE found
+  std::uint64_t given = 0;    ///< what it called LAST_INSERT_ID() with
   std::vector<row> rows;
 };
 
@@ -51,6 +52,8 @@ class connection {
   outcomes run(std::string const& statements);
 
   std::uint64_t id() const { return id_; }
+  /// The wait_timeout that its user has set; 0: none.
+  std::int64_t silence_s = 0;
   bool in_transaction() const;
   /// Nothing has come from the server unasked, not even the end: worth being used. Only while no
   /// statement is running.

@@ -19,7 +19,10 @@ constexpr known_state known[] = {
     {"53300", errc::unavailable, "raise max_connections, or lower 'sessions'"},
     {"3D000", errc::unavailable, "create the database, or correct the URL"},
     {"57014", errc::timed_out, "the server is overloaded, or 'timeout' is too short"},
-    {"55P03", errc::timed_out, "another session holds the row for long"},
+    {"55P03", errc::timed_out,
+     "another session keeps the row locked: end the transaction of whoever works on it by hand "
+     "(see "
+     "pg_stat_activity)"},
     {"42P05", errc::not_supported,
      "a proxy gives the session of one connection to another (PgBouncer with "
      "pool_mode=transaction does): connect to the server itself, or use pool_mode=session"},
