@@ -43,11 +43,22 @@ bool speaks_of_credentials(std::string_view text) {
          text.find("does not exist") != std::string_view::npos;
 }
 
+bool speaks_of_security(std::string_view text) {
+  return text.find("SSL") != std::string_view::npos ||
+         text.find("certificate") != std::string_view::npos;
+}
+
 }  // namespace
 
 failure explain(trouble const& why) {
   if (why.state.empty() && speaks_of_credentials(why.message)) {
     return make_failure(errc::access_denied, why.message + "; check user and password");
+  }
+  if (why.state.empty() && speaks_of_security(why.message)) {
+    return make_failure(errc::unavailable,
+                        why.message +
+                            "; check sslmode, sslrootcert and the host's name in the "
+                            "store's URL, and the server's certificate");
   }
   auto const* const found = std::ranges::find_if(
       known, [&](known_state const& each) { return why.state.starts_with(each.prefix); });
