@@ -91,8 +91,9 @@ TEST_F(sqlite_processes, AFullDiskIsToldAndTakesNothingOfWhatIsHeld) {
   auto filling = peer({"fill-the-disk", scratch_.path().string()});
   ASSERT_TRUE(filling.wait().has_value());
   std::string const said = filling.output();
-  for (std::string const part :
-       {"sqlite: acquire 'r", file("store.db"), "no room for", "free some", "kept\n", "works\n"}) {
+  for (std::string const& part :
+       std::vector<std::string>{"sqlite: acquire 'r", file("store.db"), "no room for", "free some",
+                                "kept\n", "works\n"}) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said << filling.errors();
   }
 }
