@@ -57,6 +57,7 @@ bool may_be_shown(std::string_view key, std::string_view value) {
   if (key == "verify") return value == "full" || value == "none";
   if (key == "dialect") return value == "herdlock" || value == "plain" || value == "getset";
   if (key == "names") return value == "curator" || value == "kazoo";
+  if (key == "network") return value == "refuse" || value == "allow";
   if (key == "acl") return value == "creator" || value == "open";
   if (key == "auth") return value == "digest";
   if (key == "tls" || key == "quarantine") return value == "on" || value == "off";

@@ -1,8 +1,13 @@
 // Another process, for the tests between processes. Says what it does on standard output.
+#include <sched.h>
+#include <signal.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -73,10 +78,60 @@ int stop_in_transaction(std::string const& path) {
   if (sqlite3_open(path.c_str(), &db) != SQLITE_OK) return 2;
   char const* sql =
       "BEGIN IMMEDIATE; INSERT INTO herdlock_leases "
-      "VALUES (CAST('half written' AS BLOB), 'x', 1, 9223372036854775807);";
+      "VALUES (CAST('half written' AS BLOB), 'x', 1, 9223372036854775807);"
+      "UPDATE herdlock_leases SET owner = 'thief', fencing = fencing + 1 "
+      "WHERE resource = CAST('stock:1' AS BLOB);";
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return 3;
   std::cout << "inside" << std::endl;
   wait_to_be_killed();
+}
+
+// A small disk of its own where this process may mount one; else a bound on its files.
+enum class disk { small, bounded };
+disk make_small_disk(std::string const& folder) {
+  char const* const how = "size=256k";
+  bool const own = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+  ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (own && ::mount("tmpfs", folder.c_str(), "tmpfs", 0, how) == 0) return disk::small;
+  ::signal(SIGXFSZ, SIG_IGN);
+  return disk::bounded;
+}
+
+void bound_files(rlim_t bytes) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// Takes leases until the disk is full, says what it was told, makes room, and says what then.
+int fill_the_disk(std::string const& folder) {
+  disk const kind = make_small_disk(folder);
+  peer p("sqlite:" + folder + "/store.db");
+  auto const owner = owner_token::generate();
+  auto const held = std::get<grant>(p.acquire(resource("first"), owner, std::chrono::hours(1)));
+  std::string const ballast = folder + "/ballast";
+  if (kind == disk::small) {
+    std::ofstream(ballast) << std::string(1 << 20, 'x');
+  } else {
+    bound_files(200 * 1024);
+  }
+  std::optional<failure> told;
+  for (int i = 0; i < 10'000 && !told; ++i) {
+    try {
+      p.acquire(resource("r" + std::to_string(i)), owner, std::chrono::hours(1));
+    } catch (error const& why) {
+      told = failure{why.code(), why.what()};
+    }
+  }
+  std::cout << (told ? told->message : "never full") << std::endl;
+  std::filesystem::remove(ballast);
+  bound_files(RLIM_INFINITY);
+  auto const again = p.acquire(resource("first"), owner, std::chrono::hours(1));
+  std::cout << (std::get<grant>(again).fencing == held.fencing ? "kept" : "changed") << std::endl;
+  auto const more = p.acquire(resource("more"), owner, std::chrono::hours(1));
+  std::cout << (std::holds_alternative<grant>(more) ? "works" : "does not") << std::endl;
+  return 0;
 }
 
 }  // namespace
@@ -86,6 +141,7 @@ int main(int argc, char** argv) try {
   if (what == "count" && argc == 5) return count(argv[2], argv[3], std::stoi(argv[4]));
   if (what == "hold" && argc == 5) return hold(argv[2], argv[3], std::stoi(argv[4]));
   if (what == "stop-in-transaction" && argc == 3) return stop_in_transaction(argv[2]);
+  if (what == "fill-the-disk" && argc == 3) return fill_the_disk(argv[2]);
   std::cerr << "contract_peer: unknown arguments\n";
   return 64;
 } catch (std::exception const& failed) {

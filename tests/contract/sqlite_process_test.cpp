@@ -64,5 +64,39 @@ TEST_F(sqlite_processes, AProcessKilledInsideATransactionBlocksNobody) {
   EXPECT_FALSE(c.inspect(resource("half written")).value().has_value());
 }
 
+// B7, B14: what it had half done to a lease that somebody holds is undone; those who came meanwhile
+// wait for it, and go on.
+TEST_F(sqlite_processes, AProcessKilledInsideATransactionChangesNobodysLease) {
+  client c(sqlite, url() + "?timeout=20s"), other(sqlite, url() + "?timeout=20s");
+  auto const alice = owner_token::generate();
+  auto const bob = owner_token::generate();
+  resource const stock("stock:1");
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  auto writer = peer({"stop-in-transaction", file("store.db")});
+  ASSERT_TRUE(eventually([&] { return writer.output().find("inside") != std::string::npos; }));
+  auto const wanted = other.start_acquire({stock, bob, 1min});
+  auto const renewing = c.start<renew_reply>(
+      [&](auto done) { c.store().leases->renew(stock, alice, 1min, std::move(done)); });
+  EXPECT_EQ(c.inspect(stock).value()->fencing, first) << "who only reads waits for nobody";
+  EXPECT_FALSE(renewing.done());
+  writer.kill();
+  EXPECT_EQ(c.get(renewing).value(), renew_reply::renewed);
+  EXPECT_TRUE(is<busy>(other.get(wanted)));
+  EXPECT_EQ(c.inspect(stock).value()->fencing, first);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_GT(as<grant>(other.acquire(stock, bob)).fencing, first);
+}
+
+TEST_F(sqlite_processes, AFullDiskIsToldAndTakesNothingOfWhatIsHeld) {
+  auto filling = peer({"fill-the-disk", scratch_.path().string()});
+  ASSERT_TRUE(filling.wait().has_value());
+  std::string const said = filling.output();
+  for (std::string const& part :
+       std::vector<std::string>{"sqlite: acquire 'r", file("store.db"), "no room for", "free some",
+                                "kept\n", "works\n"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said << filling.errors();
+  }
+}
+
 }  // namespace
 }  // namespace herdlock_test

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "fixture.hpp"
+#include "stores/sqlite/schema.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 
 namespace herdlock_test {
@@ -187,7 +188,8 @@ TEST_F(sqlite_store, AFileThatIsNotWritableIsAccessDenied) {
 TEST_F(sqlite_store, AUrlThatMeansNothingIsRefused) {
   for (std::string text :
        {"sqlite:", "sqlite://relative/store.db", "sqlite::memory:", "sqlite:x.db?timeout=0",
-        "sqlite:x.db?timeout=soon", "sqlite:x.db?colour=red", "sqlite:x.db?max_pending=0"}) {
+        "sqlite:x.db?timeout=soon", "sqlite:x.db?network=maybe", "sqlite:x.db?colour=red",
+        "sqlite:x.db?max_pending=0"}) {
     EXPECT_TRUE(refusal(text) == errc::invalid_url) << text;
   }
 }
@@ -219,6 +221,22 @@ TEST_F(sqlite_store, ARemovedFileIsNoticedBeforeAnythingIsGranted) {
   auto reply = c.acquire(resource("stock:2"), bob);
   ASSERT_FALSE(reply.has_value());
   EXPECT_TRUE(reply.error() == errc::unavailable) << reply.error().message;
+}
+
+TEST_F(sqlite_store, FileSystemsOfSeveralMachinesAreKnownByTheirNumbers) {
+  using sqlite::network_file_system;
+  for (std::uint64_t const type : {0x6969ull, 0x517bull, 0xff534d42ull, 0xfe534d42ull,
+                                   0x65735546ull, 0x01021997ull, 0xffffffffff534d42ull}) {
+    EXPECT_NE(network_file_system(type), nullptr) << type;
+  }
+  for (std::uint64_t const local :
+       {0xef53ull /* ext4 */, 0x01021994ull /* tmpfs */, 0x58465342ull /* XFS */,
+        0x9123683eull /* Btrfs */, 0x794c7630ull /* overlay */, 0x2fc12fc1ull /* ZFS */}) {
+    EXPECT_EQ(network_file_system(local), nullptr) << local;
+  }
+  EXPECT_STREQ(network_file_system(0x6969), "NFS");
+  client c(sqlite, url("?network=allow"));
+  EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
 }
 
 TEST_F(sqlite_store, CommandsUnderWayAreBoundedByName) {

@@ -49,7 +49,8 @@ void give_to_server_user(std::filesystem::path const& folder) {
 
 }  // namespace
 
-postgres_server::postgres_server() {
+postgres_server::postgres_server(std::vector<std::string> settings)
+    : settings_(std::move(settings)) {
   give_to_server_user(folder_.path());
   std::string const data = folder_.path().string();
   run_command(as_server_user({server_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres",
@@ -84,10 +85,23 @@ postgres_server& postgres_server::shared() {
 void postgres_server::launch() {
   child_.reset();
   std::string const data = folder_.path().string();
-  child_.emplace(
-      as_server_user({server_program("postgres"), "-D", data, "-p", std::to_string(port_), "-k",
-                      data, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c",
-                      "shared_buffers=16MB", "-c", "fsync=off"}));
+  std::vector<std::string> argv{server_program("postgres"),
+                                "-D",
+                                data,
+                                "-p",
+                                std::to_string(port_),
+                                "-k",
+                                data,
+                                "-c",
+                                "listen_addresses=127.0.0.1",
+                                "-c",
+                                "max_connections=200",
+                                "-c",
+                                "shared_buffers=16MB",
+                                "-c",
+                                "fsync=off"};
+  for (auto const& each : settings_) argv.insert(argv.end(), {"-c", each});
+  child_.emplace(as_server_user(std::move(argv)));
 }
 
 bool postgres_server::answers() const {

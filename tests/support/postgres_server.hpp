@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <support/child_process.hpp>
 #include <support/temp_dir.hpp>
@@ -16,7 +17,8 @@ namespace herdlock_test {
 /// nothing by that, only a machine would. Throws std::runtime_error when a program is missing.
 class postgres_server {
  public:
-  postgres_server();
+  /// `settings` are those of its configuration, as `name=value`.
+  explicit postgres_server(std::vector<std::string> settings = {});
   ~postgres_server();
 
   /// One server per test process, started at the first call.
@@ -46,6 +48,7 @@ class postgres_server {
   bool answers() const;
   void signal_all(int number) const;
 
+  std::vector<std::string> settings_;
   temp_dir folder_;
   std::uint16_t port_ = 0;
   std::optional<child_process> child_;

@@ -1,4 +1,8 @@
+#include <pwd.h>
+#include <unistd.h>
+
 #include <fstream>
+#include <stdexcept>
 #include <support/child_process.hpp>
 #include <support/tls_files.hpp>
 
@@ -42,6 +46,21 @@ tls_files make_tls_files(path const& folder) {
                    folder / "server.pem",     folder / "server.key",
                    folder / "wrong-name.pem", folder / "wrong-name.key",
                    folder / "client.pem",     folder / "client.key"};
+}
+
+void give_tls_files_to(path const& folder, std::vector<std::string> const& users) {
+  if (::geteuid() != 0) return;
+  passwd* owner = nullptr;
+  for (auto const& user : users) {
+    if (!owner) owner = ::getpwnam(user.c_str());
+  }
+  if (!owner) throw std::runtime_error("none of the system users is there: " + users.front());
+  std::filesystem::permissions(folder, std::filesystem::perms(0755));
+  for (auto const& each : std::filesystem::directory_iterator(folder)) {
+    if (::chown(each.path().c_str(), owner->pw_uid, owner->pw_gid) != 0) {
+      throw std::runtime_error("cannot give away " + each.path().string());
+    }
+  }
 }
 
 }  // namespace herdlock_test

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace herdlock_test {
 
@@ -16,5 +18,9 @@ struct tls_files {
 };
 
 tls_files make_tls_files(std::filesystem::path const& folder);
+
+/// So that a server that runs as another user than root can read them: the first of these users
+/// that there is owns them from then on. Nothing when this process is not root.
+void give_tls_files_to(std::filesystem::path const& folder, std::vector<std::string> const& users);
 
 }  // namespace herdlock_test

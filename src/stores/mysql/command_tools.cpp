@@ -55,6 +55,7 @@ void engine::close() {
 void sweep(engine& with) {
   try {
     borrowed db(with.commands, clock::now());
+    (*db).set_deadline(clock::now() + with.how.timeout);
     sweep_rows(*db, with.how);
     db.kept();
   } catch (sql_error const&) {

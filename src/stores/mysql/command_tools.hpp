@@ -1,6 +1,7 @@
 // What all modes share: the pools, the threads, and how a command is run on them.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -61,6 +62,7 @@ struct engine {
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   job_gate jobs;
   ordered_jobs in_order;
+  std::array<std::atomic<bool>, 256> busy_lately{};  ///< by the hash of a name; a guess
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
 
   /// Ends what is running and waits for it.

@@ -3,11 +3,19 @@
 #include <fcntl.h>
 #include <mysql.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <climits>
+#include <cstdlib>
 #include <mutex>
+#include <utility>
+
+#include "stores/mysql/look_up.hpp"
 
 namespace herdlock::mysql {
 namespace {
@@ -31,24 +39,64 @@ void set_security(MYSQL* handle, settings const& how) {
   mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 }
 
-// What the statements rely on, whatever the server's own settings.
+// What the statements rely on, whatever the server's own settings. A wait for a lock ends before
+// its caller's deadline where whole seconds allow it: the server then says what it waited for.
 std::string session_settings(settings const& how) {
+  auto const seconds = std::chrono::floor<std::chrono::seconds>(how.timeout * 9 / 10).count();
+  std::string const lock_wait = std::to_string(std::max<std::int64_t>(seconds, 1));
   return "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES', autocommit = 1, "
          "innodb_lock_wait_timeout = " +
-         std::to_string(in_seconds(how.timeout)) +
+         lock_wait + ", lock_wait_timeout = " + lock_wait +
          "; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 }
 
 }  // namespace
 
+// Whose wait it is: the library's callback does not tell.
+struct connection::in_use {
+  explicit in_use(connection const& one) : before(std::exchange(current, &one)) {}
+  ~in_use() { current = before; }
+  in_use(in_use const&) = delete;
+  in_use& operator=(in_use const&) = delete;
+
+  static thread_local connection const* current;
+  connection const* before;
+};
+thread_local connection const* connection::in_use::current = nullptr;
+
 void connection::closer::operator()(st_mysql* handle) const { mysql_close(handle); }
 
-connection::connection(settings const& how) {
+connection::connection() : wake_(::eventfd(0, EFD_CLOEXEC)) {
   static std::once_flag library;
   std::call_once(library, [] { mysql_library_init(0, nullptr, nullptr); });
   handle_.reset(mysql_init(nullptr));
-  if (!handle_) throw sql_error{bad_reply, "out of memory"};
+  if (handle_ && wake_ >= 0) return;
+  if (wake_ >= 0) ::close(wake_);
+  throw sql_error{bad_reply, "out of memory or file descriptors"};
+}
+
+void connection::open(settings const& how) {
+  deadline_ = clock::now() + how.timeout;
+  if (how.socket.empty()) look_up(how.host, deadline_, wake_);
+  in_use here(*this);
   connect(how);
+  deadline_ = clock::time_point::max();
+}
+
+// Instead of the library's own wait for its socket, on the thread that runs the statement.
+int connection::wait_io(int socket, char is_read, int timeout_ms) {
+  connection const* const self = in_use::current;
+  auto const left = self->deadline_ - clock::now();
+  auto const most = std::chrono::ceil<milliseconds>(left).count();
+  bool const ours = timeout_ms < 0 || most < timeout_ms;
+  auto const wait = ours ? std::clamp<std::int64_t>(most, 0, INT_MAX) : timeout_ms;
+  pollfd both[] = {{socket, static_cast<short>(is_read ? POLLIN : POLLOUT), 0},
+                   {self->wake_, POLLIN, 0}};
+  int found = 0;
+  do {
+    found = ::poll(both, 2, static_cast<int>(wait));
+  } while (found < 0 && errno == EINTR);
+  return found > 0 && both[1].revents != 0 ? 0 : found;  // 0: the time is up
 }
 
 void connection::connect(settings const& how) {
@@ -62,6 +110,7 @@ void connection::connect(settings const& how) {
   mysql_options(handle_.get(), MYSQL_OPT_PROTOCOL, &protocol);
   mysql_options(handle_.get(), MYSQL_OPT_LOCAL_INFILE, &no);
   mysql_options(handle_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  mysql_options(handle_.get(), MARIADB_OPT_IO_WAIT, reinterpret_cast<void*>(&wait_io));
   set_security(handle_.get(), how);
   unsigned long const flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
   if (!mysql_real_connect(handle_.get(), how.host.c_str(), how.user.c_str(), how.password.c_str(),
@@ -71,20 +120,21 @@ void connection::connect(settings const& how) {
   id_ = mysql_thread_id(handle_.get());
   socket_ = ::fcntl(static_cast<int>(mysql_get_socket(handle_.get())), F_DUPFD_CLOEXEC, 0);
   if (socket_ < 0) throw sql_error{bad_reply, "no file descriptor is left"};
-  try {
-    run(session_settings(how));
-  } catch (...) {
-    ::close(socket_);
-    throw;
-  }
+  run(session_settings(how));
 }
 
 connection::~connection() {
-  handle_.reset();
-  ::close(socket_);
+  {
+    in_use const here(*this);
+    deadline_ = clock::now();  // it says good-bye, but waits for nobody
+    handle_.reset();
+  }
+  if (socket_ >= 0) ::close(socket_);
+  ::close(wake_);
 }
 
 void connection::fail() const {
+  if (clock::now() >= deadline_) throw sql_error{too_late, "the server did not answer in time"};
   throw sql_error{mysql_errno(handle_.get()), mysql_error(handle_.get())};
 }
 
@@ -95,6 +145,7 @@ outcome connection::read_outcome() {
   if (!rows) {
     if (mysql_field_count(handle_.get()) != 0) fail();
     made.matched = mysql_affected_rows(handle_.get());
+    made.given = mysql_insert_id(handle_.get());
     return made;
   }
   unsigned const columns = mysql_num_fields(rows.get());
@@ -109,6 +160,7 @@ outcome connection::read_outcome() {
 }
 
 outcomes connection::run(std::string const& statements) {
+  in_use const here(*this);
   outcomes all;
   if (mysql_real_query(handle_.get(), statements.data(), statements.size()) != 0) fail();
   while (true) {
@@ -129,7 +181,11 @@ bool connection::is_alive() const {
   return ::poll(&one, 1, 0) == 0;
 }
 
-void connection::abort() { ::shutdown(socket_, SHUT_RDWR); }
+void connection::abort() {
+  std::uint64_t const one = 1;
+  if (::write(wake_, &one, sizeof one) < 0) std::abort();
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+}
 
 outcome const& outcomes::at(std::size_t index) const {
   if (index < all_.size()) return all_[index];

@@ -1,6 +1,7 @@
 // One connection to the server.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ using row = std::vector<std::optional<std::string>>;
 /// What one statement returned.
 struct outcome {
   std::uint64_t matched = 0;  ///< rows that the WHERE of an UPDATE or DELETE found
+  std::uint64_t given = 0;    ///< what it called LAST_INSERT_ID() with
   std::vector<row> rows;
 };
 
@@ -40,8 +42,10 @@ class outcomes {
 /// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
 class connection {
  public:
-  /// Connects within the timeout of the settings (whole seconds, rounded up); throws sql_error.
-  explicit connection(settings const& how);
+  connection();
+  /// Once, before anything else. Ends by the timeout of the settings (but for the TCP connection:
+  /// in whole seconds, rounded up) or by abort(); throws sql_error.
+  void open(settings const& how);
   ~connection();
   connection(connection const&) = delete;
   connection& operator=(connection const&) = delete;
@@ -49,8 +53,12 @@ class connection {
   /// Runs statements (one round trip for all) and returns what each of them did. After the first
   /// that fails none is run, and sql_error is thrown.
   outcomes run(std::string const& statements);
+  /// What runs later than that fails. At first there is no such time.
+  void set_deadline(clock::time_point last) { deadline_ = last; }
 
   std::uint64_t id() const { return id_; }
+  /// The wait_timeout that its user has set; 0: none.
+  std::int64_t silence_s = 0;
   bool in_transaction() const;
   /// Nothing has come from the server unasked, not even the end: worth being used. Only while no
   /// statement is running.
@@ -61,16 +69,20 @@ class connection {
   int descriptor() const { return socket_; }
 
  private:
+  struct in_use;
   struct closer {
     void operator()(st_mysql* handle) const;
   };
   void connect(settings const& how);
+  static int wait_io(int socket, char is_read, int timeout_ms);
   outcome read_outcome();
   [[noreturn]] void fail() const;
 
   std::unique_ptr<st_mysql, closer> handle_;
   std::uint64_t id_ = 0;
-  int socket_ = -1;  ///< a duplicate: the library closes its own when it likes
+  std::atomic<int> socket_ = -1;  ///< a duplicate: the library closes its own when it likes
+  int wake_ = -1;                 ///< an eventfd, for abort()
+  clock::time_point deadline_ = clock::time_point::max();
 };
 
 /// A value as a literal that no character set or collation touches.

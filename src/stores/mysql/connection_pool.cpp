@@ -15,7 +15,7 @@ std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) 
       in_use_.push_back(one);
       return one;
     }
-    if (in_use_.size() + connecting_ < most_) break;
+    if (in_use_.size() < most_) break;
     auto const left = deadline - clock::now();
     if (left <= clock::duration::zero()) {
       throw sql_error{pool_is_full, "all " + std::to_string(most_) +
@@ -24,22 +24,19 @@ std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) 
     }
     changed_.wait_for(alone, left);
   }
-  ++connecting_;
+  // In use from here on, so that close() ends what it waits for.
+  auto const made = std::make_shared<connection>();
+  in_use_.push_back(made);
   alone.unlock();
-  std::shared_ptr<connection> made;
   try {
-    made = std::make_shared<connection>(how_);
-  } catch (...) {
+    made->open(how_);
+    return made;
+  } catch (sql_error const&) {
     alone.lock();
-    --connecting_;
-    changed_.notify_one();
+    forget(*made);
+    if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
     throw;
   }
-  alone.lock();
-  --connecting_;
-  if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
-  in_use_.push_back(made);
-  return made;
 }
 
 void connection_pool::forget(connection const& one) {

@@ -36,15 +36,17 @@ class connection_pool {
   std::condition_variable changed_;
   std::vector<std::shared_ptr<connection>> idle_;
   std::vector<std::shared_ptr<connection>> in_use_;
-  std::size_t connecting_ = 0;
   bool closed_ = false;
 };
 
-/// One that was borrowed: dropped at the end of the scope unless kept() said that it is well.
+/// One that was borrowed: dropped at the end of the scope unless kept() said that it is well. What
+/// runs on it ends by the deadline, so that its thread is free again.
 class borrowed {
  public:
   borrowed(connection_pool& pool, clock::time_point deadline)
-      : pool_(pool), one_(pool.borrow(deadline)) {}
+      : pool_(pool), one_(pool.borrow(deadline)) {
+    one_->set_deadline(deadline);
+  }
   ~borrowed() { well_ ? pool_.give_back(std::move(one_)) : pool_.drop(std::move(one_)); }
   borrowed(borrowed const&) = delete;
   borrowed& operator=(borrowed const&) = delete;

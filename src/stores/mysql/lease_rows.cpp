@@ -37,6 +37,20 @@ std::optional<lease_row> as_lease_row(outcome const& reply) {
                    static_cast<std::uint64_t>(number(one, 3))};
 }
 
+std::string next_token_sql() {
+  return "LAST_INSERT_ID(GREATEST(fencing + 1, " + std::string(now_us_sql) + "))";
+}
+
+std::optional<grant> grab_row(connection& db, settings const& how, acquire_request const& request) {
+  auto const done =
+      db.run("UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
+             ", owner = " + literal(request.owner.str()) + ", acquired_at = " + now_sql +
+             ", expires_at = " + after_sql(request.ttl) +
+             " WHERE resource = " + literal(request.name.str()) + " AND expires_at <= " + now_sql);
+  if (done.last().matched == 0) return std::nullopt;
+  return grant{{done.last().given}};
+}
+
 // The assignments of one statement are made from left to right, and all of their conditions look at
 // expires_at, which is therefore the last. The second statement tells what the first one found.
 //

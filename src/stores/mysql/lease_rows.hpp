@@ -31,7 +31,12 @@ struct lease_row {
 std::string read_sql(std::string const& table, resource const& name);
 std::optional<lease_row> as_lease_row(outcome const& reply);
 
-/// The operations of table mode. Each is one round trip, and one statement that changes anything.
+/// SQL of the next token of a row, for an UPDATE whose outcome is to tell it (`given`).
+std::string next_token_sql();
+
+/// The operations of table mode. Each is one statement that changes anything. `grab_row` is for a
+/// row that is there and free, else nothing: ask take_row.
+std::optional<grant> grab_row(connection& db, settings const& how, acquire_request const& request);
 acquire_reply take_row(connection& db, settings const& how, acquire_request const& request);
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
 release_reply free_row(connection& db, settings const& how, resource const& name,

@@ -29,33 +29,26 @@ class named_protocol final : public session_protocol {
  public:
   explicit named_protocol(engine& with) : with_(with) {}
 
-  // One round trip: each statement begins when the one before it has ended, so the row is written
-  // when the lock is ours, and only then.
+  // One round trip as a rule: each statement begins when the one before it has ended, so the row is
+  // written when the lock is ours, and only then.
   bid_result take(connection& session, bid const& wanted) override {
     std::string const lock = server_name(wanted.name);
-    auto const done = session.run(silence_sql(wanted.ttl) + "; SELECT GET_LOCK(" + lock + ", " +
-                                  std::to_string(wanted.wait.count()) + "); " +
-                                  record_sql(how(), wanted, "CONNECTION_ID()",
-                                             "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
-                                  "; " + read_sql(how().table, wanted.name) +
-                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
-    auto const user = static_cast<std::uint64_t>(number(done.row_of(4), 0));
-    auto const found = as_lease_row(done.at(3));
-    bool const told = found && found->session == user;
-    if (user == session.id() && told) return found->fencing;
-    if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
-    if (told && found->held()) return rival{owner_label(found->owner), found->remaining()};
-    return rival{user != 0 ? "another client" : "", {}};
+    auto const done = session.run(new_silence_sql(session, wanted.ttl) + "SELECT GET_LOCK(" + lock +
+                                  ", " + std::to_string(wanted.wait.count()) + "); " +
+                                  record_again_sql(how(), wanted, "CONNECTION_ID()", ours(lock)));
+    keep_silence(session, wanted.ttl);
+    if (done.last().matched > 0) return fencing_token{done.last().given};
+    return first_time(session, wanted);
   }
 
   fencing_token pass_on(connection& session, bid const& next) override {
-    std::string const lock = server_name(next.name);
-    auto const done = session.run(
-        silence_sql(next.ttl) + "; " +
-        record_sql(how(), next, "CONNECTION_ID()", "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()") +
-        "; " + read_sql(how().table, next.name));
-    auto const found = as_lease_row(done.at(2));
-    if (found && found->session == session.id()) return found->fencing;
+    auto const done =
+        session.run(new_silence_sql(session, next.ttl) +
+                    record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name))));
+    keep_silence(session, next.ttl);
+    if (done.last().matched > 0) return {done.last().given};
+    auto const taken = first_time(session, next);  // the row was swept
+    if (auto const* token = std::get_if<fencing_token>(&taken)) return *token;
     throw sql_error{bad_reply, "the session has lost its lock"};
   }
 
@@ -63,6 +56,7 @@ class named_protocol final : public session_protocol {
     auto const done = session.run(silence_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
                                   "; SELECT COALESCE(IS_USED_LOCK(" + server_name(what.name) +
                                   ") = CONNECTION_ID(), 0)");
+    keep_silence(session, ttl);
     return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
   }
 
@@ -96,6 +90,24 @@ class named_protocol final : public session_protocol {
 
  private:
   settings const& how() const { return with_.how; }
+  static std::string ours(std::string const& lock) {
+    return "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()";
+  }
+
+  // The row is written if the lock is ours; else it tells who has it.
+  bid_result first_time(connection& session, bid const& wanted) {
+    std::string const lock = server_name(wanted.name);
+    auto const done = session.run(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
+                                  read_sql(how().table, wanted.name) +
+                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
+    auto const user = static_cast<std::uint64_t>(number(done.row_of(2), 0));
+    auto const found = as_lease_row(done.at(1));
+    bool const told = found && found->session == user;
+    if (user == session.id() && told) return found->fencing;
+    if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
+    if (told && found->held()) return rival{owner_label(found->owner), found->remaining()};
+    return rival{user != 0 ? "another client" : "", {}};
+  }
 
   static std::uint64_t user_of(connection& db, resource const& name) {
     auto const done = db.run("SELECT COALESCE(IS_USED_LOCK(" + server_name(name) + "), 0)");

@@ -24,12 +24,14 @@ class row_protocol final : public session_protocol {
 
   fencing_token pass_on(connection& session, bid const& next) override {
     session.run(silence_sql(next.ttl));
+    keep_silence(session, next.ttl);
     if (!session.in_transaction()) throw sql_error{bad_reply, "the transaction has ended"};
     return record(session, next);
   }
 
   bool renew(connection& session, possession const& what, milliseconds ttl) override {
     session.run(silence_sql(ttl));
+    keep_silence(session, ttl);
     if (!session.in_transaction()) return false;
     auto const done = elsewhere(renew_sql(how(), what, ttl));
     return done.at(0).matched > 0;
@@ -75,13 +77,16 @@ class row_protocol final : public session_protocol {
   // Nothing: somebody else has it. False: there is no such row yet.
   std::optional<bool> lock_row(connection& session, bid const& wanted) {
     bool const waits = wanted.wait.count() > 0;
-    auto const patience = waits ? wanted.wait.count() : 1;
+    std::string const patience =
+        waits
+            ? "SET SESSION innodb_lock_wait_timeout = " + std::to_string(wanted.wait.count()) + "; "
+            : "";
     try {
       auto const done =
-          session.run(silence_sql(wanted.ttl) + "; SET SESSION innodb_lock_wait_timeout = " +
-                      std::to_string(patience) + "; START TRANSACTION; " + row_of(wanted.name) +
-                      " FOR UPDATE" + (waits ? "" : " NOWAIT"));
-      return !done.at(3).rows.empty();
+          session.run(new_silence_sql(session, wanted.ttl) + patience + "START TRANSACTION; " +
+                      row_of(wanted.name) + " FOR UPDATE" + (waits ? "" : " NOWAIT"));
+      keep_silence(session, wanted.ttl);
+      return !done.last().rows.empty();
     } catch (sql_error const& error) {
       if (!error.is_locked()) throw;
       session.run("ROLLBACK");
@@ -91,8 +96,11 @@ class row_protocol final : public session_protocol {
 
   // On another connection, by autocommit: the token outlives a holder that dies.
   fencing_token record(connection& session, bid const& taken) {
-    auto const done = elsewhere(record_sql(how(), taken, std::to_string(session.id()), "1 = 1") +
-                                "; " + read_sql(how().table, taken.name));
+    std::string const id = std::to_string(session.id());
+    auto const again = elsewhere(record_again_sql(how(), taken, id, "1 = 1"));
+    if (again.last().matched > 0) return {again.last().given};
+    auto const done =
+        elsewhere(record_sql(how(), taken, id, "1 = 1") + "; " + read_sql(how().table, taken.name));
     auto const found = as_lease_row(done.at(1));
     if (found && found->session == session.id()) return found->fencing;
     throw sql_error{bad_reply, "the row of the lease is missing"};

@@ -11,6 +11,11 @@ namespace {
 constexpr milliseconds silence_margin{500};
 constexpr std::chrono::seconds longest_silence{31'536'000};  // the servers' limit, and our max_ttl
 
+std::int64_t silence_s(milliseconds ttl) {
+  auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + silence_margin);
+  return std::min(seconds, longest_silence).count();
+}
+
 std::string where(possession const& what) {
   return " WHERE resource = " + literal(what.name.str()) +
          " AND fencing = " + std::to_string(what.fencing.value) + " AND expires_at > " + now_sql;
@@ -19,9 +24,14 @@ std::string where(possession const& what) {
 }  // namespace
 
 std::string silence_sql(milliseconds ttl) {
-  auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + silence_margin);
-  return "SET SESSION wait_timeout = " + std::to_string(std::min(seconds, longest_silence).count());
+  return "SET SESSION wait_timeout = " + std::to_string(silence_s(ttl));
 }
+
+std::string new_silence_sql(connection const& session, milliseconds ttl) {
+  return session.silence_s == silence_s(ttl) ? "" : silence_sql(ttl) + "; ";
+}
+
+void keep_silence(connection& session, milliseconds ttl) { session.silence_s = silence_s(ttl); }
 
 std::string record_sql(settings const& how, bid const& taken, std::string const& session,
                        std::string const& condition) {
@@ -33,6 +43,14 @@ std::string record_sql(settings const& how, bid const& taken, std::string const&
          " ON DUPLICATE KEY UPDATE fencing = GREATEST(fencing + 1, " + now_us_sql +
          "), owner = " + owner + ", acquired_at = " + now_sql + ", session = " + session +
          ", expires_at = " + after_sql(taken.ttl);
+}
+
+std::string record_again_sql(settings const& how, bid const& taken, std::string const& session,
+                             std::string const& condition) {
+  return "UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
+         ", owner = " + literal(taken.owner.str()) + ", acquired_at = " + now_sql +
+         ", session = " + session + ", expires_at = " + after_sql(taken.ttl) +
+         " WHERE resource = " + literal(taken.name.str()) + " AND " + condition;
 }
 
 std::string renew_sql(settings const& how, possession const& what, milliseconds ttl) {

@@ -63,10 +63,17 @@ std::unique_ptr<session_protocol> make_row_protocol(engine& with);
 /// The server ends a session that is silent for longer, and with it what it holds: so a holder that
 /// was stopped, or whose machine vanished, does not keep the lock.
 std::string silence_sql(milliseconds ttl);
+/// The same with a ';' behind it, or nothing when it has been set so before.
+std::string new_silence_sql(connection const& session, milliseconds ttl);
+/// After it was set.
+void keep_silence(connection& session, milliseconds ttl);
 /// `INSERT … ON DUPLICATE KEY UPDATE` of the row, with a new token; `session` and `condition` are
 /// SQL.
 std::string record_sql(settings const& how, bid const& taken, std::string const& session,
                        std::string const& condition);
+/// The same for a row that is there, as an UPDATE whose outcome tells the token.
+std::string record_again_sql(settings const& how, bid const& taken, std::string const& session,
+                             std::string const& condition);
 /// `SET … WHERE` parts of the row that a possession is about, as long as it has not run out.
 std::string renew_sql(settings const& how, possession const& what, milliseconds ttl);
 std::string clear_sql(settings const& how, possession const& what);

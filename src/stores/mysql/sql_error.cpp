@@ -21,6 +21,8 @@ verdict judge(unsigned code, settings const& how) {
       return {errc::overloaded, ""};
     case not_for_cluster:
       return {errc::not_supported, ""};
+    case too_late:
+      return {errc::timed_out, "is it overloaded, or the network in between down?"};
     case bad_reply:
       return {errc::protocol, ""};
     case ER_ACCESS_DENIED_ERROR:
@@ -45,6 +47,15 @@ verdict judge(unsigned code, settings const& how) {
       return {errc::unavailable, "raise max_connections at the server or lower `pool` in the URL"};
     case ER_LOCK_WAIT_TIMEOUT:
       return {errc::timed_out, "another transaction holds the row; is somebody working by hand?"};
+    case ER_LOCK_DEADLOCK:
+      return {errc::timed_out,
+              "tried again until the deadline; is somebody working on the table by hand?"};
+    case ER_CONNECTION_KILLED:
+      return {errc::unavailable, "the connection was ended at the server"};
+    case CR_SSL_CONNECTION_ERROR:
+      return {errc::unavailable,
+              "check tls, cafile and the host's name in the store's URL, and the server's "
+              "certificate"};
     case ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
       return {errc::unavailable, "set binlog_format to MIXED or ROW at the server"};
     case CR_SERVER_LOST:

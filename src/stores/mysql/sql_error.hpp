@@ -26,6 +26,7 @@ inline constexpr unsigned pool_is_full = 1;
 inline constexpr unsigned pool_is_closed = 2;
 inline constexpr unsigned not_for_cluster = 3;
 inline constexpr unsigned bad_reply = 4;
+inline constexpr unsigned too_late = 5;
 
 /// `subject` is "acquire 'stock:1'".
 failure explain(sql_error const& error, std::string const& subject, settings const& how);

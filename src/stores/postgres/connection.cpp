@@ -267,17 +267,20 @@ void connection::read_notifications() {
   }
 }
 
-// The oldest statement that has a limit decides: the server works them off in order.
+// The oldest statement that has a limit decides: the server works them off in order. The timer is
+// not set anew for each: once it is over it looks who is the oldest then.
 void connection::watch() {
-  if (pending_.empty() || !pending_.front().due) {
-    watch_timer_.cancel();
-    return;
-  }
-  watch_timer_.expires_at(*pending_.front().due);
+  if (pending_.empty() || !pending_.front().due) return;
+  auto const due = *pending_.front().due;
+  if (watched_until_ <= due) return;
+  watched_until_ = due;
+  watch_timer_.expires_at(due);
   watch_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (ec || !self || self->over_ || self->pending_.empty()) return;
-    if (clock::now() < self->pending_.front().due.value_or(clock::time_point::max())) return;
+    if (ec || !self || self->over_) return;
+    self->watched_until_ = clock::time_point::max();
+    bool const asked = !self->pending_.empty() && self->pending_.front().due;
+    if (!asked || clock::now() < *self->pending_.front().due) return self->watch();
     self->end(trouble{"", "the server does not answer"});
   });
 }

@@ -96,6 +96,7 @@ class connection : public std::enable_shared_from_this<connection> {
   asio::ip::tcp::resolver resolver_;
   asio::basic_waitable_timer<clock> open_timer_;
   asio::basic_waitable_timer<clock> watch_timer_;
+  clock::time_point watched_until_ = clock::time_point::max();
   std::deque<pending> pending_;
   std::string notice_;  // what the server said last, when nobody had asked
   bool open_ = false;

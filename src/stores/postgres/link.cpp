@@ -1,5 +1,6 @@
 #include "stores/postgres/link.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/postgres/trouble.hpp"
@@ -7,12 +8,20 @@
 namespace herdlock::postgres {
 namespace {
 
+// A row that somebody else keeps locked holds up what is sent behind it on this connection: for so
+// much of the time that each of them has.
+constexpr int lock_wait_parts = 10;
+
 // READ COMMITTED: the functions rely on seeing what others committed while they waited.
 // synchronous_commit: a grant that a crash of the server takes back would be given twice.
+// client_connection_check_interval: a connection that was cut ends what still runs for it.
 std::string session_script(settings const& what) {
   return "SET client_min_messages = warning; SET default_transaction_isolation = 'read committed';"
          "SET statement_timeout = " +
-         std::to_string(what.timeout.count()) +
+         std::to_string(what.timeout.count()) + "; SET lock_timeout = " +
+         std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) +
+         "; SELECT set_config(name, '1s', false) FROM pg_settings"
+         " WHERE name = 'client_connection_check_interval'"
          "; SELECT set_config('synchronous_commit', 'on', false)"
          " WHERE current_setting('synchronous_commit') = 'off';";
 }

@@ -129,24 +129,26 @@ void session_place::send(acquire const& one, wish how) {
     session_->run({"patience", {as_number(left.count())}}, usual, ignore);
   }
   char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
-  std::optional const sent = clock::now();
+  auto const sent = clock::now();
   auto parameters = grant_parameters(one->request);
   if (row) parameters.resize(1);
   session_->run({name, std::move(parameters)}, how == wish::wait ? patience{} : usual,
                 [self = shared_from_this(), one, how, sent](answer const& a) {
-                  self->on_answer(one, how == wish::wait ? std::nullopt : sent, a);
+                  self->on_answer(one, how, sent, a);
                 });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
-void session_place::on_answer(acquire const& one, std::optional<clock::time_point> sent,
+void session_place::on_answer(acquire const& one, wish how, clock::time_point sent,
                               answer const& a) {
   if (one != asking_) return;
   if (a && a->count() > 0) {
     if (a->number(0, 0) == session_->pid()) {
       if (shop_->what.mode == lock_mode::row) return draw(one);
       fencing_token const fencing{static_cast<std::uint64_t>(a->number(0, 1))};
-      return sent ? granted(one, fencing, *sent) : confirm(one, fencing);
+      // A wait that was short leaves most of a ttl that is counted from its beginning.
+      bool const young = clock::now() - sent <= one->request.ttl / 4;
+      return how != wish::wait || young ? granted(one, fencing, sent) : confirm(one, fencing);
     }
     drop_session();
     return refused(one, make_failure(errc::not_supported,
@@ -208,6 +210,7 @@ void session_place::confirm(acquire const& one, fencing_token fencing) {
 void session_place::granted(acquire const& one, fencing_token fencing, clock::time_point since) {
   holder_ = holder{one->request, fencing, since + one->request.ttl};
   asking_ = nullptr;
+  tell_released(release_reply::released);
   arm_end();
   if (one->settled()) return hand_on();
   // Settled last: a handler may release at once.
@@ -271,8 +274,8 @@ void session_place::release(owner_token const& owner, std::function<void(release
   end_timer_.cancel();
   std::erase_if(line_, [](acquire const& one) { return one->settled(); });
   if (!line_.empty() && in_a_row_ < most_in_a_row) {
-    hand_on();
-    return done(release_reply::released);
+    released_ = std::move(done);
+    return hand_on();
   }
   auto const was = session_;
   session_ = nullptr;
@@ -285,6 +288,7 @@ void session_place::release(owner_token const& owner, std::function<void(release
              done(a ? release_reply::released : release_reply::lost);
              self->ask();
            });
+  calm_down(*was);
   // From here on a new holder may be asked for; the server has the release before it.
 }
 
@@ -299,6 +303,12 @@ void session_place::hand_on() {
   ask();
 }
 
+// Its end by the server, and who has it, are of no use any more; nobody waits for this.
+void session_place::calm_down(session& one) {
+  if (shop_->what.mode == lock_mode::row) return;
+  one.run({"rest"}, {shop_->what.timeout}, [](answer const&) {});
+}
+
 void session_place::give_up_session() {
   auto const was = std::exchange(session_, nullptr);
   if (!was) return;
@@ -307,6 +317,7 @@ void session_place::give_up_session() {
            [shop = shop_, was](answer const& a) {
              a ? shop->sessions->give_back(was) : shop->sessions->end(was);
            });
+  calm_down(*was);
 }
 
 // With no lock on it, and no transaction.
@@ -314,9 +325,15 @@ void session_place::return_session() {
   if (auto const was = std::exchange(session_, nullptr)) shop_->sessions->give_back(was);
 }
 
+// With it goes what the server had not yet given to the next.
 void session_place::drop_session() {
   auto const was = std::exchange(session_, nullptr);
   if (was) shop_->sessions->end(was);
+  tell_released(release_reply::lost);
+}
+
+void session_place::tell_released(release_reply outcome) {
+  if (auto const told = std::exchange(released_, nullptr)) told(outcome);
 }
 
 void session_place::lost() {
@@ -333,8 +350,12 @@ void session_place::gone(session_acquire& one) {
   auto const was = std::exchange(session_, nullptr);
   was->on_loss(nullptr);
   asking_ = nullptr;
-  shop_->commands->run({"end", {as_number(was->pid())}},
-                       [shop = shop_, was](reply const&) { shop->sessions->end(was); });
+  shop_->commands->run(
+      {"end", {as_number(was->pid())}},
+      [shop = shop_, was, told = std::exchange(released_, nullptr)](reply const& a) {
+        shop->sessions->end(was);
+        if (told) told(a ? release_reply::released : release_reply::lost);
+      });
   ask();
 }
 
@@ -371,6 +392,7 @@ void session_place::close() {
   holder_.reset();
   asking_ = nullptr;
   session_ = nullptr;
+  released_ = nullptr;
 }
 
 }  // namespace herdlock::postgres

@@ -85,7 +85,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void take_session();
   void with_session(acquire const& one, std::shared_ptr<session> const& got);
   void send(acquire const& one, wish how);
-  void on_answer(acquire const& one, std::optional<clock::time_point> sent, answer const& a);
+  void on_answer(acquire const& one, wish how, clock::time_point sent, answer const& a);
   void confirm(acquire const& one, fencing_token fencing);
   void draw(acquire const& one);
   void granted(acquire const& one, fencing_token fencing, clock::time_point since);
@@ -94,8 +94,10 @@ class session_place : public std::enable_shared_from_this<session_place> {
   acquire_reply busy_here() const;
   void hand_on();
   void give_up_session();
+  void calm_down(session& one);
   void return_session();
   void drop_session();
+  void tell_released(release_reply outcome);
   void lost();
   void arm_end();
   void rest();
@@ -106,6 +108,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   std::optional<holder> holder_;
   std::deque<acquire> line_;
   acquire asking_;  // the first in line, while the server is asked for it
+  std::function<void(release_reply)> released_;  // told when the server has it for the next
   asio::basic_waitable_timer<clock> end_timer_;
   int in_a_row_ = 0;
 };

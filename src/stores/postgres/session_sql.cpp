@@ -149,9 +149,10 @@ std::vector<std::pair<std::string, std::string>> session_statements(settings con
           {"next", with("SELECT 1 WHERE $1::bytea IS NOT NULL")},
           {"renew", renew},
           {"patience", patience},
-          {"release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY
-                      "), set_config('application_name', 'herdlock', false),"
-                      " set_config('idle_session_timeout', '0', false)"}};
+          {"release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY ")"},
+          {"rest",
+           "SELECT set_config('application_name', 'herdlock', false),"
+           " set_config('idle_session_timeout', '0', false)"}};
 }
 
 // ROLLBACK undoes what was set in the transaction, too.

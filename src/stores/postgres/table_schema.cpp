@@ -50,7 +50,7 @@ END $do$;
 // of the lease's row.
 constexpr char hand_over[] = R"sql(
 CREATE OR REPLACE FUNCTION @_hand_over_v1(p_name bytea) RETURNS void LANGUAGE plpgsql AS $f$
-DECLARE w @_waiters%ROWTYPE;
+DECLARE w @_waiters%ROWTYPE; token bigint;
 BEGIN
   LOOP
     SELECT * INTO w FROM @_waiters WHERE name = p_name ORDER BY id LIMIT 1;
@@ -58,12 +58,27 @@ BEGIN
     DELETE FROM @_waiters WHERE id = w.id;
     CONTINUE WHEN NOT FOUND OR NOT EXISTS (SELECT FROM pg_stat_get_activity(w.pid));
     UPDATE @ SET owner = w.owner, fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
-      expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms' WHERE name = p_name;
-    PERFORM pg_notify(w.channel, w.waiter::text);
+      expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms' WHERE name = p_name
+      RETURNING fencing INTO token;
+    PERFORM pg_notify(w.channel, w.waiter || ' ' || token);
     EXIT;
   END LOOP;
 END $f$;
 )sql";
+
+// What mostly happens, without a function around it: nobody has it and nobody waits. No row: the
+// function of acquire tells why. (The first token is drawn in vain when the row is there; one that
+// is drawn before the row's lock is got would be too old.)
+constexpr char grab[] =
+    "INSERT INTO @ AS h SELECT $1::bytea, $2::bytea, nextval('@_fencing'), clock_timestamp(),"
+    " clock_timestamp() + $3::bigint * interval '1 ms'"
+    " WHERE NOT EXISTS (SELECT FROM @ l WHERE l.name = $1::bytea"
+    " AND l.expires_at > clock_timestamp())"
+    " AND NOT EXISTS (SELECT FROM @_waiters w WHERE w.name = $1::bytea)"
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, fencing = nextval('@_fencing'),"
+    " acquired_at = clock_timestamp(),"
+    " expires_at = clock_timestamp() + $3::bigint * interval '1 ms'"
+    " WHERE h.expires_at <= clock_timestamp() RETURNING fencing";
 
 // p_how: 0 asks once, 1 waits, 2 stops waiting. Who finds it held by another and does not wait
 // learns so from a plain read.
@@ -184,6 +199,7 @@ std::string schema_script(settings const& what) {
 std::vector<std::pair<std::string, std::string>> table_statements(settings const& what) {
   std::vector<std::pair<std::string, std::string>> all{
       {"acquire", "SELECT * FROM @_acquire_v1($1, $2, $3, $4, $5, $6)"},
+      {"grab", grab},
       {"renew", "SELECT @_renew_v1($1, $2, $3)"},
       {"release", "SELECT @_release_v1($1, $2)"},
       {"force", "SELECT @_release_v1($1, NULL)"},

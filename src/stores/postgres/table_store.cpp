@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -58,11 +59,10 @@ class table_store final : public lease_store,
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
-    auto const sent = clock::now();
-    auto statement = acquire_statement(request, asking::once, channel_, 0);
-    ask(std::move(what), std::move(statement), [request, sent](rows const& found) {
-      return to_acquire_reply(to_lease_row(found), request, sent);
-    });
+    auto const one =
+        std::make_shared<asked_once>(board_, std::move(what), clock::now() + what_.timeout);
+    if (!one->admit()) return;
+    busy_lately(request.name) ? look(one, request) : grab(one, request);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -105,6 +105,50 @@ class table_store final : public lease_store,
     return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
   }
 
+  using asked_once = simple_operation<acquire_reply>;
+
+  // As if it were free; if it is not, by a second question.
+  void grab(std::shared_ptr<asked_once> const& one, acquire_request const& request) {
+    auto const sent = clock::now();
+    statement how{"grab",
+                  {as_bytes(request.name.str()), as_bytes(request.owner.str()),
+                   as_number(request.ttl.count())}};
+    link_->run(std::move(how),
+               [weak = weak_from_this(), one, request, sent](reply const& answered) {
+                 if (!answered) return failed(*one, answered.error());
+                 if (answered->count() > 0) {
+                   fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
+                   return one->settle(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
+                 }
+                 // Whoever has gone has cleaned up behind the first question, not behind another.
+                 auto const self = weak.lock();
+                 if (self && !one->settled()) self->look(one, request);
+               });
+  }
+
+  void look(std::shared_ptr<asked_once> const& one, acquire_request const& request) {
+    auto const sent = clock::now();
+    link_->run(acquire_statement(request, asking::once, channel_, 0),
+               [weak = weak_from_this(), one, request, sent](reply const& answered) {
+                 if (!answered) return failed(*one, answered.error());
+                 auto outcome = to_acquire_reply(to_lease_row(*answered), request, sent);
+                 if (auto const self = weak.lock()) {
+                   self->busy_lately(request.name) = std::holds_alternative<busy>(outcome);
+                 }
+                 one->settle(std::move(outcome));
+               });
+  }
+
+  // By a hash of the name: a wrong guess costs a round trip.
+  bool& busy_lately(resource const& name) {
+    return busy_.at(std::hash<std::string>{}(name.str()) % busy_.size());
+  }
+
+  template <class T>
+  static void failed(operation<T>& one, failure const& why) {
+    one.fail(static_cast<errc>(why.code.value()), why.message);
+  }
+
   template <class T, class Convert>
   void ask(order<T> what, statement how, Convert convert) {
     auto const one = std::make_shared<simple_operation<T>>(board_, std::move(what),
@@ -112,8 +156,7 @@ class table_store final : public lease_store,
     if (!one->admit()) return;
     link_->run(std::move(how), [one, convert](reply const& answered) {
       if (answered) return one->settle(result<T>(convert(*answered)));
-      auto const& why = answered.error();
-      one->fail(static_cast<errc>(why.code.value()), why.message);
+      failed(*one, answered.error());
     });
   }
 
@@ -172,6 +215,7 @@ class table_store final : public lease_store,
   std::shared_ptr<link> link_;
   std::shared_ptr<waiting_room> room_;
   asio::basic_waitable_timer<clock> sweep_timer_;
+  std::array<bool, 256> busy_{};
 };
 
 }  // namespace

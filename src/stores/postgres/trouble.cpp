@@ -19,7 +19,10 @@ constexpr known_state known[] = {
     {"53300", errc::unavailable, "raise max_connections, or lower 'sessions'"},
     {"3D000", errc::unavailable, "create the database, or correct the URL"},
     {"57014", errc::timed_out, "the server is overloaded, or 'timeout' is too short"},
-    {"55P03", errc::timed_out, "another session holds the row for long"},
+    {"55P03", errc::timed_out,
+     "another session keeps the row locked: end the transaction of whoever works on it by hand "
+     "(see "
+     "pg_stat_activity)"},
     {"42P05", errc::not_supported,
      "a proxy gives the session of one connection to another (PgBouncer with "
      "pool_mode=transaction does): connect to the server itself, or use pool_mode=session"},
@@ -40,11 +43,22 @@ bool speaks_of_credentials(std::string_view text) {
          text.find("does not exist") != std::string_view::npos;
 }
 
+bool speaks_of_security(std::string_view text) {
+  return text.find("SSL") != std::string_view::npos ||
+         text.find("certificate") != std::string_view::npos;
+}
+
 }  // namespace
 
 failure explain(trouble const& why) {
   if (why.state.empty() && speaks_of_credentials(why.message)) {
     return make_failure(errc::access_denied, why.message + "; check user and password");
+  }
+  if (why.state.empty() && speaks_of_security(why.message)) {
+    return make_failure(errc::unavailable,
+                        why.message +
+                            "; check sslmode, sslrootcert and the host's name in the "
+                            "store's URL, and the server's certificate");
   }
   auto const* const found = std::ranges::find_if(
       known, [&](known_state const& each) { return why.state.starts_with(each.prefix); });

@@ -11,6 +11,8 @@ constexpr milliseconds after_the_end{2};
 // The holder may have changed to one whose end is nearer (a waiter that was handed the lease and
 // does not take it up): the first in line looks that often, by a plain read.
 constexpr milliseconds heartbeat{3000};
+// A lease that is handed over is the waiter's for so long, unless its ttl is shorter.
+constexpr milliseconds first_term{3000};
 
 }  // namespace
 
@@ -105,7 +107,9 @@ void waiting_room::on_answer(std::int64_t number, clock::time_point sent, reply 
   }
   auto& at = places_.at(number);
   at.asked = false;
+  at.answered = sent;
   auto const row = to_lease_row(*answered);
+  at.seen = row.fencing;
   auto const outcome = to_acquire_reply(row, at.request, sent);
   if (std::holds_alternative<grant>(outcome) || at.leaving) return settle_all(number, outcome);
   still_busy(number, row);
@@ -176,9 +180,27 @@ void waiting_room::wake_next(resource const& name) {
   if (next != places_.end()) ask(next->first, asking::to_wait);
 }
 
+// Without asking again. The news tells nothing of when it was handed over, but with a token above
+// the one that the last answer showed it was after the question was sent; and as the first term is
+// counted from then, a message that comes late finds it mostly over, and the server is asked.
+bool waiting_room::take_up(std::int64_t number, fencing_token token) {
+  auto const found = places_.find(number);
+  if (found == places_.end() || found->second.asked) return false;
+  auto const& at = found->second;
+  auto const term = std::min(at.request.ttl, first_term);
+  if (!(token > at.seen) || clock::now() - at.answered > term / 2) return false;
+  settle_all(number, acquire_reply(grant{token, grant_term{at.answered, term}}));
+  return true;
+}
+
+// `NUMBER TOKEN`: it was handed over to this waiter; nothing: look again.
 void waiting_room::on_news(std::string const& payload) {
   std::int64_t number = 0;
-  std::from_chars(payload.data(), payload.data() + payload.size(), number);
+  fencing_token token{};
+  auto const* const end = payload.data() + payload.size();
+  auto const* at = std::from_chars(payload.data(), end, number).ptr;
+  if (at != end) std::from_chars(at + 1, end, token.value);
+  if (number != 0 && take_up(number, token)) return;
   if (number != 0) return ask(number, asking::to_wait);
   std::vector<std::int64_t> all;
   for (auto const& each : places_) all.push_back(each.first);

@@ -68,15 +68,18 @@ class waiting_room : public std::enable_shared_from_this<waiting_room> {
     acquire_request request;
     std::vector<std::shared_ptr<waiting_acquire>> callers{};
     std::optional<asio::basic_waitable_timer<clock>> alarm{};
-    bool asked = false;      // an answer is on its way
-    bool ask_again = false;  // something happened since
-    bool leaving = false;    // the answer on its way is the last
+    clock::time_point answered{};  // when the last question that was answered had been sent
+    fencing_token seen{};          // the holder's at that answer
+    bool asked = false;            // an answer is on its way
+    bool ask_again = false;        // something happened since
+    bool leaving = false;          // the answer on its way is the last
   };
   using places = std::map<std::int64_t, place>;
 
   void ask(std::int64_t number, asking how);
   void on_answer(std::int64_t number, clock::time_point sent, reply const& answered);
   void still_busy(std::int64_t number, lease_row const& row);
+  bool take_up(std::int64_t number, fencing_token token);
   void settle_all(std::int64_t number, result<acquire_reply> const& outcome);
   void time_is_up(std::shared_ptr<waiting_acquire> const& one);
   void gone(waiting_acquire& one);

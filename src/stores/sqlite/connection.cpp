@@ -188,6 +188,8 @@ void transaction::commit() {
 
 namespace {
 
+bool no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
 failure describe(sql_error const& error, file_settings const& file) {
   std::string const& path = file.path;
   std::string reason = error.system_error != 0 ? std::strerror(error.system_error) : error.text;
@@ -215,6 +217,11 @@ failure describe(sql_error const& error, file_settings const& file) {
     case SQLITE_CORRUPT:
       return make_failure(errc::unavailable, path + " is damaged (" + error.text +
                                                  "); stop its users, remove it and start again");
+    case SQLITE_IOERR:
+      if (!no_room(error.system_error)) {
+        return make_failure(errc::unavailable, path + ": input/output error (" + reason + ")");
+      }
+      [[fallthrough]];
     case SQLITE_FULL:
       return make_failure(errc::unavailable,
                           "no room for " + path +
@@ -223,8 +230,6 @@ failure describe(sql_error const& error, file_settings const& file) {
     case SQLITE_PROTOCOL:
       return make_failure(errc::unavailable, path + " cannot be locked safely (" + error.text +
                                                  "); put it on a local disk");
-    case SQLITE_IOERR:
-      return make_failure(errc::unavailable, path + ": input/output error (" + reason + ")");
     default:
       return make_failure(errc::protocol, path + ": " + error.text);
   }

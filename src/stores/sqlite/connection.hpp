@@ -46,10 +46,14 @@ class statement {
   sqlite3_stmt* prepared_;
 };
 
+/// What to do about a file that other machines may see.
+enum class network_policy { refuse, allow };
+
 struct file_settings {
   std::string path;
   milliseconds timeout{2000};
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
+  network_policy network = network_policy::refuse;
 };
 
 /// Used by one thread at a time, but for give_up().

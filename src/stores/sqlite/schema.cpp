@@ -60,15 +60,10 @@ failure explain_errno(int error, std::string const& path) {
                 std::string("cannot be created (") + std::strerror(error) + ")" + way_out);
 }
 
-// Two machines that see the same file have two boot ids and two clocks, and each would drop the
-// other's leases; nor does SQLite's log work there.
-bool on_network(std::string const& path) {
-  constexpr unsigned long nfs = 0x6969, smb = 0x517b, cifs = 0xff534d42, smb2 = 0xfe534d42,
-                          afs = 0x5346414f, ceph = 0x00c36400;
+char const* network_of(std::string const& path) {
   struct statfs where {};
-  if (::statfs(path.c_str(), &where) != 0) return false;
-  auto type = static_cast<unsigned long>(where.f_type) & 0xffffffff;
-  return type == nfs || type == smb || type == cifs || type == smb2 || type == afs || type == ceph;
+  if (::statfs(path.c_str(), &where) != 0) return nullptr;
+  return network_file_system(static_cast<std::uint64_t>(where.f_type));
 }
 
 // Only a file that did not exist is opened here: to close any descriptor of an existing one would
@@ -139,6 +134,24 @@ result<void> bring_up_to_date(connection& db) {
 
 }  // namespace
 
+// The low 32 bits are compared: some kernels sign-extend the number.
+char const* network_file_system(std::uint64_t type) {
+  struct known {
+    std::uint32_t type;
+    char const* name;
+  };
+  static constexpr known all[] = {
+      {0x6969, "NFS"},        {0x517b, "SMB"},      {0xff534d42, "CIFS"},
+      {0xfe534d42, "SMB2"},   {0x5346414f, "AFS"},  {0x6b414653, "AFS"},
+      {0x00c36400, "Ceph"},   {0x73757245, "Coda"}, {0x01021997, "9p"},
+      {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x01161970, "GFS2"},
+      {0x7461636f, "OCFS2"},  {0x564c, "NCP"},      {0x65735546, "FUSE: sshfs, GlusterFS, …"}};
+  for (auto const& each : all) {
+    if (each.type == static_cast<std::uint32_t>(type)) return each.name;
+  }
+  return nullptr;
+}
+
 result<std::unique_ptr<connection>> connect(file_settings const& settings) {
   auto const deadline = clock::now() + settings.timeout;
   while (true) {
@@ -152,9 +165,12 @@ result<std::unique_ptr<connection>> connect(file_settings const& settings) {
 
 failure prepare_file(file_settings const& settings) {
   if (failure why = create_file(settings.path); why.code) return why;
-  if (on_network(settings.path)) {
+  char const* const network = network_of(settings.path);
+  if (network && settings.network == network_policy::refuse) {
     return refuse(errc::unavailable, settings.path,
-                  "is on a network file system; put it on a local disk, or use a server");
+                  std::string("is on a network file system (") + network +
+                      "), where locks and clocks of two machines differ: put it on a local disk, "
+                      "use a server, or, if no other machine uses the file, say ?network=allow");
   }
   auto db = connect(settings);
   if (!db) return db.error();

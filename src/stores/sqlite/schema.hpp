@@ -1,6 +1,7 @@
 // The file and its tables.
 #pragma once
 
+#include <cstdint>
 #include <herdlock/error.hpp>
 
 #include "stores/sqlite/connection.hpp"
@@ -8,6 +9,11 @@
 namespace herdlock::sqlite {
 
 inline constexpr int schema_version = 1;
+
+/// The name of a file system that several machines may have mounted, by statfs's `f_type`; null for
+/// all others. Two machines that see the same file have two boot ids and two clocks, and each would
+/// drop the other's leases; nor does SQLite's log work there. What is behind FUSE cannot be told.
+char const* network_file_system(std::uint64_t type);
 
 /// Makes the file (mode 0600) and its tables as far as they are missing, and drops what is left
 /// from before the last boot. Fails when the file cannot be used, or was made by a newer version.

@@ -217,6 +217,12 @@ result<settings> take_settings(store_url& url) {
   auto bytes = take_number(url, "max_bytes", taken.file.max_bytes);
   if (!bytes) return bytes.error();
   taken.file.max_bytes = *bytes;
+  std::string const network = url.take_text("network", "refuse");
+  if (network != "refuse" && network != "allow") {
+    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
+                                               ": option 'network' must be refuse or allow");
+  }
+  if (network == "allow") taken.file.network = network_policy::allow;
   if (failure bad = url.reject_unknown_options(); bad.code) return bad;
   return taken;
 }

@@ -1,0 +1,85 @@
+#include "stores/mysql/look_up.hpp"
+
+#include <arpa/inet.h>
+#include <errmsg.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <thread>
+
+#include "stores/mysql/sql_error.hpp"
+
+namespace herdlock::mysql {
+namespace {
+
+std::atomic<int> under_way = 0;
+
+// Owned by whoever asks and by the thread that looks, since either may be the last.
+struct question {
+  explicit question(std::string name) : host(std::move(name)) {}
+  ~question() { ::close(done); }
+  question(question const&) = delete;
+  question& operator=(question const&) = delete;
+
+  std::string const host;
+  int const done = ::eventfd(0, EFD_CLOEXEC);
+  std::atomic<int> error = 0;
+};
+
+bool is_address(std::string const& host) {
+  in6_addr any{};
+  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
+}
+
+void look(std::shared_ptr<question> const& asked) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  asked->error = ::getaddrinfo(asked->host.c_str(), nullptr, &wanted, &found);
+  if (found) ::freeaddrinfo(found);
+  --under_way;
+  ::eventfd_write(asked->done, 1);
+}
+
+// Signals are for the threads of the program that uses us.
+void start(std::shared_ptr<question> const& asked) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([asked] { look(asked); }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+[[noreturn]] void refuse(std::string const& host, std::string const& why) {
+  throw sql_error{CR_UNKNOWN_HOST, "cannot resolve " + host + ": " + why};
+}
+
+}  // namespace
+
+void look_up(std::string const& host, clock::time_point deadline, int wake) {
+  if (is_address(host)) return;
+  if (++under_way > max_look_ups) {
+    --under_way;
+    refuse(host, std::to_string(max_look_ups) + " look-ups hang already; is the DNS server down?");
+  }
+  auto const asked = std::make_shared<question>(host);
+  start(asked);
+  pollfd both[] = {{asked->done, POLLIN, 0}, {wake, POLLIN, 0}};
+  int found = 0;
+  do {
+    auto const left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
+    found = ::poll(both, 2, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  } while (found < 0 && errno == EINTR);
+  if (both[0].revents == 0) refuse(host, "no answer in time; is the DNS server down?");
+  if (asked->error != 0) refuse(host, ::gai_strerror(asked->error));
+}
+
+}  // namespace herdlock::mysql

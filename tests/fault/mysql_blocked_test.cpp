@@ -1,0 +1,170 @@
+// MariaDB when its answers don't come: silent connections, rows and tables that somebody locks.
+#include <thread>
+
+#include "mysql_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+mariadb_server& server() { return mariadb_server::shared(); }
+
+struct mysql_blocked : testing::TestWithParam<std::string> {
+  store_case const kind{.name = "mysql", .url = {}, .open = &open_mysql};
+  std::string const url = mysql_url(GetParam());
+  owner_token const alice = owner_token::generate();
+  owner_token const bob = owner_token::generate();
+  resource const stock{"stock:1"};
+
+  // As a process that ends would: from another thread, to see that it ends.
+  static bool closes(client& c) {
+    std::atomic<bool> closed = false;
+    std::thread closing([&] {
+      c.close();
+      closed = true;
+    });
+    bool const soon = eventually([&] { return closed.load(); });
+    closing.join();
+    return soon;
+  }
+};
+
+struct mysql_any : mysql_blocked {};
+struct mysql_by_session : mysql_blocked {};
+struct mysql_by_row_of_table : mysql_blocked {};
+auto const name_of = [](auto const& one) { return one.param; };
+INSTANTIATE_TEST_SUITE_P(modes, mysql_any, testing::Values("table", "row", "named"), name_of);
+INSTANTIATE_TEST_SUITE_P(modes, mysql_by_session, testing::Values("row", "named"), name_of);
+INSTANTIATE_TEST_SUITE_P(modes, mysql_by_row_of_table, testing::Values("table"), name_of);
+
+// B20: a server that takes connections and says nothing keeps no store from being closed.
+TEST_P(mysql_any, AStoreThatIsConnectingToASilentServerCanBeClosed) {
+  relay hole(server().port());
+  hole.stop_forwarding();
+  client c(kind, mysql_through(hole, url) + "&timeout=1m");
+  auto const asked = c.start_acquire({stock, alice, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return hole.connections_ever() > 0; }));
+  EXPECT_TRUE(closes(c));
+  EXPECT_TRUE(asked.done());
+}
+
+TEST_P(mysql_any, AStoreWithAStatementAtASilentServerCanBeClosed) {
+  relay hole(server().port());
+  client c(kind, mysql_through(hole, url) + "&timeout=1m");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  hole.stop_forwarding();
+  auto const asked = c.start_acquire({resource("other"), bob, 1min, 1min});
+  EXPECT_TRUE(closes(c));
+  EXPECT_TRUE(asked.done());
+}
+
+TEST_P(mysql_any, ASilentServerIsToldWithTheResourceAndFoundAgain) {
+  client first(kind, url);
+  ASSERT_TRUE(is<grant>(first.acquire(stock, bob)));
+  relay wire(server().port());
+  client c(kind, mysql_through(wire, url) + "&timeout=500ms");
+  ASSERT_TRUE(is<busy>(c.acquire(stock, alice)));
+  wire.stop_forwarding();
+  auto const late = c.inspect(stock);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_TRUE(late.error() == errc::timed_out) << late.error().message;
+  EXPECT_NE(late.error().message.find("stock:1"), std::string::npos) << late.error().message;
+  wire.resume_forwarding();
+  EXPECT_TRUE(eventually([&] { return is<busy>(c.acquire(stock, alice)); }));
+}
+
+// 1205: somebody's transaction keeps our row. It says so, and costs the others nothing.
+TEST_P(mysql_by_row_of_table, ARowThatAForeignTransactionLocksIsToldAndHoldsUpNobodyElse) {
+  client c(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  mysql_session_by_hand other(url);
+  other.run("BEGIN; SELECT * FROM herdlock_leases WHERE resource = 'stock:1' FOR UPDATE");
+  auto renewing = c.start<renew_reply>(
+      [&](auto done) { c.store().leases->renew(stock, alice, 1min, std::move(done)); });
+  EXPECT_TRUE(is<grant>(c.acquire(resource("other"), bob)));
+  auto const late = c.get(renewing);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_TRUE(late.error() == errc::timed_out) << late.error().message;
+  EXPECT_NE(late.error().message.find("another transaction"), std::string::npos)
+      << late.error().message;
+  other.run("ROLLBACK");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
+}
+
+// The thread and the connection of an operation are free when its time is up, not when the server
+// answers at last.
+TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
+  relay wire(server().port());
+  client c(kind, mysql_through(wire, url) + "&timeout=500ms&pool=1");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  mysql_session_by_hand other(url);
+  other.run("LOCK TABLES herdlock_leases WRITE");
+  EXPECT_TRUE(c.renew(stock, alice).error() == errc::timed_out);
+  EXPECT_TRUE(eventually([&] { return wire.connections() == 0; }));
+  other.run("UNLOCK TABLES");
+  EXPECT_TRUE(eventually([&] { return c.renew(stock, alice).has_value(); }));
+}
+
+// 1213: the server undid the statement, so it is run again; not for ever.
+TEST_P(mysql_by_row_of_table, AStatementThatMeetsADeadlockIsRunAgainUntilItsDeadline) {
+  client c(kind, url + "&timeout=1s");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  std::string const use = "USE `" + mysql_database(url) + "`; ";
+  std::string const deadlock =
+      "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'; END IF";
+  server().sql(use +
+               "CREATE SEQUENCE tries;\nDELIMITER //\nCREATE TRIGGER unlucky BEFORE UPDATE ON "
+               "herdlock_leases FOR EACH ROW IF NEXTVAL(tries) < 3 THEN " +
+               deadlock + "//\n");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
+  EXPECT_EQ(server().sql(use + "SELECT NEXTVAL(tries)"), "4\n");
+  server().sql(use + "SELECT SETVAL(tries, -1000000000)");
+  server().sql(use +
+               "\nDELIMITER //\nCREATE OR REPLACE TRIGGER unlucky BEFORE UPDATE ON "
+               "herdlock_leases FOR EACH ROW IF TRUE THEN " +
+               deadlock + "//\n");
+  auto const never = c.renew(stock, alice);
+  ASSERT_FALSE(never.has_value());
+  EXPECT_TRUE(never.error() == errc::timed_out) << never.error().message;
+  server().sql(use + "DROP TRIGGER unlucky");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
+}
+
+// B1, B4: the session that held is ended: lost, and not taken anew.
+TEST_P(mysql_by_session, AHolderWhoseSessionIsKilledHasLost) {
+  client c(kind, url), other(kind, url);
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  auto const session = server().sql("SELECT session FROM `" + mysql_database(url) + "`.herdlock_" +
+                                    GetParam() + "_leases");
+  server().sql("KILL CONNECTION " + session);
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  fencing_token next{};
+  ASSERT_TRUE(eventually([&] {
+    auto const reply = other.acquire(stock, bob);
+    if (is<grant>(reply)) next = as<grant>(reply).fencing;
+    return is<grant>(reply);
+  }));
+  EXPECT_GT(next, first);
+}
+
+// B1: a session that does not answer in time is ended, and its holder told of the loss, before the
+// renewal's own deadline. Nobody else gets that session, and the lock does not stay on it.
+TEST_P(mysql_by_session, AHolderWhoseSessionIsSilentHasLostAndTheSessionIsNotUsedAgain) {
+  relay wire(server().port());
+  client c(kind, mysql_through(wire, url) + "&timeout=1s&pool=1"), other(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice, 1h)));
+  wire.stop_forwarding();
+  auto const told = c.renew(stock, alice, 1h);
+  ASSERT_TRUE(told.has_value()) << told.error().message;
+  EXPECT_EQ(*told, renew_reply::lost);
+  wire.resume_forwarding();
+  EXPECT_TRUE(eventually([&] { return is<grant>(other.acquire(stock, bob)); }));
+  EXPECT_TRUE(eventually([&] { return is<grant>(c.acquire(resource("other"), alice)); }));
+  EXPECT_EQ(other.renew(stock, bob).value(), renew_reply::renewed);
+  EXPECT_EQ(c.release(resource("other"), alice).value(), release_reply::released);
+  EXPECT_TRUE(is<busy>(c.acquire(stock, alice)));
+}
+
+}  // namespace
+}  // namespace herdlock_test

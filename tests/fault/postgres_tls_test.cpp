@@ -1,0 +1,77 @@
+// PostgreSQL over TLS: who the server must be.
+#include <support/postgres_server.hpp>
+#include <support/temp_dir.hpp>
+#include <support/tls_files.hpp>
+
+#include "../contract/fixture.hpp"
+#include "stores/postgres/postgres_store.hpp"
+
+namespace herdlock_test {
+namespace {
+
+store_case const postgres{"postgres", {}, &open_postgres};
+
+struct postgres_tls : testing::Test {
+  static std::vector<std::string> settings(std::filesystem::path const& certificate,
+                                           std::filesystem::path const& key) {
+    return {"ssl=on", "ssl_cert_file=" + certificate.string(), "ssl_key_file=" + key.string()};
+  }
+  static tls_files const& files() {
+    static temp_dir folder;
+    static tls_files const made = [] {
+      auto all = make_tls_files(folder.path());
+      give_tls_files_to(folder.path(), {"postgres", "nobody"});
+      return all;
+    }();
+    return made;
+  }
+  static postgres_server& secure() {
+    static postgres_server server(settings(files().server_certificate, files().server_key));
+    return server;
+  }
+  static std::string verified(std::filesystem::path const& authority) {
+    return "&sslmode=verify-full&sslrootcert=" + authority.string();
+  }
+  void expect_refused(std::string const& url, char const* why) {
+    client c(postgres, url);
+    auto const refused = c.acquire(resource("stock:1"), owner_token::generate());
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_TRUE(refused.error() == errc::unavailable) << refused.error().message;
+    for (char const* part : {"stock:1", "postgres://", why, "sslmode"}) {
+      EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+    }
+  }
+};
+
+TEST_F(postgres_tls, AServerOfTheRightAuthorityIsUsedAndWhatTravelsIsEncrypted) {
+  for (std::string const mode : {"table", "advisory", "row"}) {
+    auto const url = secure().fresh_url();
+    client c(postgres, url + verified(files().authority) + "&mode=" + mode);
+    EXPECT_TRUE(is<grant>(c.acquire(resource("stock:1"), owner_token::generate()))) << mode;
+    EXPECT_EQ(secure().sql(url,
+                           "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING "
+                           "(pid) WHERE application_name LIKE 'herdlock%'"),
+              "t\n");
+  }
+}
+
+TEST_F(postgres_tls, AServerOfAnotherAuthorityIsRefused) {
+  expect_refused(secure().fresh_url() + verified(files().other_authority),
+                 "certificate verify failed");
+}
+
+TEST_F(postgres_tls, AnotherHostsCertificateIsRefusedUnlessItsNameIsNotVerified) {
+  postgres_server wrong(settings(files().wrong_name_certificate, files().wrong_name_key));
+  expect_refused(wrong.fresh_url() + verified(files().authority), "certificate");
+  client c(postgres,
+           wrong.fresh_url() + "&sslmode=verify-ca&sslrootcert=" + files().authority.string());
+  EXPECT_TRUE(is<grant>(c.acquire(resource("stock:1"), owner_token::generate())));
+}
+
+TEST_F(postgres_tls, AServerWithoutTlsIsRefused) {
+  expect_refused(postgres_server::shared().fresh_url() + verified(files().authority),
+                 "does not support SSL");
+}
+
+}  // namespace
+}  // namespace herdlock_test
