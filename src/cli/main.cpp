@@ -13,6 +13,7 @@
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
+#include "doctor/doctor.hpp"
 #include "elect/elect.hpp"
 #include "look/commands.hpp"
 #include "run/run.hpp"
@@ -30,6 +31,7 @@ Try first:
   herdlock run nightly -- ./backup.sh    never two of them at a time
   herdlock elect chief -- ./serve.sh     on one of many machines, always
   herdlock show nightly                  who holds it, who waits
+  herdlock doctor                        what is wrong with the store?
   herdlock bench soak                    is a lock on this store ever broken?
 
 `herdlock COMMAND --help` tells about each. Exit status: that of the command
@@ -42,6 +44,7 @@ struct arguments {
   soak_options soak;
   stores_options stores;
   look_arguments look;
+  doctor_arguments doctor;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -113,7 +116,8 @@ int dispatch(std::vector<std::string> words) {
   usage_line::set(app, "herdlock COMMAND [OPTIONS]");
   CLI::App* const run_app = add_run_command(app, given.run);
   CLI::App* const elect_app = add_elect_command(app, given.elect);
-  auto const looks = add_look_commands(app, given.look);
+  auto looks = add_look_commands(app, given.look);
+  looks.push_back(add_doctor_command(app, given.doctor));
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);

@@ -161,7 +161,8 @@ bool is_meant(work_signs const& signs, process const& one) noexcept {
 
 void choose(work_signs const& signs, process_list const& all) noexcept {
   for (auto& one : all) one.chosen = !is_spared(signs, one.id) && shows(signs, one);
-  for (bool more = true; more;) {
+  bool more = true;
+  while (more) {
     more = false;
     for (auto& one : all) {
       if (one.chosen || is_spared(signs, one.id)) continue;
