@@ -120,6 +120,7 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
   temp_dir folder;
   auto const port = free_port();
   std::ofstream(folder / "p.ini") << "[databases]\n* = host=127.0.0.1 port=" << server.port()
+                                  << " user=postgres"
                                   << "\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=" << port
                                   << "\nauth_type=any\nunix_socket_dir=\npool_mode=transaction\n"
                                      "ignore_startup_parameters=extra_float_digits,options\n";

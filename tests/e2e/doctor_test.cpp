@@ -88,10 +88,11 @@ TEST(DoctorRedis, FindsNoServerAtAll) {
   EXPECT_EQ(report.text.find("s3cret"), std::string::npos) << report.text;
 }
 
-TEST(DoctorRedlock, FindsNothingOnFiveHealthyNodes) {
+// They have just been started, so they are told to grant at once: that is a weakness.
+TEST(DoctorRedlock, FindsNothingElseOnHealthyNodes) {
   redis_nodes nodes(3, with({"--appendonly", "yes"}));
-  auto const report = examined(nodes.url("restart_delay=1ms"));
-  EXPECT_EQ(report.findings(), words{}) << report.text;
+  auto const report = examined(nodes.url());
+  EXPECT_EQ(report.findings(), words{"warning redlock.restart_delay"}) << report.text;
 }
 
 TEST(DoctorRedlock, FindsOneServerUnderTwoNames) {

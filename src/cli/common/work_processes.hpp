@@ -10,8 +10,9 @@ namespace herdlock::cli {
 
 /// How many processes of a machine are looked at; those beyond are not seen.
 inline constexpr std::size_t max_seen_processes = 65'536;
-/// How many children that were there before the command are told apart from it.
-inline constexpr std::size_t max_strangers = 64;
+/// How many children that were there before the command are told apart from it; more are taken for
+/// its own.
+inline constexpr std::size_t max_strangers = 1024;
 
 /// What the command's processes are known by: one of these, or a parent that is.
 struct work_signs {

@@ -7,6 +7,7 @@
 #include <herdlock/lock.hpp>
 
 #include "common/duration.hpp"
+#include "common/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -66,8 +67,10 @@ void probe_store(std::string const& url, examination& into) {
   // Its own name each time, so that two doctors do not meet.
   std::string name = "herdlock-doctor/" + owner_token::generate().str();
   std::replace(name.begin(), name.end(), ':', '-');
+  auto opened = try_open_store(url);
+  if (!opened && exit_code_of(opened.error().code) == exit_code::usage) raise(opened.error());
   try {
-    lock const at(open_store(url), name);
+    lock const at(std::move(opened).value(), name);
     exercise(at, into);
     auto const round_trip = time_of_a_look(at);
     into.expect(round_trip <= slow_round_trip,

@@ -6,7 +6,8 @@
 
 namespace herdlock::cli {
 
-/// Takes, renews by looking, and gives back a resource that nobody else uses. Adds its checks.
+/// Takes, looks at and gives back a resource that nobody else uses. Adds its checks. Throws
+/// command_error (usage) for a URL that means nothing.
 void probe_store(std::string const& url, examination& into);
 
 }  // namespace herdlock::cli

@@ -1,11 +1,8 @@
 #include "stores/memory/examination.hpp"
 
-#include "stores/memory/memory_store.hpp"
-
 namespace herdlock {
 
-result<examination> examine_memory(store_url url) {
-  if (auto const why = url.reject_unknown_options(); why.code) return why;
+result<examination> examine_memory(store_url) {
   examination made;
   made.find({"memory.scope", severity::warning, "memory: lives in this process",
              "it excludes nobody in another process or on another machine",

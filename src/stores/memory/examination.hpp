@@ -7,6 +7,6 @@
 namespace herdlock {
 
 /// See examine_store().
-result<examination> examine_memory(store_url url);
+result<examination> examine_memory(store_url);
 
 }  // namespace herdlock

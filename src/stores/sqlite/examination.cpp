@@ -71,11 +71,10 @@ void check_journal(fs::path const& file, examination& into) {
   int const code = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> const db(opened, &sqlite3_close);
   sqlite3_stmt* made = nullptr;
-  if (code != SQLITE_OK || sqlite3_prepare_v2(opened, "PRAGMA journal_mode", -1, &made, nullptr)) {
-    return into.skip("sqlite.journal", sqlite3_errmsg(opened));
-  }
-  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> const asked(made, &sqlite3_finalize);
-  if (sqlite3_step(made) != SQLITE_ROW) {
+  bool const asked = code == SQLITE_OK && sqlite3_prepare_v2(opened, "PRAGMA journal_mode", -1,
+                                                             &made, nullptr) == SQLITE_OK;
+  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> const question(made, &sqlite3_finalize);
+  if (!asked || sqlite3_step(made) != SQLITE_ROW) {
     return into.find({"sqlite.database", severity::error,
                       file.string() + ": " + sqlite3_errmsg(opened), "nothing can be locked",
                       "move it away, or name another file"});
