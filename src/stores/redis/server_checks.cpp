@@ -19,6 +19,7 @@ std::vector<question_words> first_questions() {
 
 // Of `name:value` lines.
 std::string_view value_of(std::string_view lines, std::string_view name) {
+  if (lines.starts_with("txt:")) lines.remove_prefix(4);  // a verbatim string of RESP3
   while (!lines.empty()) {
     auto const end = std::min(lines.find('\n'), lines.size());
     std::string_view line = lines.substr(0, end);
