@@ -151,7 +151,8 @@ TEST(DoctorZookeeper, FindsSessionLimits) {
   auto& server = zookeeper_server::shared();
   // The tests' server gives a minute at most.
   auto const report = examined(server.url(server.fresh_chroot()) + "?session_timeout=5m");
-  EXPECT_EQ(report.findings(), words{"warning zookeeper.session"}) << report.text;
+  EXPECT_EQ(report.findings(), (words{"error store.usable", "warning zookeeper.session"}))
+      << report.text;
 }
 
 TEST(DoctorZookeeper, FindsAnEnsembleThatIsNotWhole) {
