@@ -4,6 +4,7 @@
 #include <herdlock/cache.hpp>
 #include <herdlock/election.hpp>
 #include <herdlock/error.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>
 #include <herdlock/keyed_mutex.hpp>

@@ -13,7 +13,9 @@
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
+#include "doctor/doctor.hpp"
 #include "elect/elect.hpp"
+#include "look/commands.hpp"
 #include "run/run.hpp"
 
 namespace {
@@ -28,6 +30,8 @@ Try first:
   herdlock demo stampede                 what a guard does for a hot cache entry
   herdlock run nightly -- ./backup.sh    never two of them at a time
   herdlock elect chief -- ./serve.sh     on one of many machines, always
+  herdlock show nightly                  who holds it, who waits
+  herdlock doctor                        what is wrong with the store?
   herdlock bench soak                    is a lock on this store ever broken?
 
 `herdlock COMMAND --help` tells about each. Exit status: that of the command
@@ -39,6 +43,8 @@ struct arguments {
   stampede_arguments stampede;
   soak_options soak;
   stores_options stores;
+  look_arguments look;
+  doctor_arguments doctor;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -110,6 +116,8 @@ int dispatch(std::vector<std::string> words) {
   usage_line::set(app, "herdlock COMMAND [OPTIONS]");
   CLI::App* const run_app = add_run_command(app, given.run);
   CLI::App* const elect_app = add_elect_command(app, given.elect);
+  auto looks = add_look_commands(app, given.look);
+  looks.push_back(add_doctor_command(app, given.doctor));
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
@@ -131,6 +139,9 @@ int dispatch(std::vector<std::string> words) {
   if (elect_app->parsed()) {
     auto const picture = diagram_asked_for(given.elect);
     return picture ? print_diagram(*picture) : elect(check(given.elect));
+  }
+  for (auto const& [command, go] : looks) {
+    if (command->parsed()) return go();
   }
   if (stampede_app->parsed()) return stampede(check(given.stampede));
   if (soak_app->parsed()) {

@@ -5,7 +5,7 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "detail/async.hpp")}
+         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "examination.hpp", "detail/async.hpp")}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {

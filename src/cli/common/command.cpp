@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <herdlock/url.hpp>
+#include <random>
 #include <string_view>
 
 #include "common/exit_code.hpp"
@@ -46,6 +49,19 @@ std::string find(std::string const& name) {
   raise_exec_failure(name, refused);
 }
 
+// Of whom else? 64 random bits, and no two at a time have one number.
+std::string new_mark() {
+  std::random_device random;
+  return fmt::format("{}-{:08x}{:08x}", ::getpid(), random(), random());
+}
+
+// The store's password is for herdlock, not for what it runs.
+bool is_kept_back(std::string_view key, std::string_view value) {
+  if (key != "HERDLOCK_STORE" || value.empty()) return false;
+  auto const url = store_url::parse(value);
+  return !url || url->redacted() != value;
+}
+
 std::vector<char*> pointers(std::vector<std::string> const& texts) {
   std::vector<char*> made;
   for (std::string const& text : texts) made.push_back(const_cast<char*>(text.c_str()));
@@ -64,7 +80,7 @@ void raise_exec_failure(std::string const& name, int reason) {
 }
 
 prepared_command::prepared_command(std::vector<std::string> arguments)
-    : arguments_(std::move(arguments)), path_(find(arguments_.front())) {
+    : arguments_(std::move(arguments)), path_(find(arguments_.front())), mark_(new_mark()) {
   argv_ = pointers(arguments_);
   shell_argv_ = argv_;
   static char shell[] = "sh";
@@ -74,12 +90,16 @@ prepared_command::prepared_command(std::vector<std::string> arguments)
 }
 
 void prepared_command::set_environment(
-    std::vector<std::pair<std::string, std::string>> const& added) {
+    std::vector<std::pair<std::string, std::string>> const& asked) {
   environment_.clear();
+  auto added = asked;
+  // A command that runs herdlock is of both.
+  char const* const outer = std::getenv("HERDLOCK_WORK");
+  added.emplace_back("HERDLOCK_WORK", outer && *outer ? outer + (" " + mark_) : mark_);
   for (char** entry = environ; *entry; ++entry) {
     std::string_view const text = *entry;
     std::string_view const key = text.substr(0, text.find('='));
-    bool replaced = false;
+    bool replaced = is_kept_back(key, text.substr(std::min(key.size() + 1, text.size())));
     for (auto const& [name, value] : added) replaced = replaced || name == key;
     if (!replaced) environment_.emplace_back(text);
   }

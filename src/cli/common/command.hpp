@@ -14,7 +14,8 @@ class prepared_command {
   /// Looks the program up as a shell does. Throws command_error: not_found, not_executable.
   explicit prepared_command(std::vector<std::string> arguments);
 
-  /// Added to the environment that the program gets.
+  /// Added to the environment that the program gets: ours without HERDLOCK_STORE when that holds a
+  /// secret.
   void set_environment(std::vector<std::pair<std::string, std::string>> const& added);
 
   /// In the child: becomes the program, or returns with errno set. Async-signal-safe.
@@ -22,10 +23,15 @@ class prepared_command {
 
   std::string const& name() const { return arguments_.front(); }
 
+  /// In HERDLOCK_WORK of its environment, behind what was there: whatever process has it is of this
+  /// command.
+  std::string const& mark() const { return mark_; }
+
  private:
   std::vector<std::string> arguments_;
   std::vector<std::string> environment_;
   std::string path_;
+  std::string mark_;
   std::vector<char*> argv_;
   std::vector<char*> shell_argv_;  // for a script without a #! line
   std::vector<char*> envp_;

@@ -13,6 +13,11 @@
 #include "common/notice.hpp"
 
 namespace herdlock::cli {
+namespace {
+
+constexpr milliseconds slowest{200};  // of killing again
+
+}  // namespace
 
 guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
              std::function<void(int)> on_end)
@@ -22,7 +27,7 @@ guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_comm
       program_(command.name()),
       on_end_(std::move(on_end)),
       kill_margin_(std::min(milliseconds{250}, terms_.grace / 4)),
-      dog_(last_moment_of_the_dog()),
+      dog_(last_moment_of_the_dog(), command.mark()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
       grace_(io.get_executor()),
@@ -42,6 +47,7 @@ guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_comm
 clock::time_point guard::last_moment() const { return lease_.valid_until() - kill_margin_; }
 
 clock::time_point guard::last_moment_of_the_dog() const {
+  if (ignores_loss()) return clock::time_point::max();
   return lease_.valid_until() - kill_margin_ / 2;
 }
 
@@ -78,24 +84,25 @@ void guard::await_loss() {
 void guard::on_loss(clock::time_point noticed) {
   if (state_ == state::killing || state_ == state::ended) return;
   bool const store_says_so = noticed < lease_.valid_until() - terms_.grace;
-  if (store_says_so || clock::now() >= last_moment()) return lose();
+  bool const at_once = store_says_so || terms_.on_loss != loss_policy::term;
+  if (at_once || clock::now() >= last_moment()) return lose();
   if (state_ != state::running) return;
   state_ = state::stopping;
-  group_.signal(SIGTERM);
-  group_.signal(SIGCONT);  // a stopped process would not see the SIGTERM
+  group_.signal_all(SIGTERM);
+  group_.signal_all(SIGCONT);  // a stopped process would not see the SIGTERM
   announce_loss();
 }
 
 void guard::end() {
   if (state_ == state::ended) return;
-  if (asked_) return kill_group();
+  if (asked_) return kill_all();
   asked_ = true;
   if (state_ != state::running) return;
   state_ = state::stopping;
-  group_.signal(SIGTERM);
-  group_.signal(SIGCONT);
+  group_.signal_all(SIGTERM);
+  group_.signal_all(SIGCONT);
   grace_.set(clock::now() + terms_.grace, [this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired()) kill_group();
+    if (!alive.expired()) kill_all();
   });
   on_children();
 }
@@ -107,20 +114,38 @@ void guard::announce_loss() noexcept {
   try {
     failure const why = lease_.lost_reason();
     std::string const reason = why.code ? why.message : "no renewal got through in time";
-    notice(fmt::format("{}: the lease is lost, ending {}: {}", terms_.name, program_, reason));
+    auto const line = fmt::format("{}: the lease is lost, {} {}: {}", in_quotes(terms_.name),
+                                  ignores_loss() ? "going on with" : "ending", program_, reason);
+    if (terms_.tell_loss) {
+      terms_.tell_loss(line, reason);
+    } else {
+      notice(line);
+    }
   } catch (std::exception const&) {  // no memory for the line
   }
 }
 
-void guard::kill_group() {
+void guard::kill_all() {
   if (state_ == state::killing || state_ == state::ended) return;
   state_ = state::killing;
-  group_.signal(SIGKILL);
+  group_.signal_all(SIGKILL);
+  kill_again();
+}
+
+// A process may be born while its siblings are being counted, and the end of a grandchild sends us
+// no signal.
+void guard::kill_again() {
+  auto const next = clock::now() + std::exchange(kill_pause_, std::min(kill_pause_ * 2, slowest));
+  grace_.set(next, [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired() || state_ == state::ended) return;
+    group_.signal_all(SIGKILL);
+    kill_again();
+  });
 }
 
 void guard::lose() {
   if (state_ == state::ended) return;
-  kill_group();
+  if (!ignores_loss()) kill_all();
   announce_loss();
   on_children();
 }
@@ -139,7 +164,10 @@ void guard::on_children() {
   if (state_ == state::ended) return;
   group_changes const changes = group_.collect();
   if (changes.stopped) stop_with_command();
-  if (!group_.leader_status() || !group_.gone()) return;
+  if (!group_.leader_status()) return;
+  // Ctrl-C is to reach us, if nobody is left in the foreground.
+  if (group_.group_gone()) terminal_.take_back();
+  if (!group_.gone()) return;
   // Asked of the clock itself: a loss that nobody has told us of yet counts, and so does what the
   // watchdog did about it.
   if (!lost_ && !in_time()) announce_loss();
@@ -153,13 +181,18 @@ void guard::finish() {
   grace_.cancel();
   children_.cancel();
   terminal_.take_back();
-  on_end_(lost_ ? static_cast<int>(exit_code::lost) : *group_.leader_status());
+  bool const ends_lost = lost_ && !ignores_loss();
+  on_end_(ends_lost ? static_cast<int>(exit_code::lost) : *group_.leader_status());
 }
 
 void guard::forward(int number) {
   if (number == SIGCONT) return on_continue();
   if (number == SIGTSTP) told_to_stop_ = true;
-  if (state_ != state::ended) group_.signal(number);
+  if (state_ == state::ended) return;
+  // Who left the group gave up what is sent to it; but not its end.
+  bool const ends = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+  if (ends) return group_.signal_all(number);
+  group_.signal(number);
 }
 
 // Ctrl-Z reaches the command only, which has the terminal. The shell is to see its job stop. The
@@ -168,17 +201,18 @@ void guard::forward(int number) {
 void guard::stop_with_command() {
   if (!terminal_.present() && !told_to_stop_) return;
   told_to_stop_ = false;
-  group_.signal(SIGSTOP);
+  group_.signal_all(SIGSTOP);
   terminal_.take_back();
   ::kill(terminal_.present() ? 0 : ::getpid(), SIGSTOP);
 }
 
 void guard::on_continue() {
   if (state_ == state::ended) return;
-  if (!in_time()) return lose();
+  if (!in_time()) lose();
+  if (state_ == state::killing || state_ == state::ended) return;
   terminal_.look_again();
   terminal_.give_to(group_.id());
-  group_.signal(SIGCONT);
+  group_.signal_all(SIGCONT);
 }
 
 }  // namespace herdlock::cli

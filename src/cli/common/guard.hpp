@@ -7,8 +7,8 @@
 //      ▼                               ▼                                      ▼
 //    ended ◀────────────────────────── ◀───────────────────────────────────── ◀
 //
-// The lease is kept, and watched, until the last process of the group has ended: what the leader
-// leaves behind works under it too.
+// The lease is kept, and watched, until the last process of the command has ended: what the leader
+// leaves behind works under it too, in its group or not.
 //
 // Three things watch the lease, so that none must be trusted alone: the lease's own loss signal,
 // which fires `grace` before valid_until(); an alarm of ours at valid_until() less a margin, which
@@ -31,16 +31,26 @@
 
 namespace herdlock::cli {
 
+/// What becomes of the command when the lease can be renewed no more, `grace` before its end.
+enum class loss_policy {
+  term,    ///< SIGTERM; SIGKILL before the lease can be another's
+  kill,    ///< SIGKILL
+  ignore,  ///< it runs on, beside whoever comes next; it still ends with this process
+};
+
 struct guard_terms {
   std::string name;
   milliseconds grace;  ///< from SIGTERM to SIGKILL; the lease's loss_margin
+  loss_policy on_loss = loss_policy::term;
+  /// Tells people of the loss, after the signal; by default with notice().
+  std::function<void(std::string const& line, std::string const& why)> tell_loss{};
 };
 
 class guard {
  public:
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
-  /// is over before it is. `on_end` is called on `io`, once, when all of the command's group has
-  /// ended, with the leader's exit status or `lost`.
+  /// is over before it is. `on_end` is called on `io`, once, when all of the command has
+  /// ended, with the leader's exit status, or `lost` unless losses are ignored.
   guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
         std::function<void(int)> on_end);
 
@@ -62,12 +72,14 @@ class guard {
   void on_continue();
   void stop_with_command();
   void announce_loss() noexcept;
-  void kill_group();
+  void kill_all();
+  void kill_again();
   void lose();
   void finish();
   clock::time_point last_moment() const;
   clock::time_point last_moment_of_the_dog() const;
   bool in_time() const;
+  bool ignores_loss() const { return terms_.on_loss == loss_policy::ignore; }
 
   asio::io_context& io_;
   lease& lease_;
@@ -83,6 +95,7 @@ class guard {
   process_group group_;  // last, since nothing may fail once the command runs
   state state_ = state::running;
   bool lost_ = false;
+  milliseconds kill_pause_{5};
   bool asked_ = false;  // by end()
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we

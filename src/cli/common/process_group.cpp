@@ -89,7 +89,8 @@ constexpr int too_late = -1;
 }  // namespace
 
 process_group::process_group(prepared_command const& command, terminal& tty, watchdog& dog,
-                             clock::time_point not_after) {
+                             clock::time_point not_after)
+    : dog_(dog) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
@@ -119,8 +120,28 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
   raise_exec_failure(command.name(), reason);
 }
 
+work_signs process_group::all() const {
+  return {.ancestor = ::getpid(), .spared = dog_.not_the_command()};
+}
+
+// As long as one of its processes is our child, be it a zombie, the group's number cannot be
+// given to anybody else: the signal never hits a stranger. Else they are named one by one.
 void process_group::signal(int number) const {
-  if (!gone()) ::kill(-id_, number);
+  siginfo_t about{};
+  if (::waitid(P_PGID, static_cast<id_t>(id_), &about, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    ::kill(-id_, number);
+    return;
+  }
+  work_signs signs = all();
+  signs.only_in = id_;
+  signal_work(signs, number);
+}
+
+void process_group::signal_all(int number) const {
+  signal(number);
+  work_signs signs = all();
+  signs.not_in = id_;
+  signal_work(signs, number);
 }
 
 group_changes process_group::collect() {
@@ -139,12 +160,16 @@ group_changes process_group::collect() {
   return changes;
 }
 
-// As long as one of its processes is our child, be it a zombie, the group's number cannot be
-// given to anybody else: signal() never hits a stranger.
+// The watchdog is no child in this sense. Those that were there before it are: they are looked for
+// only when there is nothing else to do, and then not waited for.
 bool process_group::gone() const {
+  if (!leader_status_) return false;
   siginfo_t about{};
-  return ::waitid(P_PGID, static_cast<id_t>(id_), &about, WEXITED | WNOHANG | WNOWAIT) != 0 &&
-         errno == ECHILD;
+  if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
+  if (dog_.not_the_command()[1] == 0) return false;
+  return signal_work(all(), 0) == 0;
 }
+
+bool process_group::group_gone() const { return ::kill(-id_, 0) != 0 && errno == ESRCH; }
 
 }  // namespace herdlock::cli

@@ -1,4 +1,5 @@
-// The command and everything it starts, as one process group that can be ended for certain.
+// The command and everything it starts, in its process group or not, which can be ended for
+// certain.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +10,7 @@
 #include "common/command.hpp"
 #include "common/terminal.hpp"
 #include "common/watchdog.hpp"
+#include "common/work_processes.hpp"
 
 namespace herdlock::cli {
 
@@ -18,8 +20,10 @@ struct group_changes {
   bool stopped = false;  ///< the leader, or, after its end, one of those that it left
 };
 
-/// Started by the constructor. This process becomes the reaper of all descendants, so that "the
-/// group is gone" is something the kernel says, not something that is guessed.
+/// Started by the constructor. This process becomes the reaper of all descendants, so that "it is
+/// gone" is something the kernel says, not something that is guessed: also of processes that left
+/// the group (timeout, `set -m`, setsid, a daemon), since the kernel hands them to us when their
+/// parents end.
 ///
 /// Call from the main thread only: the kernel ties the leader's life (PR_SET_PDEATHSIG) to the
 /// thread that started it.
@@ -35,19 +39,28 @@ class process_group {
 
   pid_t id() const { return id_; }
 
-  /// To every process of the group; nothing when it is gone.
+  /// To every process of the group.
   void signal(int number) const;
+
+  /// To every process of the command's, in the group or not.
+  void signal_all(int number) const;
 
   /// Reaps what has ended. To be called on SIGCHLD; does not wait.
   group_changes collect();
 
-  /// No process of the group is left that we could wait for.
+  /// No process of the command's is left.
   bool gone() const;
+
+  /// None is left in the group; there may be others.
+  bool group_gone() const;
 
   /// The leader's exit status as a shell gives it; nothing while it runs.
   std::optional<int> const& leader_status() const { return leader_status_; }
 
  private:
+  work_signs all() const;
+
+  watchdog& dog_;
   pid_t id_ = -1;
   std::optional<int> leader_status_;
 };

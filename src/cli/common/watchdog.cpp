@@ -36,33 +36,51 @@ int nap_until(clock::time_point deadline) noexcept {
 
 }  // namespace
 
+// A process whose parent dies while its list is read may be missed, and may have a new child: until
+// none is seen twice.
+void watchdog::end_work(page& shared, pid_t parent) noexcept {
+  pid_t const group = shared.group.load();
+  if (group <= 0) return;
+  ::kill(-group, SIGKILL);
+  work_signs const signs{.ancestor = parent,
+                         .group = group,
+                         .mark = shared.mark.data(),
+                         .spared = shared.strangers.data()};
+  auto const give_up = clock::now() + longest_nap;
+  for (int clean = 0; clean < 2 && clock::now() < give_up;) {
+    clean = signal_work(signs, SIGKILL) == 0 ? clean + 1 : 0;
+    ::poll(nullptr, 0, 1);
+  }
+  pid_t expected = group;
+  shared.group.compare_exchange_strong(expected, 0);
+}
+
 // Only async-signal-safe calls: it is the child of a process with threads.
-void watchdog::guard(page& shared, int pipe) noexcept {
+void watchdog::guard(page& shared, int pipe, pid_t parent) noexcept {
   ::setsid();  // out of reach of Ctrl-C, Ctrl-Z and `kill -STOP %1`
   ::prctl(PR_SET_NAME, "herdlock-watch");
   ::dup2(pipe, 0);
   // Whoever reads what herdlock prints must not wait for this process, too.
-  ::syscall(SYS_close_range, 1U, ~0U, 0U);
+  close_from(1);
   while (true) {
     auto const deadline = clock::time_point(clock::duration(shared.deadline.load()));
-    pid_t group = shared.group.load();
-    if (group > 0 && clock::now() >= deadline) {
-      ::kill(-group, SIGKILL);
-      shared.group.compare_exchange_strong(group, 0);
-    }
-    pollfd parent{0, POLLIN, 0};
-    int const ready = ::poll(&parent, 1, nap_until(deadline));
+    if (clock::now() >= deadline) end_work(shared, parent);
+    pollfd alive{0, POLLIN, 0};
+    int const ready = ::poll(&alive, 1, nap_until(deadline));
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-    if (pid_t const left = shared.group.load(); left > 0) ::kill(-left, SIGKILL);
+    end_work(shared, parent);
     ::_exit(0);
   }
 }
 
-watchdog::watchdog(clock::time_point deadline) {
+watchdog::watchdog(clock::time_point deadline, std::string const& mark) {
   void* const memory =
       ::mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("cannot share memory with a process");
-  shared_ = new (memory) page{deadline.time_since_epoch().count(), 0};
+  shared_ = new (memory) page{deadline.time_since_epoch().count(), 0, {}, {}};
+  std::copy_n(mark.data(), std::min(mark.size(), shared_->mark.size() - 1), shared_->mark.data());
+  // Its own number is the first; see not_the_command().
+  list_children(shared_->strangers.data() + 1, max_strangers);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     ::munmap(shared_, sizeof(page));
@@ -73,10 +91,13 @@ watchdog::watchdog(clock::time_point deadline) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  pid_t const self = ::getpid();
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // for good in the child
-  id_ = ::fork();
-  if (id_ == 0) guard(*shared_, reading.get());
+  // fork(), but for the signal at its end: none.
+  id_ = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
+  if (id_ == 0) guard(*shared_, reading.get(), self);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  shared_->strangers[0] = id_;
   if (id_ > 0) return;
   ::munmap(shared_, sizeof(page));
   fail("cannot start a process");
@@ -84,12 +105,9 @@ watchdog::watchdog(clock::time_point deadline) {
 
 watchdog::~watchdog() {
   stand_down();
-  // Unless it was reaped with the command's children, the number is its own.
-  siginfo_t about{};
-  if (::waitid(P_PID, static_cast<id_t>(id_), &about, WEXITED | WNOHANG | WNOWAIT) == 0) {
-    ::kill(id_, SIGKILL);
-    while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  // Not reaped by anybody else, so the number is its own.
+  ::kill(id_, SIGKILL);
+  while (::waitpid(id_, nullptr, __WALL) < 0 && errno == EINTR) {
   }
   ::munmap(shared_, sizeof(page));
 }

@@ -4,23 +4,35 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <herdlock/types.hpp>
+#include <string>
 
 #include "common/unique_fd.hpp"
+#include "common/work_processes.hpp"
 
 namespace herdlock::cli {
 
 /// Started by the constructor, gone with the destructor. It shares a page with this process, which
 /// tells it the group and the deadline, and a pipe, whose end tells it that this process is gone.
 ///
+/// It is no child that wait() would tell of (its end sends no SIGCHLD): "no children" means that
+/// the command is gone.
+///
+/// What it ends: the group, the descendants of this process, and whoever has the mark in its
+/// environment, which finds those that left the group when there is no ancestor any more. Out of
+/// its reach are then only processes that left the group, lost their parents, and wear another
+/// environment or belong to another user.
+///
 /// It knows the group by its number. That is safe while this process is alive, since it reaps the
 /// group's last one only then tells the watchdog; after its end the number could be another's only
 /// once the kernel has counted through all of them.
 class watchdog {
  public:
-  /// Throws command_error (internal) when it cannot be started.
-  explicit watchdog(clock::time_point deadline);
+  /// Throws command_error (internal) when it cannot be started. `mark` is in the environment of the
+  /// command; at most 63 bytes. Children that this process has now are not the command's.
+  watchdog(clock::time_point deadline, std::string const& mark);
   ~watchdog();
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
@@ -33,14 +45,20 @@ class watchdog {
   /// The group is gone; its number means nothing any more.
   void stand_down() noexcept { watch(0); }
 
+  /// The watchdog itself, and the children that were there before it; ends with 0.
+  pid_t const* not_the_command() const noexcept { return shared_->strangers.data(); }
+
  private:
   struct page {
     std::atomic<clock::rep> deadline;
     std::atomic<pid_t> group;
+    std::array<char, 64> mark;
+    std::array<pid_t, max_strangers + 2> strangers;  // ends with 0
   };
   static_assert(std::atomic<clock::rep>::is_always_lock_free);
 
-  [[noreturn]] static void guard(page& shared, int pipe) noexcept;
+  [[noreturn]] static void guard(page& shared, int pipe, pid_t parent) noexcept;
+  static void end_work(page& shared, pid_t parent) noexcept;
 
   page* shared_;
   unique_fd alive_;

@@ -131,7 +131,10 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  guard guarded(io_, term.held(), {options_.name.str(), options_.grace}, command_, on_end);
+  guard_terms asked{.name = options_.name.str(), .grace = options_.grace};
+  // The transition tells it.
+  if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
+  guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));
   co_await std::move(waiting);

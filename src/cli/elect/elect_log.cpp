@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "common/duration.hpp"
 #include "common/notice.hpp"
 
 namespace herdlock::cli {
 namespace {
-
-using std::chrono::duration_cast;
 
 std::string in_words(election_transition const& what) {
   std::string const term = fmt::format("term {}", what.term.value);
@@ -47,30 +43,12 @@ std::string in_words(election_transition const& what) {
 
 }  // namespace
 
-elect_log::elect_log(std::string name, std::string candidate, elect_log_form form)
-    : name_(std::move(name)), candidate_(std::move(candidate)), form_(form) {}
+elect_log::elect_log(std::string name, std::string candidate, event_form form)
+    : events_(std::move(name), std::move(candidate)), form_(form) {}
 
 void elect_log::tell(election_transition const& what) {
-  if (form_ == elect_log_form::json) return tell_json(what);
+  if (form_ == event_form::json) return events_.tell(what);
   tell_people(what);
-}
-
-void elect_log::tell_json(election_transition const& what) const {
-  nlohmann::ordered_json line{
-      {"event", to_string(what.event)},
-      {"from", to_string(what.from)},
-      {"to", to_string(what.to)},
-      {"action", to_string(what.action)},
-      {"resource", name_},
-      {"candidate", candidate_},
-      {"term", what.term.value},
-      {"elapsed_ms", duration_cast<milliseconds>(clock::now() - began_).count()},
-  };
-  if (what.back_off.count() != 0) line["back_off_ms"] = what.back_off.count();
-  if (what.why.code) line["why"] = what.why.message;
-  // A name may hold any byte.
-  detail::write_at_once(
-      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 // Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are told
@@ -82,8 +60,8 @@ void elect_log::tell_people(election_transition const& what) {
                         (what.event == election_event::released && what.why.code);
   if (trouble) in_trouble_ = true;
   if (what.event == election_event::granted) in_trouble_ = false;
-  if (form_ == elect_log_form::quiet && !worth_it) return;
-  notice(fmt::format("{}: {}: {}", in_quotes(name_), candidate_, in_words(what)));
+  if (form_ == event_form::quiet && !worth_it) return;
+  notice(fmt::format("{}: {}: {}", in_quotes(events_.name()), events_.candidate(), in_words(what)));
 }
 
 }  // namespace herdlock::cli

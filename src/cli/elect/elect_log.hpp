@@ -5,24 +5,21 @@
 #include <herdlock/election.hpp>
 #include <string>
 
-#include "elect/elect_options.hpp"
+#include "common/event_log.hpp"
 
 namespace herdlock::cli {
 
 /// Called on the store's executor; never waits for whoever reads.
 class elect_log {
  public:
-  elect_log(std::string name, std::string candidate, elect_log_form form);
+  elect_log(std::string name, std::string candidate, event_form form);
   void tell(election_transition const& what);
 
  private:
-  void tell_json(election_transition const& what) const;
   void tell_people(election_transition const& what);
 
-  std::string const name_;
-  std::string const candidate_;
-  elect_log_form const form_;
-  clock::time_point const began_ = clock::now();
+  event_log const events_;
+  event_form const form_;
   bool in_trouble_ = false;
 };
 

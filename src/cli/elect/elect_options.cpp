@@ -6,8 +6,8 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/name_argument.hpp"
 #include "common/process_arguments.hpp"
-#include "common/state_folder.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -29,8 +29,13 @@ CMD runs in a process group of its own, without a terminal, with
   HERDLOCK_CANDIDATE      the id under which this candidate leads
 Before a term can be another's, the whole group gets SIGTERM and, after --grace,
 SIGKILL: also when the store cannot be reached, when herdlock itself is killed
-(SIGKILL), and when it is stopped (SIGSTOP). Processes that left the group
-(setsid) are out of reach. SIGUSR1 and SIGUSR2 go to the group.
+(SIGKILL), and when it is stopped (SIGSTOP). So does whatever left the group
+(timeout, set -m, setsid): the term is kept until no process of CMD's is left.
+SIGUSR1 and SIGUSR2 go to the group.
+
+--json tells `event` (campaign, granted, lost, …), `from`, `to`, `action`,
+`resource`, `candidate`, `term`, `elapsed_ms` and, where there is one, `why`;
+what ends herdlock itself is a line of text as ever.
 
 When CMD ends by itself, the term is given back, and this candidate rests for
 --rest before it stands again, twice as long each time CMD ends soon, up to 5s.
@@ -51,7 +56,8 @@ Examples:
   herdlock elect --diagram mermaid
 
 A password in --store can be read by every user in the list of processes; put
-the URL into HERDLOCK_STORE instead.)";
+the URL into HERDLOCK_STORE or a file (--store-file) instead. CMD does not get
+HERDLOCK_STORE when there is a secret in it.)";
 
 milliseconds grace_argument(std::string const& text, milliseconds ttl) {
   if (text.empty()) return std::min(milliseconds{10'000}, ttl / 4);
@@ -69,8 +75,8 @@ milliseconds rest_argument(std::string const& text) {
   throw command_error(exit_code::usage, "--rest must be from 1ms to 1h");
 }
 
-std::string store_argument(std::string const& text) {
-  if (text.empty()) return default_store_url();
+std::string store_argument(store_arguments const& arguments) {
+  std::string text = store_url_of(arguments);
   store_url const url = value_or_raise(store_url::parse(text));
   if (url.scheme != "memory") return text;
   throw command_error(exit_code::usage,
@@ -85,12 +91,7 @@ CLI::App* add_elect_command(CLI::App& app, elect_arguments& arguments) {
       "elect", "Run a command on one machine of many; another takes over when it stops");
   usage_line::set(*elect, "herdlock elect NAME [OPTIONS] -- CMD [ARGS…]");
   elect->add_option("NAME", arguments.name, "What is led: the same on all machines");
-  elect
-      ->add_option("--store", arguments.store,
-                   "Where the term lives: sqlite:PATH, redis://…, rediss://…\n"
-                   "(default: herdlock.db in ~/.local/state/herdlock: all processes of one user)")
-      ->envname("HERDLOCK_STORE")
-      ->type_name("URL");
+  add_store_options(*elect, arguments.store);
   elect->add_option("--ttl", arguments.ttl, "A leader that died is replaced after so long")
       ->type_name("TIME")
       ->capture_default_str();
@@ -130,8 +131,7 @@ elect_options check(elect_arguments const& arguments) {
   if (arguments.name.empty()) {
     throw command_error(exit_code::usage, "NAME is required, as in: herdlock elect NAME -- CMD");
   }
-  result<resource> name = resource::parse(arguments.name);
-  if (!name) raise(name.error());
+  resource name = name_argument(arguments.name);
   milliseconds const ttl = duration_argument("--ttl", arguments.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
   milliseconds const grace = grace_argument(arguments.grace, ttl);
@@ -141,10 +141,10 @@ elect_options check(elect_arguments const& arguments) {
     throw command_error(exit_code::usage,
                         "no command to run; put it after --, as in: herdlock elect NAME -- CMD");
   }
-  auto const log = arguments.json      ? elect_log_form::json
-                   : arguments.verbose ? elect_log_form::verbose
-                                       : elect_log_form::quiet;
-  return elect_options{std::move(*name),
+  auto const log = arguments.json      ? event_form::json
+                   : arguments.verbose ? event_form::verbose
+                                       : event_form::quiet;
+  return elect_options{std::move(name),
                        store_argument(arguments.store),
                        ttl,
                        grace,

@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-namespace herdlock::cli {
+#include "common/event_log.hpp"
+#include "common/store_argument.hpp"
 
-enum class elect_log_form { quiet, verbose, json };
+namespace herdlock::cli {
 
 /// As typed.
 struct elect_arguments {
   std::string name;
-  std::string store;  ///< empty: the default store
+  store_arguments store;
   std::string ttl = "30s";
   std::string grace;  ///< empty: a quarter of the ttl, at most 10 s
   std::string rest = "200ms";
@@ -37,7 +38,7 @@ struct elect_options {
   std::string candidate;
   std::optional<int> terms;  ///< stand down after so many
   bool once;                 ///< stand down when the command ends by itself
-  elect_log_form log;
+  event_form log;
   std::vector<std::string> command;
 };
 

@@ -15,6 +15,7 @@
 #include "common/guard.hpp"
 #include "common/notice.hpp"
 #include "common/warnings.hpp"
+#include "run/run_log.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -55,12 +56,14 @@ class session {
   guard* guard_ = nullptr;
   lock lock_;
   warnings_teller warnings_;
+  run_log log_;
 };
 
 session::session(run_options const& options)
     : options_(options),
       command_(options.command),
-      lock_(value_or_raise(try_open_store(options.store_url)), options.name) {
+      lock_(value_or_raise(try_open_store(options.store_url)), options.name),
+      log_(options.name.str(), options.log) {
   // nohup and `&` of a script ignore signals on purpose.
   for (int const number : forwarded) {
     // But who has stopped the group must hear of SIGCONT, or it would stay stopped.
@@ -113,6 +116,7 @@ acquire_options session::terms(milliseconds wait) const {
   terms.ttl = options_.ttl;
   terms.wait = wait;
   terms.loss_margin = options_.grace;
+  terms.max_hold = options_.max_hold;
   return terms;
 }
 
@@ -149,26 +153,34 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  guard guarded(io_, held, {options_.name.str(), options_.grace}, command_, on_end);
+  guard_terms asked{
+      .name = options_.name.str(), .grace = options_.grace, .on_loss = options_.on_loss};
+  asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
+  guard guarded(io_, held, std::move(asked), command_, on_end);
   guard_ = &guarded;
   while (!status) {
     io_.restart();
     io_.run();
   }
   guard_ = nullptr;
+  log_.ended(*status);
   return *status;
 }
 
 int session::finish(lease held, int status) {
   result<release_reply> const reply =
       wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
+  bool const ours_no_more = reply && *reply == release_reply::lost;
+  log_.released(!reply         ? reply.error()
+                : ours_no_more ? make_failure(errc::lost, "it was another's by then")
+                               : failure{});
   if (!reply) {
     notice(fmt::format("{}: not given back, it ends by its ttl: {}", options_.name.str(),
                        reply.error().message));
   }
   warnings_.tell(lock_.where());
   if (!reply) return status;
-  if (*reply == release_reply::lost) {
+  if (ours_no_more && options_.on_loss != loss_policy::ignore) {
     throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
                                                      options_.name.str(), options_.command.front(),
                                                      lock_.where().display_name()));
@@ -177,25 +189,36 @@ int session::finish(lease held, int status) {
 }
 
 int session::go() {
+  log_.asks();
   acquired held;
   try {
     held = acquire();
-  } catch (command_error const&) {
-    if (!interrupted_by_) throw;
+  } catch (command_error const& e) {
+    if (!interrupted_by_) {
+      log_.gives_up(make_failure(errc::unavailable, e.what()));
+      throw;
+    }
   }
-  if (interrupted_by_) return 128 + interrupted_by_;  // a lease that came after all is given back
+  if (interrupted_by_) {  // a lease that came after all is given back
+    log_.gives_up(make_failure(errc::canceled, fmt::format("signal {}", interrupted_by_)));
+    return 128 + interrupted_by_;
+  }
   warnings_.tell(lock_.where());
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
-    throw command_error(exit_code::busy,
-                        fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
-                                    options_.name.str(), holder, lock_.where().display_name()));
+    auto const line =
+        fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(options_.name.str()),
+                    holder, lock_.where().display_name());
+    log_.gives_up(make_failure(errc::unavailable, line));
+    throw command_error(exit_code::busy, line);
   }
+  log_.holds(held->fencing());
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
   int const status = run_under(*held);
-  if (status == static_cast<int>(exit_code::lost) && !held->valid()) return status;
+  if (!held->valid() && (status == static_cast<int>(exit_code::lost) || log_.lost_it()))
+    return status;
   return finish(std::move(*held), status);
 }
 

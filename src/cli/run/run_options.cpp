@@ -6,7 +6,7 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
-#include "common/state_folder.hpp"
+#include "common/name_argument.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -16,16 +16,24 @@ constexpr char const* footer = R"(
 CMD runs in a process group of its own, with HERDLOCK_RESOURCE and
 HERDLOCK_FENCING_TOKEN in its environment; hand the token to what CMD writes to,
 so that it can refuse whoever comes late. The lease is renewed while CMD runs,
-and kept until every process of the group has ended: herdlock waits for what CMD
-leaves in the background, too. The exit status is CMD's.
+and kept until every process of CMD's has ended: herdlock waits for what CMD
+leaves in the background, too, also if it left the group (timeout, set -m,
+setsid, a daemon). The exit status is CMD's. Standard input and output are CMD's.
 
-When the lease is lost, the whole group gets SIGTERM, then SIGKILL, before the
-lease can be another's; at once if the store says that it is another's already.
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 go to the group. When CMD is
-stopped (Ctrl-Z), all of the group is, and continues only if the lease is still
-valid. If herdlock itself is killed (SIGKILL), the whole group is killed; if it
-is stopped (SIGSTOP), the group is killed before the lease can be another's.
-Processes that left the group (setsid) are out of reach and not waited for.
+When the lease is lost, all of them get SIGTERM, then SIGKILL, before the lease
+can be another's; at once if the store says that it is another's already.
+SIGINT, SIGTERM, SIGHUP and SIGQUIT go to all of them, SIGUSR1 and SIGUSR2 to
+the group. When CMD is stopped (Ctrl-Z), all are, and continue only if the lease
+is still valid. If herdlock itself is killed (SIGKILL), they are killed; if it is
+stopped (SIGSTOP), they are killed before the lease can be another's. Then only
+this is out of reach: a process that left the group, lost its parents, and runs
+as another user or without HERDLOCK_WORK in its environment, by which it would
+be found.
+
+--json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
+`action`, `resource`, `candidate`, `term` (the fencing token), `elapsed_ms` and,
+where there is one, `why` and `status`; as elect does. What ends herdlock itself
+is a line of text as ever.
 
 Exit status:
   CMD's own, or 128 + the signal that ended it
@@ -33,6 +41,7 @@ Exit status:
   69   the store is unavailable, or refuses the password
   75   busy: another holds the lease, and the wait is over
   76   the lease was lost while CMD ran, or before it could start
+       (with --on-loss ignore: CMD's own, if it ran)
   126  CMD cannot be executed      127  CMD does not exist
 
 Examples:
@@ -42,7 +51,8 @@ Examples:
   herdlock run reindex --ttl 1m -- python3 reindex.py
 
 A password in --store can be read by every user in the list of processes; put
-the URL into HERDLOCK_STORE instead.)";
+the URL into HERDLOCK_STORE or a file (--store-file) instead. CMD does not get
+HERDLOCK_STORE when there is a secret in it.)";
 
 milliseconds wait_argument(std::string const& text) {
   if (text == "none") return milliseconds{0};
@@ -62,45 +72,74 @@ milliseconds grace_argument(std::string const& text, milliseconds ttl) {
   return grace;
 }
 
+loss_policy loss_argument(std::string const& text) {
+  if (text == "term") return loss_policy::term;
+  if (text == "kill") return loss_policy::kill;
+  if (text == "ignore") return loss_policy::ignore;
+  throw command_error(exit_code::usage, fmt::format("--on-loss {}: there are term, kill and ignore",
+                                                    in_quotes(text)));
+}
+
+std::optional<milliseconds> max_hold_argument(std::string const& text) {
+  if (text.empty()) return std::nullopt;
+  milliseconds const time = duration_argument("--max-hold", text);
+  if (time > milliseconds{0} && time <= limits::max_ttl) return time;
+  throw command_error(exit_code::usage, "--max-hold must be from 1ms to a year");
+}
+
 }  // namespace
 
 CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "Run a command while holding a lease");
   usage_line::set(*run, "herdlock run NAME [OPTIONS] -- CMD...");
   run->add_option("NAME", arguments.name, "The resource: 1 to 512 bytes")->required();
-  run->add_option("--store", arguments.store,
-                  "Where the lease lives: sqlite:PATH, redis://…, rediss://…\n"
-                  "(default: herdlock.db in ~/.local/state/herdlock: all processes of one user)")
-      ->envname("HERDLOCK_STORE")
-      ->type_name("URL");
+  add_store_options(*run, arguments.store);
   run->add_option("--ttl", arguments.ttl, "The lease ends by itself so long after the last renewal")
       ->type_name("TIME")
       ->capture_default_str();
-  run->add_option("--wait", arguments.wait,
-                  "How long to wait while another holds it: a time, none, forever")
-      ->type_name("TIME")
-      ->capture_default_str();
+  auto* const wait =
+      run->add_option("--wait", arguments.wait,
+                      "How long to wait while another holds it: a time, none, forever")
+          ->type_name("TIME")
+          ->capture_default_str();
+  run->add_flag("--try", arguments.once, "The same as --wait none")->excludes(wait);
   run->add_option("--grace", arguments.grace,
                   "How long CMD has between SIGTERM and SIGKILL when the lease is lost\n"
                   "(default: a quarter of the ttl, at most 10s)")
       ->type_name("TIME");
+  run->add_option("--on-loss", arguments.on_loss,
+                  "What CMD gets when the lease cannot be renewed, --grace before it ends:\n"
+                  "term: SIGTERM, then SIGKILL; kill: SIGKILL; ignore: nothing, it runs on")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  run->add_option("--max-hold", arguments.max_hold,
+                  "Renew no more after so long, for work that could hang: the lease is lost\n"
+                  "at most one ttl later, as above")
+      ->type_name("TIME");
+  run->add_flag("--verbose", arguments.verbose, "Tell on standard error what becomes of the lease");
+  run->add_flag("--json", arguments.json, "The same, each as a line of JSON");
   run->footer(footer);
   return run;
 }
 
 run_options check(run_arguments const& arguments) {
-  result<resource> name = resource::parse(arguments.name);
-  if (!name) raise(name.error());
+  resource name = name_argument(arguments.name);
   milliseconds const ttl = duration_argument("--ttl", arguments.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
-  milliseconds const wait = wait_argument(arguments.wait);
+  milliseconds const wait = wait_argument(arguments.once ? "none" : arguments.wait);
   milliseconds const grace = grace_argument(arguments.grace, ttl);
   if (arguments.command.empty()) {
     throw command_error(exit_code::usage,
                         "no command to run; put it after --, as in: herdlock run NAME -- CMD");
   }
-  std::string url = arguments.store.empty() ? default_store_url() : arguments.store;
-  return run_options{std::move(*name), std::move(url), ttl, wait, grace, arguments.command};
+  auto const log = arguments.json      ? event_form::json
+                   : arguments.verbose ? event_form::verbose
+                                       : event_form::quiet;
+  auto const on_loss = loss_argument(arguments.on_loss);
+  auto const max_hold = max_hold_argument(arguments.max_hold);
+  return run_options{
+      std::move(name),  store_url_of(arguments.store), ttl, wait, grace, max_hold, on_loss, log,
+      arguments.command};
 }
 
 }  // namespace herdlock::cli

@@ -3,18 +3,28 @@
 
 #include <CLI/App.hpp>
 #include <herdlock/lock.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "common/event_log.hpp"
+#include "common/guard.hpp"
+#include "common/store_argument.hpp"
 
 namespace herdlock::cli {
 
 /// As typed.
 struct run_arguments {
   std::string name;
-  std::string store;  ///< empty: the default store
+  store_arguments store;
   std::string ttl = "30s";
   std::string wait = "none";
   std::string grace;  ///< empty: a quarter of the ttl, at most 10 s
+  std::string max_hold;
+  std::string on_loss = "term";
+  bool once = false;  ///< --try
+  bool verbose = false;
+  bool json = false;
   std::vector<std::string> command;
 };
 
@@ -25,6 +35,9 @@ struct run_options {
   milliseconds ttl;
   milliseconds wait;
   milliseconds grace;
+  std::optional<milliseconds> max_hold;
+  loss_policy on_loss;
+  event_form log;
   std::vector<std::string> command;
 };
 

@@ -1,0 +1,88 @@
+#include "common/store_argument.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <herdlock/url.hpp>
+
+#include "common/exit_code.hpp"
+#include "common/state_folder.hpp"
+#include "common/unique_fd.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr std::size_t max_url_bytes = 4096;
+
+[[noreturn]] void refuse(exit_code code, std::string const& file, std::string const& why) {
+  throw command_error(code, fmt::format("the store's file {}: {}", in_quotes(file), why));
+}
+
+std::string first_line(int from, std::string const& file) {
+  std::array<char, max_url_bytes + 1> text;
+  std::size_t size = 0;
+  while (size < text.size()) {
+    ssize_t const got = ::read(from, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(exit_code::unavailable, file, std::strerror(errno));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  std::string line(text.data(), size);
+  line.resize(std::min(line.find('\n'), line.size()));
+  if (line.size() > max_url_bytes) {
+    refuse(exit_code::usage, file, fmt::format("its first line is over {} bytes", max_url_bytes));
+  }
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  if (line.empty()) refuse(exit_code::usage, file, "its first line is to be a store URL");
+  return line;
+}
+
+std::string read_url(std::string const& file) {
+  unique_fd const from(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (from.get() < 0) refuse(exit_code::unavailable, file, std::strerror(errno));
+  std::string url = first_line(from.get(), file);
+  struct stat about {};
+  bool const kept = ::fstat(from.get(), &about) == 0 && S_ISREG(about.st_mode);
+  if (!kept || (about.st_mode & S_IROTH) == 0) return url;
+  auto const parsed = store_url::parse(url);
+  if (parsed && parsed->redacted() == url) return url;
+  refuse(exit_code::usage, file, "every user can read the password in it; chmod 600 it");
+}
+
+std::string variable(char const* name) {
+  char const* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+void add_store_options(CLI::App& app, store_arguments& arguments) {
+  auto* const url =
+      app.add_option(
+             "--store", arguments.url,
+             "Where the lease lives: sqlite:PATH, redis://…, postgres://…, zk://…\n"
+             "(default: HERDLOCK_STORE, else the file that HERDLOCK_STORE_FILE names, else\n"
+             "herdlock.db in ~/.local/state/herdlock: all processes of one user)")
+          ->type_name("URL");
+  app.add_option("--store-file", arguments.file,
+                 "A file whose first line is the URL, for one with a password")
+      ->type_name("FILE")
+      ->excludes(url);
+}
+
+std::string store_url_of(store_arguments const& arguments) {
+  if (!arguments.url.empty()) return arguments.url;
+  if (!arguments.file.empty()) return read_url(arguments.file);
+  if (auto url = variable("HERDLOCK_STORE"); !url.empty()) return url;
+  if (auto const file = variable("HERDLOCK_STORE_FILE"); !file.empty()) return read_url(file);
+  return default_store_url();
+}
+
+}  // namespace herdlock::cli

@@ -1,0 +1,225 @@
+#include "common/work_processes.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace herdlock::cli {
+namespace {
+
+struct folder_entry {  // struct linux_dirent64
+  std::uint64_t inode;
+  std::int64_t next;
+  std::uint16_t size;
+  std::uint8_t kind;
+};
+constexpr std::size_t name_offset = offsetof(folder_entry, kind) + 1;
+
+// Calls `take(number)` for each entry of the folder that is a number. readdir() allocates.
+template <class Take>
+void each_number(char const* folder, Take take) noexcept {
+  int const listing = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (listing < 0) return;
+  alignas(folder_entry) char buffer[8192];
+  while (true) {
+    long const got = ::syscall(SYS_getdents64, listing, buffer, sizeof buffer);
+    if (got <= 0) break;
+    for (long at = 0; at < got;) {
+      long const from = at;
+      at += reinterpret_cast<folder_entry const*>(buffer + at)->size;
+      std::string_view const name(buffer + from + name_offset);
+      int number = 0;
+      auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), number);
+      if (ec == std::errc() && end == name.data() + name.size()) take(number, listing);
+    }
+  }
+  ::close(listing);
+}
+
+struct process {
+  pid_t id = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  std::uint64_t started = 0;
+  bool alive = false;
+  bool chosen = false;
+};
+
+int open_of(pid_t id, char const* what) noexcept {
+  char path[64] = "/proc/";
+  char* const end = std::to_chars(path + 6, path + 24, id).ptr;
+  std::strcpy(end, what);
+  return ::open(path, O_RDONLY | O_CLOEXEC);
+}
+
+// `4711 (na) me) S 1 4711 …`: the name may hold anything, so what follows its last ')' counts.
+bool parse_stat(std::string_view text, process& into) noexcept {
+  auto const name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return false;
+  text.remove_prefix(name_end + 2);
+  into.alive = text[0] != 'Z' && text[0] != 'X';
+  for (int field = 3; !text.empty() && field <= 22; ++field) {
+    auto const end = std::min(text.find(' '), text.size());
+    char const* const from = text.data();
+    if (field == 4) std::from_chars(from, from + end, into.parent);
+    if (field == 5) std::from_chars(from, from + end, into.group);
+    if (field == 22) return std::from_chars(from, from + end, into.started).ec == std::errc();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+bool look_at(pid_t id, process& into) noexcept {
+  int const file = open_of(id, "/stat");
+  if (file < 0) return false;
+  char text[1024];
+  ssize_t const got = ::read(file, text, sizeof text);
+  ::close(file);
+  into = {};
+  into.id = id;
+  return got > 0 && parse_stat({text, static_cast<std::size_t>(got)}, into);
+}
+
+// Read piece by piece, each with the end of the one before it.
+bool has_mark(pid_t id, std::string_view mark) noexcept {
+  int const file = open_of(id, "/environ");
+  if (file < 0) return false;
+  char text[16'384];
+  std::size_t kept = 0;
+  bool found = false;
+  while (!found) {
+    ssize_t const got = ::read(file, text + kept, sizeof text - kept);
+    if (got <= 0) break;
+    std::size_t const have = kept + static_cast<std::size_t>(got);
+    found = std::string_view(text, have).find(mark) != std::string_view::npos;
+    kept = std::min(have, mark.size());
+    std::memmove(text, text + have - kept, kept);
+  }
+  ::close(file);
+  return found;
+}
+
+class process_list {
+ public:
+  process_list() noexcept {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    first_ = static_cast<process*>(memory);
+    each_number("/proc", [this](int id, int) {
+      if (size_ < max_seen_processes && look_at(id, first_[size_])) ++size_;
+    });
+    std::sort(begin(), end(), [](process const& a, process const& b) { return a.id < b.id; });
+  }
+  ~process_list() {
+    if (first_) ::munmap(first_, bytes);
+  }
+  process_list(process_list const&) = delete;
+  process_list& operator=(process_list const&) = delete;
+
+  process* begin() const noexcept { return first_; }
+  process* end() const noexcept { return first_ + size_; }
+  process const* find(pid_t id) const noexcept {
+    auto const* const at = std::lower_bound(
+        begin(), end(), id, [](process const& one, pid_t wanted) { return one.id < wanted; });
+    return at != end() && at->id == id ? at : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t bytes = sizeof(process) * max_seen_processes;
+  process* first_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+bool is_spared(work_signs const& signs, pid_t id) noexcept {
+  if (id == ::getpid() || id == signs.ancestor) return true;
+  for (auto const* at = signs.spared; at && *at != 0; ++at) {
+    if (*at == id) return true;
+  }
+  return false;
+}
+
+bool shows(work_signs const& signs, process const& one) noexcept {
+  if (signs.ancestor != 0 && one.parent == signs.ancestor) return true;
+  if (signs.group != 0 && one.group == signs.group) return true;
+  return signs.mark && has_mark(one.id, signs.mark);
+}
+
+bool is_meant(work_signs const& signs, process const& one) noexcept {
+  return (signs.only_in == 0 || one.group == signs.only_in) && one.group != signs.not_in;
+}
+
+void choose(work_signs const& signs, process_list const& all) noexcept {
+  for (auto& one : all) one.chosen = !is_spared(signs, one.id) && shows(signs, one);
+  bool more = true;
+  while (more) {
+    more = false;
+    for (auto& one : all) {
+      if (one.chosen || is_spared(signs, one.id)) continue;
+      auto const* const parent = all.find(one.parent);
+      one.chosen = parent && parent->chosen;
+      more = more || one.chosen;
+    }
+  }
+}
+
+void send(process const& to, int number) noexcept {
+  int const handle = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0));
+  if (handle < 0 && errno == ESRCH) return;  // else: an old kernel, or a sandbox that forbids it
+  process now;
+  if (look_at(to.id, now) && now.started == to.started) {
+    if (handle < 0) {
+      ::kill(to.id, number);
+    } else {
+      ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);
+    }
+  }
+  if (handle >= 0) ::close(handle);
+}
+
+}  // namespace
+
+std::size_t signal_work(work_signs const& signs, int number) noexcept {
+  process_list const all;
+  choose(signs, all);
+  std::size_t living = 0;
+  for (auto const& one : all) {
+    if (!one.chosen || !one.alive || !is_meant(signs, one)) continue;
+    ++living;
+    if (number != 0) send(one, number);
+  }
+  return living;
+}
+
+void list_children(pid_t* into, std::size_t most) noexcept {
+  pid_t const self = ::getpid();
+  process_list const all;
+  std::size_t count = 0;
+  for (auto const& one : all) {
+    if (one.parent == self && count < most) into[count++] = one.id;
+  }
+  into[count] = 0;
+}
+
+void close_one_by_one_from(int first) noexcept {
+  each_number("/proc/self/fd", [first](int number, int listing) {
+    if (number >= first && number != listing) ::close(number);
+  });
+}
+
+void close_from(int first) noexcept {
+  if (::syscall(SYS_close_range, static_cast<unsigned>(first), ~0U, 0U) == 0) return;
+  close_one_by_one_from(first);
+}
+
+}  // namespace herdlock::cli

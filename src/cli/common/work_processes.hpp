@@ -1,0 +1,40 @@
+// Which processes are a command's, as /proc tells it. Nothing here allocates or locks: the child of
+// a process with threads may call it, too.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace herdlock::cli {
+
+/// How many processes of a machine are looked at; those beyond are not seen.
+inline constexpr std::size_t max_seen_processes = 65'536;
+/// How many children that were there before the command are told apart from it; more are taken for
+/// its own.
+inline constexpr std::size_t max_strangers = 1024;
+
+/// What the command's processes are known by: one of these, or a parent that is.
+struct work_signs {
+  pid_t ancestor = 0;             ///< they descend from it
+  pid_t group = 0;                ///< they are in this process group; 0: says nothing
+  char const* mark = nullptr;     ///< they have this text in their environment; null: says nothing
+  pid_t const* spared = nullptr;  ///< never these, nor what descends from them alone; ends with 0
+  pid_t only_in = 0;              ///< who is in another group than this counts for nothing
+  pid_t not_in = 0;               ///< who is in this group counts for nothing
+};
+
+/// Sends the signal to each of them that lives, never to this process or `ancestor`; 0 sends none.
+/// Returns how many there were. A process is named by a pidfd and looked at again before it gets
+/// the signal, so that a number that was given to a stranger meanwhile does no harm.
+std::size_t signal_work(work_signs const& signs, int number) noexcept;
+
+/// The children of this process at the moment, at most `most`; `into` ends with 0.
+void list_children(pid_t* into, std::size_t most) noexcept;
+
+/// Closes every descriptor from `first` on, by close_range() or, on kernels before 5.9, one by one.
+void close_from(int first) noexcept;
+/// The second way.
+void close_one_by_one_from(int first) noexcept;
+
+}  // namespace herdlock::cli

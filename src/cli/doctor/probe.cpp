@@ -1,0 +1,87 @@
+#include "doctor/probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <herdlock/lock.hpp>
+
+#include "common/duration.hpp"
+#include "common/exit_code.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr std::chrono::seconds probe_ttl{30};
+// A renewal comes at a third of the ttl: with a ttl of 10 s, this is what may go wrong thrice.
+constexpr milliseconds slow_round_trip{250};
+
+milliseconds time_of_a_look(lock const& at) {
+  std::array<clock::duration, 5> times{};
+  for (auto& time : times) {
+    auto const before = clock::now();
+    static_cast<void>(at.inspect());
+    time = clock::now() - before;
+  }
+  std::sort(times.begin(), times.end());
+  return std::chrono::duration_cast<milliseconds>(times[times.size() / 2]);
+}
+
+void exercise(lock const& at, examination& into) {
+  auto first = at.try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  if (!first) {
+    return into.find({"store.grants", severity::error,
+                      at.name().str() + ", which nobody else uses, is held",
+                      "something grants or keeps leases beside herdlock", "see who writes there"});
+  }
+  auto const second = lock(at).try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  into.expect(!second, {"store.excludes", severity::error,
+                        "a second holder got the lease that the first has", "locks exclude nobody",
+                        "report it, with the store's version"});
+  auto const seen = at.inspect();
+  into.expect(
+      seen && seen->fencing == first->fencing(),
+      {"store.looks", severity::error, "who holds is not shown as it was granted",
+       "show, wait and watch tell nothing of use", "name the master or leader, not a replica"});
+  auto const token = first->fencing();
+  bool const returned = first->release() == release_reply::released;
+  auto next = at.try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  into.expect(returned && next.has_value(),
+              {"store.releases", severity::error, "a released lease is not to be had again",
+               "each holder blocks the next for its whole ttl", "see the store's log"});
+  if (!next) return;
+  if (at.where().traits().fences) {
+    into.expect(
+        next->fencing() > token,
+        {"store.fences", severity::error,
+         fmt::format("the fencing token went from {} to {}", token.value, next->fencing().value),
+         "what is guarded cannot tell a late holder from the present one",
+         "see whether the store is written by something else"});
+  }
+  static_cast<void>(next->release());
+}
+
+}  // namespace
+
+void probe_store(std::string const& url, examination& into) {
+  // Its own name each time, so that two doctors do not meet.
+  std::string name = "herdlock-doctor/" + owner_token::generate().str();
+  std::replace(name.begin(), name.end(), ':', '-');
+  auto opened = try_open_store(url);
+  if (!opened && exit_code_of(opened.error().code) == exit_code::usage) raise(opened.error());
+  try {
+    lock const at(std::move(opened).value(), name);
+    exercise(at, into);
+    auto const round_trip = time_of_a_look(at);
+    into.expect(round_trip <= slow_round_trip,
+                {"store.round_trip", severity::warning,
+                 fmt::format("a round trip takes {}", say(round_trip)),
+                 "renewals of leases with short ttls come late: they are lost without need",
+                 "use a store that is nearer, or ttls of a minute and more"});
+  } catch (error const& e) {
+    into.find({"store.usable", severity::error, e.what(), "there is no lock to be had",
+               "see the other findings, or put the URL right"});
+  }
+}
+
+}  // namespace herdlock::cli

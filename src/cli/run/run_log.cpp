@@ -1,0 +1,64 @@
+#include "run/run_log.hpp"
+
+#include <fmt/format.h>
+
+#include "common/notice.hpp"
+
+namespace herdlock::cli {
+
+run_log::run_log(std::string name, event_form form)
+    : events_(std::move(name), std::string(owner_token::generate().label())), form_(form) {}
+
+void run_log::tell(election_event event, election_state to, election_action action, failure why) {
+  auto const from = std::exchange(state_, to);
+  if (form_ != event_form::json) return;
+  election_transition what{
+      .from = from, .event = event, .to = to, .action = action, .term = token_};
+  what.why = std::move(why);
+  events_.tell(what, status_);
+}
+
+void run_log::say(std::string const& what) const {
+  if (form_ == event_form::verbose) {
+    notice(fmt::format("{}: {}", in_quotes(events_.name()), what));
+  }
+}
+
+void run_log::asks() {
+  say("asks for the lease");
+  tell(election_event::campaign, election_state::acquiring, election_action::acquire);
+}
+
+void run_log::holds(fencing_token token) {
+  token_ = token;
+  say(fmt::format("holds it, fencing token {}", token.value));
+  tell(election_event::granted, election_state::working, election_action::start_work);
+}
+
+void run_log::gives_up(failure const& why) {
+  tell(election_event::failed, election_state::idle, election_action::finish, why);
+}
+
+void run_log::lost(std::string const& line, std::string const& why) {
+  lost_ = true;
+  if (form_ != event_form::json) notice(line);
+  tell(election_event::lost, election_state::pausing, election_action::stop_work,
+       make_failure(errc::lost, why));
+}
+
+void run_log::ended(int status) {
+  status_ = status;
+  say(fmt::format("the command has ended, status {}", status));
+  if (state_ == election_state::pausing) {
+    tell(election_event::stopped, election_state::idle, election_action::finish);
+  } else {
+    tell(election_event::finished, election_state::releasing, election_action::release);
+  }
+}
+
+void run_log::released(failure const& trouble) {
+  say(trouble.code ? "not given back" : "given back");
+  tell(election_event::released, election_state::idle, election_action::finish, trouble);
+}
+
+}  // namespace herdlock::cli

@@ -1,0 +1,39 @@
+// What `herdlock run` says about its lease, on standard error.
+#pragma once
+
+#include <string>
+
+#include "common/event_log.hpp"
+
+namespace herdlock::cli {
+
+/// A run is a campaign for one term.
+class run_log {
+ public:
+  run_log(std::string name, event_form form);
+
+  void asks();
+  void holds(fencing_token token);
+  /// It will not: busy, interrupted, or trouble with the store.
+  void gives_up(failure const& why);
+  /// `line` is for people, and told in every form but JSON.
+  void lost(std::string const& line, std::string const& why);
+  /// The command has ended; what follows is the release, or nothing when the lease was lost.
+  void ended(int status);
+  void released(failure const& trouble);
+
+  bool lost_it() const { return lost_; }
+
+ private:
+  void tell(election_event event, election_state to, election_action action, failure why = {});
+  void say(std::string const& what) const;
+
+  event_log const events_;
+  event_form const form_;
+  election_state state_ = election_state::idle;
+  fencing_token token_{};
+  bool lost_ = false;
+  std::optional<int> status_;
+};
+
+}  // namespace herdlock::cli

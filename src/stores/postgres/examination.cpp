@@ -1,0 +1,204 @@
+#include "stores/postgres/examination.hpp"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include "stores/common/clock_skew.hpp"
+#include "stores/postgres/settings.hpp"
+
+namespace herdlock {
+namespace postgres {
+namespace {
+
+struct query_failed {
+  std::string text;
+};
+
+// Blocking, unlike the store's own; for looking only.
+class session {
+ public:
+  explicit session(settings const& how) {
+    auto all = how.parameters;
+    all.emplace_back("host", how.host);
+    all.emplace_back("port", how.port);
+    auto const seconds = std::chrono::ceil<std::chrono::seconds>(how.timeout).count();
+    all.emplace_back("connect_timeout", std::to_string(std::max<std::int64_t>(2, seconds)));
+    std::vector<char const*> keys;
+    std::vector<char const*> values;
+    for (auto const& [key, value] : all) {
+      if (value.empty()) continue;
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    keys.push_back(nullptr);
+    values.push_back(nullptr);
+    handle_.reset(PQconnectdbParams(keys.data(), values.data(), 0));
+    if (!handle_ || PQstatus(handle_.get()) != CONNECTION_OK) throw query_failed{trouble()};
+    run("SET statement_timeout = " + std::to_string(how.timeout.count()));
+  }
+
+  // The first column of the first row; empty when there is none.
+  std::string run(std::string const& sql) const {
+    std::unique_ptr<PGresult, decltype(&PQclear)> const got(PQexec(handle_.get(), sql.c_str()),
+                                                            &PQclear);
+    auto const status = PQresultStatus(got.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw query_failed{trouble()};
+    if (PQntuples(got.get()) < 1 || PQnfields(got.get()) < 1) return {};
+    return PQgetvalue(got.get(), 0, 0);
+  }
+  std::string setting(std::string const& name) const {
+    return run("SELECT coalesce(current_setting('" + name + "', true), '')");
+  }
+  std::string quoted(std::string const& text) const {
+    std::unique_ptr<char, decltype(&PQfreemem)> const made(
+        PQescapeLiteral(handle_.get(), text.data(), text.size()), &PQfreemem);
+    return made ? made.get() : "''";
+  }
+  std::string announced_pid() const { return std::to_string(PQbackendPID(handle_.get())); }
+
+ private:
+  std::string trouble() const {
+    std::string text = handle_ ? PQerrorMessage(handle_.get()) : "no memory";
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    while (text.ends_with(' ')) text.pop_back();
+    return text;
+  }
+  struct closer {
+    void operator()(PGconn* handle) const { PQfinish(handle); }
+  };
+  std::unique_ptr<PGconn, closer> handle_;
+};
+
+class server_check {
+ public:
+  server_check(settings const& how, examination& into)
+      : how_(how), into_(into), place_(how.host + (how.port.empty() ? "" : ":" + how.port)) {}
+
+  void make() {
+    try {
+      session const db(how_);
+      into_.pass("postgres.reachable");
+      recovery(db);
+      durability(db);
+      time_outs(db);
+      skew(db);
+      rights(db);
+      pooling(db);
+    } catch (query_failed const& why) {
+      into_.find({"postgres.reachable", severity::error, why.text, "there is no lock to be had",
+                  "start the server, or put the URL right"});
+    }
+  }
+
+ private:
+  std::string at() const { return "the server at " + place_; }
+
+  void recovery(session const& db) {
+    bool const standby = db.run("SELECT pg_is_in_recovery()") == "t";
+    into_.expect(!standby, {"postgres.standby", severity::error, at() + " is a hot standby",
+                            "no lease can be written there; advisory locks there exclude nobody "
+                            "at the primary",
+                            "name the primary, or several hosts with "
+                            "target_session_attrs=read-write"});
+    if (standby) return;
+    into_.expect(
+        db.setting("default_transaction_read_only") != "on",
+        {"postgres.read_only", severity::error, at() + " makes this user's transactions read-only",
+         "no lease can be written there", "ALTER ROLE … SET default_transaction_read_only = off"});
+  }
+  void durability(session const& db) {
+    if (how_.mode == lock_mode::advisory) return;
+    into_.expect(db.setting("synchronous_commit") != "off",
+                 {"postgres.synchronous_commit", severity::warning,
+                  at() + " has synchronous_commit = off for this user",
+                  "a crash forgets the grants of the last moments, and gives them to others while "
+                  "their holders still work",
+                  "ALTER ROLE … SET synchronous_commit = on"});
+    into_.expect(db.setting("fsync") != "off",
+                 {"postgres.fsync", severity::warning, at() + " has fsync = off",
+                  "a crash of the machine forgets grants, or damages all data", "set fsync = on"});
+  }
+  void time_outs(session const& db) {
+    if (how_.mode == lock_mode::table) return;
+    std::string ends;
+    for (char const* name : {"idle_session_timeout", "idle_in_transaction_session_timeout"}) {
+      auto const value = db.setting(name);
+      if (!value.empty() && value != "0") ends += " " + std::string(name) + " = " + value;
+    }
+    into_.expect(ends.empty(), {"postgres.idle_timeout", severity::warning, at() + " has" + ends,
+                                "the lock of a lease with a long ttl ends with its idle session",
+                                "set them to 0 for this user, or use mode=table"});
+  }
+  void skew(session const& db) {
+    auto const before = wall_clock_us();
+    auto const text =
+        db.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text");
+    std::int64_t server = 0;
+    std::from_chars(text.data(), text.data() + text.size(), server);
+    check_skew(into_, "postgres.clock", place_, skew_of(server, before, wall_clock_us()));
+  }
+  void rights(session const& db) {
+    if (how_.mode == lock_mode::advisory) return;
+    auto const name = db.quoted(how_.table);
+    bool const there = db.run("SELECT to_regclass(" + name + ") IS NOT NULL") == "t";
+    std::string missing;
+    if (there) {
+      for (char const* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
+        auto const sql = "SELECT has_table_privilege(" + name + ", '" + right + "')";
+        if (db.run(sql) != "t") missing += " " + std::string(right);
+      }
+    } else if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") != "t") {
+      missing = " CREATE in the schema, where the table " + how_.table + " is still to be made";
+    }
+    into_.expect(missing.empty(),
+                 {"postgres.rights", severity::error,
+                  "the user " + db.run("SELECT current_user") + " may not" + missing,
+                  "leases cannot be kept there", "GRANT them, or let the owner run herdlock once"});
+  }
+  // A pooler makes up the number that it announces. In transaction mode, a second client's
+  // transaction gets the connection that the first one's last statement ran on.
+  void pooling(session const& db) {
+    auto const first = db.run("SELECT pg_backend_pid()");
+    session const other(how_);
+    other.run("BEGIN");
+    auto const theirs = other.run("SELECT pg_backend_pid()");
+    auto const again = db.run("SELECT pg_backend_pid()");
+    other.run("COMMIT");
+    bool const shared = first == theirs || first != again;
+    into_.expect(!shared,
+                 {"postgres.pooler", severity::error,
+                  "a pooler at " + place_ + " gives each transaction another connection",
+                  how_.mode == lock_mode::table
+                      ? "LISTEN is lost, and waiters hear of a release late"
+                      : "locks belong to connections: they are kept by strangers and freed by "
+                        "chance",
+                  "connect to the server itself, or set pool_mode = session for this user"});
+    if (shared) return;
+    into_.expect(first == db.announced_pid(),
+                 {"postgres.proxy", severity::warning,
+                  "there is a proxy between us and the server at " + place_,
+                  "locks hold as long as it keeps one connection for each client",
+                  "connect to the server itself, or see to pool_mode = session"});
+  }
+
+  settings const& how_;
+  examination& into_;
+  std::string const place_;
+};
+
+}  // namespace
+}  // namespace postgres
+
+result<examination> examine_postgres(store_url url) {
+  auto const how = postgres::take_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  examination made;
+  postgres::server_check(*how, made).make();
+  return made;
+}
+
+}  // namespace herdlock

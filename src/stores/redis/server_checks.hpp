@@ -1,0 +1,15 @@
+// What an examination looks for at one server.
+#pragma once
+
+#include <herdlock/examination.hpp>
+#include <optional>
+
+#include "stores/redis/server_info.hpp"
+#include "stores/redis/settings.hpp"
+
+namespace herdlock::redis {
+
+/// Nothing when the server cannot be reached or refuses us: that is a finding.
+std::optional<server_facts> check_server(settings const& how, examination& into);
+
+}  // namespace herdlock::redis
