@@ -9,6 +9,7 @@
 
 #include "bench/soak.hpp"
 #include "bench/stores.hpp"
+#include "bench/takeover.hpp"
 #include "common/exit_code.hpp"
 #include "common/usage_line.hpp"
 #include "demo/stampede.hpp"
@@ -39,6 +40,7 @@ struct arguments {
   stampede_arguments stampede;
   soak_options soak;
   stores_options stores;
+  takeover_options takeover;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -117,6 +119,7 @@ int dispatch(std::vector<std::string> words) {
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
   CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
+  CLI::App* const takeover_app = add_takeover_command(*bench_app, given.takeover);
 
   require_known_command(words, app);
   try {
@@ -140,6 +143,10 @@ int dispatch(std::vector<std::string> words) {
   if (stores_app->parsed()) {
     check(given.stores);
     return bench_stores(given.stores);
+  }
+  if (takeover_app->parsed()) {
+    check(given.takeover);
+    return bench_takeover(given.takeover);
   }
   for (CLI::App const* group : {demo_app, bench_app}) {
     if (!group->parsed()) continue;
