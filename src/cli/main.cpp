@@ -12,9 +12,11 @@
 #include "bench/takeover.hpp"
 #include "common/exit_code.hpp"
 #include "common/usage_line.hpp"
+#include "demo/election.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
 #include "elect/elect.hpp"
+#include "manual/manual.hpp"
 #include "run/run.hpp"
 
 namespace {
@@ -38,9 +40,11 @@ struct arguments {
   run_arguments run;
   elect_arguments elect;
   stampede_arguments stampede;
+  election_demo_options election;
   soak_options soak;
   stores_options stores;
   takeover_options takeover;
+  help_arguments help;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -115,11 +119,14 @@ int dispatch(std::vector<std::string> words) {
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
+  CLI::App* const election_app = add_election_command(*demo_app, given.election);
   CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
   CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
   CLI::App* const takeover_app = add_takeover_command(*bench_app, given.takeover);
+
+  CLI::App* const help_app = add_help_command(app, given.help);
 
   require_known_command(words, app);
   try {
@@ -130,12 +137,17 @@ int dispatch(std::vector<std::string> words) {
   } catch (CLI::ParseError const& e) {
     return fail(exit_code::usage, in_one_line(e, deepest(app)));
   }
+  if (help_app->parsed()) return help(app, given.help);
   if (run_app->parsed()) return run(check(given.run));
   if (elect_app->parsed()) {
     auto const picture = diagram_asked_for(given.elect);
     return picture ? print_diagram(*picture) : elect(check(given.elect));
   }
   if (stampede_app->parsed()) return stampede(check(given.stampede));
+  if (election_app->parsed()) {
+    check(given.election);
+    return election_demo(given.election);
+  }
   if (soak_app->parsed()) {
     check(given.soak);
     return soak(given.soak);

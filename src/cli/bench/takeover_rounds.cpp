@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <boost/asio/use_future.hpp>
@@ -12,13 +9,14 @@
 #include <future>
 #include <herdlock/election.hpp>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
-#include <utility>
 
 #include "bench/bench_board.hpp"
 #include "bench/takeover_board.hpp"
 #include "common/exit_code.hpp"
+#include "common/forked_process.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -28,9 +26,6 @@ using namespace std::chrono_literals;
 constexpr milliseconds patience = 90s;
 constexpr milliseconds settling = 200ms;  // the others wait in the store's queue by then
 constexpr milliseconds act_every = 1ms;
-
-volatile sig_atomic_t interrupted_by = 0;
-void on_signal(int number) { interrupted_by = number; }
 
 double ms_between(std::int64_t from_ns, std::int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) / 1e6;
@@ -101,14 +96,10 @@ void stand(race const& in, int who) {
 class contest {
  public:
   contest(race const& in, std::function<void(int)> const& progress) : in_(in), progress_(progress) {
-    for (int const number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, on_signal);
-    pids_.fill(-1);
+    note_interruptions();
     for (int who = 0; who < takeover_board::candidates; ++who) start(who);
   }
-  ~contest() {
-    in_.board.over = true;
-    for (pid_t const each : pids_) end(each);
-  }
+  ~contest() { in_.board.over = true; }
   contest(contest const&) = delete;
   contest& operator=(contest const&) = delete;
 
@@ -130,26 +121,9 @@ class contest {
  private:
   void start(int who) {
     in_.board.clear(who);
-    pid_t const parent = ::getpid();
-    pid_t const child = ::fork();
-    if (child < 0) throw command_error(exit_code::internal, "cannot start a process");
-    if (child > 0) return static_cast<void>(pids_.at(static_cast<std::size_t>(who)) = child);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::signal(SIGINT, SIG_IGN);  // of the terminal's group: the parent says when to stop
-    if (::getppid() != parent) ::_exit(1);
-    try {
-      stand(in_, who);
-    } catch (std::exception const& e) {
-      in_.board.complain(e.what());
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-
-  static void end(pid_t which) {
-    if (which < 0) return;
-    ::kill(which, SIGKILL);
-    ::waitpid(which, nullptr, 0);
+    processes_.at(static_cast<std::size_t>(who))
+        .emplace([this, who] { stand(in_, who); },
+                 [this](std::string_view why) { in_.board.complain(why); });
   }
 
   // Returns when `holds` does.
@@ -157,9 +131,7 @@ class contest {
   void await(char const* what, Condition holds) {
     auto const end = steady_ns() + patience.count() * 1'000'000;
     while (!holds()) {
-      if (interrupted_by != 0) {
-        throw command_error(static_cast<exit_code>(128 + interrupted_by), "interrupted");
-      }
+      throw_if_interrupted();
       require_alive();
       if (steady_ns() > end) {
         throw command_error(exit_code::unavailable,
@@ -170,9 +142,8 @@ class contest {
   }
 
   void require_alive() {
-    for (pid_t& each : pids_) {
-      if (each < 0 || ::waitpid(each, nullptr, WNOHANG) != each) continue;
-      each = -1;
+    for (auto& each : processes_) {
+      if (!each || !each->ended()) continue;
       std::string const why(in_.board.complaint());
       throw command_error(exit_code::unavailable, why.empty() ? "a candidate died by itself" : why);
     }
@@ -203,7 +174,7 @@ class contest {
 
   std::int64_t stop(leader_stop how, int who) {
     auto& seat = in_.board.at(who);
-    pid_t& pid = pids_.at(static_cast<std::size_t>(who));
+    auto& process = processes_.at(static_cast<std::size_t>(who));
     if (how == leader_stop::graceful) {
       seat.stand = false;
       seat.resign = true;
@@ -213,9 +184,9 @@ class contest {
     in_.board.excused = who;
     auto const now = steady_ns();
     if (how == leader_stop::kill) {
-      end(std::exchange(pid, -1));
+      process->kill();
     } else {
-      ::kill(pid, SIGSTOP);
+      process->signal(SIGSTOP);
     }
     return now;
   }
@@ -229,12 +200,12 @@ class contest {
 
   void bring_back(leader_stop how, int who, takeover_figures& into) {
     auto& seat = in_.board.at(who);
-    pid_t const pid = pids_.at(static_cast<std::size_t>(who));
+    auto const& process = processes_.at(static_cast<std::size_t>(who));
     if (how == leader_stop::kill) {
       start(who);
     } else if (how == leader_stop::freeze) {
       auto const thawed = steady_ns();
-      ::kill(pid, SIGCONT);
+      process->signal(SIGCONT);
       await("a frozen leader did not stop", [&] { return seat.working != old_term_; });
       into.thawed_ms.push_back(ms_between(thawed, seat.ended_ns));
     }
@@ -246,7 +217,7 @@ class contest {
   std::function<void(int)> const& progress_;
   std::uint64_t old_term_ = 0;
   std::minstd_rand random_{std::random_device()()};
-  std::array<pid_t, takeover_board::candidates> pids_;
+  std::array<std::optional<forked_process>, takeover_board::candidates> processes_;
 };
 
 }  // namespace

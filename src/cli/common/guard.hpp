@@ -41,7 +41,7 @@ class guard {
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
   /// is over before it is. `on_end` is called on `io`, once, when all of the command's group has
   /// ended, with the leader's exit status or `lost`.
-  guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
+  guard(asio::io_context& io, lease const& held, guard_terms terms, prepared_command const& command,
         std::function<void(int)> on_end);
 
   /// A signal that herdlock itself was sent.
@@ -70,7 +70,7 @@ class guard {
   bool in_time() const;
 
   asio::io_context& io_;
-  lease& lease_;
+  lease const& lease_;
   guard_terms const terms_;
   std::string const program_;
   std::function<void(int)> on_end_;
