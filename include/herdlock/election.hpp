@@ -113,8 +113,8 @@ struct election_options {
 ///
 /// Between the call of start_work and the return of both services nothing is given back and no
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
-/// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then on
-/// another may lead. When the store itself says that the term is gone, another may lead at once.
+/// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
+/// on another may lead. When the store itself says that the term is gone, another may at once.
 class election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).

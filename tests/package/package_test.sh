@@ -18,7 +18,7 @@ dpkg-deb --field "$deb" Depends | grep -q libsqlite3 || fail "it does not know w
 root=$work/root
 mkdir -p "$root"/var/lib/dpkg/{info,updates} && : > "$root/var/lib/dpkg/status"
 if [[ $(id -u) == 0 ]]; then
-  dpkg --root="$root" --force-depends -i "$deb" > "$work/dpkg.log" 2>&1 ||
+  dpkg --root="$root" --force-depends --force-script-chrootless -i "$deb" > "$work/dpkg.log" 2>&1 ||
     { cat "$work/dpkg.log"; fail "dpkg does not install it"; }
   dpkg-query --admindir="$root/var/lib/dpkg" -W herdlock > /dev/null || fail "dpkg lost it"
 else
@@ -32,8 +32,8 @@ HERDLOCK_STORE="sqlite:$work/store.db" "$herdlock" run job -- true || fail "it t
 man=$root/usr/share/man/man1/herdlock.1
 "$herdlock" help --man | cmp - "$man" || fail "the manual page is not the command's"
 if command -v groff > /dev/null; then
-  groff -man -Tutf8 -ww -z "$man" 2> "$work/groff.log" && [[ ! -s $work/groff.log ]] ||
-    { cat "$work/groff.log"; fail "roff has complaints"; }
+  groff -man -Tutf8 -ww -z "$man" 2> "$work/groff.log" || true
+  [[ ! -s $work/groff.log ]] || { cat "$work/groff.log"; fail "roff has complaints"; }
 fi
 
 completion=$root/usr/share/bash-completion/completions/herdlock

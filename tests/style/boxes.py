@@ -40,6 +40,9 @@ CLIENTS = {
     r"(benchmark|hiredis)/": {"bench"},
 }
 
+# Public headers for a library of the user's choice: nothing of ours includes them.
+ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
+
 # What the public headers may have of Boost: no network client, nothing that needs a library.
 PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr)[./]"
 
@@ -73,6 +76,8 @@ def refusal(file, box, included, target):
     """Why the box may not include this; None when it may."""
     if target:
         return refusal_of_ours(box, included, box_of(target))
+    if file.name in ADAPTERS and re.match(ADAPTERS[file.name], included):
+        return None
     for pattern, boxes in CLIENTS.items():
         if re.match(pattern, included) and not {box, box.split("/")[0]} & boxes:
             return f"{box} must not see <{included}>"

@@ -74,7 +74,7 @@ char const* name_of(worker_word word) {
 
 class teller {
  public:
-  explicit teller(bool json) : json_(json) {}
+  explicit teller(election_demo_options const& options) : json_(options.json) {}
 
   void tell(worker_message const& m) {
     if (json_) {
@@ -105,13 +105,9 @@ class teller {
   }
   void taken_over(leader_stop how, int from, int to, std::int64_t took_ns) {
     auto const ms = static_cast<double>(took_ns) / 1e6;
-    if (json_) {
-      return print({{"event", "taken_over"},
-                    {"stop", cli::name_of(how)},
-                    {"from", from},
-                    {"to", to},
-                    {"took_ms", ms}});
-    }
+    nlohmann::ordered_json line{{"event", "taken_over"}, {"stop", cli::name_of(how)}};
+    line.update({{"from", from}, {"to", to}, {"took_ms", ms}});
+    if (json_) return print(line);
     fmt::print("{:>12}{}: worker {} took over from worker {} after {:.1f} ms\n\n", "",
                cli::name_of(how), to, from, ms);
     std::fflush(stdout);
@@ -201,9 +197,7 @@ class demo {
 };
 
 demo::demo(election_demo_options const& options)
-    : options_(options),
-      teller_(options.json),
-      workers_(static_cast<std::size_t>(options.workers)) {
+    : options_(options), teller_(options), workers_(static_cast<std::size_t>(options.workers)) {
   std::string url = options.store;
   if (url.empty()) {
     temporary_.emplace();

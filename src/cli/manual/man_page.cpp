@@ -8,20 +8,37 @@
 namespace herdlock::cli {
 namespace {
 
-// Text that means nothing to roff.
+// The code point that begins here, and its length; text of ours is valid UTF-8.
+std::pair<unsigned, std::size_t> code_point(std::string_view text) {
+  auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  std::size_t const length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (text.size() < length) return {'?', text.size()};
+  unsigned value = byte(0) & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) value = value << 6 | (byte(i) & 0x3fU);
+  return {value, length};
+}
+
+// Text that means nothing to roff, in ASCII, which every roff takes.
 std::string plain(std::string_view text) {
   std::string out;
   bool line_begins = true;
-  for (char const c : text) {
+  while (!text.empty()) {
+    char const c = text.front();
     if (line_begins && (c == '.' || c == '\'')) out += "\\&";
     line_begins = c == '\n';
-    if (c == '\\') {
+    std::size_t length = 1;
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      auto const [value, bytes] = code_point(text);
+      out += fmt::format("\\[u{:04X}]", value);
+      length = bytes;
+    } else if (c == '\\') {
       out += "\\e";
     } else if (c == '-') {
       out += "\\-";
     } else {
       out += c;
     }
+    text.remove_prefix(length);
   }
   return out;
 }
