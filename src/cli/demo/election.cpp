@@ -203,6 +203,7 @@ demo::demo(election_demo_options const& options)
     temporary_.emplace();
     url = sqlite_url(temporary_->path() / "election.db");
   }
+  value_or_raise(try_open_store(url));  // what makes no sense is told before anything starts
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw command_error(exit_code::internal, "no pipe");
   ears_ = unique_fd(ends[0]);
