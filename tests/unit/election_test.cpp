@@ -289,6 +289,8 @@ TEST_F(ElectionTest, TheSignalOfACampaignThatHasEndedDoesNotEndTheNext) {
   f.settle();
   EXPECT_EQ(job->state(), election_state::acquiring);
   EXPECT_FALSE(next);
+  job->resign();
+  EXPECT_TRUE(f.run_until([&] { return next.has_value(); }));
 }
 
 TEST_F(ElectionTest, ResigningIsAnsweredWhenTheCampaignHasEnded) {

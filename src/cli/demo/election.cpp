@@ -115,7 +115,7 @@ class teller {
 
  private:
   double since_start(std::int64_t at_ns) const {
-    return static_cast<double>((at_ns - began_ns_) / 1000) / 1000;
+    return static_cast<double>(at_ns - began_ns_) / 1e6;
   }
   void say(std::int64_t at_ns, std::string const& who, std::string const& what) const {
     fmt::print("{:>8.3f} s  {:<10} {}\n", since_start(at_ns) / 1000, who, what);
