@@ -40,13 +40,25 @@ endforeach()
 list(REMOVE_DUPLICATES herdlock_pc_requires)
 list(JOIN herdlock_pc_requires ", " herdlock_pc_requires)
 
+if(TARGET herdlock_shared)
+  install(TARGETS herdlock_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS herdlock EXPORT herdlockTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/herdlock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT herdlockTargets NAMESPACE herdlock:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET herdlock_cli)
   install(TARGETS herdlock_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT HERDLOCK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    set(manual ${PROJECT_BINARY_DIR}/manual)
+    install(FILES ${manual}/herdlock.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${manual}/herdlock.bash RENAME herdlock
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${manual}/_herdlock DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+    install(FILES ${manual}/herdlock.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/herdlockConfig.cmake.in
@@ -69,3 +81,20 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/herdlock.pc.in
                ${PROJECT_BINARY_DIR}/package/herdlock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/herdlock.pc DESTINATION ${pc_dir})
+
+# `cpack` in the build folder: a .deb with everything that is installed.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME herdlock)
+set(CPACK_PACKAGE_VENDOR herdlock)
+set(CPACK_PACKAGE_CONTACT "herdlock <herdlock@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+# The command and the C library; who compiles against the headers needs the rest.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libsqlite3-dev, libssl-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libmariadb-dev, libpq-dev, libzookeeper-mt-dev")
+include(CPack)

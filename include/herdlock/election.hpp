@@ -43,16 +43,16 @@ class election_term {
   /// Ends when the work is to end; what the coroutine awaits next is cancelled then. For work that
   /// only switches something on: switch on, await this, switch off.
   asio::awaitable<void> until_stop() const;
-  /// The lease under the term, for while_held() and the like. The election renews it and gives it
-  /// back.
-  lease& held() const noexcept { return held_; }
+  /// The lease under the term, to look at and for while_held(). The election renews it and gives it
+  /// back; nobody else can.
+  lease const& held() const noexcept { return held_; }
 
  private:
   friend class detail::election_work;
-  election_term(lease& held, std::string candidate)
+  election_term(lease const& held, std::string candidate)
       : held_(held), candidate_(std::move(candidate)) {}
 
-  lease& held_;
+  lease const& held_;
   std::string candidate_;
   std::stop_source stop_;
 };
@@ -113,7 +113,8 @@ struct election_options {
 ///
 /// Between the call of start_work and the return of both services nothing is given back and no
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
-/// not stop in `grace` is told as `overdue` at the end of its term; from then on another may lead.
+/// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
+/// on another may lead. When the store itself says that the term is gone, another may at once.
 class election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
@@ -134,7 +135,8 @@ class election {
   /// the store's error when it would not answer differently later (errc::access_denied, …).
   /// One at a time: a second gets errc::overloaded. `void(result<void>)`.
   ///
-  /// Cancellation (every type) resigns; the campaign then completes with errc::canceled.
+  /// Cancellation (every type) of this campaign, not of one before, resigns; it then completes with
+  /// errc::canceled.
   template <class Token = asio::deferred_t>
   auto async_campaign(Token&& token = {}) {
     return detail::initiate<void>(

@@ -10,6 +10,7 @@
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lease.hpp>
 #include <herdlock/lock.hpp>
+#include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/single_flight.hpp>
 #include <herdlock/types.hpp>

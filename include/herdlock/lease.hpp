@@ -66,7 +66,7 @@ class lease {
   /// Completes at loss with its reason (errc::lost), and with errc::canceled when the lease is
   /// released or the wait is cancelled. `void(result<void>)`.
   template <class Token = asio::deferred_t>
-  auto async_wait_lost(Token&& token = {}) {
+  auto async_wait_lost(Token&& token = {}) const {
     return detail::initiate<void>(
         executor(), [core = core_](handler<void> h) { wait_lost(core, std::move(h)); },
         std::forward<Token>(token));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <herdlock/metrics.hpp>
 #include <herdlock/store.hpp>
 
 namespace herdlock {
@@ -22,6 +23,9 @@ struct open_options {
   /// gone (the closing happens there); an open store counts as work, so io_context::run() returns
   /// no sooner. herdlock puts its own strand around it.
   std::optional<asio::any_io_executor> executor;
+  /// Told what happens to each lease, on the store's executor; must not block or throw. For a log:
+  /// see herdlock/logging_spdlog.hpp.
+  std::function<void(lease_event const&)> on_event{};
 };
 
 /// A handle on an opened store: cheap to copy, safe to use from any thread. The store closes with
@@ -43,6 +47,10 @@ class store {
 
   /// What the store has found out so far about its server that weakens what it promises, for a log.
   std::vector<std::string> warnings() const;
+
+  /// What has been done through this store since it was opened. The figures are read one after the
+  /// other, while others may change.
+  store_metrics metrics() const;
 
   /// For the classes of this library.
   std::shared_ptr<detail::store_context> const& context() const { return context_; }

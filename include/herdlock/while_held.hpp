@@ -17,7 +17,7 @@ namespace detail {
 
 /// Ends when the lease is lost, and not when it is merely released; throws when the loss cannot be
 /// waited for (errc::overloaded).
-inline asio::awaitable<void> until_lost(lease& held) {
+inline asio::awaitable<void> until_lost(lease const& held) {
   auto told = co_await held.async_wait_lost(asio::use_awaitable);
   if (told.error() == errc::lost) co_return;
   if (!(told.error() == errc::canceled)) throw error(told.error());
@@ -38,7 +38,7 @@ inline asio::awaitable<void> until_lost(lease& held) {
 /// call; it is not released. When the work never reaches a suspension that honours cancellation,
 /// use lease::lost_token() inside it.
 template <class T>
-asio::awaitable<T> while_held(lease& held, asio::awaitable<T> work) {
+asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
   auto const executor = co_await asio::this_coro::executor;
   auto watch = detail::until_lost(held);
   auto group = asio::experimental::make_parallel_group(

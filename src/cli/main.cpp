@@ -9,13 +9,16 @@
 
 #include "bench/soak.hpp"
 #include "bench/stores.hpp"
+#include "bench/takeover.hpp"
 #include "common/exit_code.hpp"
 #include "common/usage_line.hpp"
+#include "demo/election.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
 #include "doctor/doctor.hpp"
 #include "elect/elect.hpp"
 #include "look/commands.hpp"
+#include "manual/manual.hpp"
 #include "run/run.hpp"
 
 namespace {
@@ -41,10 +44,13 @@ struct arguments {
   run_arguments run;
   elect_arguments elect;
   stampede_arguments stampede;
+  election_demo_options election;
   soak_options soak;
   stores_options stores;
   look_arguments look;
   doctor_arguments doctor;
+  takeover_options takeover;
+  help_arguments help;
 };
 
 int fail(exit_code code, std::string_view line) {
@@ -121,10 +127,14 @@ int dispatch(std::vector<std::string> words) {
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
+  CLI::App* const election_app = add_election_command(*demo_app, given.election);
   CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
   CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
+  CLI::App* const takeover_app = add_takeover_command(*bench_app, given.takeover);
+
+  CLI::App* const help_app = add_help_command(app, given.help);
 
   require_known_command(words, app);
   try {
@@ -135,6 +145,7 @@ int dispatch(std::vector<std::string> words) {
   } catch (CLI::ParseError const& e) {
     return fail(exit_code::usage, in_one_line(e, deepest(app)));
   }
+  if (help_app->parsed()) return help(app, given.help);
   if (run_app->parsed()) return run(check(given.run));
   if (elect_app->parsed()) {
     auto const picture = diagram_asked_for(given.elect);
@@ -144,6 +155,10 @@ int dispatch(std::vector<std::string> words) {
     if (command->parsed()) return go();
   }
   if (stampede_app->parsed()) return stampede(check(given.stampede));
+  if (election_app->parsed()) {
+    check(given.election);
+    return election_demo(given.election);
+  }
   if (soak_app->parsed()) {
     check(given.soak);
     return soak(given.soak);
@@ -151,6 +166,10 @@ int dispatch(std::vector<std::string> words) {
   if (stores_app->parsed()) {
     check(given.stores);
     return bench_stores(given.stores);
+  }
+  if (takeover_app->parsed()) {
+    check(given.takeover);
+    return bench_takeover(given.takeover);
   }
   for (CLI::App const* group : {demo_app, bench_app}) {
     if (!group->parsed()) continue;

@@ -116,6 +116,7 @@ asio::any_io_executor store::get_executor() const { return context_->executor();
 std::string const& store::display_name() const { return context_->core()->display_name(); }
 store_traits const& store::traits() const { return context_->core()->traits(); }
 std::vector<std::string> store::warnings() const { return context_->core()->warnings(); }
+store_metrics store::metrics() const { return context_->core()->metrics(); }
 
 result<store> try_open_store(std::string_view text, open_options options) {
   auto url = store_url::parse(text);

@@ -49,15 +49,26 @@ owner_token acquire_op::fresh_owner() const {
 
 void acquire_op::start() {
   listen_to_cancellation();
-  asio::dispatch(core_->executor(), [self = shared_from_this()] { self->ask(); });
+  asio::dispatch(core_->executor(), [self = shared_from_this()] {
+    self->begin();
+    self->ask();
+  });
 }
 
 void acquire_op::start_restore(lease_ticket const& ticket) {
   owner_ = ticket.owner;
   restoring_ = true;
   listen_to_cancellation();
-  asio::dispatch(core_->executor(),
-                 [self = shared_from_this(), fencing = ticket.fencing] { self->prove(fencing); });
+  asio::dispatch(core_->executor(), [self = shared_from_this(), fencing = ticket.fencing] {
+    self->begin();
+    self->prove(fencing);
+  });
+}
+
+void acquire_op::begin() {
+  if (!done_) return;
+  counted_ = true;
+  core_->figures().began_to_ask();
 }
 
 void acquire_op::listen_to_cancellation() {
@@ -115,6 +126,7 @@ void acquire_op::on_reply(result<acquire_reply> reply) {
 
 void acquire_op::on_grant(grant const& granted) {
   if (granted.term) {
+    if (granted.term->since > asked_ + milliseconds{1}) of_another_ = true;
     sent_ = granted.term->since;
     first_ttl_ = std::min(granted.term->ttl, options_.ttl);
   }
@@ -135,6 +147,7 @@ bool acquire_op::is_worth_having() const {
 }
 
 void acquire_op::on_busy(busy const& who) {
+  of_another_ = true;
   // Unless an earlier request is still on its way: it may be granted yet, and we be told of it
   // under the same token, so that the grant counts from then (B7).
   if (!unknown_) sent_.reset();
@@ -213,10 +226,30 @@ void acquire_op::fail_closed() {
 
 void acquire_op::finish(result<acquired> outcome) {
   unlink();
+  tell_outcome(outcome);
   bool const held = outcome.has_value() && outcome->has_value();
   if (unknown_ && !held) clean_up();
   detail::dispatch_result<acquired>(core_->executor(), std::move(done_), std::move(outcome));
   done_ = {};
+}
+
+void acquire_op::tell_outcome(result<acquired> const& outcome) {
+  auto& figures = core_->figures();
+  if (std::exchange(counted_, false)) figures.ended_asking();
+  lease_event what{lease_event_kind::failed, name_, core_->display_name()};
+  what.took = std::chrono::duration_cast<milliseconds>(clock::now() - asked_);
+  if (outcome.has_error()) {
+    what.why = outcome.error();
+    if (what.why == errc::canceled) what.kind = lease_event_kind::canceled;
+    return figures.count(what);
+  }
+  if (!*outcome) {
+    what.kind = lease_event_kind::busy;
+    return figures.count(what);
+  }
+  what.kind = lease_event_kind::acquired;
+  what.fencing = (*outcome)->fencing();
+  figures.granted(what, of_another_ ? meter::from::another : meter::from::free);
 }
 
 }  // namespace herdlock::runtime

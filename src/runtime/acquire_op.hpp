@@ -42,6 +42,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void listen_to_cancellation();
   void cancel();
   void on_closing() override { cancel(); }
+  void begin();
   void ask();
   void on_reply(result<acquire_reply> reply);
   void on_grant(grant const& granted);
@@ -56,6 +57,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void fail_closed();
   void finish(result<acquired> outcome);
   milliseconds left() const;
+  void tell_outcome(result<acquired> const& outcome);
 
   // Weak: a waiter does not keep open a store whose last handle is gone; it is cancelled.
   std::weak_ptr<detail::store_context> context_;
@@ -72,8 +74,11 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   std::optional<clock::time_point> sent_;
   milliseconds first_ttl_;  // of the lease's first term, from sent_ on
   algo::backoff backoff_;
-  bool unknown_ = false;    // a request had no answer: it may be granted, now or later
-  bool restoring_ = false;  // then the lease was there before us and is not ours to clean up
+  clock::time_point const asked_ = clock::now();
+  bool counted_ = false;     // among those that wait
+  bool of_another_ = false;  // another held it meanwhile
+  bool unknown_ = false;     // a request had no answer: it may be granted, now or later
+  bool restoring_ = false;   // then the lease was there before us and is not ours to clean up
   asio::cancellation_signal cancel_store_;
   std::optional<asio::steady_timer> timer_;
 };

@@ -31,23 +31,27 @@ election_core::election_core(std::shared_ptr<store_context> const& context, reso
 // ------------------------------------------------------------------------- what callers ask for
 
 void election_core::campaign(handler<void> done) {
+  auto const id = next_campaign_.fetch_add(1, std::memory_order_relaxed);
   if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
-    slot.assign([weak = weak_from_this(), ex = executor()](asio::cancellation_type) {
-      asio::post(ex, [weak] {
-        auto const self = weak.lock();
-        if (!self || !self->done_) return;
-        self->outcome_ = make_failure(errc::canceled,
-                                      "the campaign for '" + self->name_.str() + "' was cancelled");
-        if (auto const row = self->machine_.on(election_event::resign)) self->take(*row, {}, {});
+    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
+      asio::post(ex, [weak, id] {
+        if (auto const self = weak.lock()) self->cancel_campaign(id);
       });
     });
   }
-  asio::post(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
-    self->begin_campaign(std::move(done));
+  asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
+    self->begin_campaign(id, std::move(done));
   });
 }
 
-void election_core::begin_campaign(handler<void> done) {
+// A signal may outlive its campaign, or belong to one that was refused.
+void election_core::cancel_campaign(std::uint64_t id) {
+  if (!done_ || id != campaign_) return;
+  outcome_ = make_failure(errc::canceled, "the campaign for '" + name_.str() + "' was cancelled");
+  if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
+}
+
+void election_core::begin_campaign(std::uint64_t id, handler<void> done) {
   auto const row = machine_.on(election_event::campaign);
   if (!row) {
     auto why = make_failure(
@@ -55,6 +59,7 @@ void election_core::begin_campaign(handler<void> done) {
     return post_result<void>(executor(), std::move(done), std::move(why));
   }
   done_ = std::move(done);
+  campaign_ = id;
   outcome_ = {};
   backoff_.reset();
   take(*row, {}, {});
@@ -220,9 +225,12 @@ void election_core::watch_loss() {
     auto const self = weak.lock();
     if (!self || told.has_value() || told.error() == errc::canceled) return;
     if (round != self->machine_.round() || !self->work_) return;
-    // Before the work is told: the end of the term is when work that goes on is overdue.
+    // Before the work is told: when it has used up its grace, or the term is over, it is overdue.
+    // A term that the store has taken away is not ours until then.
     if (!self->work_->over()) {
-      self->home_->keeper().schedule(*self, self->work_->held().valid_until());
+      auto const end =
+          std::min(self->work_->held().valid_until(), clock::now() + grace_of(self->options_));
+      self->home_->keeper().schedule(*self, end);
     }
     self->on(election_event::lost, round, told.error());
   };

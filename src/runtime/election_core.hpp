@@ -45,7 +45,8 @@ class election_core final : public runtime::kept,
   };
 
   void on_due(clock::time_point now) override;
-  void begin_campaign(handler<void> done);
+  void begin_campaign(std::uint64_t id, handler<void> done);
+  void cancel_campaign(std::uint64_t id);
   void add_resign_waiter(std::uint64_t id, handler<void> done);
   void cancel_resign_waiter(std::uint64_t id);
   void on(election_event event, std::uint64_t round, failure why = {},
@@ -74,6 +75,7 @@ class election_core final : public runtime::kept,
   // On the executor only.
   algo::election_machine machine_;
   handler<void> done_;  // the campaign's
+  std::uint64_t campaign_ = 0;
   failure outcome_;
   std::vector<resign_waiter> resign_waiters_;
   std::optional<lease> granted_;         // not yet worked under
@@ -85,6 +87,7 @@ class election_core final : public runtime::kept,
 
   // From any thread.
   std::atomic<std::uint64_t> next_waiter_{0};
+  std::atomic<std::uint64_t> next_campaign_{1};
   std::atomic<election_state> state_{election_state::idle};
 };
 

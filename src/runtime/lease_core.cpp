@@ -81,8 +81,14 @@ void lease_core::renew() {
 
 void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
-  if (reply.has_error()) return obey(machine_.renew_failed(clock::now(), random));
+  if (reply.has_error()) {
+    auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
+    home_->figures().count({lease_event_kind::renew_failed, what_.name, store_name(), what_.fencing,
+                            held, reply.error()});
+    return obey(machine_.renew_failed(clock::now(), random));
+  }
   if (*reply == renew_reply::lost) return obey(machine_.told_lost());
+  home_->figures().renewed();
   auto const action = machine_.renewed(clock::now(), random);
   publish();
   obey(action);
@@ -101,7 +107,14 @@ void lease_core::lose() {
     reason_ = why;
   }
   lost_.request_stop();
+  note_end(lease_event_kind::lost, why);
   answer_loss_waiters(why);
+}
+
+void lease_core::note_end(lease_event_kind how, failure why) {
+  if (std::exchange(ended_, true)) return;
+  auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
+  home_->figures().ended({how, what_.name, store_name(), what_.fencing, held, std::move(why)});
 }
 
 failure lease_core::describe_loss() const {
@@ -192,6 +205,7 @@ void lease_core::forget() {
     runtime::lease_keeper::remove(*self);
     self->machine_.release(clock::now());
     self->released_ = release_reply::released;  // whoever restores the lease gives it back
+    self->note_end(lease_event_kind::released);
     self->answer_loss_waiters(make_failure(errc::canceled, "the lease was handed over"));
   });
 }
@@ -234,6 +248,9 @@ void lease_core::on_released(result<release_reply> reply) {
     home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::in_order);
   }
   if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
+  bool const in_time = reply.has_error() || *reply == release_reply::released;
+  note_end(in_time ? lease_event_kind::released : lease_event_kind::lost,
+           reply.has_error() ? reply.error() : failure{});
   released_ = reply;
   for (auto& done : std::exchange(release_waiters_, {})) {
     dispatch_result<release_reply>(executor(), std::move(done), reply);

@@ -70,6 +70,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   void ask_release();
   void on_released(result<release_reply> reply);
   void publish();
+  void note_end(lease_event_kind how, failure why = {});
 
   struct loss_waiter {
     std::uint64_t id;
@@ -87,6 +88,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
   bool asked_again_ = false;
+  bool ended_ = false;  // and counted
 
   // Used from any thread.
   std::atomic<std::uint64_t> next_waiter_{0};

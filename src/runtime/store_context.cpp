@@ -68,7 +68,8 @@ result<std::shared_ptr<store_context>> store_context::open(store::backend_factor
                                                   : one_at_a_time(*options.executor);
     auto ports = make(executor);
     if (ports.has_value()) {
-      auto core = std::make_shared<runtime::store_core>(executor, std::move(*ports));
+      auto core =
+          std::make_shared<runtime::store_core>(executor, std::move(*ports), options.on_event);
       return std::make_shared<store_context>(std::move(runner), std::move(core));
     }
     why = ports.error();

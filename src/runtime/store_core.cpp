@@ -67,14 +67,15 @@ class clean_up_job final : public closing_listener,
 
 }  // namespace
 
-store_core::store_core(asio::any_io_executor executor, backend ports)
+store_core::store_core(asio::any_io_executor executor, backend ports, meter::callback on_event)
     : executor_(std::move(executor)),
       ports_(std::move(ports)),
       traits_(ports_.traits),
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
       warnings_(ports_.warnings),
-      keeper_(std::make_shared<lease_keeper>(executor_)) {
+      keeper_(std::make_shared<lease_keeper>(executor_)),
+      meter_(std::move(on_event)) {
   keeper_->start();
 }
 

@@ -15,6 +15,8 @@ ALLOWED = {
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
     "open": {"open", "runtime", "stores", "include"},
+    "metrics": {"metrics", "include"},
+    "c": {"c", "include"},
     "cli": {"cli", "include"},
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
@@ -30,7 +32,7 @@ CLIENTS = {
     r"libpq": {"stores/postgres", "tests", "bench"},
     r"zookeeper/": {"stores/zookeeper", "tests", "bench"},
     r"boost/redis": {"stores/redis", "tests", "bench"},
-    r"boost/beast": {"stores/etcd", "tests", "bench"},
+    r"boost/beast": {"stores/etcd", "metrics", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
     r"(CLI|fmt|spdlog)/": {"cli", "proxy", "tests", "bench"},
@@ -38,6 +40,9 @@ CLIENTS = {
     r"(gtest|gmock|rapidcheck)": {"tests"},
     r"(benchmark|hiredis)/": {"bench"},
 }
+
+# Public headers for a library of the user's choice: nothing of ours includes them.
+ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
 
 # What the public headers may have of Boost: no network client, nothing that needs a library.
 PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr)[./]"
@@ -72,6 +77,8 @@ def refusal(file, box, included, target):
     """Why the box may not include this; None when it may."""
     if target:
         return refusal_of_ours(box, included, box_of(target))
+    if file.name in ADAPTERS and re.match(ADAPTERS[file.name], included):
+        return None
     for pattern, boxes in CLIENTS.items():
         if re.match(pattern, included) and not {box, box.split("/")[0]} & boxes:
             return f"{box} must not see <{included}>"

@@ -132,7 +132,7 @@ def rule_public_headers_reachable(tree):
             seen.add(file.name)
             todo += ["include/" + included for _, included in file.includes]
     for file in tree.cpp("include"):
-        if file.name not in seen:
+        if file.name not in seen and file.name not in boxes.ADAPTERS:
             yield file.name, 1, "herdlock.hpp does not reach this header"
 
 

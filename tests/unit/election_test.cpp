@@ -16,12 +16,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// The work can look at the lease; giving it away is the election's.
+template <class Term>
+concept gives_the_lease_away = requires(Term& term) {
+  term.held().release();
+}
+|| requires(Term& term) { term.held().async_release(); }
+|| requires(Term& term) { std::move(term.held()).hand_over(); }
+|| requires(Term& term) { lease(std::move(term.held())); };
+static_assert(!gives_the_lease_away<election_term>);
+
 class ElectionTest : public ::testing::Test {
  protected:
-  void make(election_services services, milliseconds ttl = 1min) {
+  void make(election_services services, milliseconds ttl = 1min,
+            std::optional<milliseconds> grace = {}) {
     election_options options;
     options.ttl = ttl;
-    options.grace = ttl * 2 / 5;
+    options.grace = grace.value_or(ttl * 2 / 5);
     options.back_off_first = 1ms;
     options.back_off_most = 8ms;
     options.candidate = "me";
@@ -158,6 +169,30 @@ TEST_F(ElectionTest, WorkThatDoesNotStopIsToldOfAndKeepsTheCandidateFromStanding
   EXPECT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
 }
 
+// An operator took it: from now on it can be another's, though the ttl would have run on.
+TEST_F(ElectionTest, AfterAForcedReleaseWorkIsOverdueWhenItsGraceIsUsedUp) {
+  clock::time_point end_of_ttl;
+  bool let_go = false;
+  auto const deaf = [&](election_term& term) -> asio::awaitable<void> {
+    end_of_ttl = term.held().valid_until();
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    asio::steady_timer pause(co_await asio::this_coro::executor);
+    while (!let_go) {
+      pause.expires_after(1ms);
+      auto waiting = pause.async_wait(asio::use_awaitable);
+      co_await std::move(waiting);
+    }
+  };
+  make({.start_work = deaf}, 6s, 20ms);
+  lead();
+  ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
+  f.script->renew_next(renew_reply::lost);
+  ASSERT_TRUE(f.run_until([&] { return times(election_event::overdue) == 1; }));
+  EXPECT_LT(clock::now(), end_of_ttl);
+  let_go = true;
+  EXPECT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+}
+
 TEST_F(ElectionTest, TroubleWithTheStoreIsToldAndRestedFor) {
   make();
   stand();
@@ -224,6 +259,38 @@ TEST_F(ElectionTest, OneCampaignAtATime) {
   job->async_campaign([&](result<void> r) { second.emplace(std::move(r)); });
   ASSERT_TRUE(f.run_until([&] { return second.has_value(); }));
   EXPECT_EQ(second->error(), errc::overloaded);
+}
+
+TEST_F(ElectionTest, CancellingARefusedCampaignDoesNotEndTheOneThatRuns) {
+  make();
+  lead();
+  asio::cancellation_signal others;
+  std::optional<result<void>> second;
+  job->async_campaign(asio::bind_cancellation_slot(
+      others.slot(), [&](result<void> r) { second.emplace(std::move(r)); }));
+  others.emit(asio::cancellation_type::all);
+  ASSERT_TRUE(f.run_until([&] { return second.has_value(); }));
+  f.settle();
+  EXPECT_EQ(job->state(), election_state::working);
+  EXPECT_EQ(works, 1);
+  leave();
+  EXPECT_TRUE(*ended);
+}
+
+TEST_F(ElectionTest, TheSignalOfACampaignThatHasEndedDoesNotEndTheNext) {
+  make();
+  stand();
+  f.script->fail_next_acquire(errc::access_denied);
+  ASSERT_TRUE(f.run_until([&] { return ended.has_value(); }));
+  std::optional<result<void>> next;
+  job->async_campaign([&](result<void> r) { next.emplace(std::move(r)); });
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  cancel.emit(asio::cancellation_type::all);
+  f.settle();
+  EXPECT_EQ(job->state(), election_state::acquiring);
+  EXPECT_FALSE(next);
+  job->resign();
+  EXPECT_TRUE(f.run_until([&] { return next.has_value(); }));
 }
 
 TEST_F(ElectionTest, ResigningIsAnsweredWhenTheCampaignHasEnded) {

@@ -19,8 +19,8 @@ constexpr milliseconds slowest{200};  // of killing again
 
 }  // namespace
 
-guard::guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
-             std::function<void(int)> on_end)
+guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
+             prepared_command const& command, std::function<void(int)> on_end)
     : io_(io),
       lease_(held),
       terms_(std::move(terms)),

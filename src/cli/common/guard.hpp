@@ -51,7 +51,7 @@ class guard {
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
   /// is over before it is. `on_end` is called on `io`, once, when all of the command has
   /// ended, with the leader's exit status, or `lost` unless losses are ignored.
-  guard(asio::io_context& io, lease& held, guard_terms terms, prepared_command const& command,
+  guard(asio::io_context& io, lease const& held, guard_terms terms, prepared_command const& command,
         std::function<void(int)> on_end);
 
   /// A signal that herdlock itself was sent.
@@ -82,7 +82,7 @@ class guard {
   bool ignores_loss() const { return terms_.on_loss == loss_policy::ignore; }
 
   asio::io_context& io_;
-  lease& lease_;
+  lease const& lease_;
   guard_terms const terms_;
   std::string const program_;
   std::function<void(int)> on_end_;

@@ -153,7 +153,8 @@ class batch : public command_writer {
   }
 
  protected:
-  void forget_origins() {
+  void forget_commands() {
+    commands.clear();
     origins_.clear();
     requests_ = 0;
   }

@@ -47,9 +47,8 @@ class wire_batch final : public batch {
   client::request request;
 
   void reset() override {
-    commands.clear();
     request.clear();
-    forget_origins();
+    forget_commands();
   }
 
   void prepare_replies() {

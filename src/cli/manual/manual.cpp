@@ -1,0 +1,62 @@
+#include "manual/manual.hpp"
+
+#include <fmt/format.h>
+
+#include "common/usage_line.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+void collect(CLI::App const& at, std::string const& path, std::vector<command_node>& into) {
+  auto const below =
+      at.get_subcommands([](CLI::App const* one) { return !one->get_group().empty(); });
+  into.push_back({path, &at, !below.empty()});
+  for (CLI::App const* one : below) collect(*one, path + " " + one->get_name(), into);
+}
+
+}  // namespace
+
+std::vector<command_node> commands_of(CLI::App const& root) {
+  std::vector<command_node> all;
+  collect(root, "herdlock", all);
+  return all;
+}
+
+std::vector<std::string> option_names(CLI::App const& app) {
+  std::vector<std::string> names;
+  for (CLI::Option const* each : app.get_options()) {
+    if (each->get_group().empty()) continue;
+    for (auto const& name : each->get_snames()) names.push_back("-" + name);
+    for (auto const& name : each->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+CLI::App* add_help_command(CLI::App& app, help_arguments& arguments) {
+  CLI::App* made = app.add_subcommand("help", "Manual page and completion, for packages");
+  usage_line::set(*made, "herdlock help [--man | --completion SHELL | --commands]");
+  made->group("");
+  made->add_flag("--man", arguments.man, "Print the manual page (roff)");
+  made->add_option("--completion", arguments.completion,
+                   "Print the completion of bash, zsh or fish")
+      ->type_name("SHELL");
+  made->add_flag("--commands", arguments.commands, "Print the commands, one per line");
+  return made;
+}
+
+int help(CLI::App const& root, help_arguments const& arguments) {
+  if (!arguments.completion.empty()) {
+    fmt::print("{}", completion(root, arguments.completion));
+  } else if (arguments.man) {
+    fmt::print("{}", man_page(root));
+  } else if (arguments.commands) {
+    for (auto const& [path, app, group] : commands_of(root)) {
+      if (!group) fmt::print("{}\n", path);
+    }
+  } else {
+    fmt::print("{}", root.help());
+  }
+  return 0;
+}
+
+}  // namespace herdlock::cli

@@ -1,0 +1,113 @@
+// The text exposition format, https://prometheus.io/docs/instrumenting/exposition_formats/.
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include <herdlock/metrics.hpp>
+
+namespace herdlock {
+namespace {
+
+struct number {
+  char const* name;
+  char const* type;
+  char const* help;
+  std::uint64_t store_metrics::*value;
+};
+
+constexpr number numbers[] = {
+    {"herdlock_acquired_total", "counter", "Grants.", &store_metrics::acquired},
+    {"herdlock_hand_overs_total", "counter", "Grants for which another's end was waited for.",
+     &store_metrics::hand_overs},
+    {"herdlock_busy_total", "counter", "Acquisitions that ended because another held it.",
+     &store_metrics::busy},
+    {"herdlock_acquire_failed_total", "counter", "Acquisitions that the store could not answer.",
+     &store_metrics::failed},
+    {"herdlock_acquire_canceled_total", "counter", "Acquisitions that the caller took back.",
+     &store_metrics::canceled},
+    {"herdlock_renewed_total", "counter", "Renewals.", &store_metrics::renewed},
+    {"herdlock_renew_failed_total", "counter", "Renewals without an answer.",
+     &store_metrics::renew_failed},
+    {"herdlock_lost_total", "counter", "Leases that could not be proved any more.",
+     &store_metrics::lost},
+    {"herdlock_released_total", "counter", "Leases that were given back in time.",
+     &store_metrics::released},
+    {"herdlock_held", "gauge", "Leases held now.", &store_metrics::held},
+    {"herdlock_waiting", "gauge", "Acquisitions that ask or wait now.", &store_metrics::waiting},
+};
+
+struct durations {
+  char const* name;
+  char const* help;
+  duration_histogram store_metrics::*value;
+};
+
+constexpr durations histograms[] = {
+    {"herdlock_wait_seconds", "From the call to the grant.", &store_metrics::wait_time},
+    {"herdlock_hold_seconds", "From the grant to the end of the lease.", &store_metrics::hold_time},
+};
+
+std::string escaped(std::string const& text) {
+  std::string out;
+  for (char const c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Not by a stream or printf: a locale would write a comma.
+std::string written(double value) {
+  std::array<char, 32> digits{};
+  auto const end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed)
+          .ptr;
+  return {digits.data(), end};
+}
+
+void head(std::string& text, std::string const& name, char const* help, char const* type) {
+  text += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
+}
+
+void add_histogram(std::string& text, durations const& what, store_metrics const& of) {
+  std::string const name = what.name;
+  std::string const label = "store=\"" + escaped(of.store) + "\"";
+  auto const& values = of.*what.value;
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < values.counts.size(); ++i) {
+    so_far += values.counts.at(i);
+    bool const last = i == duration_histogram::bounds.size();
+    auto const bound = last ? std::string("+Inf") : written(duration_histogram::bounds.at(i));
+    text += name + "_bucket{" + label + ",le=\"" + bound + "\"} " + std::to_string(so_far) + "\n";
+  }
+  text += name + "_sum{" + label + "} " + written(values.sum_seconds) + "\n";
+  text += name + "_count{" + label + "} " + std::to_string(so_far) + "\n";
+}
+
+}  // namespace
+
+std::uint64_t duration_histogram::count() const noexcept {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+std::string prometheus_text(std::vector<store_metrics> const& all) {
+  std::string text;
+  for (auto const& what : numbers) {
+    head(text, what.name, what.help, what.type);
+    for (auto const& each : all) {
+      text += std::string(what.name) + "{store=\"" + escaped(each.store) + "\"} " +
+              std::to_string(each.*what.value) + "\n";
+    }
+  }
+  for (auto const& what : histograms) {
+    head(text, what.name, what.help, "histogram");
+    for (auto const& each : all) add_histogram(text, what, each);
+  }
+  return text;
+}
+
+}  // namespace herdlock

@@ -1,0 +1,91 @@
+#include "runtime/meter.hpp"
+
+#include <algorithm>
+
+namespace herdlock {
+namespace runtime {
+
+void meter::durations::note(milliseconds took) {
+  auto const seconds = static_cast<double>(took.count()) / 1000;
+  auto const& bounds = duration_histogram::bounds;
+  auto const at = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
+  add(counts.at(static_cast<std::size_t>(at)));
+  sum.store(sum.load(std::memory_order_relaxed) + seconds, std::memory_order_relaxed);
+}
+
+duration_histogram meter::durations::read() const {
+  duration_histogram copy;
+  for (std::size_t i = 0; i < counts.size(); ++i) copy.counts.at(i) = value(counts.at(i));
+  copy.sum_seconds = sum.load(std::memory_order_relaxed);
+  return copy;
+}
+
+void meter::granted(lease_event const& what, from whom) {
+  add(acquired_);
+  add(held_);
+  if (whom == from::another) add(hand_overs_);
+  wait_time_.note(what.took);
+  tell(what);
+}
+
+void meter::ended(lease_event const& what) {
+  take(held_);
+  hold_time_.note(what.took);
+  count(what);
+}
+
+void meter::count(lease_event const& what) {
+  add(of(what.kind));
+  tell(what);
+}
+
+meter::number& meter::of(lease_event_kind kind) {
+  switch (kind) {
+    case lease_event_kind::acquired:
+      return acquired_;
+    case lease_event_kind::busy:
+      return busy_;
+    case lease_event_kind::failed:
+      return failed_;
+    case lease_event_kind::canceled:
+      return canceled_;
+    case lease_event_kind::renew_failed:
+      return renew_failed_;
+    case lease_event_kind::lost:
+      return lost_;
+    case lease_event_kind::released:
+      break;
+  }
+  return released_;
+}
+
+store_metrics meter::read(std::string const& store) const {
+  store_metrics copy;
+  copy.store = store;
+  copy.acquired = value(acquired_);
+  copy.hand_overs = value(hand_overs_);
+  copy.busy = value(busy_);
+  copy.failed = value(failed_);
+  copy.canceled = value(canceled_);
+  copy.renewed = value(renewed_);
+  copy.renew_failed = value(renew_failed_);
+  copy.lost = value(lost_);
+  copy.released = value(released_);
+  // A grant that is over before it is handed out is counted as ended first.
+  auto const held = value(held_);
+  copy.held = held > std::uint64_t{1} << 63 ? 0 : held;
+  copy.waiting = value(waiting_);
+  copy.wait_time = wait_time_.read();
+  copy.hold_time = hold_time_.read();
+  return copy;
+}
+
+}  // namespace runtime
+
+std::string_view to_string(lease_event_kind kind) noexcept {
+  constexpr std::array<std::string_view, 7> names{"acquired",     "busy", "failed",  "canceled",
+                                                  "renew_failed", "lost", "released"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+}  // namespace herdlock

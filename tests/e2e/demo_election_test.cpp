@@ -1,0 +1,64 @@
+// `herdlock demo election`: it ends by itself, and tells who took over from whom.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <support/redis_server.hpp>
+
+#include "herdlock_command.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+using nlohmann::json;
+
+std::vector<json> events_of(command_result const& run) {
+  std::vector<json> all;
+  for (auto const& line : lines_of(run.out)) all.push_back(json::parse(line));
+  return all;
+}
+
+TEST(DemoElection, EachWayOfStoppingALeaderHasASuccessor) {
+  auto const run = run_herdlock({"demo", "election", "--json", "--ttl", "2s"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::vector<std::string> stops;
+  std::uint64_t term = 0;
+  int renewals = 0;
+  for (auto const& event : events_of(run)) {
+    if (event["event"] == "taken_over") {
+      stops.push_back(event["stop"]);
+      EXPECT_NE(event["from"], event["to"]) << event;
+      EXPECT_GT(event["took_ms"], 0) << event;
+    }
+    if (event["event"] == "renews") ++renewals;
+    if (event["event"] != "leads") continue;
+    EXPECT_GT(event["term"], term) << "each term has a number greater than all before";
+    term = event["term"];
+  }
+  EXPECT_EQ(stops, (std::vector<std::string>{"graceful", "freeze", "kill"}));
+  EXPECT_GE(renewals, 4);
+}
+
+// Nothing is left behind: who waits goes, and the term is given back.
+TEST(DemoElection, RunsOnAServerAndLeavesNothing) {
+  auto& server = redis_server::shared();
+  server.flush();
+  auto const run =
+      run_herdlock({"demo", "election", "--stop", "graceful", "--workers", "2", "--ttl", "2s"},
+                   {{"HERDLOCK_STORE", server.url()}});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("graceful: worker 2 took over from worker 1"), std::string::npos)
+      << run.out;
+  // The lease is at the resource's own key; the counter of its terms may stay.
+  auto const leases = server.command({"KEYS", "herdlock-demo:*"});
+  EXPECT_EQ(leases.find("herdlock-demo:"), std::string::npos) << leases;
+}
+
+TEST(DemoElection, WhatMakesNoSenseIsRefusedAndAMissingServerIsNamed) {
+  EXPECT_EQ(run_herdlock({"demo", "election", "--workers", "1"}).code, 64);
+  EXPECT_EQ(run_herdlock({"demo", "election", "--stop", "softly"}).code, 64);
+  EXPECT_EQ(run_herdlock({"demo", "election", "--ttl", "1h"}).code, 64);
+  EXPECT_EQ(run_herdlock({"demo", "election", "--store", "memory:"}).code, 64);
+  EXPECT_EQ(run_herdlock({"demo", "election", "--store", "nonsense:"}).code, 64);
+}
+
+}  // namespace
