@@ -21,7 +21,8 @@ class server_check {
 
   void make() {
     try {
-      connection db(how_);
+      connection db;
+      db.open(how_);
       into_.pass("mysql.reachable");
       outcomes const told = db.run(variables);
       for (auto const& one : told.last().rows) {

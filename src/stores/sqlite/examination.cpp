@@ -5,34 +5,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 
+#include "stores/sqlite/schema.hpp"
+
 namespace herdlock {
 namespace sqlite {
-
-/// The name of the network file system of this statfs type; null for all others.
-char const* network_file_system(std::uint64_t type) noexcept {
-  struct known {
-    std::uint64_t type;
-    char const* name;
-  };
-  constexpr std::array<known, 9> all{{{0x6969, "NFS"},
-                                      {0xff534d42, "CIFS"},
-                                      {0xfe534d42, "SMB2"},
-                                      {0x517b, "SMB"},
-                                      {0x5346414f, "AFS"},
-                                      {0x01021997, "9P"},
-                                      {0x00c36400, "Ceph"},
-                                      {0x0bd00bd0, "Lustre"},
-                                      {0x01161970, "GFS2"}}};
-  auto const* const at =
-      std::find_if(all.begin(), all.end(), [&](known const& one) { return one.type == type; });
-  return at == all.end() ? nullptr : at->name;
-}
 
 namespace {
 
@@ -55,7 +35,7 @@ void check_place(fs::path const& file, examination& into) {
   if (::statfs(there ? folder.c_str() : "/", &about) != 0) {
     return into.skip("sqlite.network", "the file system does not tell what it is");
   }
-  char const* const name = network_file_system(static_cast<std::uint32_t>(about.f_type));
+  char const* const name = network_file_system(static_cast<std::uint64_t>(about.f_type));
   into.expect(!name,
               {"sqlite.network", severity::error,
                file.string() + " is on a network file system (" + (name ? name : "") + ")",
