@@ -144,11 +144,28 @@ void process_group::signal_all(int number) const {
   signal_work(signs, number);
 }
 
+// Before the group's last process is reaped, which is when its number becomes free for others: from
+// then on the command's processes are found by what else they show.
+void process_group::before_reaping(pid_t child) {
+  if (group_over_ || ::getpgid(child) != id_) return;
+  work_signs in_group = all();
+  in_group.only_in = id_;
+  if (signal_work(in_group, 0) != 0) return;
+  group_over_ = true;
+  dog_.forget_group();
+}
+
 group_changes process_group::collect() {
   group_changes changes;
   while (true) {
     siginfo_t about{};
-    if (::waitid(P_ALL, 0, &about, WEXITED | WSTOPPED | WNOHANG) != 0 || about.si_pid == 0) break;
+    if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid != 0) {
+      before_reaping(about.si_pid);
+      ::waitid(P_PID, static_cast<id_t>(about.si_pid), &about, WEXITED | WNOHANG);
+    } else {
+      about = {};
+      if (::waitid(P_ALL, 0, &about, WSTOPPED | WNOHANG) != 0 || about.si_pid == 0) break;
+    }
     if (about.si_code == CLD_STOPPED) {
       bool const left = leader_status_ && ::getpgid(about.si_pid) == id_;
       if (about.si_pid == id_ || left) changes.stopped = true;
@@ -170,6 +187,6 @@ bool process_group::gone() const {
   return signal_work(all(), 0) == 0;
 }
 
-bool process_group::group_gone() const { return ::kill(-id_, 0) != 0 && errno == ESRCH; }
+bool process_group::group_gone() const { return group_over_; }
 
 }  // namespace herdlock::cli

@@ -59,9 +59,11 @@ class process_group {
 
  private:
   work_signs all() const;
+  void before_reaping(pid_t child);
 
   watchdog& dog_;
   pid_t id_ = -1;
+  bool group_over_ = false;
   std::optional<int> leader_status_;
 };
 

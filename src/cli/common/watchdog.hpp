@@ -25,9 +25,9 @@ namespace herdlock::cli {
 /// its reach are then only processes that left the group, lost their parents, and wear another
 /// environment or belong to another user.
 ///
-/// It knows the group by its number. That is safe while this process is alive, since it reaps the
-/// group's last one only then tells the watchdog; after its end the number could be another's only
-/// once the kernel has counted through all of them.
+/// It knows the group by its number. That is safe while this process is alive, since it tells the
+/// watchdog to forget the number before it reaps the group's last one; after its end the number
+/// could be another's only once the kernel has counted through all of them.
 class watchdog {
  public:
   /// Throws command_error (internal) when it cannot be started. `mark` is in the environment of the
@@ -42,8 +42,10 @@ class watchdog {
   void watch(pid_t group) noexcept;
   /// Moves the deadline away.
   void allow_until(clock::time_point deadline) noexcept;
-  /// The group is gone; its number means nothing any more.
-  void stand_down() noexcept { watch(0); }
+  /// The group is gone, and its number means nothing any more; others of the command may live.
+  void forget_group() noexcept { shared_->group.store(0); }
+  /// Nothing of the command is left.
+  void stand_down() noexcept;
 
   /// The watchdog itself, and the children that were there before it; ends with 0.
   pid_t const* not_the_command() const noexcept { return shared_->strangers.data(); }
@@ -51,7 +53,8 @@ class watchdog {
  private:
   struct page {
     std::atomic<clock::rep> deadline;
-    std::atomic<pid_t> group;
+    std::atomic<pid_t> group;  // 0: no number of anybody's
+    std::atomic<bool> armed;   // there is something to end
     std::array<char, 64> mark;
     std::array<pid_t, max_strangers + 2> strangers;  // ends with 0
   };

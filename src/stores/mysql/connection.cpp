@@ -118,7 +118,9 @@ void connection::connect(settings const& how) {
     fail();
   }
   id_ = mysql_thread_id(handle_.get());
-  socket_ = ::fcntl(static_cast<int>(mysql_get_socket(handle_.get())), F_DUPFD_CLOEXEC, 0);
+  auto const socket = static_cast<int>(mysql_get_socket(handle_.get()));
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);  // a command that is run must not get a way in
+  socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (socket_ < 0) throw sql_error{bad_reply, "no file descriptor is left"};
   run(session_settings(how));
 }

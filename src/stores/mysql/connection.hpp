@@ -44,7 +44,8 @@ class connection {
  public:
   connection();
   /// Once, before anything else. Ends by the timeout of the settings (but for the TCP connection:
-  /// in whole seconds, rounded up) or by abort(); throws sql_error.
+  /// in whole seconds, rounded up; and the library asks for the name once more, which may hang
+  /// where the first answer came) or by abort(); throws sql_error.
   void open(settings const& how);
   ~connection();
   connection(connection const&) = delete;

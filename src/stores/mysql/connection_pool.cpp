@@ -31,7 +31,7 @@ std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) 
   try {
     made->open(how_);
     return made;
-  } catch (sql_error const&) {
+  } catch (...) {
     alone.lock();
     forget(*made);
     if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};

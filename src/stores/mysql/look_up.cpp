@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "stores/mysql/sql_error.hpp"
@@ -49,29 +50,47 @@ void look(std::shared_ptr<question> const& asked) {
   ::eventfd_write(asked->done, 1);
 }
 
+[[noreturn]] void refuse(std::string const& host, std::string const& why) {
+  throw sql_error{CR_UNKNOWN_HOST, "cannot resolve " + host + ": " + why};
+}
+
 // Signals are for the threads of the program that uses us.
-void start(std::shared_ptr<question> const& asked) {
+bool start(std::shared_ptr<question> const& asked) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([asked] { look(asked); }).detach();
+  bool started = true;
+  try {
+    std::thread([asked] { look(asked); }).detach();
+  } catch (std::system_error const&) {
+    started = false;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
 }
 
-[[noreturn]] void refuse(std::string const& host, std::string const& why) {
-  throw sql_error{CR_UNKNOWN_HOST, "cannot resolve " + host + ": " + why};
+// Many may ask at once while all is well; only those that hang keep a slot for long.
+void take_slot(std::string const& host, clock::time_point deadline, int wake) {
+  constexpr int look_again_ms = 5;
+  while (++under_way > max_look_ups) {
+    --under_way;
+    pollfd woken{wake, POLLIN, 0};
+    bool const over = ::poll(&woken, 1, look_again_ms) > 0 || clock::now() >= deadline;
+    if (!over) continue;
+    refuse(host, std::to_string(max_look_ups) + " look-ups hang already; is the DNS server down?");
+  }
 }
 
 }  // namespace
 
 void look_up(std::string const& host, clock::time_point deadline, int wake) {
   if (is_address(host)) return;
-  if (++under_way > max_look_ups) {
-    --under_way;
-    refuse(host, std::to_string(max_look_ups) + " look-ups hang already; is the DNS server down?");
-  }
+  take_slot(host, deadline, wake);
   auto const asked = std::make_shared<question>(host);
-  start(asked);
+  if (!start(asked)) {
+    --under_way;
+    refuse(host, "no thread is left for it");
+  }
   pollfd both[] = {{asked->done, POLLIN, 0}, {wake, POLLIN, 0}};
   int found = 0;
   do {

@@ -1,5 +1,6 @@
 #include "stores/postgres/connection.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -89,7 +90,7 @@ void connection::start_libpq(std::string const& addresses) {
 
 // A copy of the descriptor: libpq may close its own between two polls.
 bool connection::adopt_socket() {
-  int const copy = ::dup(PQsocket(handle_.get()));
+  int const copy = ::fcntl(PQsocket(handle_.get()), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return false;
   socket_.emplace(executor_, copy);
   return true;
