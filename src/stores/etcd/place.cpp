@@ -212,6 +212,30 @@ void place::join_again() {
   }
 }
 
+// The ttl is over and nobody renewed it here. If another process did, the key was written since.
+asio::awaitable<void> place::expire() {
+  if (state_ != state::held || clock::now() < expires_at_) co_return;
+  std::string const body = remove_unchanged_request(key_, modified_);
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  auto const lease = lease_;
+  forget();
+  if (found && found->succeeded) co_await revoke(lease);
+}
+
+asio::awaitable<void> place::leave() {
+  auto const lease = lease_;
+  forget();
+  co_await revoke(lease);
+}
+
+// If it cannot be told: nobody keeps the lease alive, so it ends by itself.
+asio::awaitable<void> place::revoke(std::int64_t lease) {
+  if (lease == 0) co_return;
+  std::string const body = lease_request(lease);
+  co_await around_.gate->call(path::revoke, body, step_deadline());
+}
+
 std::int64_t lease_seconds(milliseconds ttl) {
   return std::chrono::ceil<std::chrono::seconds>(ttl).count();
 }

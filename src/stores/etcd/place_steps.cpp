@@ -38,6 +38,7 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
                                   std::shared_ptr<turnstile::ticket> turn) {
   std::uint64_t const number = turn ? turn->number() : 0;
   handed_out_ = false;
+  bool const began_here = state_ == state::none;
   for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
     bool const answered = co_await try_to_join(op, number);
     if (answered) break;
@@ -45,7 +46,9 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
   turn.reset();
   // The key is the owner's own, taken by an earlier request or in another process: not to be ended.
   if (handed_out_) co_return;
-  if (op->settled() && state_ == state::none) co_return co_await leave();
+  // Its caller went while the request was on its way, and it may even have got the resource.
+  bool const unwanted = op->settled() && (state_ == state::none || began_here);
+  if (unwanted) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
   settle_with(*op, make_failure(errc::unavailable,
@@ -106,7 +109,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   // The turn may have taken long to come.
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
   // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
-  reusable_ = (state_ == state::none || reusable_) && outcome.attempts == 1;
+  bool const heard = outcome.ok() && outcome.attempts == 1;
+  reusable_ = (state_ == state::none || reusable_) && heard;
   if (lease_is_gone(outcome)) {
     forget();
     co_return false;
@@ -142,7 +146,10 @@ asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_re
   if (is_ours && state_ != state::held && made_here) {
     hold(own.create_revision, own.mod_revision, op->ttl);
   }
-  if (op->settled()) co_return;  // what follows a step sees to the rest
+  if (op->settled()) {  // what follows a step sees to the rest
+    if (state_ == state::held && !waiters_.empty()) grant_all(sent);
+    co_return;
+  }
   bool const foreign = state_ == state::none && !made_here && own.create_revision > 0;
   if (foreign && (is_ours || op->waits)) {
     handed_out_ = is_ours;
@@ -371,30 +378,6 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   op->settle(released ? release_reply::released : release_reply::lost);
   give_lease_away();
   forget();
-}
-
-// The ttl is over and nobody renewed it here. If another process did, the key was written since.
-asio::awaitable<void> place::expire() {
-  if (state_ != state::held || clock::now() < expires_at_) co_return;
-  std::string const body = remove_unchanged_request(key_, modified_);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
-  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  auto const lease = lease_;
-  forget();
-  if (found && found->succeeded) co_await revoke(lease);
-}
-
-asio::awaitable<void> place::leave() {
-  auto const lease = lease_;
-  forget();
-  co_await revoke(lease);
-}
-
-// If it cannot be told: nobody keeps the lease alive, so it ends by itself.
-asio::awaitable<void> place::revoke(std::int64_t lease) {
-  if (lease == 0) co_return;
-  std::string const body = lease_request(lease);
-  co_await around_.gate->call(path::revoke, body, step_deadline());
 }
 
 }  // namespace herdlock::etcd

@@ -155,6 +155,7 @@ class batch : public command_writer {
  protected:
   void forget_commands() {
     commands.clear();
+    element_.trim();
     origins_.clear();
     requests_ = 0;
   }

@@ -13,7 +13,9 @@ bool is_unknown_script(reply const& answer) {
   return answer.is_error() && answer.text().starts_with("NOSCRIPT");
 }
 
+// One that was too large for all may have cut off what its neighbours were told.
 bool is_answer_in_bundle(reply const& answer) {
+  if (answer.too_large()) return false;
   return answer.kind() == reply_kind::number || answer.kind() == reply_kind::list;
 }
 

@@ -97,8 +97,14 @@ void session_link::open(settings const& how) {
 
 void session_link::close(calls under_way) {
   {
+    // At once: the C client's own last answers, while it closes, are as good as none.
     std::lock_guard const alone(calls_guard_);
     detached_ = true;
+    for (auto const& one : calls_) {
+      if (under_way == calls::dropped || !one->done) continue;
+      reply expired{.code = ZSESSIONEXPIRED, .sent = one->sent, .session = number_};
+      asio::post(executor_, [done = std::exchange(one->done, nullptr), expired] { done(expired); });
+    }
   }
   _zhandle* handle = nullptr;
   {
@@ -106,17 +112,8 @@ void session_link::close(calls under_way) {
     closed_ = true;
     handle = std::exchange(handle_, nullptr);
   }
-  std::list<std::unique_ptr<call>> left;
-  {
-    // The C client's own last answers, while it closes, are as good as none.
-    std::lock_guard const alone(calls_guard_);
-    for (auto const& one : calls_) {
-      if (under_way == calls::dropped || !one->done) continue;
-      reply expired{.code = ZSESSIONEXPIRED, .sent = one->sent, .session = number_};
-      asio::post(executor_, [done = std::exchange(one->done, nullptr), expired] { done(expired); });
-    }
-  }
   if (handle) zookeeper_close(handle);
+  std::list<std::unique_ptr<call>> left;
   std::lock_guard const alone(calls_guard_);
   left.swap(calls_);
 }
