@@ -37,8 +37,7 @@ clock::time_point after(clock::time_point since, std::int64_t seconds) {
 asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
                                   std::shared_ptr<turnstile::ticket> turn) {
   std::uint64_t const number = turn ? turn->number() : 0;
-  handed_out_ = false;
-  bool const began_here = state_ == state::none;
+  handed_out_ = unclaimed_ = false;
   for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
     bool const answered = co_await try_to_join(op, number);
     if (answered) break;
@@ -46,9 +45,8 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
   turn.reset();
   // The key is the owner's own, taken by an earlier request or in another process: not to be ended.
   if (handed_out_) co_return;
-  // Its caller went while the request was on its way, and it may even have got the resource.
-  bool const unwanted = op->settled() && (state_ == state::none || began_here);
-  if (unwanted) co_return co_await leave();
+  bool const useless = unclaimed_ || (op->settled() && state_ == state::none);
+  if (useless) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
   settle_with(*op, make_failure(errc::unavailable,
@@ -143,11 +141,13 @@ asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_re
   }
   bool const is_ours = first.key == key_;
   bool const made_here = found.succeeded || own.lease == lease_;
-  if (is_ours && state_ != state::held && made_here) {
+  bool const held_now = is_ours && state_ != state::held && made_here;
+  if (held_now) {
     hold(own.create_revision, own.mod_revision, op->ttl);
   }
   if (op->settled()) {  // what follows a step sees to the rest
-    if (state_ == state::held && !waiters_.empty()) grant_all(sent);
+    unclaimed_ = held_now && !wanted();
+    if (held_now && !unclaimed_) grant_all(sent);
     co_return;
   }
   bool const foreign = state_ == state::none && !made_here && own.create_revision > 0;
