@@ -174,6 +174,10 @@ std::vector<parameter> grant_parameters(acquire_request const& request) {
           idle_limit(request.ttl), as_text(printable(request.owner.label()))};
 }
 
+bool is_being_granted(rows const& found) {
+  return found.count() > 0 && found.truth(0, 0) && found.text(0, 1) == "herdlock";
+}
+
 std::optional<lease_info> to_lease_info(rows const& found) {
   if (found.count() == 0 || !found.truth(0, 0)) return std::nullopt;
   lease_info told{};

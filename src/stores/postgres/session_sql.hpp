@@ -36,5 +36,7 @@ parameter idle_limit(milliseconds ttl);
 
 /// Who holds it, by `look`; nothing when nobody does.
 std::optional<lease_info> to_lease_info(rows const& found);
+/// The holder is a session of a herdlock that has not said yet for whom.
+bool is_being_granted(rows const& found);
 
 }  // namespace herdlock::postgres
