@@ -63,10 +63,10 @@ TEST(RedisSentinelTls, AMasterWhoseCertificateIsForAnotherHostIsNamedAtOnce) {
 TEST(RedisSentinelTls, WithoutTlsOrAClientCertificateNothingIsGranted) {
   redis_sentinels group({.tls = redis_tls::on_with_client_certificates});
   std::string const url = group.url();
-  std::string const bare = url.substr(0, url.find("&cert=")) + "&timeout=500ms";
+  std::string const bare = url.substr(0, url.find("&cert=")) + "&timeout=2s";
   expect_refused(bare, errc::unavailable, "sentinel 127.0.0.1:");
   std::string const in_the_clear =
-      replaced(url.substr(0, url.find('?')), "rediss", "redis") + "?timeout=500ms";
+      replaced(url.substr(0, url.find('?')), "rediss", "redis") + "?timeout=2s";
   expect_refused(in_the_clear, errc::unavailable, "sentinel 127.0.0.1:");
 }
 
