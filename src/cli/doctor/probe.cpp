@@ -52,7 +52,7 @@ void exercise(lock const& at, examination& into) {
   if (!next) return;
   if (at.where().traits().fences) {
     into.expect(
-        next->fencing() > token,
+        next->fencing().value > token.value,
         {"store.fences", severity::error,
          fmt::format("the fencing token went from {} to {}", token.value, next->fencing().value),
          "what is guarded cannot tell a late holder from the present one",
