@@ -25,7 +25,7 @@ std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) 
     changed_.wait_for(alone, left);
   }
   // In use from here on, so that close() ends what it waits for.
-  auto const made = std::make_shared<connection>();
+  auto made = std::make_shared<connection>();
   in_use_.push_back(made);
   alone.unlock();
   try {

@@ -59,7 +59,7 @@ class table_leases final : public lease_store {
     if (!busy_lately) {
       if (auto const got = grab_row(db, with.how, request)) return *got;
     }
-    auto const reply = take_row(db, with.how, request);
+    auto reply = take_row(db, with.how, request);
     busy_lately = std::holds_alternative<busy>(reply);
     return reply;
   }

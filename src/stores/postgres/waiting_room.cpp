@@ -188,7 +188,7 @@ bool waiting_room::take_up(std::int64_t number, fencing_token token) {
   if (found == places_.end() || found->second.asked) return false;
   auto const& at = found->second;
   auto const term = std::min(at.request.ttl, first_term);
-  if (!(token > at.seen) || clock::now() - at.answered > term / 2) return false;
+  if (token.value <= at.seen.value || clock::now() - at.answered > term / 2) return false;
   settle_all(number, acquire_reply(grant{token, grant_term{at.answered, term}}));
   return true;
 }
