@@ -61,6 +61,16 @@ struct contest::board {
   void meet() { ::pthread_barrier_wait(&gate); }
 };
 
+double pairs_of(turn_taker& by, std::size_t pairs) {
+  return nanoseconds_of([&] {
+           for (std::size_t i = 0; i < pairs; ++i) {
+             by.take();
+             by.give_back();
+           }
+         }) /
+         1000 / static_cast<double>(pairs);
+}
+
 contest::contest(std::function<turn_takers(std::size_t number)> const& make)
     : shared_(board::make()) {
   for (std::size_t i = 0; i < contenders; ++i) {

@@ -31,6 +31,9 @@ class turn_taker {
 };
 using turn_takers = std::vector<std::unique_ptr<turn_taker>>;
 
+/// µs for a taking and its giving back, of so many in a row.
+double pairs_of(turn_taker& by, std::size_t pairs);
+
 /// The processes. Make it while this one has no threads.
 class contest {
  public:

@@ -32,16 +32,6 @@ void measure_p99(bench::report& report, bench::contest& among) {
   report.add({name, value, "us", longest_p99, value / longest_p99, bench::at_most(1)});
 }
 
-double pairs_of(bench::turn_taker& by) {
-  return bench::nanoseconds_of([&] {
-           for (std::size_t i = 0; i < pairs; ++i) {
-             by.take();
-             by.give_back();
-           }
-         }) /
-         1000 / pairs;
-}
-
 void measure_etcd(bench::report& report) {
   bench::pin_if_asked(0);
   herdlock_test::etcd_server server;
@@ -67,7 +57,7 @@ void measure_etcd(bench::report& report) {
   report.compare({.name = "etcd.acquire_release",
                   .unit = "us",
                   .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return pairs_of(minimum); },
+                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
                   .limit = bench::at_most(1.25),
                   .rounds = rounds});
 }

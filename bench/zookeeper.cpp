@@ -90,16 +90,6 @@ class by_hand final : public bench::turn_taker {
   zhandle_t* zk_ = nullptr;
 };
 
-double pairs_of(bench::turn_taker& by) {
-  return bench::nanoseconds_of([&] {
-           for (std::size_t i = 0; i < pairs; ++i) {
-             by.take();
-             by.give_back();
-           }
-         }) /
-         1000 / pairs;
-}
-
 // A process with kazoo's Lock.
 class kazoo {
  public:
@@ -198,21 +188,21 @@ void measure(bench::report& report) {
   by_hand minimum(servers, "/pairs");
   report.compare({.name = "zookeeper.acquire_release",
                   .unit = "us",
-                  .subject = [&] { return pairs_of(ours); },
-                  .baseline = [&] { return pairs_of(minimum); },
+                  .subject = [&] { return bench::pairs_of(ours, pairs); },
+                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
                   .limit = bench::at_most(1.25),
                   .rounds = rounds});
   bench::pair_maker trying(&herdlock::open_zookeeper, url);
   report.compare({.name = "zookeeper.try_acquire_release",
                   .unit = "us",
                   .subject = [&] { return trying.round(pairs); },
-                  .baseline = [&] { return pairs_of(minimum); },
+                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
                   .limit = bench::at_most(1.25),
                   .rounds = rounds});
   kazoo theirs(servers, "/kazoo-pairs");
   report.compare({.name = "zookeeper.acquire_release_beside_kazoo",
                   .unit = "us",
-                  .subject = [&] { return pairs_of(ours); },
+                  .subject = [&] { return bench::pairs_of(ours, pairs); },
                   .baseline = [&] { return theirs.pairs_of(); },
                   .limit = bench::at_most(0.8),
                   .rounds = rounds});

@@ -11,6 +11,7 @@
 #include <support/relay.hpp>
 #include <support/temp_dir.hpp>
 
+#include "each_store.hpp"
 #include "herdlock_command.hpp"
 
 namespace {
@@ -21,15 +22,8 @@ using words = std::vector<std::string>;
 
 // Two lines for each leader: "begins TERM CANDIDATE PID", and, when it was let to, "ends TERM". A
 // leader that finds a process of the one before it alive says "overlap".
-class Elect : public ::testing::TestWithParam<std::string> {
+class Elect : public each_store {
  protected:
-  void SetUp() override {
-    if (GetParam() == "redis") redis_server::shared().flush();
-  }
-  std::string url() const {
-    return GetParam() == "redis" ? redis_server::shared().url()
-                                 : "sqlite:" + (folder_ / "s.db").string();
-  }
   fs::path journal() const { return folder_ / "journal"; }
 
   // Does not end by itself, in two processes, of which the second refuses SIGTERM.
@@ -79,8 +73,6 @@ class Elect : public ::testing::TestWithParam<std::string> {
       before = term;
     }
   }
-
-  temp_dir folder_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, Elect, ::testing::Values("sqlite", "redis"),

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <support/free_port.hpp>
 #include <support/redis_server.hpp>
-#include <support/temp_dir.hpp>
 
+#include "each_store.hpp"
 #include "herdlock_command.hpp"
 
 namespace {
@@ -17,15 +17,8 @@ using namespace herdlock_test;
 using nlohmann::json;
 using words = std::vector<std::string>;
 
-class Look : public ::testing::TestWithParam<std::string> {
+class Look : public each_store {
  protected:
-  void SetUp() override {
-    if (GetParam() == "redis") redis_server::shared().flush();
-  }
-  std::string url() const {
-    return GetParam() == "redis" ? redis_server::shared().url()
-                                 : "sqlite:" + (folder_ / "s.db").string();
-  }
   command_result look(words arguments) const {
     arguments.insert(arguments.end(), {"--store", url()});
     return run_herdlock(arguments);
@@ -36,8 +29,6 @@ class Look : public ::testing::TestWithParam<std::string> {
   }
   herdlock::lock job() const { return {herdlock::open_store(url()), "job"}; }
   std::string self() const { return "/" + std::to_string(::getpid()); }
-
-  temp_dir folder_;
 };
 
 bool says(child_process const& who, std::string const& part) {

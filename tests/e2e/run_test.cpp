@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
 
+#include "each_store.hpp"
 #include "herdlock_command.hpp"
 
 namespace {
@@ -20,15 +20,8 @@ bool stopped(int pid) {
   return content("/proc/" + std::to_string(pid) + "/status").find("State:\tT") != std::string::npos;
 }
 
-class Run : public ::testing::TestWithParam<std::string> {
+class Run : public each_store {
  protected:
-  void SetUp() override {
-    if (GetParam() == "redis") redis_server::shared().flush();
-  }
-  std::string url() const {
-    return GetParam() == "redis" ? redis_server::shared().url()
-                                 : "sqlite:" + (folder_ / "s.db").string();
-  }
   words arguments(words options, std::string const& script) const {
     words all{"run", "job", "--store", url()};
     all.insert(all.end(), options.begin(), options.end());
@@ -45,8 +38,6 @@ class Run : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(eventually([&] { return fs::exists(folder_ / "held"); })) << child.errors();
     return child;
   }
-
-  temp_dir folder_;
 };
 
 TEST_P(Run, EndsWithTheCommandsExitCode) {

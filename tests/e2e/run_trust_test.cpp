@@ -222,14 +222,15 @@ TEST_F(RunTrust, AHangUpEndsTheCommandAndGivesTheLeaseBack) {
 // The terminal itself goes, as when an ssh connection ends: the kernel tells, nobody else does.
 TEST_F(RunTrust, ATerminalThatGoesEndsTheCommandAndGivesTheLeaseBack) {
   std::string const script =
-      "import os, pty, sys, time\n"
+      "import os, pty, sys\n"
       "pid, fd = pty.fork()\n"
-      "if pid == 0: os.execv(sys.argv[2], sys.argv[2:])\n"
-      "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+      "if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n"
+      "text = b''\n"
+      "while b'held' not in text: text += os.read(fd, 1024)\n"
       "os.close(fd)\n"
       "os.waitpid(pid, 0)\n";
-  words argv{"python3", "-c", script, file("held"), HERDLOCK_COMMAND};
-  auto const run = arguments({"--ttl", "1h"}, "touch " + file("held") + "; exec sleep 1000");
+  words argv{"python3", "-c", script, HERDLOCK_COMMAND};
+  auto const run = arguments({"--ttl", "1h"}, "echo held; exec sleep 1000");
   argv.insert(argv.end(), run.begin(), run.end());
   child_process terminal({.argv = argv});
   EXPECT_EQ(terminal.wait(), (exit_status{.code = 0, .signal = {}})) << terminal.errors();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include <array>
 #include <atomic>
@@ -11,6 +10,8 @@
 #include <herdlock/types.hpp>
 #include <string_view>
 #include <vector>
+
+#include "common/forked_process.hpp"
 
 namespace herdlock::cli {
 
@@ -53,14 +54,9 @@ class bench_board {
   content* shared_;
 };
 
-/// Processes forked from this one that die with it, in whatever way it ends.
+/// Those that are left are killed with it.
 class bench_processes {
  public:
-  bench_processes() = default;
-  ~bench_processes();  ///< kills those that are left
-  bench_processes(bench_processes const&) = delete;
-  bench_processes& operator=(bench_processes const&) = delete;
-
   /// The work may throw: its message goes to the board, and the process has failed.
   void start(bench_board& board, std::function<void()> const& work);
   /// SIGKILL for the n-th, which counts no more.
@@ -70,7 +66,7 @@ class bench_processes {
   void await(bench_board& board);
 
  private:
-  std::vector<pid_t> running_;
+  std::vector<forked_process> running_;
 };
 
 }  // namespace herdlock::cli

@@ -38,12 +38,13 @@ forked_process::forked_process(std::function<void()> const& work,
 }
 
 forked_process::forked_process(forked_process&& other) noexcept
-    : id_(std::exchange(other.id_, -1)) {}
+    : id_(std::exchange(other.id_, -1)), failed_(other.failed_) {}
 
 forked_process& forked_process::operator=(forked_process&& other) noexcept {
   if (this == &other) return *this;
   kill();
   id_ = std::exchange(other.id_, -1);
+  failed_ = other.failed_;
   return *this;
 }
 
@@ -63,7 +64,9 @@ void forked_process::kill() {
 
 bool forked_process::ended() {
   if (id_ < 0) return false;
-  if (::waitpid(id_, nullptr, WNOHANG) != id_) return false;
+  int status = 0;
+  if (::waitpid(id_, &status, WNOHANG) != id_) return false;
+  failed_ = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   id_ = -1;
   return true;
 }

@@ -25,9 +25,12 @@ class forked_process {
   void kill();
   /// It has ended by itself. Does not wait.
   bool ended();
+  /// When it has: not with status 0.
+  bool failed() const { return failed_; }
 
  private:
   pid_t id_ = -1;
+  bool failed_ = false;
 };
 
 /// The signals that a user ends a command with are noted from now on, not obeyed.
