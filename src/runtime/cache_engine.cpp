@@ -4,6 +4,7 @@
 
 #include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_over_locks.hpp"
+#include "runtime/fitted_ttl.hpp"
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
@@ -62,7 +63,10 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       guarded_slots_(settings_.options.max_loads),
       unguarded_slots_(settings_.options.max_loads_without_store) {
-  if (locks) over_locks_ = std::make_shared<cache_over_locks>(values_, std::move(locks));
+  if (!locks) return;
+  auto& claim_ttl = settings_.options.claim_ttl;
+  claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
+  over_locks_ = std::make_shared<cache_over_locks>(values_, std::move(locks));
 }
 
 cache_engine::~cache_engine() {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/fitted_ttl.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -124,8 +126,9 @@ void cache_over_locks::fill(fill_request request, handler<fill_reply> done) {
     self->store_under_lock(std::move(request), std::move(done));
   };
   on_locks<renew_reply>(std::move(on_proved),
-                        [name, owner](lease_store& leases, handler<renew_reply> h) {
-                          leases.renew(name, owner, time_to_store, std::move(h));
+                        [name, owner, ttl = fitted_ttl(locks_->traits(), time_to_store)](
+                            lease_store& leases, handler<renew_reply> h) {
+                          leases.renew(name, owner, ttl, std::move(h));
                         });
 }
 

@@ -21,6 +21,7 @@ class scripted_lease_store : public lease_store {
   };
   struct renew_call {
     owner_token owner;
+    milliseconds ttl;
     handler<renew_reply> done;
   };
   struct release_call {
@@ -33,8 +34,8 @@ class scripted_lease_store : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     acquires.push_back({std::move(request), std::move(done)});
   }
-  void renew(resource, owner_token owner, milliseconds, handler<renew_reply> done) override {
-    renews.push_back({std::move(owner), std::move(done)});
+  void renew(resource, owner_token owner, milliseconds ttl, handler<renew_reply> done) override {
+    renews.push_back({std::move(owner), ttl, std::move(done)});
   }
   void release(resource, owner_token owner, handler<release_reply> done) override {
     releases.push_back({std::move(owner), std::move(done)});

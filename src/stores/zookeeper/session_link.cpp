@@ -129,6 +129,8 @@ void session_link::log_in(std::string const& login) {
 }
 
 void session_link::send(request const& what, access acl, reply_handler done) {
+  // All the way: close() frees what is under way as soon as it has had this guard.
+  std::lock_guard const open(handle_guard_);
   call* one = nullptr;
   {
     std::lock_guard const alone(calls_guard_);
@@ -142,7 +144,6 @@ void session_link::send(request const& what, access acl, reply_handler done) {
 }
 
 int session_link::start(call& one, request const& what, access acl) {
-  std::lock_guard const alone(handle_guard_);
   if (!handle_) return ZINVALIDSTATE;
   ACL_vector const* const rights =
       acl == access::open ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;

@@ -89,6 +89,7 @@ class session_link {
   struct callbacks;
   friend struct callbacks;
 
+  /// With handle_guard_.
   int start(call& one, request const& what, access acl);
   void finish(call& one, reply answer);
   void tell(link_event what, milliseconds timeout);
@@ -98,7 +99,7 @@ class session_link {
   std::weak_ptr<link_listener> const listener_;
   std::uint64_t const number_;
 
-  std::mutex handle_guard_;  ///< never taken by the C client's threads
+  std::mutex handle_guard_;  ///< before calls_guard_; never taken by the C client's threads
   _zhandle* handle_ = nullptr;
   bool closed_ = false;
 
