@@ -66,7 +66,7 @@ TEST_P(lease_list_contract, WhatIsFreeIsNotListed) {
 
 TEST_P(lease_list_contract, ACancelledListEndsOnce) {
   hold({"a"});
-  auto const list = c.start_list({});
+  auto list = c.start_list({});
   list.cancel();
   auto const outcome = c.get(list);
   EXPECT_TRUE(outcome.has_value() || outcome.error() == errc::canceled) << outcome.error().message;
