@@ -32,14 +32,14 @@ TEST_P(lock_contract, TryAcquireTakesAFreeResourceAndNotAHeldOne) {
 TEST_P(lock_contract, TheStoreListsWhatIsHeld) {
   EXPECT_TRUE(store_.list().names.empty());
   auto held = where.try_acquire();
-  std::set<resource> seen;
+  std::set<std::string> seen;
   list_request next;
   do {
     auto page = store_.async_list(next, asio::use_future).get().value();
-    seen.insert(page.names.begin(), page.names.end());
+    for (auto const& each : page.names) seen.insert(each.str());
     next.cursor = page.cursor;
   } while (!next.cursor.empty());
-  EXPECT_EQ(seen, std::set{where.name()});
+  EXPECT_EQ(seen, std::set{where.name().str()});
 }
 
 TEST_P(lock_contract, ABlockedAcquireGetsTheResourceWhenItIsReleased) {

@@ -14,7 +14,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 struct known_names {
-  std::set<resource> in_order;
+  std::set<std::string> in_order;
   bool complete = true;
 };
 
@@ -23,7 +23,7 @@ known_names all_names(store const& where) {
   list_request next{.limit = limits::max_page};
   do {
     auto page = where.list(next);
-    for (auto& name : page.names) known.in_order.insert(std::move(name));
+    for (auto const& name : page.names) known.in_order.insert(name.str());
     known.complete = page.cursor.empty();
     next.cursor = std::move(page.cursor);
   } while (!known.complete && known.in_order.size() < most_names);
@@ -61,7 +61,8 @@ int show_held(store const& where, std::size_t limit, output_form form) {
   auto name = known.in_order.begin();
   for (; name != known.in_order.end() && seen.size() < limit; ++name) {
     // It may have been given back meanwhile.
-    if (auto info = lock(where, *name).inspect()) seen.emplace_back(*name, *std::move(info));
+    resource const of(*name);
+    if (auto info = lock(where, of).inspect()) seen.emplace_back(of, *std::move(info));
   }
   print(seen, form);
   if (!known.complete) {

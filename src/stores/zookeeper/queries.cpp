@@ -147,7 +147,7 @@ class listing final : public question<list_operation> {
     }
     auto const most = std::min({page_size(asked_), limits::max_listed, names.size()});
     auto const middle = names.begin() + static_cast<std::ptrdiff_t>(most);
-    std::partial_sort(names.begin(), middle, names.end());
+    std::ranges::partial_sort(names, middle, {}, &resource::str);
     page_ = {};
     if (most == 0) return one->settle(std::move(page_));
     if (most < names.size()) page_.cursor = names[most - 1].str();
