@@ -52,11 +52,27 @@ class store {
   /// other, while others may change.
   store_metrics metrics() const;
 
+  /// Names of resources that are held, a part at a time, as lease_store::list says; lock::inspect
+  /// tells more of each. Completes with `result<lease_page>`; tokens, executor and cancellation as
+  /// with lock::async_acquire.
+  template <class Token = asio::deferred_t>
+  auto async_list(list_request request = {}, Token&& token = {}) const {
+    return detail::initiate<lease_page>(
+        get_executor(),
+        [self = *this, request = std::move(request)](handler<lease_page> h) mutable {
+          start_list(self, std::move(request), std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+  lease_page list(list_request request = {}) const;
+
   /// For the classes of this library.
   std::shared_ptr<detail::store_context> const& context() const { return context_; }
 
  private:
   explicit store(std::shared_ptr<detail::store_context> context) : context_(std::move(context)) {}
+  static void start_list(store const&, list_request, handler<lease_page>);
+
   std::shared_ptr<detail::store_context> context_;
 };
 

@@ -14,6 +14,7 @@
 //  * Expiry is judged by the store's clock. No operation compares a client's wall clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,20 @@ struct lease_info {
   milliseconds remaining;
   std::size_t waiting = 0;             ///< how many queue for it in the store
   std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
+  /// For how long the present holder has had it, by the store's clock, where the store knows.
+  std::optional<milliseconds> held_for{};
+};
+
+/// Which part of the list of resources is asked for.
+struct list_request {
+  std::string cursor{};  ///< empty: from the beginning; else what the page before gave
+  std::size_t limit = limits::max_listed;  ///< 1 to limits::max_page; others are taken for these
+};
+
+/// A part of the list. It may hold fewer names than the limit, or none, though it is not the last.
+struct lease_page {
+  std::vector<resource> names;
+  std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
 };
 
 /// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
@@ -107,7 +122,19 @@ class lease_store {
 
   /// Takes the resource from whoever holds it (`lost` when nobody did). An operator's last resort.
   virtual void force_release(resource name, handler<release_reply> done) = 0;
+
+  /// Names that are held, in parts, each found by a bounded piece of work at the server. What is
+  /// held from the first part to the last is in one of them, or in several; what is acquired or
+  /// released meanwhile may be there or not; what was free before the first is not. In no order.
+  /// errc::invalid_value for a cursor that no page gave; errc::not_supported where the store
+  /// cannot tell its leases from other data.
+  virtual void list(list_request request, handler<lease_page> done) = 0;
 };
+
+/// The limit of a request, put within its bounds.
+inline std::size_t page_size(list_request const& request) {
+  return std::clamp<std::size_t>(request.limit, 1, limits::max_page);
+}
 
 // ---------------------------------------------------------------------------------- cache
 

@@ -2,6 +2,8 @@
 #include <herdlock/url.hpp>
 
 #include "open/schemes.hpp"
+#include "runtime/blocking.hpp"
+#include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -17,6 +19,24 @@ std::string const& store::display_name() const { return context_->core()->displa
 store_traits const& store::traits() const { return context_->core()->traits(); }
 std::vector<std::string> store::warnings() const { return context_->core()->warnings(); }
 store_metrics store::metrics() const { return context_->core()->metrics(); }
+
+void store::start_list(store const& self, list_request request, handler<lease_page> done) {
+  auto const& core = self.context_->core();
+  done = runtime::cancelled_on(core->executor(), std::move(done));
+  asio::dispatch(
+      core->executor(), [core, request = std::move(request), done = std::move(done)]() mutable {
+        auto const& leases = core->leases();
+        if (leases) return leases->list(std::move(request), std::move(done));
+        detail::post_result<lease_page>(core->executor(), std::move(done), core->closed_failure());
+      });
+}
+
+lease_page store::list(list_request request) const {
+  auto start = [&](handler<lease_page> done) {
+    start_list(*this, std::move(request), std::move(done));
+  };
+  return runtime::wait_for<lease_page>(*context_, start).value();
+}
 
 result<store> try_open_store(std::string_view text, open_options options) {
   auto url = store_url::parse(text);

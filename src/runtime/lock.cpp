@@ -1,9 +1,8 @@
 #include <herdlock/lock.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-
 #include "runtime/acquire_op.hpp"
 #include "runtime/blocking.hpp"
+#include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
 
 namespace herdlock {
@@ -30,25 +29,6 @@ failure check(acquire_options const& options, acquire_options const& fit) {
     return make_failure(errc::invalid_ttl, "max_hold must be positive");
   }
   return {};
-}
-
-// A port's cancellation is emitted on the store's executor; the caller's may come from any thread.
-template <class T>
-handler<T> cancelled_on(asio::any_io_executor const& executor, handler<T> done) {
-  auto slot = asio::get_associated_cancellation_slot(done);
-  if (!slot.is_connected()) return done;
-  auto signal = std::make_shared<asio::cancellation_signal>();
-  slot.assign([weak = std::weak_ptr(signal), executor](asio::cancellation_type type) {
-    asio::post(executor, [weak, type] {
-      if (auto const live = weak.lock()) live->emit(type);
-    });
-  });
-  auto inner = signal->slot();
-  auto on_reply = [signal = std::move(signal), executor,
-                   done = std::move(done)](result<T> reply) mutable {
-    detail::dispatch_result<T>(executor, std::move(done), std::move(reply));
-  };
-  return asio::bind_cancellation_slot(inner, std::move(on_reply));
 }
 
 }  // namespace
@@ -82,7 +62,7 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
 
 void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
   auto const& core = self.store_.context()->core();
-  done = cancelled_on(core->executor(), std::move(done));
+  done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
     auto const& leases = core->leases();
     if (leases) return leases->inspect(std::move(name), std::move(done));

@@ -41,6 +41,7 @@ struct store_case {
   bool exact = true;
   /// A ttl that is over soon, but in which an operation surely ends.
   milliseconds brief{30};
+  bool knows_age = false;  ///< inspect tells for how long the holder has had it
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
@@ -181,6 +182,11 @@ class client {
     return get(start<release_reply>(
         [&](auto done) { store_.leases->force_release(name, std::move(done)); }));
   }
+  pending<lease_page> start_list(list_request request) {
+    return start<lease_page>(
+        [&](auto done) { store_.leases->list(std::move(request), std::move(done)); });
+  }
+  result<lease_page> list(list_request request) { return get(start_list(std::move(request))); }
 
   result<cache_lookup> look(cache_key const& key, layout form = layout::string) {
     return get(

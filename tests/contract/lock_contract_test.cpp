@@ -1,6 +1,8 @@
 // The public lock over every store: blocking calls, several threads, real time.
 #include <atomic>
+#include <boost/asio/use_future.hpp>
 #include <herdlock/herdlock.hpp>
+#include <set>
 #include <thread>
 
 #include "fixture.hpp"
@@ -25,6 +27,19 @@ TEST_P(lock_contract, TryAcquireTakesAFreeResourceAndNotAHeldOne) {
   EXPECT_FALSE(where.try_acquire());
   EXPECT_EQ(held->release(), release_reply::released);
   EXPECT_TRUE(where.try_acquire());
+}
+
+TEST_P(lock_contract, TheStoreListsWhatIsHeld) {
+  EXPECT_TRUE(store_.list().names.empty());
+  auto held = where.try_acquire();
+  std::set<std::string> seen;
+  list_request next;
+  do {
+    auto page = store_.async_list(next, asio::use_future).get().value();
+    for (auto const& each : page.names) seen.insert(each.str());
+    next.cursor = page.cursor;
+  } while (!next.cursor.empty());
+  EXPECT_EQ(seen, std::set{where.name().str()});
 }
 
 TEST_P(lock_contract, ABlockedAcquireGetsTheResourceWhenItIsReleased) {

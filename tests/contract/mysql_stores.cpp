@@ -22,6 +22,7 @@ void add_mysql_stores(std::vector<store_case>& stores) {
     kind.queues = mode != "table";
     kind.keeps_values = false;
     kind.brief = 200ms;
+    kind.knows_age = true;
     stores.push_back(std::move(kind));
   }
 }

@@ -14,6 +14,7 @@ void add_postgres_stores(std::vector<store_case>& stores) {
         &open_postgres, true};
     kind.keeps_values = false;
     kind.brief = 100ms;
+    kind.knows_age = mode == "table";
     stores.push_back(std::move(kind));
   }
 }

@@ -22,6 +22,7 @@ std::vector<store_case> all_stores() {
                       return "memory:contract-" + std::to_string(++number);
                     },
                     &open_memory, true, true});
+  stores.back().knows_age = true;
   stores.push_back({"sqlite",
                     [](auto const& scratch) { return "sqlite:" + (scratch / "store.db").string(); },
                     &open_sqlite});
@@ -36,7 +37,7 @@ std::vector<store_case> all_stores() {
     stores.push_back({"redis_" + dialect,
                       [dialect](auto const&) {
                         redis_server::shared().flush();
-                        return redis_server::shared().url() + "?dialect=" + dialect;
+                        return redis_server::shared().url() + "?prefix=lease:&dialect=" + dialect;
                       },
                       &open_redis, false, false, false, false, dialect != "getset"});
   }

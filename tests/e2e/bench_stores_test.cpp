@@ -1,6 +1,8 @@
 // `herdlock bench stores`: figures for what can be measured, a reason for what cannot.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
@@ -15,9 +17,11 @@ using nlohmann::json;
 TEST(BenchStores, MeasuresEachStoreAndNamesTheOneThatIsNotThere) {
   temp_dir folder;
   auto const picture = (folder.path() / "stores.svg").string();
+  auto const hidden = (folder.path() / "url").string();
+  std::ofstream(hidden) << "redis://:secret@127.0.0.1:1?timeout=100ms\n";
+  std::filesystem::permissions(hidden, std::filesystem::perms(0600));
   auto const run = run_herdlock({"bench", "stores", "--json", "--rounds", "1", "--plot", picture,
-                                 "--store", redis_server::shared().url(), "--store",
-                                 "redis://:secret@127.0.0.1:1?timeout=100ms"});
+                                 "--store", redis_server::shared().url(), "--store-file", hidden});
   ASSERT_EQ(run.code, 69) << run.err << run.out;
   auto const figures = json::parse(run.out);
   ASSERT_EQ(figures.size(), 2u) << figures;
@@ -41,6 +45,33 @@ TEST(BenchStores, WhatCannotBeMeasuredIsRefused) {
       run_herdlock({"bench", "stores", "--store", "sqlite:a.db", "--plot", "/nowhere/at/all.svg"})
           .code,
       64);
+}
+
+TEST(StoreFile, IsForDemosAndBenchesToo) {
+  temp_dir folder;
+  auto const file = (folder.path() / "url").string();
+  auto const url = "sqlite:" + (folder.path() / "s.db").string();
+  std::ofstream(file) << url << "\n";
+  using words = std::vector<std::string>;
+  words const soak{"bench", "soak", "--hand-overs", "5", "--processes", "1", "--threads", "1"};
+  auto const with = [](words line, words const& more) {
+    line.insert(line.end(), more.begin(), more.end());
+    return line;
+  };
+  EXPECT_EQ(run_herdlock(with(soak, {"--store-file", file})).code, 0);
+  EXPECT_TRUE(std::filesystem::remove(folder.path() / "s.db")) << "the store of the file";
+  std::string const elsewhere = "sqlite:/nowhere/at/all.db";
+  EXPECT_EQ(run_herdlock(with(soak, {"--store-file", file}), {{"HERDLOCK_STORE", elsewhere}}).code,
+            0);
+  EXPECT_EQ(run_herdlock(with(soak, {"--store", elsewhere, "--store-file", file})).code, 64);
+  EXPECT_EQ(run_herdlock(with(soak, {"--store", elsewhere}), {{"HERDLOCK_STORE_FILE", file}}).code,
+            69);
+  for (words const& each : {words{"demo", "stampede"}, words{"demo", "election"},
+                            words{"bench", "stores"}, words{"bench", "takeover"}}) {
+    auto const refused = run_herdlock(with(each, {"--store-file", file + ".not"}));
+    EXPECT_EQ(refused.code, 69) << refused.err;
+    EXPECT_NE(refused.err.find("url.not"), std::string::npos) << refused.err;
+  }
 }
 
 }  // namespace

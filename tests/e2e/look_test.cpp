@@ -62,6 +62,49 @@ TEST_P(Look, ShowHasTheDocumentedJson) {
   EXPECT_EQ(list[1], (json{{"resource", "other"}, {"held", false}}));
 }
 
+TEST_P(Look, ShowWithoutNamesListsWhatIsHeldInOrder) {
+  auto const none = look({"show"});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_EQ(none.out, "nothing is held\n");
+  EXPECT_EQ(json::parse(look({"show", "--json"}).out), json::array());
+  auto const where = herdlock::open_store(url());
+  std::vector<herdlock::lease> held;
+  for (char const* name : {"c", "a", "d", "b"}) {
+    held.push_back(*herdlock::lock(where, name).acquire({.ttl = std::chrono::hours(1)}));
+  }
+  held.back().release();
+  auto const shown = look({"show"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_EQ(shown.err, "");
+  auto const lines = lines_of(shown.out);
+  ASSERT_EQ(lines.size(), 4u) << shown.out;
+  EXPECT_TRUE(lines[0].starts_with("RESOURCE")) << lines[0];
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(lines[i + 1].starts_with("'" + std::string(1, "acd"[i]) + "'")) << shown.out;
+    EXPECT_NE(lines[i + 1].find(self()), std::string::npos) << shown.out;
+  }
+}
+
+TEST_P(Look, ShowWithoutNamesHasALimitAndSaysSo) {
+  auto const where = herdlock::open_store(url());
+  std::vector<herdlock::lease> held;
+  for (char const* name : {"c", "a", "b"}) {
+    held.push_back(*herdlock::lock(where, name).acquire({.ttl = std::chrono::hours(1)}));
+  }
+  auto const some = look({"show", "--limit", "2", "--json"});
+  EXPECT_EQ(some.code, 0);
+  EXPECT_EQ(lines_of(some.err), words{"herdlock: 1 more are held; --limit shows more"});
+  auto const list = json::parse(some.out);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0]["resource"], "a");
+  EXPECT_EQ(list[1]["resource"], "b");
+  EXPECT_EQ(list[1]["fencing"], held[2].fencing().value);
+  EXPECT_EQ(list[1]["held_for_ms"], nullptr);
+  auto const all = look({"show", "--limit", "3"});
+  EXPECT_EQ(all.err, "");
+  EXPECT_EQ(lines_of(all.out).size(), 4u);
+}
+
 TEST_P(Look, ReleaseNeedsForceAndTellsTheHolder) {
   auto mine = job().acquire({.ttl = std::chrono::seconds(3)});
   ASSERT_TRUE(mine);
@@ -129,6 +172,23 @@ TEST(LookRedis, ShowListsTheWaitersInOrder) {
   }
 }
 
+TEST(LookRedis, ADialectsLeasesAreListedUnderTheirPrefix) {
+  auto& server = redis_server::shared();
+  server.flush();
+  for (std::string const dialect : {"plain", "getset"}) {
+    auto const url = server.url() + "?dialect=" + dialect;
+    auto const prefixed = url + "&prefix=" + dialect + ":";
+    auto const held = herdlock::lock(herdlock::open_store(prefixed), "job").try_acquire();
+    ASSERT_TRUE(held);
+    auto const shown = run_herdlock({"show", "--json", "--store", prefixed});
+    ASSERT_EQ(json::parse(shown.out).size(), 1u) << shown.out << shown.err;
+    EXPECT_EQ(json::parse(shown.out)[0]["resource"], "job");
+    auto const refused = run_herdlock({"show", "--store", url});
+    EXPECT_EQ(refused.code, 64);
+    EXPECT_NE(refused.err.find("prefix="), std::string::npos) << refused.err;
+  }
+}
+
 TEST(LookRedis, WatchTellsOfAStoreThatIsGone) {
   redis_server server;
   auto seeing = start_herdlock({"watch", "job", "--store", server.url(), "--interval", "20ms"});
@@ -150,8 +210,8 @@ TEST(LookBadInput, IsOneLineAndTheRightCode) {
     EXPECT_EQ(ended.out, "") << what;
   };
   auto const gone = "redis://:s3cret@127.0.0.1:" + std::to_string(free_port());
+  for (char const* each : {"wait", "watch"}) refused({each}, 64);
   for (char const* each : {"show", "wait", "watch"}) {
-    refused({each}, 64);
     refused({each, ""}, 64);
     refused({each, "a\nb"}, 64);
     refused({each, "job", "--frobnicate"}, 64);
@@ -159,6 +219,12 @@ TEST(LookBadInput, IsOneLineAndTheRightCode) {
     refused({each, "job", "--store", gone}, 69);
   }
   refused({"release", "job", "--force", "--store", gone}, 69);
+  refused({"show", "--store", gone}, 69);
+  refused({"show", "--store", "memory:"}, 64);
+  refused({"show", "--limit", "0"}, 64);
+  refused({"show", "--limit", "100001"}, 64);
+  refused({"show", "--limit", "some"}, 64);
+  refused({"show", "job", "--limit", "5"}, 64);
   refused({"wait", "job", "--timeout", "soon"}, 64);
   refused({"wait", "job", "--interval", "1ms"}, 64);
   refused({"run", "a\tb", "--", "true"}, 64);

@@ -106,6 +106,8 @@ TEST_F(RunTrust, AtItsMaxHoldTheCommandIsAskedToEnd) {
   EXPECT_EQ(holder.wait(), (exit_status{.code = 76, .signal = {}})) << holder.errors();
   EXPECT_TRUE(fs::exists(folder_ / "asked"));
   EXPECT_NE(holder.errors().find("max_hold"), std::string::npos) << holder.errors();
+  herdlock::lock const job(herdlock::open_store(url()), "job");
+  EXPECT_FALSE(job.inspect()) << "given back when its work has gone, not left to run out";
 }
 
 TEST_F(RunTrust, OnLossIgnoreTheCommandRunsOnAndItsStatusCounts) {

@@ -17,6 +17,7 @@
 #include "bench/soak_judge.hpp"
 #include "common/exit_code.hpp"
 #include "common/process_arguments.hpp"
+#include "common/store_argument.hpp"
 #include "common/temp_folder.hpp"
 #include "common/usage_line.hpp"
 
@@ -177,6 +178,7 @@ CLI::App* add_soak_command(CLI::App& bench, soak_options& arguments) {
                   "(default: a temporary SQLite file)")
       ->envname("HERDLOCK_STORE")
       ->type_name("URL");
+  add_store_file_option(*app, arguments.store_url);
   app->add_option("--hand-overs", arguments.hand_overs, "How often the lock is taken, in all")
       ->type_name("N")
       ->capture_default_str();

@@ -11,6 +11,7 @@
 
 #include "common/exit_code.hpp"
 #include "common/process_arguments.hpp"
+#include "common/store_argument.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -120,6 +121,7 @@ CLI::App* add_stores_command(CLI::App& bench, stores_options& arguments) {
       ->type_name("URL")
       ->expected(1)
       ->take_all();
+  add_store_files_option(*app, arguments.urls);
   app->add_option("--rounds", arguments.rounds, "More of them, steadier figures")
       ->type_name("N")
       ->capture_default_str();

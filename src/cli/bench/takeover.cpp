@@ -13,6 +13,7 @@
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/process_arguments.hpp"
+#include "common/store_argument.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -149,6 +150,7 @@ CLI::App* add_takeover_command(CLI::App& bench, takeover_options& arguments) {
       ->type_name("URL")
       ->expected(1)
       ->take_all();
+  add_store_files_option(*app, arguments.urls);
   app->add_option("--rounds", arguments.rounds, "Of each way to stop a leader")
       ->type_name("N")
       ->capture_default_str();

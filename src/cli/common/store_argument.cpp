@@ -61,7 +61,40 @@ std::string variable(char const* name) {
   return value ? value : "";
 }
 
+constexpr char const* file_variable = "HERDLOCK_STORE_FILE";
+constexpr char const* about_file = "A file whose first line is the URL, for one with a password";
+
+// What is typed goes before what stands in the environment.
+std::string url_beside(CLI::Option const& url, std::string const& file) {
+  bool const file_typed = file != variable(file_variable);
+  bool const url_typed = url.count() > 0 && url.results().front() != variable("HERDLOCK_STORE");
+  if (url_typed && file_typed) {
+    throw command_error(exit_code::usage, "--store-file excludes --store");
+  }
+  if (url.count() > 0 && !file_typed) return url.results().front();
+  return read_url(file);
+}
+
 }  // namespace
+
+void add_store_file_option(CLI::App& app, std::string& into) {
+  CLI::Option const* const url = app.get_option("--store");
+  auto const take = [url, &into](std::string const& file) { into = url_beside(*url, file); };
+  app.add_option_function<std::string>("--store-file", take, about_file)
+      ->envname(file_variable)
+      ->type_name("FILE");
+}
+
+void add_store_files_option(CLI::App& app, std::vector<std::string>& into) {
+  auto const take = [&into](std::vector<std::string> const& files) {
+    for (auto const& file : files) into.push_back(read_url(file));
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--store-file", take, std::string(about_file) + "; again for each further one")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+}
 
 void add_store_options(CLI::App& app, store_arguments& arguments) {
   auto* const url =
@@ -71,17 +104,14 @@ void add_store_options(CLI::App& app, store_arguments& arguments) {
              "(default: HERDLOCK_STORE, else the file that HERDLOCK_STORE_FILE names, else\n"
              "herdlock.db in ~/.local/state/herdlock: all processes of one user)")
           ->type_name("URL");
-  app.add_option("--store-file", arguments.file,
-                 "A file whose first line is the URL, for one with a password")
-      ->type_name("FILE")
-      ->excludes(url);
+  app.add_option("--store-file", arguments.file, about_file)->type_name("FILE")->excludes(url);
 }
 
 std::string store_url_of(store_arguments const& arguments) {
   if (!arguments.url.empty()) return arguments.url;
   if (!arguments.file.empty()) return read_url(arguments.file);
   if (auto url = variable("HERDLOCK_STORE"); !url.empty()) return url;
-  if (auto const file = variable("HERDLOCK_STORE_FILE"); !file.empty()) return read_url(file);
+  if (auto const file = variable(file_variable); !file.empty()) return read_url(file);
   return default_store_url();
 }
 

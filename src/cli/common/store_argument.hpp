@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 namespace herdlock::cli {
 
@@ -13,6 +14,12 @@ struct store_arguments {
 
 /// Adds --store and --store-file.
 void add_store_options(CLI::App& app, store_arguments& arguments);
+
+/// Adds --store-file to a command with a --store of its own, which fills `into`: the URL in the
+/// file is as if it had been typed there. Parsing throws command_error as store_url_of does.
+void add_store_file_option(CLI::App& app, std::string& into);
+/// The same where --store may be given again and again.
+void add_store_files_option(CLI::App& app, std::vector<std::string>& into);
 
 /// The first of --store, --store-file, HERDLOCK_STORE, the file that HERDLOCK_STORE_FILE names, the
 /// default store. Throws command_error: usage for both options at once and for a file that holds

@@ -21,6 +21,7 @@
 #include "common/exit_code.hpp"
 #include "common/forked_process.hpp"
 #include "common/process_arguments.hpp"
+#include "common/store_argument.hpp"
 #include "common/temp_folder.hpp"
 #include "common/unique_fd.hpp"
 #include "common/usage_line.hpp"
@@ -361,6 +362,7 @@ CLI::App* add_election_command(CLI::App& demo, election_demo_options& arguments)
                   "Where they stand: sqlite:PATH, redis://…, …\n(default: a temporary SQLite file)")
       ->envname("HERDLOCK_STORE")
       ->type_name("URL");
+  add_store_file_option(*app, arguments.store);
   app->add_option("--workers", arguments.workers, "Real processes")
       ->type_name("N")
       ->capture_default_str();

@@ -7,6 +7,7 @@
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/process_arguments.hpp"
+#include "common/store_argument.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -114,6 +115,7 @@ CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
                   "(default: a temporary SQLite file)")
       ->envname("HERDLOCK_STORE")
       ->type_name("URL");
+  add_store_file_option(*app, arguments.store);
   app->add_option("--origin", arguments.origin,
                   "The database: sqlite:PATH or mysql://user:password@host:port/database\n"
                   "(default: a temporary SQLite file)")

@@ -11,14 +11,22 @@
 namespace herdlock::cli {
 namespace {
 
+constexpr std::size_t default_limit = 100;
+
 constexpr char const* show_footer = R"(
-Tells for each NAME who holds it (host/pid, or the candidate's id), its fencing
-token, how long it lasts if nobody renews it, and who waits, first come first,
-where the store keeps a queue. Stores keep no list of names, nor since when a
-lease is held: `herdlock watch` tells what it sees change.
+Tells for each NAME who holds it (host/pid, or the candidate's id), for how long
+it has had it where the store knows, its fencing token, how long it lasts if
+nobody renews it, and who waits, first come first, where the store keeps a queue.
+
+Without a NAME it lists all that are held, by name, as a table (- where a thing
+is not known), or says that nothing is. The store is asked for its names in small
+parts, so what is acquired or released meanwhile may be listed or not. When there
+are more than --limit, a line on standard error says so. A Redis dialect needs a
+prefix of its own for it (prefix=… in the URL).
 
 --json prints an array of {resource, held} and, when it is held, {holder,
-fencing, remaining_ms (null: unknown), waiting, waiters}.
+held_for_ms (null: unknown), fencing, remaining_ms (null: unknown), waiting,
+waiters}.
 
 Exit status:
   0    all were looked at, held or not
@@ -103,10 +111,20 @@ void take_interval(CLI::App& command, look_arguments& given) {
       ->capture_default_str();
 }
 
-int show_all(look_arguments const& given) {
+int show_some(look_arguments const& given) {
+  auto const form = given.json ? output_form::json : output_form::text;
   std::vector<resource> names;
   for (auto const& text : given.names) names.push_back(name_argument(text));
-  return show(open_of(given), names, given.json ? output_form::json : output_form::text);
+  if (!names.empty() && given.limit) {
+    throw command_error(exit_code::usage, "--limit is for the list of all, without a NAME");
+  }
+  if (!names.empty()) return show(open_of(given), names, form);
+  auto const limit = given.limit.value_or(default_limit);
+  if (limit < 1 || limit > most_names) {
+    throw command_error(exit_code::usage,
+                        "--limit must be from 1 to " + std::to_string(most_names));
+  }
+  return show_held(open_of(given), limit, form);
 }
 
 int release_one(look_arguments const& given) {
@@ -123,9 +141,14 @@ int release_one(look_arguments const& given) {
 
 std::vector<runnable> add_look_commands(CLI::App& app, look_arguments& arguments) {
   auto& given = arguments;
-  CLI::App* const showing = add(app, given, "show", "Tell who holds a resource, and who waits");
-  usage_line::set(*showing, "herdlock show NAME... [OPTIONS]");
-  showing->add_option("NAME", given.names, "The resources")->required()->expected(1, 1000);
+  CLI::App* const showing = add(app, given, "show", "Tell who holds what, and who waits");
+  usage_line::set(*showing, "herdlock show [NAME...] [OPTIONS]");
+  showing->add_option("NAME", given.names, "The resources; none: all that are held")
+      ->expected(0, 1000);
+  showing
+      ->add_option("--limit", given.limit,
+                   "List so many (default: " + std::to_string(default_limit) + ")")
+      ->type_name("COUNT");
   showing->footer(show_footer);
 
   CLI::App* const releasing = add(app, given, "release", "Take a lease away from its holder");
@@ -146,7 +169,7 @@ std::vector<runnable> add_look_commands(CLI::App& app, look_arguments& arguments
   take_interval(*seeing, given);
   seeing->footer(std::string(watch_footer) + watching + watch_exits);
 
-  return {{showing, [&given] { return show_all(given); }},
+  return {{showing, [&given] { return show_some(given); }},
           {releasing, [&given] { return release_one(given); }},
           {waiting,
            [&given] {

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct look_arguments {
   store_arguments store;
   std::string timeout;  ///< of `wait`; empty: for ever
   std::string interval = "1s";
+  std::optional<std::size_t> limit;  ///< of `show` without names
   bool force = false;
   bool json = false;
 };

@@ -3,48 +3,40 @@
 #include <fmt/format.h>
 
 #include <herdlock/lock.hpp>
-#include <nlohmann/json.hpp>
+#include <set>
 
-#include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "look/show_format.hpp"
 
 namespace herdlock::cli {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-json as_json(resource const& name, std::optional<lease_info> const& seen) {
-  json one{{"resource", name.str()}, {"held", seen.has_value()}};
-  if (!seen) return one;
-  one["holder"] = seen->holder;
-  one["fencing"] = seen->fencing.value;
-  if (seen->remaining > milliseconds{0}) {
-    one["remaining_ms"] = seen->remaining.count();
-  } else {
-    one["remaining_ms"] = nullptr;
-  }
-  one["waiting"] = seen->waiting;
-  one["waiters"] = seen->waiters;
-  return one;
+struct known_names {
+  std::set<std::string> in_order;
+  bool complete = true;
+};
+
+known_names all_names(store const& where) {
+  known_names known;
+  list_request next{.limit = limits::max_page};
+  do {
+    auto page = where.list(next);
+    for (auto const& name : page.names) known.in_order.insert(name.str());
+    known.complete = page.cursor.empty();
+    next.cursor = std::move(page.cursor);
+  } while (!known.complete && known.in_order.size() < most_names);
+  return known;
 }
 
-std::string as_text(resource const& name, std::optional<lease_info> const& seen) {
-  if (!seen) return fmt::format("{}: free\n", in_quotes(name.str()));
-  std::string text = fmt::format("{}: held by {}", in_quotes(name.str()), seen->holder);
-  if (seen->fencing.value != 0) text += fmt::format(", fencing token {}", seen->fencing.value);
-  if (seen->remaining > milliseconds{0}) {
-    text += fmt::format(", for at most {} more unless renewed", say(seen->remaining));
+void print(std::vector<sighting> const& seen, output_form form) {
+  if (form == output_form::text) {
+    return seen.empty() ? fmt::print("nothing is held\n") : fmt::print("{}", as_table(seen));
   }
-  text += seen->waiting == 0 ? "\n" : fmt::format(", {} waiting\n", seen->waiting);
-  for (std::size_t i = 0; i < seen->waiters.size(); ++i) {
-    text += fmt::format("  {:3}. {}\n", i + 1, seen->waiters[i]);
-  }
-  return text;
-}
-
-// Labels may hold any byte.
-std::string dumped(json const& what) {
-  return what.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  json list = json::array();
+  for (auto const& [name, info] : seen) list.push_back(as_json(name, info));
+  fmt::print("{}", dumped(list));
 }
 
 }  // namespace
@@ -60,6 +52,25 @@ int show(store const& where, std::vector<resource> const& names, output_form for
     }
   }
   if (form == output_form::json) fmt::print("{}", dumped(list));
+  return 0;
+}
+
+int show_held(store const& where, std::size_t limit, output_form form) {
+  auto const known = all_names(where);
+  std::vector<sighting> seen;
+  auto name = known.in_order.begin();
+  for (; name != known.in_order.end() && seen.size() < limit; ++name) {
+    // It may have been given back meanwhile.
+    resource const of(*name);
+    if (auto info = lock(where, of).inspect()) seen.emplace_back(of, *std::move(info));
+  }
+  print(seen, form);
+  if (!known.complete) {
+    fmt::print(stderr, "herdlock: more than {} are held; these are some of them\n", most_names);
+  } else if (name != known.in_order.end()) {
+    fmt::print(stderr, "herdlock: {} more are held; --limit shows more\n",
+               std::distance(name, known.in_order.end()));
+  }
   return 0;
 }
 

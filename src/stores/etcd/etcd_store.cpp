@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <map>
 
+#include "stores/etcd/listing.hpp"
 #include "stores/etcd/place.hpp"
 #include "stores/etcd/settings.hpp"
 #include "stores/etcd/tls_context.hpp"
@@ -32,6 +33,10 @@ class core : public std::enable_shared_from_this<core> {
   void close();
 
   asio::awaitable<void> inspect(resource name, std::shared_ptr<inspect_operation> op);
+  asio::awaitable<void> list_part(herdlock::list_request asked,
+                                  std::shared_ptr<list_operation> op) {
+    return etcd::list_part(around_.gate, std::move(asked), std::move(op), step_deadline());
+  }
   asio::awaitable<void> force_release(resource name, std::shared_ptr<release_operation> op);
 
   template <class T, class Step>
@@ -188,6 +193,13 @@ class store final : public lease_store {
     auto const op =
         std::make_shared<release_operation>(core_->board(), std::move(what), core_->deadline());
     core_->start(op, [&] { return core_->force_release(std::move(name), op); });
+  }
+
+  void list(herdlock::list_request request, handler<lease_page> done) override {
+    order<lease_page> what{"list", "leases", std::move(done)};
+    auto const op =
+        std::make_shared<list_operation>(core_->board(), std::move(what), core_->deadline());
+    core_->start(op, [&] { return core_->list_part(std::move(request), op); });
   }
 
  private:

@@ -182,6 +182,16 @@ std::string list_request(std::string const& prefix, std::size_t limit) {
   return range_of(prefix, "ASCEND", limit).dump();
 }
 
+// A key of one zero byte is the least there is; as the end of a range it means all.
+std::string keys_request(std::string const& behind, std::size_t limit) {
+  std::string const zero(1, '\0');
+  return json{{"key", to_base64(behind + zero)},
+              {"range_end", to_base64(zero)},
+              {"keys_only", true},
+              {"limit", std::to_string(limit)}}
+      .dump();
+}
+
 std::string rewrite_request(queue_entry const& own, std::int64_t create_revision) {
   return txn(created_at(own.key, create_revision), json::array({put(own)}),
              json::array({get(range_of_key(own.key))}));

@@ -103,6 +103,8 @@ std::string join_request(std::string const& prefix, queue_entry const& own);
 std::string look_request(std::string const& prefix, std::string const& own, std::int64_t mine);
 /// The first `limit` in the order they came.
 std::string list_request(std::string const& prefix, std::size_t limit);
+/// The next `limit` keys behind that one, whatever they are, without their values.
+std::string keys_request(std::string const& behind, std::size_t limit);
 /// Writes the entry anew if it is still the one created at that revision. Ranges: own.
 std::string rewrite_request(queue_entry const& own, std::int64_t create_revision);
 /// Removes the key if it is there. Ranges: own, and the first before it was removed.

@@ -28,6 +28,7 @@ result<acquire_reply> lease_table::grant_new(acquire_request const& request,
   auto where = rows_.emplace(name, row{}).first;
   where->second.owner = request.owner.str();
   where->second.fencing = next_fencing();
+  where->second.since = now;
   hold(where, now + request.ttl);
   return acquire_reply(grant{where->second.fencing});
 }
@@ -80,7 +81,19 @@ std::optional<lease_info> lease_table::inspect(resource const& name, clock::time
   auto where = rows_.find(name.str());
   if (where == rows_.end()) return std::nullopt;
   row const& held = where->second;
-  return lease_info{owner_label(held.owner), held.fencing, left(now, held.expires)};
+  lease_info told{owner_label(held.owner), held.fencing, left(now, held.expires)};
+  told.held_for = std::chrono::floor<milliseconds>(now - held.since);
+  return told;
+}
+
+lease_page lease_table::list(list_request const& request) const {
+  lease_page page;
+  auto where = rows_.upper_bound(request.cursor);
+  for (; where != rows_.end() && page.names.size() < page_size(request); ++where) {
+    page.names.emplace_back(where->first);
+  }
+  if (where != rows_.end()) page.cursor = page.names.back().str();
+  return page;
 }
 
 void lease_table::cancel(std::uint64_t id, failure const& why) {
@@ -121,6 +134,7 @@ void lease_table::hand_over(rows::iterator where, clock::time_point now) {
   queued next = take(where, held.queue.begin());
   held.owner = std::move(next.owner);
   held.fencing = next_fencing();
+  held.since = now;
   hold(where, now + next.ttl);
   complete<acquire_reply>(std::move(next.who), acquire_reply(grant{held.fencing}));
   give_to_retries(where);

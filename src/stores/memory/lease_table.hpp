@@ -26,6 +26,8 @@ class lease_table {
   release_reply release(resource const& name, owner_token const& owner, clock::time_point now);
   std::optional<lease_info> inspect(resource const& name, clock::time_point now) const;
   release_reply force_release(resource const& name, clock::time_point now);
+  /// By name; the cursor is the last one.
+  lease_page list(list_request const& request) const;
 
   /// Ends the wait with this id, if it has not ended.
   void cancel(std::uint64_t id, failure const& why);
@@ -42,6 +44,7 @@ class lease_table {
   struct row {
     std::string owner;
     fencing_token fencing{};
+    clock::time_point since{};
     clock::time_point expires{};
     deadlines::place expiry{};
     std::list<queued> queue{};

@@ -70,6 +70,13 @@ class store final : public lease_store, public cache_store {
                          }));
   }
 
+  void list(list_request request, handler<lease_page> done) override {
+    reply<lease_page>("leases", std::move(done),
+                      space_->visit([&](lease_table& leases, cache_table&, auto) {
+                        return leases.list(request);
+                      }));
+  }
+
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     reply<cache_lookup>(key.str(), std::move(done),
                         space_->visit([&](lease_table&, cache_table& values, auto) {

@@ -25,7 +25,8 @@ milliseconds lease_row::remaining() const {
 
 std::string read_sql(std::string const& table, resource const& name) {
   return "SELECT owner, fencing, TIMESTAMPDIFF(MICROSECOND, " + std::string(now_sql) +
-         ", expires_at), session FROM `" + table + "` WHERE resource = " + literal(name.str());
+         ", expires_at), session, TIMESTAMPDIFF(MICROSECOND, acquired_at, " + now_sql + ") FROM `" +
+         table + "` WHERE resource = " + literal(name.str());
 }
 
 std::optional<lease_row> as_lease_row(outcome const& reply) {
@@ -34,7 +35,15 @@ std::optional<lease_row> as_lease_row(outcome const& reply) {
   return lease_row{text(one, 0),
                    {static_cast<std::uint64_t>(number(one, 1))},
                    number(one, 2),
-                   static_cast<std::uint64_t>(number(one, 3))};
+                   static_cast<std::uint64_t>(number(one, 3)),
+                   number(one, 4)};
+}
+
+lease_info as_lease_info(lease_row const& found) {
+  lease_info told{owner_label(found.owner), found.fencing, found.remaining()};
+  told.held_for = std::chrono::floor<milliseconds>(
+      std::chrono::microseconds(std::max<std::int64_t>(found.age_us, 0)));
+  return told;
 }
 
 std::string next_token_sql() {
@@ -90,7 +99,22 @@ release_reply free_row(connection& db, settings const& how, resource const& name
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {
   auto const found = as_lease_row(db.run(read_sql(how.table, name)).last());
   if (!found || !found->held()) return std::nullopt;
-  return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+  return as_lease_info(*found);
+}
+
+// Free rows count as looked at, so that a page is a bounded piece of work.
+lease_page list_rows(connection& db, settings const& how, std::string const& cursor,
+                     std::size_t most) {
+  auto const found = db.run("SELECT resource, expires_at > " + std::string(now_sql) + " FROM `" +
+                            how.table + "` WHERE resource > " + literal(cursor) +
+                            " ORDER BY resource LIMIT " + std::to_string(most))
+                         .last();
+  lease_page page;
+  for (row const& one : found.rows) {
+    if (number(one, 1) != 0) page.names.emplace_back(text(one, 0));
+  }
+  if (found.rows.size() == most) page.cursor = text(found.rows.back(), 0);
+  return page;
 }
 
 // A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age

@@ -23,10 +23,13 @@ struct lease_row {
   fencing_token fencing;
   std::int64_t left_us;  ///< over 0: somebody has it
   std::uint64_t session;
+  std::int64_t age_us;  ///< since it was acquired
 
   bool held() const { return left_us > 0; }
   milliseconds remaining() const;
 };
+/// What an operator is told of a row that is held.
+lease_info as_lease_info(lease_row const& found);
 /// The statement for one resource, without a ';'.
 std::string read_sql(std::string const& table, resource const& name);
 std::optional<lease_row> as_lease_row(outcome const& reply);
@@ -42,6 +45,11 @@ renew_reply renew_row(connection& db, settings const& how, acquire_request const
 release_reply free_row(connection& db, settings const& how, resource const& name,
                        std::optional<owner_token> const& owner);
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
+
+/// Names whose rows say that they are held: of the next `most` rows, by name; the cursor is the
+/// last of them.
+lease_page list_rows(connection& db, settings const& how, std::string const& cursor,
+                     std::size_t most);
 
 /// Deletes at most this many rows that nobody has had for `keep`; how many it were.
 inline constexpr std::size_t rows_per_sweep = 256;

@@ -72,7 +72,7 @@ class named_protocol final : public session_protocol {
     auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
     if (!found || found->session != user) return lease_info{"another client", {}, {}};
     if (!found->held()) return std::nullopt;
-    return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+    return as_lease_info(*found);
   }
 
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {

@@ -48,7 +48,7 @@ class row_protocol final : public session_protocol {
   std::optional<lease_info> inspect(connection& db, resource const& name) override {
     auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
     if (!found || !found->held() || !is_locked(db, name)) return std::nullopt;
-    return lease_info{owner_label(found->owner), found->fencing, found->remaining()};
+    return as_lease_info(*found);
   }
 
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {

@@ -83,6 +83,20 @@ class session_leases final : public lease_store {
     });
   }
 
+  // A holder that died leaves its row behind: each is looked at.
+  void list(list_request request, handler<lease_page> done) override {
+    order<lease_page> what{"list", "leases", std::move(done)};
+    begin(hall_->with, std::move(what), {},
+          [raw = hall_.get(), request = std::move(request)](connection& db) {
+            auto const most = std::min(page_size(request), limits::max_listed);
+            auto page = list_rows(db, raw->with->how, request.cursor, most);
+            std::erase_if(page.names, [&](resource const& name) {
+              return !raw->protocol->inspect(db, name).has_value();
+            });
+            return result<lease_page>(std::move(page));
+          });
+  }
+
  private:
   template <class T>
   bool refused(order<T>& what, failure bad) {

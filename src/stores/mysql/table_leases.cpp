@@ -51,6 +51,14 @@ class table_leases final : public lease_store {
     });
   }
 
+  void list(list_request request, handler<lease_page> done) override {
+    order<lease_page> what{"list", "leases", std::move(done)};
+    begin(with_, std::move(what), {},
+          [with = with_.get(), request = std::move(request)](connection& db) {
+            return result<lease_page>(list_rows(db, with->how, request.cursor, page_size(request)));
+          });
+  }
+
  private:
   // As if it were free, unless it was not of late; a wrong guess costs a round trip.
   static acquire_reply take(connection& db, engine& with, acquire_request const& request) {

@@ -26,6 +26,16 @@ std::string rows::bytes(int row, int column) const {
   return hex.starts_with("\\x") ? from_hex(hex.substr(2)) : std::string();
 }
 
+lease_page to_page(rows const& found, std::size_t most) {
+  lease_page page;
+  for (int i = 0; i < found.count(); ++i) {
+    if (found.truth(i, 1)) page.names.emplace_back(found.bytes(i, 0));
+  }
+  auto const count = static_cast<std::size_t>(found.count());
+  if (count == most) page.cursor = found.bytes(found.count() - 1, 0);
+  return page;
+}
+
 std::string from_hex(std::string_view digits) {
   std::string out;
   out.reserve(digits.size() / 2);

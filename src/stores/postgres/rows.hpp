@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <herdlock/store.hpp>
+
 namespace herdlock::postgres {
 
 /// A value for `$n`. Bytes travel in binary, everything else as text.
@@ -48,6 +50,10 @@ class rows {
  private:
   std::shared_ptr<PGresult> result_;
 };
+
+/// Rows of a name and whether it is held, by name: a page with the last name as its cursor, unless
+/// they are fewer than `most`.
+lease_page to_page(rows const& found, std::size_t most);
 
 /// Bytes from PostgreSQL's hex form, without its `\x`.
 std::string from_hex(std::string_view digits);

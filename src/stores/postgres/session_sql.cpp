@@ -65,6 +65,20 @@ constexpr char row_held[] =
     " FROM @_rows r JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = r.xmax"
     " LEFT JOIN pg_stat_activity a USING (pid) WHERE r.name = $1::bytea";
 
+// Those that are held by name; the server's table of locks is read once.
+constexpr char advisory_list[] =
+    "SELECT n.name, true FROM (SELECT DISTINCT (l.classid::bigint << 32) | l.objid::bigint AS key"
+    " FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) h"
+    " JOIN @_names n USING (key) WHERE n.name > $1::bytea ORDER BY n.name LIMIT $2::bigint";
+// Rows that nobody has locked count as looked at, so that a page is a bounded piece of work.
+constexpr char row_list[] =
+    "WITH held AS MATERIALIZED (SELECT transactionid FROM pg_locks"
+    " WHERE locktype = 'transactionid' AND granted)"
+    " SELECT r.name, EXISTS (SELECT FROM held h WHERE h.transactionid = r.xmax) FROM"
+    " (SELECT name, xmax FROM @_rows WHERE name > $1::bytea ORDER BY name LIMIT $2::bigint) r"
+    " ORDER BY r.name";
+
 constexpr char look_columns[] =
     "SELECT l.granted, coalesce(a.application_name, ''), CASE WHEN a.state LIKE 'idle%' THEN"
     " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint ELSE 0 END";
@@ -115,6 +129,7 @@ preparation session_preparation(settings const& what) {
           script,
           {{"meet", filled(row ? row_meet : advisory_meet, what)},
            {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
+           {"list", filled(row ? row_list : advisory_list, what)},
            {"force",
             filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
                    what)},

@@ -22,7 +22,8 @@
 
 namespace herdlock::postgres {
 
-/// Of the connection for commands: meet (a name for the first time), look, force, end.
+/// Of the connection for commands: meet (a name for the first time), look, list, force,
+/// end.
 preparation session_preparation(settings const& what);
 /// Of each session: try, wait, renew, patience, and what the mode needs besides.
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);

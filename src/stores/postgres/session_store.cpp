@@ -94,6 +94,17 @@ class session_store final : public lease_store {
     });
   }
 
+  void list(list_request request, handler<lease_page> done) override {
+    auto const one = begin(order<lease_page>{"list", "leases", std::move(done)});
+    if (!one) return;
+    auto const most = page_size(request);
+    statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
+    shop_->commands->run(std::move(how), [one, most](reply const& found) {
+      if (!found) return failed(*one, found.error());
+      one->settle(to_page(*found, most));
+    });
+  }
+
  private:
   using places_type = std::map<std::string, std::shared_ptr<session_place>>;
 

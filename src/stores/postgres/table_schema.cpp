@@ -175,8 +175,15 @@ constexpr char inspect[] =
     " ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint,"
     " false, (SELECT count(*) FROM @_waiters w WHERE w.name = l.name),"
     " (SELECT string_agg(encode(o, 'hex'), ',' ORDER BY id) FROM"
-    "  (SELECT owner AS o, id FROM @_waiters w WHERE w.name = l.name ORDER BY id LIMIT 100) f)"
+    "  (SELECT owner AS o, id FROM @_waiters w WHERE w.name = l.name ORDER BY id LIMIT 100) f),"
+    " floor(extract(epoch FROM clock_timestamp() - acquired_at) * 1000)::bigint"
     " FROM @ l WHERE name = $1::bytea AND expires_at > clock_timestamp()";
+
+// Free rows count as looked at, so that a page is a bounded piece of work.
+constexpr char list[] =
+    "SELECT name, expires_at > clock_timestamp() FROM"
+    " (SELECT name, expires_at FROM @ WHERE name > $1::bytea ORDER BY name LIMIT $2::bigint) l"
+    " ORDER BY name";
 
 // A token is drawn before its row is found to be new, so a row must outlive every statement that
 // could have drawn one before it went: ten minutes are more than twice the longest timeout.
@@ -204,6 +211,7 @@ std::vector<std::pair<std::string, std::string>> table_statements(settings const
       {"release", "SELECT @_release_v1($1, $2)"},
       {"force", "SELECT @_release_v1($1, NULL)"},
       {"inspect", inspect},
+      {"list", list},
       {"sweep", sweep}};
   for (auto& [name, sql] : all) sql = with_table(sql, what.table);
   return all;

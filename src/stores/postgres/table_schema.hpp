@@ -22,7 +22,8 @@ std::string schema_query(settings const& what);
 /// shown to those whose user may not create tables.
 std::string schema_script(settings const& what);
 
-/// The statements to prepare, by name: grab, acquire, renew, release, inspect, sweep.
+/// The statements to prepare, by name: grab, acquire, renew, release, inspect, list,
+/// sweep.
 std::vector<std::pair<std::string, std::string>> table_statements(settings const& what);
 
 }  // namespace herdlock::postgres

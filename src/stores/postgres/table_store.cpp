@@ -93,6 +93,14 @@ class table_store final : public lease_store,
     ask(std::move(what), std::move(how), &table_store::released);
   }
 
+  void list(list_request request, handler<lease_page> done) override {
+    auto const most = page_size(request);
+    order<lease_page> what{"list", "leases", std::move(done)};
+    statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
+    ask(std::move(what), std::move(how),
+        [most](rows const& found) { return to_page(found, most); });
+  }
+
   void on_up() override { sweep(); }
   void on_news(std::string const& payload) override { room_->on_news(payload); }
   void on_down(failure const& why) override {
@@ -188,6 +196,7 @@ class table_store final : public lease_store,
       told.waiters.push_back(owner_label(from_hex(rest.substr(0, comma))));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
+    told.held_for = milliseconds{std::max<std::int64_t>(found.number(0, 6), 0)};
     return told;
   }
 

@@ -136,6 +136,18 @@ link* cluster::carrier_for(std::string_view key) {
   return found == nodes_.end() ? nullptr : found->second->wire().get();
 }
 
+std::vector<std::shared_ptr<link>> cluster::servers() {
+  auto masters = map_.masters();
+  std::sort(masters.begin(), masters.end());
+  std::vector<std::shared_ptr<link>> all;
+  for (auto const& at : masters) {
+    auto const to = link_to(at);
+    if (!to) return {};
+    all.push_back(to);
+  }
+  return all;
+}
+
 void cluster::wait_for_map(command_ptr one) {
   if (refused_.code && map_.empty()) return one->fail(refused_, completion::later);
   failure why;

@@ -59,6 +59,7 @@ class cluster final : public router, public map_user, public std::enable_shared_
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
   link* carrier_for(std::string_view key) override;
+  std::vector<std::shared_ptr<link>> servers() override;
   void watch_routes(std::weak_ptr<route_watcher> watcher) override {
     route_watcher_ = std::move(watcher);
   }

@@ -122,6 +122,9 @@ class durable_leases final : public lease_store {
   void force_release(resource name, handler<release_reply> done) override {
     inner_->force_release(std::move(name), std::move(done));
   }
+  void list(list_request request, handler<lease_page> done) override {
+    inner_->list(std::move(request), std::move(done));
+  }
 
  private:
   failure refusal(milliseconds ttl) const {

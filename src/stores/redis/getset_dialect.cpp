@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include "algo/getset_machine.hpp"
+#include "stores/redis/lease_list.hpp"
 #include "stores/redis/typed_command.hpp"
 
 namespace herdlock::redis {
@@ -197,7 +198,8 @@ class operation final : public std::enable_shared_from_this<operation<Verb>> {
 
 class getset_dialect final : public lease_store {
  public:
-  explicit getset_dialect(std::shared_ptr<link> commands) : link_(std::move(commands)) {}
+  explicit getset_dialect(std::shared_ptr<link> commands)
+      : link_(std::move(commands)), list_(link_->executor(), listed(link_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -218,14 +220,32 @@ class getset_dialect final : public lease_store {
   void force_release(resource name, handler<release_reply> done) override {
     start<getset_verb::force_release>(std::move(name), {}, {}, std::move(done));
   }
+  void list(list_request request, handler<lease_page> done) override {
+    list_.part(std::move(request), std::move(done));
+  }
 
  private:
+  // A key stays when its time is over.
+  static lease_source listed(std::shared_ptr<link> const& at) {
+    auto from = leases_of_dialect(at);
+    from.judged = true;
+    from.inspect = [at](resource name, handler<std::optional<lease_info>> done) {
+      start_at<getset_verb::inspect>(at, std::move(name), {}, {}, std::move(done));
+    };
+    return from;
+  }
+
+  template <getset_verb Verb>
+  static void start_at(std::shared_ptr<link> const& at, resource name, algo::getset_marks marks,
+                       milliseconds ttl, handler<typename meaning<Verb>::value_type> done) {
+    algo::getset_machine machine(Verb, std::move(marks), {ttl, at->how().skew});
+    std::make_shared<operation<Verb>>(at, std::move(name), std::move(machine), std::move(done))
+        ->start();
+  }
   template <getset_verb Verb>
   void start(resource name, algo::getset_marks marks, milliseconds ttl,
              handler<typename meaning<Verb>::value_type> done) {
-    algo::getset_machine machine(Verb, std::move(marks), {ttl, link_->how().skew});
-    std::make_shared<operation<Verb>>(link_, std::move(name), std::move(machine), std::move(done))
-        ->start();
+    start_at<Verb>(link_, std::move(name), std::move(marks), ttl, std::move(done));
   }
   template <class T>
   void refuse(failure const& why, handler<T> done) {
@@ -233,6 +253,7 @@ class getset_dialect final : public lease_store {
   }
 
   std::shared_ptr<link> link_;
+  lease_list list_;
 };
 
 }  // namespace

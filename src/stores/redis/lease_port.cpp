@@ -1,6 +1,7 @@
 #include "stores/redis/lease_port.hpp"
 
 #include "stores/redis/lease_calls.hpp"
+#include "stores/redis/lease_list.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -8,7 +9,9 @@ namespace {
 class lease_port final : public lease_store {
  public:
   lease_port(std::shared_ptr<router> commands, std::shared_ptr<wait_hub> queue)
-      : router_(std::move(commands)), queue_(std::move(queue)) {}
+      : router_(std::move(commands)),
+        queue_(std::move(queue)),
+        list_(router_->executor(), leases_at(router_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -29,6 +32,9 @@ class lease_port final : public lease_store {
   }
   void force_release(resource name, handler<release_reply> done) override {
     start(force_release_call{std::move(name), floor()}, std::move(done));
+  }
+  void list(list_request request, handler<lease_page> done) override {
+    list_.part(std::move(request), std::move(done));
   }
 
  private:
@@ -77,6 +83,7 @@ class lease_port final : public lease_store {
 
   std::shared_ptr<router> router_;
   std::shared_ptr<wait_hub> queue_;
+  lease_list list_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "stores/redis/plain_dialect.hpp"
 
+#include "stores/redis/lease_list.hpp"
 #include "stores/redis/typed_command.hpp"
 
 namespace herdlock::redis {
@@ -180,7 +181,8 @@ struct inspect_call {
 
 class plain_dialect final : public lease_store {
  public:
-  explicit plain_dialect(std::shared_ptr<link> commands) : link_(std::move(commands)) {}
+  explicit plain_dialect(std::shared_ptr<link> commands)
+      : link_(std::move(commands)), list_(link_->executor(), leases_of_dialect(link_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -201,6 +203,9 @@ class plain_dialect final : public lease_store {
   void force_release(resource name, handler<release_reply> done) override {
     start(force_release_call{on(std::move(name))}, std::move(done));
   }
+  void list(list_request request, handler<lease_page> done) override {
+    list_.part(std::move(request), std::move(done));
+  }
 
  private:
   subject on(resource name) const {
@@ -217,6 +222,7 @@ class plain_dialect final : public lease_store {
   }
 
   std::shared_ptr<link> link_;
+  lease_list list_;
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ class redlock_node final : public link_observer, public std::enable_shared_from_
   std::size_t index() const { return index_; }
   std::string const& place() const { return link_->how().display_name; }
   link& connection() { return *link_; }
+  std::shared_ptr<link> const& shared_connection() const { return link_; }
 
  private:
   friend class node_command;

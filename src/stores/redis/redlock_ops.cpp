@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "stores/redis/lease_list.hpp"
 #include "stores/redis/redlock_acquire.hpp"
 #include "stores/redis/redlock_caller.hpp"
 #include "stores/redis/typed_command.hpp"
@@ -202,7 +203,8 @@ class inspect_op final : public tally_op<std::optional<lease_info>> {
 
 class redlock_port final : public lease_store {
  public:
-  explicit redlock_port(std::shared_ptr<redlock_core> core) : core_(std::move(core)) {}
+  explicit redlock_port(std::shared_ptr<redlock_core> core)
+      : core_(std::move(core)), list_(core_->executor(), listed(core_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = refused_ttl(request.name, request.ttl); bad.code) {
@@ -224,8 +226,32 @@ class redlock_port final : public lease_store {
   void force_release(resource name, handler<release_reply> done) override {
     start<force_release_op>({std::move(name), {}, limits::max_ttl}, std::move(done));
   }
+  void list(list_request request, handler<lease_page> done) override {
+    list_.part(std::move(request), std::move(done));
+  }
 
  private:
+  // What a majority has is at one of so many nodes at least that the others are no majority.
+  static lease_source listed(std::shared_ptr<redlock_core> const& core) {
+    lease_source from{core->how().display_name, core->how().timeout};
+    from.judged = true;
+    from.servers = [core] {
+      auto const enough = core->size() + 1 - algo::majority_of(core->size());
+      std::vector<std::shared_ptr<link>> some;
+      for (std::size_t i = 0; i < core->size() && some.size() < enough; ++i) {
+        auto& node = core->node(i);
+        if (node.ready()) some.push_back(node.shared_connection());
+      }
+      if (some.size() < enough) some.clear();
+      return some;
+    };
+    from.inspect = [core](resource name, handler<std::optional<lease_info>> done) {
+      redlock_caller<std::optional<lease_info>>::launch<inspect_op>(
+          core, lease_question{std::move(name), {}, limits::max_ttl}, std::move(done));
+    };
+    return from;
+  }
+
   template <class Op, class T>
   void start(lease_question what, handler<T> done) {
     redlock_caller<T>::template launch<Op>(core_, std::move(what), std::move(done));
@@ -250,6 +276,7 @@ class redlock_port final : public lease_store {
   }
 
   std::shared_ptr<redlock_core> core_;
+  lease_list list_;
 };
 
 }  // namespace

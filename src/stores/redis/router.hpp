@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/types.hpp>
@@ -40,6 +41,9 @@ class router {
   /// Which link a command for this key would take now, as far as is known; or null.
   virtual link* carrier_for(std::string_view key) = 0;
   virtual void watch_routes(std::weak_ptr<route_watcher>) {}
+
+  /// The servers that have all keys between them; none while that is not known. In a fixed order.
+  virtual std::vector<std::shared_ptr<link>> servers() = 0;
 
   /// errc::invalid_name for a key that this set-up cannot keep together with its side keys.
   virtual failure check_key(std::string_view) const { return {}; }

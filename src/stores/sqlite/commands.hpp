@@ -22,6 +22,8 @@ renew_reply renew(connection& db, resource const& name, owner_token const& owner
 release_reply release(connection& db, resource const& name, owner_token const& owner);
 release_reply force_release(connection& db, resource const& name);
 std::optional<lease_info> inspect(connection& db, resource const& name);
+/// By name; the cursor is the last one that was looked at.
+lease_page list(connection& db, list_request const& request);
 
 result<cache_lookup> get(connection& db, cache_key const& key, layout form);
 result<claim_reply> claim(connection& db, claim_request const& request);

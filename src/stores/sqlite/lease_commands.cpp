@@ -95,6 +95,25 @@ std::optional<lease_info> inspect(connection& db, resource const& name) {
   return lease_info{owner_label(held->owner), held->fencing, remaining(held->left_us)};
 }
 
+// Rows that have run out count as looked at, so that a page is a bounded piece of work.
+lease_page list(connection& db, list_request const& request) {
+  statement query = db.prepare(
+      "SELECT resource, expires_us > herdlock_now() FROM herdlock_leases WHERE resource > ?1 "
+      "ORDER BY resource LIMIT ?2");
+  auto const most = static_cast<std::int64_t>(page_size(request));
+  query.blob(1, request.cursor).bind(2, most);
+  lease_page page;
+  std::int64_t seen = 0;
+  std::string last;
+  while (query.step()) {
+    ++seen;
+    last = query.bytes(0);
+    if (query.number(1) != 0) page.names.emplace_back(last);
+  }
+  if (seen == most) page.cursor = std::move(last);
+  return page;
+}
+
 void sweep(connection& db) {
   db.execute(
       "DELETE FROM herdlock_leases WHERE rowid IN (SELECT rowid FROM herdlock_leases "

@@ -83,6 +83,13 @@ class store final : public lease_store, public cache_store {
     });
   }
 
+  void list(list_request request, handler<lease_page> done) override {
+    order<lease_page> what{"list", "leases", std::move(done)};
+    begin(reads_, std::move(what), {}, [request = std::move(request)](connection& db) {
+      return result<lease_page>(sqlite::list(db, request));
+    });
+  }
+
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     order<cache_lookup> what{"get", key.str(), std::move(done)};
     begin(reads_, std::move(what), {},

@@ -46,6 +46,22 @@ std::string component_of(resource const& name) {
   return out;
 }
 
+std::optional<resource> resource_of(std::string_view component) {
+  std::string text;
+  for (std::size_t i = 0; i < component.size(); ++i) {
+    unsigned byte = 0;
+    auto const* const digits = component.data() + std::min(i + 1, component.size());
+    auto const* const end = component.data() + std::min(i + 3, component.size());
+    bool const escaped = component[i] == '%' && end - digits == 2 &&
+                         std::from_chars(digits, end, byte, 16).ptr == end;
+    text += escaped ? static_cast<char>(byte) : component[i];
+    if (escaped) i += 2;
+  }
+  auto name = resource::parse(text);
+  if (!name || component_of(*name) != component) return std::nullopt;
+  return *std::move(name);
+}
+
 std::string prefix_of(owner_token const& owner, naming how) {
   if (how == naming::kazoo) return guid_of(owner) + "__lock__";
   return "_c_" + with_dashes(guid_of(owner)) + "-lock-";

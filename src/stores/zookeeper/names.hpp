@@ -18,6 +18,9 @@ enum class naming { curator, kazoo };
 /// The node of a resource: one path component, different for different resources.
 std::string component_of(resource const& name);
 
+/// The resource whose node that is; nothing for what we do not call so.
+std::optional<resource> resource_of(std::string_view component);
+
 /// What an owner's node is called, before the digits.
 std::string prefix_of(owner_token const& owner, naming how);
 /// Whether it is a node of this owner, whatever naming it has.

@@ -54,5 +54,6 @@ class acquire_operation final : public stores::operation<acquire_reply> {
 using renew_operation = stores::operation<renew_reply>;
 using release_operation = stores::operation<release_reply>;
 using inspect_operation = stores::operation<std::optional<lease_info>>;
+using list_operation = stores::operation<lease_page>;
 
 }  // namespace herdlock::zookeeper

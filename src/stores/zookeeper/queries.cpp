@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <algorithm>
+
 namespace herdlock::zookeeper {
 namespace {
 
@@ -119,6 +121,54 @@ class inspection final : public question<inspect_operation> {
   lease_info info_{};
 };
 
+// The server tells all names at once; of each that is looked at, whether somebody is in line.
+class listing final : public question<list_operation> {
+ public:
+  listing(std::shared_ptr<lobby> home, list_request asked,
+          std::shared_ptr<list_operation> const& one)
+      : question(std::move(home), one),
+        asked_(std::move(asked)),
+        root_(this->home().how().chroot) {}
+
+  void begin() override {
+    std::string const top = root_.empty() ? "/" : root_;
+    ask({verb::sync, top}, [](auto const&, reply const&) {});
+    ask({verb::children, top},
+        [this](auto const& one, reply answer) { on_names(one, answer.names); });
+  }
+
+ private:
+  void on_names(std::shared_ptr<list_operation> const& one,
+                std::vector<std::string> const& components) {
+    std::vector<resource> names;
+    for (auto const& each : components) {
+      auto name = resource_of(each);
+      if (name && name->str() > asked_.cursor) names.push_back(*std::move(name));
+    }
+    auto const most = std::min({page_size(asked_), limits::max_listed, names.size()});
+    auto const middle = names.begin() + static_cast<std::ptrdiff_t>(most);
+    std::ranges::partial_sort(names, middle, {}, &resource::str);
+    page_ = {};
+    if (most == 0) return one->settle(std::move(page_));
+    if (most < names.size()) page_.cursor = names[most - 1].str();
+    names.erase(middle, names.end());
+    open_ = names.size();
+    for (auto const& name : names) look_at(name);
+  }
+
+  void look_at(resource const& name) {
+    ask({verb::children, home().path_of(name)}, [this, name](auto const& one, reply answer) {
+      if (!in_order(std::move(answer.names)).empty()) page_.names.push_back(name);
+      if (--open_ == 0) one->settle(std::move(page_));
+    });
+  }
+
+  list_request const asked_;
+  std::string const root_;
+  lease_page page_;
+  std::size_t open_ = 0;
+};
+
 class removal final : public question<release_operation> {
  public:
   removal(std::shared_ptr<lobby> home, resource const& name, std::optional<owner_token> owner,
@@ -172,6 +222,11 @@ void answer_busy(std::shared_ptr<lobby> const& home,
 void inspect(std::shared_ptr<lobby> const& home, resource const& name,
              std::shared_ptr<inspect_operation> const& one) {
   std::make_shared<inspection>(home, name, one)->begin();
+}
+
+void list(std::shared_ptr<lobby> const& home, list_request asked,
+          std::shared_ptr<list_operation> const& one) {
+  std::make_shared<listing>(home, std::move(asked), one)->begin();
 }
 
 void force(std::shared_ptr<lobby> const& home, resource const& name,

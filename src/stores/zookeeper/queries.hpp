@@ -15,6 +15,9 @@ void answer_busy(std::shared_ptr<lobby> const& home, std::shared_ptr<acquire_ope
 void inspect(std::shared_ptr<lobby> const& home, resource const& name,
              std::shared_ptr<inspect_operation> const& one);
 
+void list(std::shared_ptr<lobby> const& home, list_request asked,
+          std::shared_ptr<list_operation> const& one);
+
 /// Removes the holder's node, whoever made it.
 void force(std::shared_ptr<lobby> const& home, resource const& name,
            std::shared_ptr<release_operation> const& one);

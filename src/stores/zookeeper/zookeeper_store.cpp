@@ -28,7 +28,7 @@ class store final : public lease_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    auto const one = begin("renew", name, std::move(done));
+    auto const one = begin("renew", name.str(), std::move(done));
     if (!admit(one, check_ttl(ttl))) return;
     auto const who = home_->find(name, owner);
     if (!who) return one->settle_later(renew_reply::lost);
@@ -36,7 +36,7 @@ class store final : public lease_store {
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    auto const one = begin("release", name, std::move(done));
+    auto const one = begin("release", name.str(), std::move(done));
     if (!one->admit()) return;
     auto const who = home_->find(name, owner);
     if (!who) return release_elsewhere(home_, name, owner, one);
@@ -44,22 +44,27 @@ class store final : public lease_store {
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    auto const one = begin("inspect", name, std::move(done));
+    auto const one = begin("inspect", name.str(), std::move(done));
     if (one->admit()) zookeeper::inspect(home_, name, one);
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    auto const one = begin("force release of", name, std::move(done));
+    auto const one = begin("force release of", name.str(), std::move(done));
     if (one->admit()) force(home_, name, one);
+  }
+
+  void list(list_request request, handler<lease_page> done) override {
+    auto const one = begin("list", "leases", std::move(done));
+    if (one->admit()) zookeeper::list(home_, std::move(request), one);
   }
 
  private:
   template <class T>
-  std::shared_ptr<stores::operation<T>> begin(char const* what, resource const& name,
+  std::shared_ptr<stores::operation<T>> begin(char const* what, std::string const& name,
                                               handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(
-        home_->board(), stores::order<T>{what, name.str(), std::move(done)},
-        clock::now() + home_->how().timeout);
+    return std::make_shared<stores::operation<T>>(home_->board(),
+                                                  stores::order<T>{what, name, std::move(done)},
+                                                  clock::now() + home_->how().timeout);
   }
 
   template <class Operation>

@@ -1,0 +1,20 @@
+// The list of resources: all keys, in their order, a part at a time.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+
+#include <herdlock/store.hpp>
+#include "stores/common/operation_board.hpp"
+#include "stores/etcd/gateway.hpp"
+
+namespace herdlock::etcd {
+
+using list_operation = stores::operation<lease_page>;
+
+/// Settles the operation with the names of places (`NAME/HEX` with a lease) among the next keys;
+/// the cursor is the last of these.
+asio::awaitable<void> list_part(std::shared_ptr<gateway> gate, herdlock::list_request asked,
+                                std::shared_ptr<list_operation> op, clock::time_point deadline);
+
+}  // namespace herdlock::etcd

@@ -1,0 +1,258 @@
+#include "stores/redis/lease_list.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "stores/redis/lease_calls.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// ARGV: cursor, count, pattern, whether the text has to be an owner token. {next cursor, key…}
+// An owner token stands also in a claim (behind its layout letter) and in what remembers the last
+// owner: side keys. What cannot be read (it expired, or its slot is on the move) is no lease here.
+script const& scan_script() {
+  static script const one(R"lua(
+local page = redis.call('SCAN', ARGV[1], 'COUNT', ARGV[2], 'MATCH', ARGV[3], 'TYPE', 'string')
+local found = {page[1]}
+local secret = ':' .. string.rep('[0-9a-f]', 32) .. '$'
+local function is_lease(key)
+  if ARGV[4] ~= '1' then return true end
+  if string.find(key, '[}:]:herdlock:claim$') or string.find(key, '[}:]:herdlock:last$') then
+    return false
+  end
+  local length = redis.pcall('STRLEN', key)
+  if type(length) ~= 'number' or length < 34 or length > 128 then return false end
+  local owner = redis.pcall('GET', key)
+  return type(owner) == 'string' and string.find(owner, secret) ~= nil
+end
+for _, key in ipairs(page[2]) do
+  if is_lease(key) then found[#found + 1] = key end
+end
+return found
+)lua",
+                          "0");
+  return one;
+}
+
+// As SCAN's MATCH takes it.
+std::string pattern_of(std::string_view prefix) {
+  std::string out;
+  for (char const c : prefix) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out + "*";
+}
+
+struct scanned {
+  std::string cursor;
+  std::vector<std::string> keys;
+};
+
+struct scan_call {
+  using value_type = scanned;
+  static constexpr std::string_view verb = "list";
+  static constexpr bool for_this_server = true;
+  std::shared_ptr<lease_source const> from;
+  std::string cursor;
+
+  std::string_view name() const { return "leases"; }
+  void encode(command_writer& out, script_form form) const {
+    std::string const pattern = pattern_of(from->prefix);
+    out.begin(scan_script(), form);
+    out.add(cursor);
+    out.add_number(keys_per_scan);
+    out.add(pattern);
+    out.add(from->mark == lease_mark::owner_token ? "1" : "0");
+    out.end();
+  }
+  result<scanned> parse(reply const& answer) const {
+    if (answer.kind() != reply_kind::list || answer.nodes() < 2) return unexpected_reply(name());
+    scanned found{std::string(answer.text(1)), {}};
+    for (std::size_t i = 2; i < answer.nodes(); ++i) found.keys.emplace_back(answer.text(i));
+    return found;
+  }
+};
+
+// Where a list goes on: at which server (behind the last one: nowhere), from where in its keys, and
+// what is found already, since a SCAN may bring more than a page takes.
+//   INDEX SCAN-CURSOR DIGEST-OF-SERVERS,LENGTH:KEY LENGTH:KEY…
+struct position {
+  std::size_t server = 0;
+  std::string scan = "0";
+  std::uint64_t digest = 0;
+  std::vector<std::string> keys{};
+};
+
+std::string to_text(position const& at) {
+  std::string out =
+      std::to_string(at.server) + " " + at.scan + " " + std::to_string(at.digest) + ",";
+  for (auto const& key : at.keys) out += std::to_string(key.size()) + ":" + key;
+  return out;
+}
+
+template <class T>
+bool take_number(std::string_view& text, char end_mark, T& value) {
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto const used = static_cast<std::size_t>(end - text.data());
+  if (ec != std::errc() || used >= text.size() || text[used] != end_mark) return false;
+  text.remove_prefix(used + 1);
+  return true;
+}
+
+std::optional<position> from_text(std::string_view text) {
+  position at;
+  std::uint64_t scan = 0;
+  if (!take_number(text, ' ', at.server) || !take_number(text, ' ', scan)) return std::nullopt;
+  if (!take_number(text, ',', at.digest)) return std::nullopt;
+  at.scan = std::to_string(scan);
+  while (!text.empty()) {
+    std::size_t length = 0;
+    if (!take_number(text, ':', length) || length > text.size()) return std::nullopt;
+    at.keys.emplace_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return at;
+}
+
+using operation = stores::operation<lease_page>;
+
+// One part on its way.
+class walk : public std::enable_shared_from_this<walk> {
+ public:
+  walk(std::shared_ptr<lease_source const> from, std::shared_ptr<operation> one, list_request asked)
+      : from_(std::move(from)), one_(std::move(one)), asked_(std::move(asked)) {
+    most_ = page_size(asked_);
+    if (from_->judged) most_ = std::min(most_, limits::max_listed);
+  }
+
+  void begin() {
+    servers_ = from_->servers();
+    if (!servers_.empty()) return go();
+    from_->inspect(resource("herdlock"),
+                   [self = shared_from_this()](result<std::optional<lease_info>> const& known) {
+                     if (!known) return self->one_->settle(known.error());
+                     self->servers_ = self->from_->servers();
+                     self->go();
+                   });
+  }
+
+ private:
+  void go() {
+    if (one_->settled()) return;
+    if (servers_.empty()) return one_->fail(errc::unavailable, "too few servers are connected");
+    std::string places;
+    for (auto const& each : servers_) places += each->how().place() + "\n";
+    auto const digest = std::hash<std::string>{}(places);
+    at_.digest = digest;
+    if (!asked_.cursor.empty()) {
+      auto read = from_text(asked_.cursor);
+      if (!read) return one_->fail(errc::invalid_value, "the cursor is not one of a list");
+      at_ = std::move(*read);
+    }
+    if (at_.digest != digest || at_.server > servers_.size()) {
+      return one_->fail(errc::unavailable,
+                        "which servers there are has changed since the list was begun; begin it "
+                        "anew");
+    }
+    if (at_.keys.size() >= most_ || at_.server == servers_.size()) return finish();
+    link& server = *servers_[at_.server];
+    typed_command<scan_call>::start(
+        server, scan_call{from_, at_.scan},
+        [self = shared_from_this()](result<scanned> found) { self->on_scanned(std::move(found)); });
+  }
+
+  void on_scanned(result<scanned> found) {
+    if (!found) return one_->settle(found.error());
+    at_.scan = std::move(found->cursor);
+    if (at_.scan == "0") ++at_.server;
+    for (auto& key : found->keys) at_.keys.push_back(std::move(key));
+    finish();
+  }
+
+  void finish() {
+    lease_page page;
+    auto const taken = std::min(most_, at_.keys.size());
+    for (std::size_t i = 0; i < taken; ++i) {
+      auto name = resource::parse(std::string_view(at_.keys[i]).substr(from_->prefix.size()));
+      if (name) page.names.push_back(*std::move(name));
+    }
+    at_.keys.erase(at_.keys.begin(), at_.keys.begin() + static_cast<std::ptrdiff_t>(taken));
+    if (at_.server < servers_.size() || !at_.keys.empty()) page.cursor = to_text(at_);
+    if (!from_->judged || page.names.empty()) return one_->settle(std::move(page));
+    judge(std::move(page));
+  }
+
+  void judge(lease_page page) {
+    page_.cursor = std::move(page.cursor);
+    open_ = page.names.size();
+    for (auto& name : page.names) {
+      auto on_reply = [self = shared_from_this(),
+                       name](result<std::optional<lease_info>> const& known) {
+        if (!known) return self->one_->settle(known.error());
+        if (*known) self->page_.names.push_back(name);
+        if (--self->open_ == 0) self->one_->settle(std::move(self->page_));
+      };
+      from_->inspect(std::move(name), std::move(on_reply));
+    }
+  }
+
+  std::shared_ptr<lease_source const> from_;
+  std::shared_ptr<operation> one_;
+  list_request asked_;
+  std::size_t most_;
+  std::vector<std::shared_ptr<link>> servers_;
+  position at_;
+  lease_page page_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace
+
+lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
+    : board_(std::make_shared<stores::operation_board>(
+          executor,
+          stores::board_settings{.store = from.store,
+                                 .late = "no answer within " +
+                                         std::to_string(from.timeout.count()) +
+                                         " ms; is a server overloaded, or unreachable?"})),
+      from_(std::make_shared<lease_source const>(std::move(from))) {}
+
+lease_list::~lease_list() {
+  asio::post(board_->executor(), [board = board_] { board->close(); });
+}
+
+void lease_list::part(list_request request, handler<lease_page> done) {
+  auto const one = std::make_shared<operation>(
+      board_, stores::order<lease_page>{"list", "leases", std::move(done)},
+      clock::now() + from_->timeout);
+  if (!one->admit()) return;
+  if (from_->mark == lease_mark::prefix && from_->prefix.empty()) {
+    return one->settle_later(one->failure_of(
+        errc::not_supported,
+        "a dialect's leases are keys like any other; give them a prefix of their own (prefix=…, in "
+        "all clients)"));
+  }
+  asio::post(board_->executor(),
+             [step = std::make_shared<walk>(from_, one, std::move(request))] { step->begin(); });
+}
+
+lease_source leases_at(std::shared_ptr<router> const& commands) {
+  lease_source from{commands->how().display_name, commands->how().timeout};
+  from.servers = [commands] { return commands->servers(); };
+  from.inspect = [commands](resource name, handler<std::optional<lease_info>> done) {
+    typed_command<inspect_call>::start(*commands, inspect_call{std::move(name)}, std::move(done));
+  };
+  return from;
+}
+
+lease_source leases_of_dialect(std::shared_ptr<link> const& commands) {
+  lease_source from{commands->how().display_name, commands->how().timeout};
+  from.mark = lease_mark::prefix;
+  from.prefix = commands->how().prefix;
+  from.servers = [commands] { return commands->servers(); };
+  return from;
+}
+
+}  // namespace herdlock::redis
