@@ -3,28 +3,18 @@
 // with a token in a list, taken by BLPOP and put back by LPUSH: the floor of a pushed wake-up.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the processes on CPU 1.
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/redis/connection.hpp>
 #include <cmath>
-#include <new>
-#include <optional>
+#include <cstdlib>
 #include <sstream>
 #include <stdexcept>
 #include <support/redis_server.hpp>
-#include <thread>
 
 #include <herdlock/herdlock.hpp>
 
+#include "contenders.hpp"
 #include "harness.hpp"
 
 namespace {
@@ -33,120 +23,47 @@ using namespace herdlock;
 using namespace std::chrono_literals;
 using boost::system::error_code;
 
-constexpr std::size_t processes = 8;
 constexpr std::size_t bursts = 150;  // of seven hand-overs each, on both sides
+constexpr std::size_t by_lease = 0;  // the ways of the contest
+constexpr std::size_t by_list = 1;
 constexpr char const* resource_name = "hand-over";
 constexpr char const* list_name = "hand-over-list";
 
-enum class kind : int { stop, lease, list };
-
-// In memory that all processes share.
-struct board {
-  pthread_barrier_t gate;
-  std::atomic<kind> next{kind::stop};
-  std::atomic<std::size_t> turns_taken{0};
-  struct turn {
-    std::chrono::steady_clock::time_point acquired, released;
-  };
-  std::array<turn, processes> turns;
-
-  static board* make() {
-    void* const place =
-        ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) throw std::runtime_error("no shared memory");
-    auto* const made = new (place) board;
-    pthread_barrierattr_t shared;
-    ::pthread_barrierattr_init(&shared);
-    ::pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-    ::pthread_barrier_init(&made->gate, &shared, processes + 1);
-    return made;
-  }
-  void meet() { ::pthread_barrier_wait(&gate); }
-};
-
-// One of the eight.
-class contender {
+// A token in a list: the floor of a pushed wake-up.
+class list_taker final : public bench::turn_taker {
  public:
-  contender(board& shared, std::string const& url, std::uint16_t port)
-      : shared_(shared), store_(open_store(url, {.executor = io_.get_executor()})) {
+  explicit list_taker(std::uint16_t port) {
     boost::redis::config config;
     config.addr.port = std::to_string(port);
     config.health_check_interval = 0s;
     raw_.async_run(config, boost::redis::logger(boost::redis::logger::level::disabled),
                    [](error_code) {});
-    raw("PING", "");
+    take_.push("BLPOP", list_name, "60");
+    give_.push("LPUSH", list_name, "token");
+    boost::redis::request ping;
+    ping.push("PING");
+    send(ping);
     error_code ignored;
     raw_.next_layer().next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
   }
-
-  void run() {
-    for (;;) {
-      shared_.meet();
-      auto const what = shared_.next.load();
-      if (what == kind::stop) return;
-      what == kind::lease ? by_lease() : by_list();
-      shared_.meet();
-    }
-  }
+  void take() override { send(take_); }
+  void give_back() override { send(give_); }
 
  private:
-  void by_lease() {
-    std::optional<acquired> held;
-    where_.async_acquire({.ttl = 30s, .wait = 1min}, [&](result<acquired> r) {
-      if (!r.has_value() || !r->has_value()) std::abort();
-      held = std::move(*r);
-    });
-    run_until([&] { return held.has_value(); });
-    bool released = false;
-    hold([&] {
-      (**held).async_release([&](result<release_reply> r) {
-        if (!r.has_value() || *r != release_reply::released) std::abort();
-        released = true;
-      });
-    });
-    run_until([&] { return released; });
-  }
-
-  void by_list() {
-    raw("BLPOP", "60");
+  void send(boost::redis::request const& what) {
     bool done = false;
-    boost::redis::request give_back;
-    give_back.push("LPUSH", list_name, "token");
-    hold([&] {
-      raw_.async_exec(give_back, boost::redis::ignore,
-                      [&](error_code ec, std::size_t) { done = !ec; });
+    raw_.async_exec(what, boost::redis::ignore, [&](error_code ec, std::size_t) {
+      if (ec) std::abort();
+      done = true;
     });
-    run_until([&] { return done; });
-  }
-
-  template <class Release>
-  void hold(Release release) {
-    auto& turn = shared_.turns.at(shared_.turns_taken.fetch_add(1));
-    turn.acquired = std::chrono::steady_clock::now();
-    std::this_thread::sleep_for(1ms);
-    turn.released = std::chrono::steady_clock::now();
-    release();
-  }
-
-  void raw(std::string const& verb, std::string const& argument) {
-    boost::redis::request request;
-    verb == "BLPOP" ? request.push(verb, list_name, argument) : request.push(verb);
-    bool done = false;
-    raw_.async_exec(request, boost::redis::ignore, [&](error_code ec, std::size_t) { done = !ec; });
-    run_until([&] { return done; });
-  }
-
-  template <class Done>
-  void run_until(Done done) {
     io_.restart();
-    while (!done()) io_.run_one();
+    while (!done) io_.run_one();
   }
 
-  board& shared_;
   asio::io_context io_{1};
-  store store_;
-  lock where_{store_, resource_name};
   boost::redis::connection raw_{io_.get_executor()};
+  boost::redis::request take_;
+  boost::redis::request give_;
 };
 
 using gaps = std::vector<double>;  // in µs
@@ -157,16 +74,9 @@ double quantile(gaps values, double q) {
   return values.at(static_cast<std::size_t>(std::lround(q * last)));
 }
 
-void play(board& shared, kind what, gaps& into) {
-  shared.turns_taken = 0;
-  shared.next = what;
-  shared.meet();
-  shared.meet();
-  for (std::size_t i = 0; i + 1 < processes; ++i) {
-    std::chrono::duration<double, std::micro> const gap =
-        shared.turns[i + 1].acquired - shared.turns[i].released;
-    into.push_back(gap.count());
-  }
+void play(bench::contest& among, std::size_t way, gaps& into) {
+  auto const burst = among.play(way);
+  into.insert(into.end(), burst.begin(), burst.end());
 }
 
 // Calls of each command so far, those that scripts make included.
@@ -193,30 +103,29 @@ double sent(herdlock_test::redis_server const& server) {
   return calls(server, "evalsha") + calls(server, "eval") + calls(server, "publish");
 }
 
-void measure_bursts(bench::report& report, board& shared, herdlock_test::redis_server& server) {
-  gaps by_lease;
-  gaps by_list;
-  play(shared, kind::lease, by_lease);  // both warm
-  play(shared, kind::list, by_list);
-  by_lease.clear();
-  by_list.clear();
+void measure_bursts(bench::report& report, bench::contest& among,
+                    herdlock_test::redis_server& server) {
+  among.play(by_lease);  // both warm
+  among.play(by_list);
+  gaps leases;
+  gaps list;
   std::size_t const rounds = report.how() == bench::effort::quick ? bursts / 10 : bursts;
   double commands = 0;
   double all = 0;
   for (std::size_t i = 0; i < rounds; ++i) {
     auto const before = sent(server);
     auto const all_before = calls(server, "");
-    play(shared, kind::lease, by_lease);
+    play(among, by_lease, leases);
     commands += sent(server) - before;
     all += calls(server, "") - all_before;
-    play(shared, kind::list, by_list);
+    play(among, by_list, list);
   }
-  auto const acquisitions = static_cast<double>(rounds * processes);
-  commands -= static_cast<double>(by_lease.size());
+  auto const acquisitions = static_cast<double>(rounds * bench::contenders);
+  commands -= static_cast<double>(leases.size());
   all -= static_cast<double>(rounds * 4);  // INFO
-  add(report, "hand_over.p50", quantile(by_lease, 0.5), quantile(by_list, 0.5), "us",
+  add(report, "hand_over.p50", quantile(leases, 0.5), quantile(list, 0.5), "us",
       bench::at_most(1.5));
-  add(report, "hand_over.p99", quantile(by_lease, 0.99), quantile(by_list, 0.99), "us",
+  add(report, "hand_over.p99", quantile(leases, 0.99), quantile(list, 0.99), "us",
       bench::at_most(2.5));
   add(report, "hand_over.commands_sent", commands / acquisitions, 1, "per lease",
       bench::at_most(4));
@@ -229,19 +138,14 @@ void with_contenders(bench::report& report) {
   herdlock_test::redis_server server;
   bench::pin_if_asked(1);
   server.cli(std::string("LPUSH ") + list_name + " token");
-  board& shared = *board::make();
-  std::array<pid_t, processes> children{};
-  for (auto& child : children) {
-    child = ::fork();
-    if (child != 0) continue;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    contender(shared, server.url(), server.port()).run();
-    ::_exit(0);
-  }
-  measure_bursts(report, shared, server);
-  shared.next = kind::stop;
-  shared.meet();
-  for (auto const child : children) ::waitpid(child, nullptr, 0);
+  auto make = [&](std::size_t) {
+    bench::turn_takers ways;
+    ways.push_back(std::make_unique<bench::lease_taker>(server.url(), resource_name));
+    ways.push_back(std::make_unique<list_taker>(server.port()));
+    return ways;
+  };
+  bench::contest among(make);
+  measure_bursts(report, among, server);
 }
 
 // Ten thousand in the queue at once, each served and gone.

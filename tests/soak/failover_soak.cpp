@@ -158,6 +158,7 @@ class failover_soak {
   }
 
   void round(bool by_kill) {
+    group_.await_calm();
     auto& old = group_.master();
     group_.await_replicas(2);
     cut_replication();

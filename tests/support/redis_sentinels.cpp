@@ -120,16 +120,44 @@ std::vector<redis_server*> redis_sentinels::replicas() {
 void redis_sentinels::kill_master() { master().kill(); }
 
 void redis_sentinels::await_master_other_than(std::uint16_t port) {
-  must(eventually(3 * patience,
-                  [&] {
-                    auto const now = master_port(*sentinels_.front());
-                    if (now == 0 || now == port) return false;
-                    for (auto const& one : sentinels_) {
-                      if (master_port(*one) != now) return false;
-                    }
-                    return master().cli("ROLE").starts_with("master");
-                  }),
-       "no other master");
+  bool const reached = eventually(3 * patience, [&] {
+    auto const now = common_master_port();
+    return now != 0 && now != port && master().cli("ROLE").starts_with("master");
+  });
+  must(reached, reached ? "" : "no other master:\n" + words());
+}
+
+void redis_sentinels::await_calm() {
+  bool const reached = eventually(3 * patience, [&] {
+    for (auto const& one : sentinels_) {
+      std::string const state = one->cli("SENTINEL MASTER mymaster");
+      if (state.find("\nflags\nmaster\n") == std::string::npos) return false;
+    }
+    return common_master_port() != 0;
+  });
+  must(reached, reached ? "" : "they do not come to rest:\n" + words());
+}
+
+// 0 while they disagree.
+std::uint16_t redis_sentinels::common_master_port() const {
+  auto const port = master_port(*sentinels_.front());
+  for (auto const& one : sentinels_) {
+    if (master_port(*one) != port) return 0;
+  }
+  return port;
+}
+
+// For messages: what each sentinel thinks of the master.
+std::string redis_sentinels::words() const {
+  std::string all;
+  for (auto const& one : sentinels_) {
+    try {
+      all += one->cli("SENTINEL MASTER mymaster") + "\n";
+    } catch (std::runtime_error const& why) {
+      all += why.what() + std::string("\n");
+    }
+  }
+  return all;
 }
 
 void redis_sentinels::failover() {

@@ -42,6 +42,10 @@ class redis_sentinels {
   void failover();
   /// Waits until the sentinels agree on a master other than the one of this public port.
   void await_master_other_than(std::uint16_t port);
+  /// Waits until no sentinel is in the middle of a failover, and all name the same master. One that
+  /// is waits for ever for the server that it has promoted: who takes that one away then waits,
+  /// too.
+  void await_calm();
   /// Waits until the master has as many replicas in step.
   void await_replicas(int count);
   /// Restarts a killed server as a replica of the present master.
@@ -54,6 +58,8 @@ class redis_sentinels {
 
  private:
   std::uint16_t master_port(redis_server const& asked) const;
+  std::uint16_t common_master_port() const;
+  std::string words() const;
   std::unique_ptr<redis_server> make_sentinel();
 
   sentinels_options options_;

@@ -170,6 +170,7 @@ class link final : public router,
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
+  time_point armed_for_{};  // the deadline timer, while it is armed
   milliseconds pause_ = min_reconnect_pause;
   time_point left_server_at_{};  // the last leave_server()
   failure last_failure_;

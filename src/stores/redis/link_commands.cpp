@@ -70,9 +70,10 @@ void link::keep_deadline(command& one) {
   one.hurried = one.deadline - now < how_.timeout / 2;
   auto at = outstanding_.end();
   while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
-  bool const first = at == outstanding_.begin();
   outstanding_.insert(at, one);
-  if (first && deadline_armed_) deadline_timer_.cancel();  // it is armed again for this one
+  // It is armed again for this one. A timer that is early is left alone: it would be armed anew for
+  // each command of a user who asks one after the other.
+  if (deadline_armed_ && one.deadline < armed_for_) deadline_timer_.cancel();
 }
 
 void link::take_off(command& one) {
@@ -261,7 +262,9 @@ void link::complete_slice() {
 }
 
 void link::recycle(batch_ptr used) {
-  for (auto& one : used->replies) one.trim();
+  // Not those that an earlier, larger use has left: a lone command would pay for all of them.
+  auto const answered = std::min(used->replies.size(), used->commands.size());
+  for (std::size_t i = 0; i < answered; ++i) used->replies[i].trim();
   used->reset();
   if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
 }
@@ -327,7 +330,8 @@ void link::drop_ended() {
 void link::arm_deadline() {
   if (deadline_armed_ || outstanding_.empty() || closed_) return;
   deadline_armed_ = true;
-  deadline_timer_.expires_at(outstanding_.front().deadline);
+  armed_for_ = outstanding_.front().deadline;
+  deadline_timer_.expires_at(armed_for_);
   deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
     auto const self = weak.lock();
     if (!self) return;

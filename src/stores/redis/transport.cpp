@@ -53,7 +53,7 @@ class wire_batch final : public batch {
 
   void prepare_replies() {
     if (replies.size() < commands.size()) replies.resize(commands.size());
-    for (auto& one : replies) one.clear();
+    for (std::size_t i = 0; i < commands.size(); ++i) replies[i].clear();
   }
 
  private:
