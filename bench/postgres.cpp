@@ -37,6 +37,20 @@ class raw_client {
   int run(char const* name) {
     return rows_of(PQexecPrepared(db_, name, 0, nullptr, nullptr, nullptr, 0));
   }
+  /// Both in one round trip; rows of the second.
+  int run_both(char const* first, char const* second) {
+    PQenterPipelineMode(db_);
+    PQsendQueryPrepared(db_, first, 0, nullptr, nullptr, nullptr, 0);
+    PQsendQueryPrepared(db_, second, 0, nullptr, nullptr, nullptr, 0);
+    PQpipelineSync(db_);
+    PQclear(PQgetResult(db_));
+    PQgetResult(db_);
+    int const rows = rows_of(PQgetResult(db_));
+    PQgetResult(db_);
+    PQclear(PQgetResult(db_));
+    PQexitPipelineMode(db_);
+    return rows;
+  }
   int script(std::string const& sql) { return rows_of(PQexec(db_, sql.c_str())); }
 
   void wait_for_notification() {
@@ -63,7 +77,9 @@ class raw_client {
 constexpr char schema[] =
     "CREATE TABLE leases(name bytea PRIMARY KEY, owner bytea NOT NULL, expires_at timestamptz NOT "
     "NULL) WITH (fillfactor = 70); CREATE TABLE locks(name bytea PRIMARY KEY);"
-    "INSERT INTO locks VALUES ('bench'); CREATE TABLE turn(owner int NOT NULL);"
+    "CREATE TABLE named(name bytea PRIMARY KEY, owner bytea NOT NULL, fencing bigint NOT NULL,"
+    " acquired_at timestamptz NOT NULL, expires_at timestamptz NOT NULL) WITH (fillfactor = 70);"
+    "INSERT INTO locks VALUES ('bench'), ('named'); CREATE TABLE turn(owner int NOT NULL);"
     "INSERT INTO turn VALUES (0); CREATE SEQUENCE tokens;";
 
 // A conditional upsert; a delete of what is ours.
@@ -98,36 +114,76 @@ class advisory_by_hand final : public bench::turn_taker {
   raw_client raw_;
 };
 
+// BEGIN and the lock in one round trip, both prepared.
 class row_by_hand final : public bench::turn_taker {
  public:
-  explicit row_by_hand(std::string const& url) : raw_(url) {}
-  void take() override {
-    raw_.script("BEGIN; SELECT 1 FROM locks WHERE name = 'bench' FOR UPDATE");
+  explicit row_by_hand(
+      std::string const& url,
+      std::string const& lock = "SELECT 1 FROM locks WHERE name = 'bench' FOR UPDATE")
+      : raw_(url) {
+    raw_.prepare("begin", "BEGIN");
+    raw_.prepare("take", lock);
+    raw_.prepare("give back", "ROLLBACK");
   }
-  void give_back() override { raw_.script("ROLLBACK"); }
+  void take() override { raw_.run_both("begin", "take"); }
+  void give_back() override { raw_.run("give back"); }
 
  private:
   raw_client raw_;
 };
 
-// The same with a number that rises with each holder and that no crash takes back: drawn by a
-// transaction of its own.
-class with_token_by_hand final : public bench::turn_taker {
+// What herdlock's locks are besides: a token that rises with each holder, and the holder's name
+// and time where others see them. In as few statements as the bare minimum.
+constexpr char named[] =
+    ", set_config('application_name', 'me', false), set_config('%', '30250', false)";
+
+std::string naming(std::string const& limit) {
+  std::string text = named;
+  return text.replace(text.find('%'), 1, limit);
+}
+
+class named_table_by_hand final : public bench::turn_taker {
  public:
-  with_token_by_hand(std::unique_ptr<bench::turn_taker> plain, std::string const& url)
-      : plain_(std::move(plain)), other_(url) {
-    other_.prepare("draw", "SELECT nextval('tokens')");
+  explicit named_table_by_hand(std::string const& url) : raw_(url) {
+    raw_.prepare("take",
+                 "INSERT INTO named AS l VALUES ('bench', 'me', nextval('tokens'), "
+                 "clock_timestamp(), clock_timestamp() + interval '30 s') ON CONFLICT (name) DO "
+                 "UPDATE SET owner = excluded.owner, fencing = nextval('tokens'), acquired_at = "
+                 "excluded.acquired_at, expires_at = excluded.expires_at WHERE l.expires_at <= "
+                 "clock_timestamp() RETURNING fencing");
+    raw_.prepare("give back",
+                 "UPDATE named SET owner = '', expires_at = clock_timestamp() WHERE name = "
+                 "'bench' AND owner = 'me' AND expires_at > clock_timestamp()");
   }
   void take() override {
-    plain_->take();
-    other_.run("draw");
+    if (raw_.run("take") != 1) throw std::runtime_error("busy");
   }
-  void give_back() override { plain_->give_back(); }
+  void give_back() override { raw_.run("give back"); }
 
  private:
-  std::unique_ptr<bench::turn_taker> plain_;
-  raw_client other_;
+  raw_client raw_;
 };
+
+class named_advisory_by_hand final : public bench::turn_taker {
+ public:
+  explicit named_advisory_by_hand(std::string const& url) : raw_(url) {
+    raw_.prepare("take",
+                 "SELECT CASE WHEN pg_advisory_lock(4712) IS NOT NULL THEN nextval('tokens') END" +
+                     naming("idle_session_timeout"));
+    raw_.prepare("give back",
+                 "SELECT pg_advisory_unlock(4712), set_config('application_name', '', false)");
+  }
+  void take() override { raw_.run("take"); }
+  void give_back() override { raw_.run("give back"); }
+
+ private:
+  raw_client raw_;
+};
+
+std::string named_row_lock() {
+  return "SELECT nextval('tokens')" + naming("idle_in_transaction_session_timeout") +
+         " FROM (SELECT 1 FROM locks WHERE name = 'named' FOR UPDATE) l";
+}
 
 // The order in which the processes came, in memory that they share: what a queue costs is not the
 // least of a hand-over.
@@ -212,12 +268,17 @@ void measure_all_pairs(bench::report& report, place const& where) {
   table_by_hand table(where.raw);
   advisory_by_hand advisory(where.raw);
   row_by_hand row(where.raw);
-  with_token_by_hand row_and_token(std::make_unique<row_by_hand>(where.raw), where.raw);
-  measure_pairs(report, where, "table", "postgres.table.acquire_release", limit, table);
-  measure_pairs(report, where, "advisory", "postgres.advisory.acquire_release", limit, advisory);
-  measure_pairs(report, where, "row", "postgres.row.acquire_release", limit, row);
-  measure_pairs(report, where, "row", "postgres.row.acquire_release_beside_one_with_tokens", none,
-                row_and_token);
+  named_table_by_hand named_table(where.raw);
+  named_advisory_by_hand named_advisory(where.raw);
+  row_by_hand named_row(where.raw, named_row_lock());
+  measure_pairs(report, where, "table", "postgres.table.acquire_release", limit, named_table);
+  measure_pairs(report, where, "advisory", "postgres.advisory.acquire_release", limit,
+                named_advisory);
+  measure_pairs(report, where, "row", "postgres.row.acquire_release", limit, named_row);
+  measure_pairs(report, where, "table", "postgres.table.acquire_release_beside_bare", none, table);
+  measure_pairs(report, where, "advisory", "postgres.advisory.acquire_release_beside_bare", none,
+                advisory);
+  measure_pairs(report, where, "row", "postgres.row.acquire_release_beside_bare", none, row);
 }
 
 void measure_hand_overs(bench::report& report, place const& where) {

@@ -1,4 +1,6 @@
 // PostgreSQL when its answers don't come, and what it had answered before it crashed.
+#include <signal.h>
+
 #include <support/child_process.hpp>
 #include <support/postgres_server.hpp>
 #include <support/relay.hpp>
@@ -139,6 +141,46 @@ TEST_P(postgres_blocked_row, ARowThatSomebodyLocksByHandIsBusy) {
   EXPECT_TRUE(is<busy>(waited)) << waited.error().message;
   other->write_line("ROLLBACK;");
   EXPECT_TRUE(is<grant>(c.get(c.start_acquire({stock, alice, 1min, 1min}))));
+}
+
+// B10: between processes, too, the next in line has it in the moment of the release, here before
+// its own process of the server can have noticed.
+TEST_P(postgres_blocked_session, ANewcomerDoesNotPassTheNextInLineOfAnotherProcess) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto const waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  auto const waiter = std::stoi(
+      server().sql(url_, "SELECT pid FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"));
+  ASSERT_EQ(::kill(waiter, SIGSTOP), 0);
+  EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  client newcomer(postgres, url());
+  auto const refused = newcomer.acquire(stock, alice);
+  ::kill(waiter, SIGCONT);
+  EXPECT_TRUE(is<busy>(refused)) << refused.error().message;
+  EXPECT_TRUE(is<grant>(c.get(waiting)));
+}
+
+// A session that has taken the lock says for whom in the same step. Until it has said so nobody
+// was granted anything, however long its process of the server takes.
+TEST_P(postgres_blocked_row, ALockThatIsBeingGrantedIsNobodysYet) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
+  auto const granting = in_transaction("SET application_name = 'herdlock'; SELECT * FROM " +
+                                       table() + "_rows FOR UPDATE");
+  EXPECT_FALSE(c.inspect(stock).value().has_value());
+  auto const refused = c.acquire(stock, alice);
+  ASSERT_TRUE(is<busy>(refused)) << refused.error().message;
+  EXPECT_EQ(as<busy>(refused).holder, "");
+}
+
+TEST_P(postgres_blocked_session, OthersSeeTheHoldersTimeRunOut) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice, 1min)));
+  client c(postgres, url());
+  EXPECT_TRUE(eventually([&] { return c.inspect(stock).value()->remaining < 1min; }));
 }
 
 // Looked at by the leak sanitizer, too.

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <utility>
 
 namespace herdlock::postgres {
@@ -172,19 +174,33 @@ void connection::prepare(std::string const& name, std::string const& sql, on_ans
 
 void connection::run(statement const& what, patience how_long, on_answer done) {
   add(std::move(done), how_long);
-  if (over_) return end_later(trouble{"", "the connection is closed"});
-  std::vector<char const*> values;
-  std::vector<int> lengths, formats;
-  for (auto const& each : what.parameters) {
-    values.push_back(each.value.c_str());
-    lengths.push_back(static_cast<int>(each.value.size()));
-    formats.push_back(static_cast<int>(each.how));
+  sent(over_ ? 0 : put(what));
+}
+
+void connection::run_together(std::vector<statement> const& all, patience how_long,
+                              on_answer done) {
+  add(std::move(done), how_long);
+  sent(!over_ && std::ranges::all_of(all, [this](auto const& each) { return put(each) == 1; }));
+}
+
+int connection::put(statement const& what) {
+  auto const count = what.parameters.size();
+  boost::container::small_vector<char const*, 8> values(count);
+  boost::container::small_vector<int, 8> lengths(count), formats(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const& each = what.parameters[i];
+    values[i] = each.value.c_str();
+    lengths[i] = static_cast<int>(each.value.size());
+    formats[i] = static_cast<int>(each.how);
   }
-  int const count = static_cast<int>(values.size());
-  sent(what.name.empty() ? PQsendQueryParams(handle_.get(), what.sql.c_str(), count, nullptr,
-                                             values.data(), lengths.data(), formats.data(), 0)
-                         : PQsendQueryPrepared(handle_.get(), what.name.c_str(), count,
-                                               values.data(), lengths.data(), formats.data(), 0));
+  int const n = static_cast<int>(count);
+  auto* const to = handle_.get();
+  if (what.name.empty()) {
+    return PQsendQueryParams(to, what.sql.c_str(), n, nullptr, values.data(), lengths.data(),
+                             formats.data(), 0);
+  }
+  return PQsendQueryPrepared(to, what.name.c_str(), n, values.data(), lengths.data(),
+                             formats.data(), 0);
 }
 
 void connection::flush() {
@@ -220,7 +236,8 @@ void connection::on_readable() {
 
 void connection::read_results() { pipeline_ ? read_pipeline() : read_script(); }
 
-// Of each statement: its result, a null pointer, and the mark of its end.
+// Of each statement: its result and a null pointer; behind those that were sent together, the mark
+// of their end. The first error counts.
 void connection::read_pipeline() {
   int nothing = 0;
   while (!over_ && !pending_.empty() && nothing < 2 && PQisBusy(handle_.get()) == 0) {
@@ -234,7 +251,7 @@ void connection::read_pipeline() {
       PQclear(result);
       finish_front();
     } else {
-      pending_.front().reply = to_answer(result);
+      take_result(result);
     }
   }
 }
@@ -244,10 +261,14 @@ void connection::read_script() {
   while (!over_ && !pending_.empty() && PQisBusy(handle_.get()) == 0) {
     PGresult* const result = PQgetResult(handle_.get());
     if (result == nullptr) return finish_front();
-    auto next = to_answer(result);
-    auto& reply = pending_.front().reply;
-    if (!reply || reply->has_value()) reply = std::move(next);
+    take_result(result);
   }
+}
+
+void connection::take_result(PGresult* result) {
+  auto next = to_answer(result);
+  auto& reply = pending_.front().reply;
+  if (!reply || reply->has_value()) reply = std::move(next);
 }
 
 void connection::finish_front() {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <herdlock/detail/async.hpp>
 
@@ -51,6 +52,9 @@ class connection : public std::enable_shared_from_this<connection> {
   void prepare(std::string const& name, std::string const& sql, on_answer done);
   /// Statements run one after the other, each a transaction of its own.
   void run(statement const& what, patience how_long, on_answer done);
+  /// As one step: what follows one that fails is not run. The answer is the last one's, or the
+  /// first error.
+  void run_together(std::vector<statement> const& all, patience how_long, on_answer done);
 
   /// Gives up at once; no more events. Answers under way fail, later.
   void close();
@@ -73,6 +77,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool adopt_socket();
 
   void add(on_answer done, patience how_long);
+  int put(statement const& what);
   void sent(int accepted);
   void flush();
   void listen();
@@ -80,6 +85,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void read_results();
   void read_pipeline();
   void read_script();
+  void take_result(PGresult* result);
   void finish_front();
   void read_notifications();
   void watch();

@@ -103,7 +103,14 @@ void link::prepare() {
     connection_->prepare(name, sql, [](answer const&) {});
   }
   statement last{.name = "", .sql = "SELECT pg_backend_pid()"};
-  if (!needed_.channel.empty()) last.sql = "LISTEN " + needed_.channel;
+  if (!needed_.channel.empty()) {
+    // By this lock others see that the session lives.
+    statement alive{.name = "", .sql = "SELECT pg_advisory_lock(1751477356, pg_backend_pid())"};
+    connection_->run(alive, {what_.timeout}, [self](answer const& a) {
+      if (!a) self->set_up_failed(a.error());
+    });
+    last.sql = "LISTEN " + needed_.channel;
+  }
   connection_->run(last, {what_.timeout}, [self](answer const& a) {
     if (!a) return self->set_up_failed(a.error());
     self->server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "stores/postgres/holder_search.hpp"
 #include "stores/postgres/trouble.hpp"
 
 namespace herdlock::postgres {
@@ -116,26 +117,19 @@ void session_place::with_session(acquire const& one, std::shared_ptr<session> co
 }
 
 void session_place::send(acquire const& one, wish how) {
-  auto const ignore = [](answer const&) {};
-  patience const usual{shop_->what.timeout};
-  bool const row = shop_->what.mode == lock_mode::row;
-  if (row && how == wish::next) return draw(one);
-  if (row) {
-    session_->run({.name = "", .sql = "BEGIN"}, usual, ignore);
-    session_->run({"renew", {idle_limit(one->request.ttl)}}, usual, ignore);
-  }
-  if (how == wish::wait) {
-    auto const left = as_wait(one->patience.expiry() - clock::now());
-    session_->run({"patience", {as_number(left.count())}}, usual, ignore);
-  }
   char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
+  std::vector<statement> all{{name, grant_parameters(one->request)}};
   auto const sent = clock::now();
-  auto parameters = grant_parameters(one->request);
-  if (row) parameters.resize(1);
-  session_->run({name, std::move(parameters)}, how == wish::wait ? patience{} : usual,
-                [self = shared_from_this(), one, how, sent](answer const& a) {
-                  self->on_answer(one, how, sent, a);
-                });
+  if (how == wish::wait) {
+    all[0].parameters.push_back(as_number(as_wait(one->patience.expiry() - sent).count()));
+  }
+  if (shop_->what.mode == lock_mode::row && how != wish::next) {
+    all.insert(all.begin(), statement{.name = "begin"});
+  }
+  patience const limit{how == wish::wait ? std::nullopt : std::optional(shop_->what.timeout)};
+  session_->run_together(all, limit, [self = shared_from_this(), one, how, sent](answer const& a) {
+    self->on_answer(one, how, sent, a);
+  });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
@@ -144,7 +138,6 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
   if (one != asking_) return;
   if (a && a->count() > 0) {
     if (a->number(0, 0) == session_->pid()) {
-      if (shop_->what.mode == lock_mode::row) return draw(one);
       fencing_token const fencing{static_cast<std::uint64_t>(a->number(0, 1))};
       // A wait that was short leaves most of a ttl that is counted from its beginning.
       bool const young = clock::now() - sent <= one->request.ttl / 4;
@@ -156,8 +149,6 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
                                      "to the server itself, or use pool_mode=session"));
   }
   if (a || a.error().state == "55P03") {
-    // A row that somebody deleted answers like a busy key; it is made again at the next try.
-    if (shop_->what.mode == lock_mode::row && a) shop_->met.erase(name_.str());
     asking_ = nullptr;
     if (shop_->what.mode == lock_mode::row) {
       give_up_session();
@@ -176,30 +167,12 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
   refused(one, explain(a.error()));
 }
 
-// A token that is drawn inside the transaction that holds the row is not safe from a crash of the
-// server until that transaction ends; drawn by one of its own, it is.
-void session_place::draw(acquire const& one) {
-  shop_->commands->run({"draw"}, [self = shared_from_this(), one](reply const& drawn) {
-    if (self->asking_ != one) return;
-    if (!drawn) return self->refused(one, drawn.error());
-    if (!self->session_) {
-      return self->refused(one, make_failure(errc::unavailable, "the session was ended"));
-    }
-    self->confirm(one, {static_cast<std::uint64_t>(drawn->number(0, 0))});
-  });
-}
-
 // The server counts the idle time of a session from the end of its last statement, and that may be
 // long before we read the answer (the process was stopped in between). So one more statement, sent
 // at a time that we know, begins the ttl; if the session has gone meanwhile, so has the grant.
 void session_place::confirm(acquire const& one, fencing_token fencing) {
-  statement how{"renew", {idle_limit(one->request.ttl)}};
-  if (shop_->what.mode == lock_mode::row) {
-    how = {"mark", grant_parameters(one->request)};
-    how.parameters[0] = as_number(static_cast<std::int64_t>(fencing.value));
-  }
   auto const sent = clock::now();
-  session_->run(how, {shop_->what.timeout},
+  session_->run({"renew", {idle_limit(one->request.ttl)}}, {shop_->what.timeout},
                 [self = shared_from_this(), one, fencing, sent](answer const& a) {
                   if (self->asking_ != one) return;
                   if (!a) return self->refused(one, explain(a.error()));
@@ -245,11 +218,14 @@ acquire_reply session_place::busy_here() const {
 }
 
 void session_place::busy_elsewhere(acquire const& one) {
-  shop_->commands->run({"look", {as_bytes(name_.str())}}, [one](reply const& found) {
+  auto on_found = [shop = shop_, name = name_, one](found_holder const& found) {
     if (!found) return fail(one, found.error());
-    auto const info = to_lease_info(*found);
+    auto const& info = *found;
+    // Refused, and nobody has it: the row may have been deleted, and is made again at the next try.
+    if (!info) shop->met.erase(name.str());
     one->settle(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
-  });
+  };
+  find_holder(shop_->commands, name_, std::move(on_found));
 }
 
 void session_place::renew(owner_token const& owner, milliseconds ttl,
@@ -288,7 +264,6 @@ void session_place::release(owner_token const& owner, std::function<void(release
              done(a ? release_reply::released : release_reply::lost);
              self->ask();
            });
-  calm_down(*was);
   // From here on a new holder may be asked for; the server has the release before it.
 }
 
@@ -303,12 +278,6 @@ void session_place::hand_on() {
   ask();
 }
 
-// Its end by the server, and who has it, are of no use any more; nobody waits for this.
-void session_place::calm_down(session& one) {
-  if (shop_->what.mode == lock_mode::row) return;
-  one.run({"rest"}, {shop_->what.timeout}, [](answer const&) {});
-}
-
 void session_place::give_up_session() {
   auto const was = std::exchange(session_, nullptr);
   if (!was) return;
@@ -317,7 +286,6 @@ void session_place::give_up_session() {
            [shop = shop_, was](answer const& a) {
              a ? shop->sessions->give_back(was) : shop->sessions->end(was);
            });
-  calm_down(*was);
 }
 
 // With no lock on it, and no transaction.

@@ -87,14 +87,12 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void send(acquire const& one, wish how);
   void on_answer(acquire const& one, wish how, clock::time_point sent, answer const& a);
   void confirm(acquire const& one, fencing_token fencing);
-  void draw(acquire const& one);
   void granted(acquire const& one, fencing_token fencing, clock::time_point since);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
   acquire_reply busy_here() const;
   void hand_on();
   void give_up_session();
-  void calm_down(session& one);
   void return_session();
   void drop_session();
   void tell_released(release_reply outcome);

@@ -7,18 +7,6 @@
 #include "stores/postgres/trouble.hpp"
 
 namespace herdlock::postgres {
-namespace {
-
-constexpr char set_up_script[] =
-    "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
-    "SET default_transaction_read_only = off; SET statement_timeout = 0;"
-    "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
-    // A token that a crash of the server takes back would be given twice.
-    "SELECT set_config('synchronous_commit', 'on', false)"
-    " WHERE current_setting('synchronous_commit') = 'off'; SELECT pg_backend_pid()";
-
-}  // namespace
-
 void session::open(on_opened done) {
   opened_ = std::move(done);
   connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
@@ -27,7 +15,7 @@ void session::open(on_opened done) {
 
 void session::on_open(std::optional<trouble> failed) {
   if (failed) return opened(explain(*failed));
-  connection_->run_script(set_up_script, [self = shared_from_this()](answer const& a) {
+  connection_->run_script(session_set_up(what_), [self = shared_from_this()](answer const& a) {
     if (!a) return self->opened(explain(a.error()));
     self->pid_ = static_cast<int>(a->number(0, 0));
     self->set_up();
@@ -36,6 +24,9 @@ void session::on_open(std::optional<trouble> failed) {
 
 void session::set_up() {
   connection_->start_pipeline();
+  // What a session writes is of no use after a crash: its locks have gone with it.
+  connection_->run({.name = "", .sql = "SET synchronous_commit = off"}, {what_.timeout},
+                   [](answer const&) {});
   auto const self = shared_from_this();
   auto const all = session_statements(what_);
   for (auto const& [name, sql] : all) {
@@ -56,6 +47,10 @@ void session::opened(std::optional<failure> why) {
 
 void session::run(statement const& what, patience how_long, on_answer done) {
   connection_->run(what, how_long, std::move(done));
+}
+
+void session::run_together(std::vector<statement> const& all, patience how_long, on_answer done) {
+  connection_->run_together(all, how_long, std::move(done));
 }
 
 void session::on_end(trouble const& why) {

@@ -23,6 +23,7 @@ class session : public connection_events, public std::enable_shared_from_this<se
   void open(on_opened done);
   /// `how_long` without a limit: the server ends it.
   void run(statement const& what, patience how_long, on_answer done);
+  void run_together(std::vector<statement> const& all, patience how_long, on_answer done);
   void close();
   bool alive() const { return alive_; }
   int pid() const { return pid_; }

@@ -9,41 +9,104 @@ namespace {
 
 constexpr milliseconds grace{250};
 
-#define HERDLOCK_KEY "('x' || substr(encode(sha256($1::bytea), 'hex'), 1, 16))::bit(64)::bigint"
+// The first 64 bits of a digest, as a number.
+#define HERDLOCK_NUMBER(bytes) \
+  "('x' || substr(encode(sha256(" bytes "), 'hex'), 1, 16))::bit(64)::bigint"
+#define HERDLOCK_KEY HERDLOCK_NUMBER("$1::bytea")
+#define HERDLOCK_LINE HERDLOCK_NUMBER("'@_rows '::bytea || $1::bytea")
 
-// $1 name, $2 ttl in hex, $3 idle limit, $4 label.
+// $1 name, $2 ttl in hex, $3 idle limit, $4 label; of a wait: $5 for how many ms.
 constexpr char mark[] =
-    " pg_backend_pid(), token, set_config('application_name', 'herdlock ' || to_hex(token) || ' '"
-    " || $2::text || ' ' || $4::text, false),"
-    " set_config('%', $3::text, false) FROM n";
+    "SELECT pg_backend_pid(), token, set_config('application_name', 'herdlock ' || to_hex(token)"
+    " || ' ' || $2::text || ' ' || $4::text, false), set_config('%', $3::text, false) FROM (";
+constexpr char marked[] = " OFFSET 0) n WHERE token IS NOT NULL";
 
-std::string filled(std::string_view text, settings const& what) {
-  bool const row = what.mode == lock_mode::row;
+// The token is drawn behind the lock: CASE is what PostgreSQL promises an order for.
+constexpr char advisory_try[] = "SELECT CASE WHEN pg_try_advisory_lock(" HERDLOCK_KEY
+                                ") THEN nextval('@_fencing') END AS token";
+constexpr char advisory_wait[] =
+    "SELECT CASE WHEN set_config('lock_timeout', $5::text, false) IS NOT NULL THEN"
+    " CASE WHEN pg_advisory_lock(" HERDLOCK_KEY
+    ") IS NOT NULL THEN nextval('@_fencing') END END"
+    " AS token";
+
+// Those who want the row stand in line for a number of their own first, which goes to the next of
+// them in the moment in which it is free: a row goes to whoever is quick.
+constexpr char row_try[] =
+    "SELECT nextval('@_fencing') AS token FROM (SELECT FROM @_rows r,"
+    " (SELECT pg_try_advisory_xact_lock(" HERDLOCK_LINE
+    ") AS got OFFSET 0) l"
+    " WHERE l.got AND r.name = $1::bytea FOR UPDATE OF r NOWAIT) held";
+constexpr char row_wait[] =
+    "SELECT nextval('@_fencing') AS token FROM (SELECT FROM @_rows r,"
+    " (SELECT CASE WHEN set_config('lock_timeout', $5::text, false) IS NOT NULL THEN"
+    "   CASE WHEN pg_advisory_xact_lock(" HERDLOCK_LINE
+    ") IS NOT NULL THEN"
+    "    set_config('lock_timeout', greatest($5::bigint - (extract(epoch FROM clock_timestamp()"
+    "     - statement_timestamp()) * 1000)::bigint, 1)::text, false) IS NOT NULL END END AS got"
+    "  OFFSET 0) l"
+    " WHERE l.got AND r.name = $1::bytea FOR UPDATE OF r) held";
+
+std::string with_table(std::string_view text, settings const& what) {
   std::string out;
   for (char const c : text) {
     if (c == '@')
       out += what.table;
-    else if (c == '%')
-      out += row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
     else
       out += c;
   }
   return out;
 }
 
+// `%` stands for the limit of a session that holds a lock and says nothing.
+std::string filled(std::string_view text, settings const& what) {
+  bool const row = what.mode == lock_mode::row;
+  std::string out = with_table(text, what);
+  auto const* const limit = row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
+  for (auto at = out.find('%'); at != out.npos; at = out.find('%', at)) out.replace(at, 1, limit);
+  return out;
+}
+
+constexpr char set_up[] =
+    "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
+    "SET default_transaction_read_only = off; SET statement_timeout = 0;"
+    "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
+    // The leap over tokens that may be lost is not to be lost itself.
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off';";
+
 constexpr char advisory_schema[] =
-    "SELECT to_regclass('@_names') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL";
+    "SELECT to_regclass('@_names') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL"
+    " AND to_regclass('@_unbroken') IS NOT NULL";
 constexpr char row_schema[] =
-    "SELECT to_regclass('@_rows') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL";
+    "SELECT to_regclass('@_rows') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL"
+    " AND to_regclass('@_unbroken') IS NOT NULL";
 
 constexpr char lock_script[] = "SELECT pg_advisory_xact_lock(7526676539574742016);\n";
 constexpr char advisory_table[] =
     "CREATE TABLE IF NOT EXISTS @_names (key bigint PRIMARY KEY, name bytea NOT NULL);\n";
 constexpr char row_table[] = "CREATE TABLE IF NOT EXISTS @_rows (name bytea PRIMARY KEY);\n";
-constexpr char sequence[] = R"sql(DO $do$ BEGIN
+constexpr char fencing[] = R"sql(CREATE UNLOGGED TABLE IF NOT EXISTS @_unbroken (since timestamptz);
+DO $do$ BEGIN
   IF to_regclass('@_fencing') IS NULL THEN
     EXECUTE format('CREATE SEQUENCE @_fencing START %s',
                    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    DELETE FROM @_unbroken;
+    INSERT INTO @_unbroken VALUES (clock_timestamp());
+  END IF;
+END $do$;
+)sql";
+
+// Tokens are drawn without waiting for the server's log, so a crash takes some of them back. It
+// empties the unlogged table, too; who finds it so first leaps over more tokens than can have
+// been drawn and not been logged.
+constexpr char leap[] = R"sql(DO $do$ BEGIN
+  IF NOT EXISTS (SELECT FROM @_unbroken) THEN
+    PERFORM pg_advisory_xact_lock(7526676539574742016);
+    IF NOT EXISTS (SELECT FROM @_unbroken) THEN
+      PERFORM setval('@_fencing', nextval('@_fencing') + 16777216);
+      INSERT INTO @_unbroken VALUES (clock_timestamp());
+    END IF;
   END IF;
 END $do$;
 )sql";
@@ -63,6 +126,9 @@ constexpr char advisory_held[] =
     " AND ((l.classid::bigint << 32) | l.objid::bigint) = " HERDLOCK_KEY;
 constexpr char row_held[] =
     " FROM @_rows r JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = r.xmax"
+    " OR l.locktype = 'advisory' AND l.objsubid = 1 AND NOT l.granted"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND ((l.classid::bigint << 32) | l.objid::bigint) = " HERDLOCK_LINE
     " LEFT JOIN pg_stat_activity a USING (pid) WHERE r.name = $1::bytea";
 
 // Those that are held by name; the server's table of locks is read once.
@@ -80,7 +146,7 @@ constexpr char row_list[] =
     " ORDER BY r.name";
 
 constexpr char look_columns[] =
-    "SELECT l.granted, coalesce(a.application_name, ''), CASE WHEN a.state LIKE 'idle%' THEN"
+    "SELECT l.granted, coalesce(a.application_name, ''), CASE WHEN left(a.state, 4) = 'idle' THEN"
     " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint ELSE 0 END";
 
 std::int64_t from_hex_number(std::string_view text) {
@@ -118,61 +184,51 @@ void read_mark(std::string_view text, std::int64_t idle_ms, lease_info& into) {
 
 preparation session_preparation(settings const& what) {
   bool const row = what.mode == lock_mode::row;
-  // `%` of the sequence's format is its own.
-  std::string script = std::string(lock_script) + (row ? row_table : advisory_table) + sequence;
-  for (auto at = script.find('@'); at != std::string::npos; at = script.find('@', at)) {
-    script.replace(at, 1, what.table);
-  }
+  auto const script = std::string(lock_script) + (row ? row_table : advisory_table) + fencing;
   std::string const held = row ? row_held : advisory_held;
   auto const limit = std::to_string(what.timeout.count());
   return {filled(row ? row_schema : advisory_schema, what),
-          script,
+          with_table(script, what),
           {{"meet", filled(row ? row_meet : advisory_meet, what)},
            {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
            {"list", filled(row ? row_list : advisory_list, what)},
            {"force",
             filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
                    what)},
-           {"draw", filled("SELECT nextval('@_fencing')", what)},
            {"end", "SELECT pg_terminate_backend($1::int)"}},
           ""};
 }
 
+std::string session_set_up(settings const& what) {
+  return set_up + with_table(leap, what) + "SELECT pg_backend_pid()";
+}
+
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {
-  std::string const token =
-      "n AS MATERIALIZED (SELECT nextval('@_fencing') AS token FROM t) SELECT";
-  auto const with = [&](std::string const& take) {
-    return filled("WITH t AS MATERIALIZED (" + take + "), " + token + mark, what);
+  bool const row = what.mode == lock_mode::row;
+  auto const granting = [&](std::string const& taken) {
+    return filled(mark + taken + marked, what);
   };
-  std::string const once =
-      "SELECT 1 FROM (SELECT pg_try_advisory_lock(" HERDLOCK_KEY ") AS got OFFSET 0) g WHERE got";
-  std::string const renew =
-      filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what);
-  std::string const patience = "SELECT set_config('lock_timeout', $1::text, false)";
-  if (what.mode == lock_mode::row) {
-    std::string const row =
-        filled("SELECT pg_backend_pid() FROM @_rows WHERE name = $1::bytea FOR UPDATE", what);
-    std::string const n = "WITH n AS MATERIALIZED (SELECT $1::bigint AS token) SELECT";
-    return {{"try", row + " NOWAIT"},
-            {"wait", row},
-            {"mark", filled(n + mark, what)},
-            {"renew", renew},
-            {"patience", patience}};
+  std::vector<std::pair<std::string, std::string>> all{
+      {"try", granting(row ? row_try : advisory_try)},
+      {"wait", granting(row ? row_wait : advisory_wait)},
+      {"next",
+       granting("SELECT CASE WHEN $1::bytea IS NOT NULL THEN nextval('@_fencing') END AS token")},
+      {"renew", filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what)}};
+  if (row) {
+    all.emplace_back("begin", "BEGIN");
+    all.emplace_back("release", "ROLLBACK");
+  } else {
+    all.emplace_back("release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY
+                                "),"
+                                " set_config('application_name', 'herdlock', false),"
+                                " set_config('idle_session_timeout', '0', false)");
   }
-  return {{"try", with(once)},
-          {"wait", with("SELECT pg_advisory_lock(" HERDLOCK_KEY ")")},
-          {"next", with("SELECT 1 WHERE $1::bytea IS NOT NULL")},
-          {"renew", renew},
-          {"patience", patience},
-          {"release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY ")"},
-          {"rest",
-           "SELECT set_config('application_name', 'herdlock', false),"
-           " set_config('idle_session_timeout', '0', false)"}};
+  return all;
 }
 
 // ROLLBACK undoes what was set in the transaction, too.
 statement session_release(settings const& what, resource const& name) {
-  if (what.mode == lock_mode::row) return {.name = "", .sql = "ROLLBACK"};
+  if (what.mode == lock_mode::row) return {.name = "release"};
   return {"release", {as_bytes(name.str())}};
 }
 

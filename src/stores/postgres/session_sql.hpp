@@ -3,10 +3,10 @@
 // advisory: pg_advisory_lock on the first 64 bits of the name's SHA-256, as a signed number:
 //   ('x' || substr(encode(sha256('NAME'::bytea), 'hex'), 1, 16))::bit(64)::bigint
 // A table keeps the name of each key that was used, so that two names with one key are noticed.
-// row: the row of the name in a table is locked FOR UPDATE by an open transaction.
+// row: the row of the name in a table is locked FOR UPDATE by an open transaction; those who want
+// it stand in line for an advisory lock on the first 64 bits of the SHA-256 of `TABLE_rows NAME`.
 //
-// Both draw fencing tokens from a sequence while they hold the lock, each in a transaction that
-// ends before the grant (so that a crash of the server does not draw it again), and write into the
+// One statement takes the lock, draws the fencing token from a sequence and writes into the
 // session's application_name who holds it, where others read it: `herdlock TOKEN TTL LABEL`,
 // numbers in hex.
 #pragma once
@@ -25,12 +25,14 @@ namespace herdlock::postgres {
 /// Of the connection for commands: meet (a name for the first time), look, list, force,
 /// end.
 preparation session_preparation(settings const& what);
-/// Of each session: try, wait, renew, patience, and what the mode needs besides.
+/// Makes a session what the modes need, once the tables are there; answers its process.
+std::string session_set_up(settings const& what);
+/// Of each session: try, wait, next, renew, release, and what the mode needs besides.
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);
 /// What gives the lock back.
 statement session_release(settings const& what, resource const& name);
 
-/// The arguments of `try`, `wait` and `next`.
+/// The arguments of `try` and `next`; `wait` has one more, for how long.
 std::vector<parameter> grant_parameters(acquire_request const& request);
 /// A ttl as the server's idle timeout: a little more, so that a holder that is alive ends first.
 parameter idle_limit(milliseconds ttl);

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "stores/postgres/holder_search.hpp"
 #include "stores/postgres/session_place.hpp"
 
 namespace herdlock::postgres {
@@ -78,7 +79,15 @@ class session_store final : public lease_store {
     auto const one =
         begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
     if (!one) return;
-    look(shop_, place_of(name), one, name, most_looks);
+    auto on_found = [place = place_of(name), one](found_holder const& found) {
+      if (!found) return failed(*one, found.error());
+      auto info = *found;
+      std::size_t const far = info ? info->waiting : 0;
+      if (auto const here = place->info()) info = here;
+      if (info) info->waiting = far + place->waiting();
+      one->settle(std::move(info));
+    };
+    find_holder(shop_->commands, name, std::move(on_found));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
@@ -107,27 +116,6 @@ class session_store final : public lease_store {
 
  private:
   using places_type = std::map<std::string, std::shared_ptr<session_place>>;
-
-  using inspect_operation = operation<std::optional<lease_info>>;
-
-  // A session that has the lock says so in its next statement; only then is it granted to anybody.
-  static constexpr int most_looks = 50;
-
-  static void look(std::shared_ptr<session_shop> const& shop,
-                   std::shared_ptr<session_place> const& place,
-                   std::shared_ptr<inspect_operation> const& one, resource const& name, int looks) {
-    auto on_found = [weak = std::weak_ptr(shop), place, one, name, looks](reply const& found) {
-      if (!found) return failed(*one, found.error());
-      auto const again = looks > 1 && is_being_granted(*found) ? weak.lock() : nullptr;
-      if (again) return look(again, place, one, name, looks - 1);
-      auto info = to_lease_info(*found);
-      std::size_t const far = info ? info->waiting : 0;
-      if (auto const here = place->info()) info = here;
-      if (info) info->waiting = far + place->waiting();
-      one->settle(std::move(info));
-    };
-    shop->commands->run({"look", {as_bytes(name.str())}}, std::move(on_found));
-  }
 
   std::shared_ptr<session_place> place_of(resource const& name) {
     auto& place = (*places_)[name.str()];

@@ -31,7 +31,8 @@ constexpr char tables[] = R"sql(
 SELECT pg_advisory_xact_lock(7526676539574742016);
 CREATE TABLE IF NOT EXISTS @ (
   name bytea PRIMARY KEY, owner bytea NOT NULL, fencing bigint NOT NULL,
-  acquired_at timestamptz NOT NULL, expires_at timestamptz NOT NULL) WITH (fillfactor = 70);
+  acquired_at timestamptz NOT NULL, expires_at timestamptz NOT NULL,
+  awaited boolean NOT NULL DEFAULT false) WITH (fillfactor = 70);
 CREATE TABLE IF NOT EXISTS @_waiters (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL, owner bytea NOT NULL,
   ttl_ms bigint NOT NULL, channel text NOT NULL, waiter bigint NOT NULL, pid int NOT NULL,
@@ -47,21 +48,25 @@ END $do$;
 
 // The next waiter whose session lives becomes the owner, for three seconds at first: a process
 // that was stopped does not confirm it, and the one behind it has its turn. Called under the lock
-// of the lease's row.
+// of the lease's row. (A session lives as long as the lock on its number is taken: the list of all
+// sessions takes PostgreSQL longer than the rest.)
 constexpr char hand_over[] = R"sql(
-CREATE OR REPLACE FUNCTION @_hand_over_v1(p_name bytea) RETURNS void LANGUAGE plpgsql AS $f$
-DECLARE w @_waiters%ROWTYPE; token bigint;
+CREATE OR REPLACE FUNCTION @_hand_over_v1(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
+DECLARE given boolean;
 BEGIN
   LOOP
-    SELECT * INTO w FROM @_waiters WHERE name = p_name ORDER BY id LIMIT 1;
-    EXIT WHEN NOT FOUND;
-    DELETE FROM @_waiters WHERE id = w.id;
-    CONTINUE WHEN NOT FOUND OR NOT EXISTS (SELECT FROM pg_stat_get_activity(w.pid));
-    UPDATE @ SET owner = w.owner, fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
-      expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms' WHERE name = p_name
-      RETURNING fencing INTO token;
-    PERFORM pg_notify(w.channel, w.waiter || ' ' || token);
-    EXIT;
+    WITH w AS (DELETE FROM @_waiters WHERE id = (
+      SELECT id FROM @_waiters WHERE name = p_name ORDER BY id LIMIT 1) RETURNING *)
+    UPDATE @ l SET owner = w.owner, fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
+      expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms'
+    FROM w WHERE l.name = p_name AND (w.pid = pg_backend_pid()
+      OR NOT pg_try_advisory_xact_lock(1751477356, w.pid))
+    RETURNING pg_notify(w.channel, w.waiter || ' ' || l.fencing) IS NOT NULL INTO given;
+    IF FOUND THEN RETURN true; END IF;
+    IF NOT EXISTS (SELECT FROM @_waiters WHERE name = p_name) THEN
+      UPDATE @ SET awaited = false WHERE name = p_name;
+      RETURN false;
+    END IF;
   END LOOP;
 END $f$;
 )sql";
@@ -70,15 +75,19 @@ END $f$;
 // function of acquire tells why. (The first token is drawn in vain when the row is there; one that
 // is drawn before the row's lock is got would be too old.)
 constexpr char grab[] =
-    "INSERT INTO @ AS h SELECT $1::bytea, $2::bytea, nextval('@_fencing'), clock_timestamp(),"
-    " clock_timestamp() + $3::bigint * interval '1 ms'"
-    " WHERE NOT EXISTS (SELECT FROM @ l WHERE l.name = $1::bytea"
-    " AND l.expires_at > clock_timestamp())"
-    " AND NOT EXISTS (SELECT FROM @_waiters w WHERE w.name = $1::bytea)"
-    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, fencing = nextval('@_fencing'),"
+    "INSERT INTO @ AS h VALUES ($1::bytea, $2::bytea, nextval('@_fencing'),"
+    " clock_timestamp(), clock_timestamp() + $3::bigint * interval '1 ms')"
+    " ON CONFLICT (name) DO UPDATE SET owner = $2::bytea, fencing = nextval('@_fencing'),"
     " acquired_at = clock_timestamp(),"
     " expires_at = clock_timestamp() + $3::bigint * interval '1 ms'"
-    " WHERE h.expires_at <= clock_timestamp() RETURNING fencing";
+    " WHERE h.expires_at <= clock_timestamp() AND NOT h.awaited RETURNING fencing";
+
+// Likewise: it is ours. No row: the function of release looks whether we wait for it. The function
+// of the hand-over sees, in a snapshot of its own, what the statement around it has done.
+constexpr char give_back[] =
+    "UPDATE @ SET owner = '', expires_at = clock_timestamp()"
+    " WHERE name = $1::bytea AND owner = $2::bytea AND expires_at > clock_timestamp()"
+    " RETURNING CASE WHEN awaited THEN @_hand_over_v1(name) END";
 
 // p_how: 0 asks once, 1 waits, 2 stops waiting. Who finds it held by another and does not wait
 // learns so from a plain read.
@@ -101,8 +110,7 @@ BEGIN
       ON CONFLICT (name) DO UPDATE SET owner = p_owner, fencing = nextval('@_fencing'),
         acquired_at = clock_timestamp(),
         expires_at = clock_timestamp() + p_ttl * interval '1 ms'
-        WHERE h.expires_at <= clock_timestamp() AND NOT EXISTS (
-          SELECT FROM @_waiters w WHERE w.name = p_name)
+        WHERE h.expires_at <= clock_timestamp() AND NOT h.awaited
       RETURNING * INTO l;
       fresh := FOUND;
       EXIT WHEN fresh;
@@ -117,6 +125,7 @@ BEGIN
       VALUES (p_name, p_owner, p_ttl, p_channel, p_waiter, pg_backend_pid())
       ON CONFLICT (name, owner) DO UPDATE SET ttl_ms = excluded.ttl_ms,
         channel = excluded.channel, waiter = excluded.waiter, pid = excluded.pid;
+      UPDATE @ SET awaited = true WHERE name = p_name AND NOT awaited;
     ELSIF p_how = 2 THEN
       DELETE FROM @_waiters WHERE name = p_name AND owner = p_owner;
     END IF;
@@ -189,7 +198,7 @@ constexpr char list[] =
 // could have drawn one before it went: ten minutes are more than twice the longest timeout.
 constexpr char sweep[] =
     "WITH gone AS (DELETE FROM @ WHERE name = ANY (ARRAY(SELECT name FROM @"
-    " WHERE expires_at < clock_timestamp() - interval '10 min' LIMIT 256"
+    " WHERE expires_at < clock_timestamp() - interval '10 min' AND NOT awaited LIMIT 256"
     " FOR UPDATE SKIP LOCKED)) RETURNING 1), left_behind AS (DELETE FROM @_waiters"
     " WHERE id = ANY (ARRAY(SELECT id FROM @_waiters WHERE NOT EXISTS ("
     " SELECT FROM pg_stat_get_activity(pid)) LIMIT 256 FOR UPDATE SKIP LOCKED)) RETURNING 1)"
@@ -200,7 +209,9 @@ constexpr char sweep[] =
 std::string schema_query(settings const& what) { return with_table(query, what.table); }
 
 std::string schema_script(settings const& what) {
-  return with_table(std::string(tables) + hand_over + acquire + renew + release, what.table);
+  std::string all;
+  for (auto const* part : {tables, hand_over, acquire, renew, release}) all += part;
+  return with_table(all, what.table);
 }
 
 std::vector<std::pair<std::string, std::string>> table_statements(settings const& what) {
@@ -208,7 +219,8 @@ std::vector<std::pair<std::string, std::string>> table_statements(settings const
       {"acquire", "SELECT * FROM @_acquire_v1($1, $2, $3, $4, $5, $6)"},
       {"grab", grab},
       {"renew", "SELECT @_renew_v1($1, $2, $3)"},
-      {"release", "SELECT @_release_v1($1, $2)"},
+      {"release", give_back},
+      {"leave", "SELECT @_release_v1($1, $2)"},
       {"force", "SELECT @_release_v1($1, NULL)"},
       {"inspect", inspect},
       {"list", list},

@@ -2,9 +2,10 @@
 //
 // A lease is a row: name, owner, fencing token, end. A free one stays for ten minutes with its end
 // in the past. Those who wait are rows of a second table, in the order of their ids; they are
-// added, handed over to and taken out under the lock of the lease's row. Each operation is one
-// call of a function, which PostgreSQL runs as one transaction; the functions take new snapshots
-// for each of their statements, so that they see who came while they waited for the row.
+// added, handed over to and taken out under the lock of the lease's row, which says whether there
+// may be any (`awaited`). Each operation is one statement or one call of a function, which
+// PostgreSQL runs as one transaction; the functions take new snapshots for each of their
+// statements, so that they see who came while they waited for the row.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ std::string schema_query(settings const& what);
 /// shown to those whose user may not create tables.
 std::string schema_script(settings const& what);
 
-/// The statements to prepare, by name: grab, acquire, renew, release, inspect, list,
-/// sweep.
+/// The statements to prepare, by name: grab, acquire, renew, release, leave, force,
+/// inspect, list, sweep.
 std::vector<std::pair<std::string, std::string>> table_statements(settings const& what);
 
 }  // namespace herdlock::postgres

@@ -77,8 +77,17 @@ class table_store final : public lease_store,
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
+    auto const one = begin(std::move(what));
+    if (!one) return;
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
-    ask(std::move(what), std::move(how), &table_store::released);
+    auto on_reply = [link = link_, one, how](reply const& answered) {
+      if (!answered) return failed(*one, answered.error());
+      if (answered->count() > 0) return one->settle(release_reply::released);
+      link->run({"leave", how.parameters}, [one](reply const& left) {
+        left ? one->settle(released(*left)) : failed(*one, left.error());
+      });
+    };
+    link_->run(how, std::move(on_reply));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
@@ -157,11 +166,17 @@ class table_store final : public lease_store,
     one.fail(static_cast<errc>(why.code.value()), why.message);
   }
 
+  template <class T>
+  std::shared_ptr<operation<T>> begin(order<T> what) {
+    auto one = std::make_shared<simple_operation<T>>(board_, std::move(what),
+                                                     clock::now() + what_.timeout);
+    return one->admit() ? one : nullptr;
+  }
+
   template <class T, class Convert>
   void ask(order<T> what, statement how, Convert convert) {
-    auto const one = std::make_shared<simple_operation<T>>(board_, std::move(what),
-                                                           clock::now() + what_.timeout);
-    if (!one->admit()) return;
+    auto const one = begin(std::move(what));
+    if (!one) return;
     link_->run(std::move(how), [one, convert](reply const& answered) {
       if (answered) return one->settle(result<T>(convert(*answered)));
       failed(*one, answered.error());

@@ -162,7 +162,7 @@ void waiting_room::gone(waiting_acquire& one) {
   if (!callers.empty()) return;
   auto const request = found->second.request;
   places_.erase(found);
-  link_->run({"release", {as_bytes(request.name.str()), as_bytes(request.owner.str())}},
+  link_->run({"leave", {as_bytes(request.name.str()), as_bytes(request.owner.str())}},
              [](reply const&) {});
   wake_next(request.name);
 }

@@ -1,0 +1,22 @@
+// Who holds a lock of a session, as the server tells it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <herdlock/store.hpp>
+
+#include "stores/postgres/link.hpp"
+
+namespace herdlock::postgres {
+
+/// Nothing: nobody does.
+using found_holder = result<std::optional<lease_info>>;
+
+/// A session that has the lock and has not said yet for whom is looked at again, a bounded number
+/// of times; then it counts as nobody, as its lock has not been granted to anybody yet.
+void find_holder(std::shared_ptr<link> const& by, resource const& name,
+                 std::function<void(found_holder)> done);
+
+}  // namespace herdlock::postgres
