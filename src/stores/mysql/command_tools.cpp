@@ -26,23 +26,32 @@ void ordered_jobs::add(std::string const& name, std::function<void()> job) {
   run(name, std::move(job));
 }
 
+bool ordered_jobs::claim(std::string const& name) {
+  std::lock_guard alone(mutex_);
+  return waiting_.try_emplace(name).second;
+}
+
 void ordered_jobs::run(std::string const& name, std::function<void()> job) {
   gate_.add([this, name, job = std::move(job)]() mutable {
     job();
     job = nullptr;
-    std::function<void()> following;
-    {
-      std::lock_guard alone(mutex_);
-      auto const place = waiting_.find(name);
-      if (place->second.empty()) {
-        waiting_.erase(place);
-        return;
-      }
-      following = std::move(place->second.front());
-      place->second.pop_front();
-    }
-    run(name, std::move(following));
+    end(name);
   });
+}
+
+void ordered_jobs::end(std::string const& name) {
+  std::function<void()> following;
+  {
+    std::lock_guard alone(mutex_);
+    auto const place = waiting_.find(name);
+    if (place->second.empty()) {
+      waiting_.erase(place);
+      return;
+    }
+    following = std::move(place->second.front());
+    place->second.pop_front();
+  }
+  run(name, std::move(following));
 }
 
 void engine::close() {
