@@ -61,11 +61,14 @@ void engine::close() {
   asio::post(board->executor(), [board = board] { board->close(); });
 }
 
-void sweep(engine& with) {
+void sweep(engine& with, resource const& beside) {
+  std::unique_lock const alone(with.sweeping, std::try_to_lock);
+  if (!alone) return;
+  if (with.swept_to.empty()) with.swept_to = beside.str();
   try {
     borrowed db(with.commands, clock::now());
     (*db).set_deadline(clock::now() + with.how.timeout);
-    sweep_rows(*db, with.how);
+    with.swept_to = sweep_rows(*db, with.how, with.swept_to);
     db.kept();
   } catch (sql_error const&) {
     // The next turn makes up for it.

@@ -72,6 +72,10 @@ struct engine {
   std::atomic<bool>& busy_lately(resource const& name) {
     return busy_lately_.at(std::hash<std::string>{}(name.str()) % busy_lately_.size());
   }
+  /// Where the sweeper is; the caller has the mutex.
+  std::mutex sweeping;
+  std::string swept_to;
+
   /// Ends what is running and waits for it.
   void close();
 
@@ -81,8 +85,8 @@ struct engine {
 
 /// Each store sweeps once in so many grants: more rows than these can have made.
 inline constexpr unsigned grants_per_sweep = 64;
-/// As a job, from time to time.
-void sweep(engine& with);
+/// As a job, from time to time; the first one begins beside the name.
+void sweep(engine& with, resource const& beside);
 
 /// Makes the missing table, if that is what the error is about and it has not been tried. Nothing:
 /// the statement is worth being run again. Else what is to be reported.

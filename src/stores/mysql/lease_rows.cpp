@@ -108,12 +108,29 @@ std::optional<lease_info> inspect_row(connection& db, settings const& how, resou
 
 // A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age
 // that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
-std::size_t sweep_rows(connection& db, settings const& how) {
-  auto const done = db.run("DELETE FROM `" + how.table + "` WHERE fencing < " + now_us_sql + " - " +
-                           in_us(how.keep) + " AND expires_at <= " + now_sql + " - INTERVAL " +
-                           in_us(std::min(how.keep, milliseconds{60'000})) +
-                           " MICROSECOND ORDER BY fencing LIMIT " + std::to_string(rows_per_sweep));
-  return done.last().matched;
+//
+// Looking locks nothing, so that no row that somebody works on holds the sweeper up.
+std::string sweep_rows(connection& db, settings const& how, std::string const& behind) {
+  std::string const table = "`" + how.table + "`";
+  std::string const old = "fencing < " + std::string(now_us_sql) + " - " + in_us(how.keep) +
+                          " AND expires_at <= " + now_sql + " - INTERVAL " +
+                          in_us(std::min(how.keep, milliseconds{60'000})) + " MICROSECOND";
+  std::string const limit = " ORDER BY resource LIMIT " + std::to_string(rows_per_sweep) + ")";
+  std::string const look = "(SELECT resource, " + old + " FROM " + table + " WHERE resource ";
+  auto const found = db.run(look + "> " + literal(behind) + limit + " UNION ALL " + look +
+                            "<= " + literal(behind) + limit);
+  std::string names;
+  std::string last = behind;
+  std::size_t seen = 0;
+  for (auto const& each : found.last().rows) {
+    if (++seen > rows_per_sweep) break;
+    last = text(each, 0);
+    if (number(each, 1) != 0) names += (names.empty() ? "" : ", ") + literal(last);
+  }
+  if (!names.empty()) {
+    db.run("DELETE FROM " + table + " WHERE resource IN (" + names + ") AND " + old);
+  }
+  return last;
 }
 
 void create_tables(connection& db, settings const& how) { db.run(how.ddl()); }

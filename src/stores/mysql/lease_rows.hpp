@@ -48,9 +48,10 @@ std::string free_sql(settings const& how, resource const& name,
 release_reply as_freed(outcomes const& all);
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
 
-/// Deletes at most this many rows that nobody has had for `keep`; how many it were.
+/// Looks at so many rows, those behind a name and then from the first on, and deletes what nobody
+/// has had for `keep`. Returns the name behind which to go on.
 inline constexpr std::size_t rows_per_sweep = 256;
-std::size_t sweep_rows(connection& db, settings const& how);
+std::string sweep_rows(connection& db, settings const& how, std::string const& behind);
 
 /// Makes the tables that are missing.
 void create_tables(connection& db, settings const& how);

@@ -12,6 +12,7 @@ class table_leases final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure bad = check_ttl(request.ttl);
+    resource const name = request.name;
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     auto& busy_lately = with_->busy_lately(request.name);
     auto const too = busy_lately ? look::yes : look::no;
@@ -27,7 +28,7 @@ class table_leases final : public lease_store {
             busy_lately = std::holds_alternative<busy>(reply);
             return result<acquire_reply>(std::move(reply));
           });
-    sweep_sometimes();
+    sweep_sometimes(name);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -65,9 +66,9 @@ class table_leases final : public lease_store {
           [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); });
   }
 
-  void sweep_sometimes() {
+  void sweep_sometimes(resource const& name) {
     if (++with_->grants % grants_per_sweep != 0) return;
-    with_->jobs.add([raw = with_.get()] { sweep(*raw); });
+    with_->jobs.add([raw = with_.get(), name] { sweep(*raw, name); });
   }
 
   std::shared_ptr<engine> with_;
