@@ -126,14 +126,10 @@ class command final : public stores::operation<T> {
     // A release is for the others' good, whoever has gone.
     bool const must = std::is_same_v<T, release_reply>;
     if (this->abandoned() && !must) return;
-    auto until = last_moment(with);
+    // It stops a little before the deadline: its answer tells more.
+    auto until = this->deadline() - with.how.timeout / 20;
     if (this->abandoned()) until = clock::now() + with.how.timeout;
     this->settle_later(attempt<T>(with, until, this->subject(), work_));
-  }
-
-  // It stops a little before the deadline: its answer tells more.
-  clock::time_point last_moment(engine const& with) const {
-    return this->deadline() - with.how.timeout / 20;
   }
 
  private:
@@ -201,7 +197,7 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure b
     one->settle(*reply);
   };
   connection::async_run(session, with->board->executor(), std::move(quick.statements),
-                        one->last_moment(*with), std::move(done));
+                        one->deadline(), std::move(done));
 }
 
 }  // namespace herdlock::mysql

@@ -123,19 +123,41 @@ void seat::serve(bid const& given, answer const& got) {
   arm();
 }
 
-void seat::use_session(hall const& where) {
+void seat::use_session() {
   busy_ = true;
+  aborted_ = false;
   if (watched_) watched_->cancel();
+}
+
+void seat::run(job todo, follow_up then) {
+  auto const where = hall_.lock();
+  if (!where) return;
+  use_session();
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
-  aborted_ = false;
-  job_timer_.expires_after(where.with->how.timeout * 9 / 10);
+  job_timer_.expires_after(where->with->how.timeout * 9 / 10);
   job_timer_.async_wait(
       [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
         if (ec) return;
         session->abort();
         if (auto const self = weak.lock()) self->on_aborted();
       });
+  where->with->jobs.add([where = where, self = shared_from_this(), session = session_,
+                         todo = std::move(todo), then = std::move(then)]() mutable {
+    answer got;
+    got.since = clock::now();
+    try {
+      todo(*where->protocol, *session, got);
+    } catch (sql_error const& error) {
+      got.error = error;
+    }
+    got.at = clock::now();
+    auto const executor = self->executor_;
+    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
+                          todo = std::move(todo), got = std::move(got)]() mutable {
+      self->on_answer(std::move(got), then);
+    });
+  });
 }
 
 void seat::on_answer(answer got, follow_up const& then) {
@@ -153,7 +175,7 @@ void seat::quick_run(std::string statements, std::function<bool(outcomes const&)
                      follow_up then) {
   auto const where = hall_.lock();
   if (!where) return;
-  use_session(*where);
+  use_session();
   run_handler done = [where, self = shared_from_this(), since = clock::now(),
                       read = std::move(read),
                       then = std::move(then)](outcomes const& all, std::optional<sql_error> error) {
@@ -166,28 +188,6 @@ void seat::quick_run(std::string statements, std::function<bool(outcomes const&)
   };
   connection::async_run(session_, executor_, std::move(statements),
                         clock::now() + where->with->how.timeout, std::move(done));
-}
-
-void seat::run(job todo, follow_up then) {
-  auto const where = hall_.lock();
-  if (!where) return;
-  use_session(*where);
-  where->with->jobs.add([where = where, self = shared_from_this(), session = session_,
-                         todo = std::move(todo), then = std::move(then)]() mutable {
-    answer got;
-    got.since = clock::now();
-    try {
-      todo(*where->protocol, *session, got);
-    } catch (sql_error const& error) {
-      got.error = error;
-    }
-    got.at = clock::now();
-    auto const executor = self->executor_;
-    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
-                          todo = std::move(todo), got = std::move(got)]() mutable {
-      self->on_answer(std::move(got), then);
-    });
-  });
 }
 
 void seat::on_aborted() {
@@ -313,12 +313,16 @@ void seat::left(candidate const& who) {
   if (waiting_.empty() && queued_ && slot_) slot_->end();
 }
 
-// For the end of the lease, and for the first of the waits to end.
+// For the end of the lease, and for the first of the waits to end. Who does not wait is told by the
+// outcome of what is under way.
 void seat::arm() {
   auto first = clock::time_point::max();
   if (holder_) first = holder_->expires;
-  for (auto const& each : waiting_) first = std::min(first, each->until);
-  if (first == clock::time_point::max()) return;
+  for (auto const& each : waiting_) {
+    if (each->request.wait > milliseconds{0}) first = std::min(first, each->until);
+  }
+  if (first == clock::time_point::max() || first == armed_for_) return;
+  armed_for_ = first;
   timer_.expires_at(first);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
@@ -328,6 +332,7 @@ void seat::arm() {
 
 // While the lock is being asked for, given back or passed on, the outcome ends the waits.
 void seat::on_timer() {
+  armed_for_ = {};
   bool const undecided = !holder_ && !queued_;
   if (undecided) return;
   dismiss();

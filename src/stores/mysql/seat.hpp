@@ -117,7 +117,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void serve(bid const& given, answer const& got);
   void run(job todo, follow_up then);
   void quick_run(std::string statements, std::function<bool(outcomes const&)> read, follow_up then);
-  void use_session(hall const& where);
+  void use_session();
   void on_answer(answer got, follow_up const& then);
   void on_aborted();
   void next();
@@ -143,6 +143,7 @@ class seat : public std::enable_shared_from_this<seat> {
   resource const name_;
   asio::any_io_executor executor_;
   asio::basic_waitable_timer<clock> timer_;
+  clock::time_point armed_for_{};  ///< of timer_; the epoch when it is not set
   asio::basic_waitable_timer<clock> job_timer_;
   state state_ = state::empty;
   bool closed_ = false;

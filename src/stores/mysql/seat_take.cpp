@@ -26,13 +26,6 @@ void seat::seek(std::chrono::seconds wait) {
   state_ = state::seeking;
   queued_ = wait.count() > 0;
   slot_ = std::make_shared<session_slot>();
-  // Its caller sees only a time out if the server does not answer: so does the job, by its own.
-  if (!queued_) {
-    job_timer_.expires_after(where->with->how.timeout);
-    job_timer_.async_wait([slot = slot_](boost::system::error_code ec) {
-      if (!ec) slot->end();
-    });
-  }
   auto const wanted = bid_for(*waiting_.front(), wait);
   auto session = where->server_checked ? where->with->sessions.borrow_idle() : nullptr;
   session ? quick_seek(where, session, wanted) : seek_on_a_thread(where, wanted, std::nullopt);
@@ -47,6 +40,7 @@ void seat::quick_seek(std::shared_ptr<hall> const& where,
   quick_handler done = [where = where, self = shared_from_this(), slot = slot_, session, wanted,
                         since](quick_result made) {
     slot->put(nullptr);
+    if (made.error && made.error->code == too_late) slot->end();
     if (!made.token) {
       return self->seek_on_a_thread(where, wanted, attempt{session, since, std::move(made.error)});
     }
@@ -62,6 +56,13 @@ void seat::quick_seek(std::shared_ptr<hall> const& where,
 
 void seat::seek_on_a_thread(std::shared_ptr<hall> const& where, bid const& wanted,
                             std::optional<attempt> begun) {
+  // Its caller sees only a time out if the server does not answer: so does the job, by its own.
+  if (!queued_) {
+    job_timer_.expires_after(where->with->how.timeout);
+    job_timer_.async_wait([slot = slot_](boost::system::error_code ec) {
+      if (!ec) slot->end();
+    });
+  }
   busy_ = where->with->jobs.add([where = where, self = shared_from_this(), slot = slot_, wanted,
                                  begun = std::move(begun)]() mutable {
     answer got = take(*where, *slot, wanted, std::move(begun));
