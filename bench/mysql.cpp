@@ -1,6 +1,8 @@
 // Acquire and release over MariaDB beside the statements that they take at least, sent by hand
 // through the same client library; and the hand-over among eight processes beside the same wait by
-// hand: for a row lock, for a named lock, or (table) asking again after the same pauses.
+// hand: for a row lock, for a named lock, or (table) asking again after the same pauses. A lock
+// that the server keeps for a session is bare: the lines with a limit are beside one whose token
+// and holder are written down by hand, too, as ours are.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the clients on CPU 1.
 #include <mysql.h>
@@ -58,8 +60,9 @@ class raw_client {
 constexpr char schema[] =
     "CREATE TABLE leases(resource VARBINARY(512) PRIMARY KEY, owner VARBINARY(128) NOT NULL, "
     "expires_at DATETIME(6) NOT NULL) ENGINE = InnoDB;"
-    "CREATE TABLE locks(resource VARBINARY(512) PRIMARY KEY, token BIGINT UNSIGNED NOT NULL) "
-    "ENGINE = InnoDB; INSERT INTO locks VALUES('bench', 0);";
+    "CREATE TABLE locks(resource VARBINARY(512) PRIMARY KEY, token BIGINT UNSIGNED NOT NULL, "
+    "holder VARBINARY(128) NOT NULL) ENGINE = InnoDB; "
+    "INSERT INTO locks VALUES('bench', 0, ''), ('written row', 0, ''), ('written name', 0, '');";
 
 // A conditional upsert; a delete of what is ours.
 class table_by_hand final : public bench::turn_taker {
@@ -95,35 +98,12 @@ class table_by_hand final : public bench::turn_taker {
 // A transaction that has the row.
 class row_by_hand final : public bench::turn_taker {
  public:
-  explicit row_by_hand(std::uint16_t port) : raw_(port) {}
-  void take() override {
-    raw_.run("START TRANSACTION; SELECT 1 FROM locks WHERE resource = 'bench' FOR UPDATE");
-  }
+  explicit row_by_hand(std::uint16_t port) : raw_(port) { raw_.run("SET SESSION autocommit = 0"); }
+  void take() override { raw_.run("SELECT 1 FROM locks WHERE resource = 'bench' FOR UPDATE"); }
   void give_back() override { raw_.run("COMMIT"); }
 
  private:
   raw_client raw_;
-};
-
-// The same with a number that rises with each holder and that no crash takes back: by a
-// transaction of its own.
-class row_and_token_by_hand final : public bench::turn_taker {
- public:
-  explicit row_and_token_by_hand(std::uint16_t port) : raw_(port), other_(port) {
-    other_.run(
-        "CREATE TABLE IF NOT EXISTS tokens(resource VARBINARY(512) PRIMARY KEY, token "
-        "BIGINT UNSIGNED NOT NULL) ENGINE = InnoDB;"
-        "INSERT IGNORE INTO tokens VALUES('bench', 0)");
-  }
-  void take() override {
-    raw_.run("START TRANSACTION; SELECT 1 FROM locks WHERE resource = 'bench' FOR UPDATE");
-    other_.run("UPDATE tokens SET token = LAST_INSERT_ID(token + 1) WHERE resource = 'bench'");
-  }
-  void give_back() override { raw_.run("COMMIT"); }
-
- private:
-  raw_client raw_;
-  raw_client other_;
 };
 
 class named_by_hand final : public bench::turn_taker {
@@ -131,6 +111,44 @@ class named_by_hand final : public bench::turn_taker {
   explicit named_by_hand(std::uint16_t port) : raw_(port) {}
   void take() override { raw_.run("SELECT GET_LOCK('bench by hand', 60)"); }
   void give_back() override { raw_.run("SELECT RELEASE_LOCK('bench by hand')"); }
+
+ private:
+  raw_client raw_;
+};
+
+// What a lease has beyond the bare lock: a number that rises with each holder and that no crash
+// takes back, and the holder's name. One statement, committed before the holder begins.
+constexpr char write_down[] =
+    "UPDATE locks SET token = LAST_INSERT_ID(token + 1), holder = 'by hand' WHERE resource = ";
+
+// By a connection of its own: the holder's transaction is open.
+class written_row_by_hand final : public bench::turn_taker {
+ public:
+  explicit written_row_by_hand(std::uint16_t port) : raw_(port), other_(port) {
+    raw_.run("SET SESSION autocommit = 0");
+  }
+  void take() override {
+    raw_.run("SELECT 1 FROM locks WHERE resource = 'bench' FOR UPDATE");
+    other_.run(std::string(write_down) + "'written row'");
+  }
+  // No name outlives its lock, since nothing else tells whose a lock is.
+  void give_back() override {
+    raw_.run("UPDATE locks SET holder = '' WHERE resource = 'written row'; COMMIT");
+  }
+
+ private:
+  raw_client raw_;
+  raw_client other_;
+};
+
+class written_name_by_hand final : public bench::turn_taker {
+ public:
+  explicit written_name_by_hand(std::uint16_t port) : raw_(port) {}
+  void take() override {
+    raw_.run("SELECT GET_LOCK('written by hand', 60); " + std::string(write_down) +
+             "'written name' AND IS_USED_LOCK('written by hand') = CONNECTION_ID()");
+  }
+  void give_back() override { raw_.run("SELECT RELEASE_LOCK('written by hand')"); }
 
  private:
   raw_client raw_;
@@ -171,12 +189,16 @@ void measure_hand_overs(bench::report& report, herdlock_test::mariadb_server& se
     all.push_back(std::make_unique<table_by_hand>(port));
     all.push_back(std::make_unique<row_by_hand>(port));
     all.push_back(std::make_unique<named_by_hand>(port));
+    all.push_back(std::make_unique<written_row_by_hand>(port));
+    all.push_back(std::make_unique<written_name_by_hand>(port));
     return all;
   });
   auto const limit = bench::at_most(1.5);
   bench::compare_hand_overs(report, among, {"mysql.table.hand_over_p50", 0, 3, limit});
-  bench::compare_hand_overs(report, among, {"mysql.row.hand_over_p50", 1, 4, limit});
-  bench::compare_hand_overs(report, among, {"mysql.named.hand_over_p50", 2, 5, limit});
+  bench::compare_hand_overs(report, among, {"mysql.row.hand_over_p50", 1, 6, limit});
+  bench::compare_hand_overs(report, among, {"mysql.row.hand_over_p50_beside_bare_lock", 1, 4});
+  bench::compare_hand_overs(report, among, {"mysql.named.hand_over_p50", 2, 7, limit});
+  bench::compare_hand_overs(report, among, {"mysql.named.hand_over_p50_beside_bare_lock", 2, 5});
 }
 
 void measure_mysql(bench::report& report) {
@@ -188,10 +210,13 @@ void measure_mysql(bench::report& report) {
   measure_hand_overs(report, server);
   auto const limit = bench::at_most(1.25);
   measure_pairs<table_by_hand>(report, server, "table", "mysql.table.acquire_release", limit);
-  measure_pairs<row_by_hand>(report, server, "row", "mysql.row.acquire_release", limit);
-  measure_pairs<row_and_token_by_hand>(
-      report, server, "row", "mysql.row.acquire_release_beside_one_with_tokens", bench::no_limit);
-  measure_pairs<named_by_hand>(report, server, "named", "mysql.named.acquire_release", limit);
+  measure_pairs<written_row_by_hand>(report, server, "row", "mysql.row.acquire_release", limit);
+  measure_pairs<row_by_hand>(report, server, "row", "mysql.row.acquire_release_beside_bare_lock",
+                             bench::no_limit);
+  measure_pairs<written_name_by_hand>(report, server, "named", "mysql.named.acquire_release",
+                                      limit);
+  measure_pairs<named_by_hand>(report, server, "named",
+                               "mysql.named.acquire_release_beside_bare_lock", bench::no_limit);
 }
 
 bench::suite const mysql_suite("mysql", [](bench::report& report) {

@@ -91,7 +91,9 @@ struct lease_page {
 
 /// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
 struct store_traits {
-  bool queues = false;            ///< honours acquire_request::wait, first come first served
+  /// Honours acquire_request::wait: first come, first served within one handle, and between them
+  /// as docs/guarantees.md says.
+  bool queues = false;
   bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
   bool across_processes = false;  ///< excludes other processes
   bool across_hosts = false;      ///< excludes other machines

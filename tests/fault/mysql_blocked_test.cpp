@@ -68,6 +68,7 @@ TEST_P(mysql_any, ASilentServerIsToldWithTheResourceAndFoundAgain) {
   ASSERT_FALSE(late.has_value());
   EXPECT_TRUE(late.error() == errc::timed_out) << late.error().message;
   EXPECT_NE(late.error().message.find("stock:1"), std::string::npos) << late.error().message;
+  EXPECT_TRUE(c.acquire(stock, alice).error() == errc::timed_out);
   wire.resume_forwarding();
   EXPECT_TRUE(eventually([&] { return is<busy>(c.acquire(stock, alice)); }));
 }
@@ -90,7 +91,7 @@ TEST_P(mysql_by_row_of_table, ARowThatAForeignTransactionLocksIsToldAndHoldsUpNo
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
 }
 
-// The thread and the connection of an operation are free when its time is up, not when the server
+// Thread and connection of an operation are free when its time is up, not when the server
 // answers at last.
 TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
   relay wire(server().port());
@@ -98,8 +99,11 @@ TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   mysql_session_by_hand other(url);
   other.run("LOCK TABLES herdlock_leases WRITE");
+  ASSERT_EQ(wire.connections(), 1U);
+  EXPECT_TRUE(c.acquire(resource("other"), bob).error() == errc::timed_out);
+  EXPECT_TRUE(c.run_until([&] { return wire.connections() == 0; })) << "asked without a thread";
   EXPECT_TRUE(c.renew(stock, alice).error() == errc::timed_out);
-  EXPECT_TRUE(eventually([&] { return wire.connections() == 0; }));
+  EXPECT_TRUE(c.run_until([&] { return wire.connections() == 0; })) << "asked by a thread";
   other.run("UNLOCK TABLES");
   EXPECT_TRUE(eventually([&] { return c.renew(stock, alice).has_value(); }));
 }

@@ -26,23 +26,32 @@ void ordered_jobs::add(std::string const& name, std::function<void()> job) {
   run(name, std::move(job));
 }
 
+bool ordered_jobs::claim(std::string const& name) {
+  std::lock_guard alone(mutex_);
+  return waiting_.try_emplace(name).second;
+}
+
 void ordered_jobs::run(std::string const& name, std::function<void()> job) {
   gate_.add([this, name, job = std::move(job)]() mutable {
     job();
     job = nullptr;
-    std::function<void()> following;
-    {
-      std::lock_guard alone(mutex_);
-      auto const place = waiting_.find(name);
-      if (place->second.empty()) {
-        waiting_.erase(place);
-        return;
-      }
-      following = std::move(place->second.front());
-      place->second.pop_front();
-    }
-    run(name, std::move(following));
+    end(name);
   });
+}
+
+void ordered_jobs::end(std::string const& name) {
+  std::function<void()> following;
+  {
+    std::lock_guard alone(mutex_);
+    auto const place = waiting_.find(name);
+    if (place->second.empty()) {
+      waiting_.erase(place);
+      return;
+    }
+    following = std::move(place->second.front());
+    place->second.pop_front();
+  }
+  run(name, std::move(following));
 }
 
 void engine::close() {
@@ -52,11 +61,14 @@ void engine::close() {
   asio::post(board->executor(), [board = board] { board->close(); });
 }
 
-void sweep(engine& with) {
+void sweep(engine& with, resource const& beside) {
+  std::unique_lock const alone(with.sweeping, std::try_to_lock);
+  if (!alone) return;
+  if (with.swept_to.empty()) with.swept_to = beside.str();
   try {
     borrowed db(with.commands, clock::now());
     (*db).set_deadline(clock::now() + with.how.timeout);
-    sweep_rows(*db, with.how);
+    with.swept_to = sweep_rows(*db, with.how, with.swept_to);
     db.kept();
   } catch (sql_error const&) {
     // The next turn makes up for it.

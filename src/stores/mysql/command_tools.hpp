@@ -37,9 +37,13 @@ class ordered_jobs {
   explicit ordered_jobs(job_gate& gate) : gate_(gate) {}
   void add(std::string const& name, std::function<void()> job);
 
- private:
+  /// For one that needs no thread, as it seems: true when nothing is under way on the resource.
+  /// Then end() follows, or the job after all.
+  bool claim(std::string const& name);
   void run(std::string const& name, std::function<void()> job);
+  void end(std::string const& name);
 
+ private:
   job_gate& gate_;
   std::mutex mutex_;
   std::map<std::string, std::deque<std::function<void()>>> waiting_;  // with one job under way
@@ -62,17 +66,27 @@ struct engine {
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   job_gate jobs;
   ordered_jobs in_order;
-  std::array<std::atomic<bool>, 256> busy_lately{};  ///< by the hash of a name; a guess
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
+
+  /// Whether somebody else had it when it was asked for last; a guess, by the name's hash.
+  std::atomic<bool>& busy_lately(resource const& name) {
+    return busy_lately_.at(std::hash<std::string>{}(name.str()) % busy_lately_.size());
+  }
+  /// Where the sweeper is; the caller has the mutex.
+  std::mutex sweeping;
+  std::string swept_to;
 
   /// Ends what is running and waits for it.
   void close();
+
+ private:
+  std::array<std::atomic<bool>, 256> busy_lately_{};
 };
 
 /// Each store sweeps once in so many grants: more rows than these can have made.
 inline constexpr unsigned grants_per_sweep = 64;
-/// As a job, from time to time.
-void sweep(engine& with);
+/// As a job, from time to time; the first one begins beside the name.
+void sweep(engine& with, resource const& beside);
 
 /// Makes the missing table, if that is what the error is about and it has not been tried. Nothing:
 /// the statement is worth being run again. Else what is to be reported.
@@ -107,11 +121,12 @@ class command final : public stores::operation<T> {
       : stores::operation<T>(with->board, std::move(what), clock::now() + with->how.timeout),
         work_(std::move(work)) {}
 
-  // On a worker thread. It stops a little before the deadline: its answer tells more.
+  // On a worker thread.
   void run(engine& with) {
     // A release is for the others' good, whoever has gone.
     bool const must = std::is_same_v<T, release_reply>;
     if (this->abandoned() && !must) return;
+    // It stops a little before the deadline: its answer tells more.
     auto until = this->deadline() - with.how.timeout / 20;
     if (this->abandoned()) until = clock::now() + with.how.timeout;
     this->settle_later(attempt<T>(with, until, this->subject(), work_));
@@ -121,22 +136,68 @@ class command final : public stores::operation<T> {
   Work work_;
 };
 
+/// Nothing when it was refused, at once by `bad` or by the board.
+template <class T, class Work>
+std::shared_ptr<command<T, Work>> admitted(std::shared_ptr<engine> const& with,
+                                           stores::order<T> what, failure bad, Work work) {
+  if (bad.code) {
+    bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
+    detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
+    return nullptr;
+  }
+  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
+  return one->admit() ? one : nullptr;
+}
+
+/// The handler belongs to the executor, so the last reference goes there.
+template <class One>
+std::function<void()> as_job(engine& with, std::shared_ptr<One> one) {
+  return [one = std::move(one), &with]() mutable {
+    one->run(with);
+    auto const executor = one->executor();
+    asio::post(executor, [one = std::move(one)] {});
+  };
+}
+
 /// `bad` refuses it at once.
 template <class T, class Work>
 void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad, Work work) {
-  if (bad.code) {
-    bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
-    return detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
-  }
   std::string const name = what.name;
-  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
-  if (!one->admit()) return;
-  // The handler belongs to the executor, so the last reference goes there.
-  with->in_order.add(name, [one = std::move(one), raw = with.get()]() mutable {
-    one->run(*raw);
-    auto const executor = one->executor();
-    asio::post(executor, [one = std::move(one)] {});
-  });
+  auto one = admitted(with, std::move(what), std::move(bad), std::move(work));
+  if (one) with->in_order.add(name, as_job(*with, std::move(one)));
+}
+
+/// What may be enough: statements, and the reply as their outcomes tell it; nothing: do the work.
+template <class T>
+struct shortcut {
+  std::string statements;
+  std::function<std::optional<T>(outcomes const&)> read;
+};
+
+/// The same without a thread, where an idle connection and a shortcut allow it.
+template <class T, class Work>
+void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad,
+           shortcut<T> quick, Work work) {
+  std::string const name = what.name;
+  auto one = admitted(with, std::move(what), std::move(bad), std::move(work));
+  if (!one) return;
+  if (!with->in_order.claim(name)) return with->in_order.add(name, as_job(*with, std::move(one)));
+  auto session = with->commands.borrow_idle();
+  if (!session) return with->in_order.run(name, as_job(*with, std::move(one)));
+  run_handler done = [with, session, name, one, read = std::move(quick.read)](
+                         outcomes const& all, std::optional<sql_error> const& error) {
+    bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
+    error ? with->commands.drop(session) : with->commands.give_back(session);
+    auto const reply = error ? std::nullopt : read(all);
+    if (healed_by_work || (!error && !reply)) {
+      return with->in_order.run(name, as_job(*with, one));
+    }
+    with->in_order.end(name);
+    if (error) return one->settle(explain(*error, one->subject(), with->how));
+    one->settle(*reply);
+  };
+  connection::async_run(session, with->board->executor(), std::move(quick.statements),
+                        one->deadline(), std::move(done));
 }
 
 }  // namespace herdlock::mysql

@@ -69,23 +69,39 @@ void connection::closer::operator()(st_mysql* handle) const { mysql_close(handle
 connection::connection() : wake_(::eventfd(0, EFD_CLOEXEC)) {
   static std::once_flag library;
   std::call_once(library, [] { mysql_library_init(0, nullptr, nullptr); });
-  handle_.reset(mysql_init(nullptr));
-  if (handle_ && wake_ >= 0) return;
-  if (wake_ >= 0) ::close(wake_);
-  throw sql_error{bad_reply, "out of memory or file descriptors"};
+  if (wake_ >= 0) return;
+  throw sql_error{bad_reply, "no file descriptor is left"};
 }
 
 void connection::open(settings const& how) {
   deadline_ = clock::now() + how.timeout;
-  if (how.socket.empty()) look_up(how.host, deadline_, wake_);
   in_use here(*this);
-  connect(how);
+  if (!how.socket.empty()) {
+    connect(how, how.host);
+  } else {
+    auto const addresses = look_up(how.host, deadline_, wake_);
+    // The library looks for the name that it connects to in the certificate.
+    bool const by_name = how.security == encryption::tls;
+    connect_to(by_name ? std::vector{how.host} : addresses, how);
+  }
   deadline_ = clock::time_point::max();
+}
+
+void connection::connect_to(std::vector<std::string> const& addresses, settings const& how) {
+  for (auto const& each : addresses) {
+    try {
+      return connect(how, each);
+    } catch (sql_error const& error) {
+      bool const tries_next = error.is_unreachable() && clock::now() < deadline_;
+      if (!tries_next || &each == &addresses.back()) throw;
+    }
+  }
 }
 
 // Instead of the library's own wait for its socket, on the thread that runs the statement.
 int connection::wait_io(int socket, char is_read, int timeout_ms) {
   connection const* const self = in_use::current;
+  if (!self) return 0;  // async_run(), where nobody waits
   auto const left = self->deadline_ - clock::now();
   auto const most = std::chrono::ceil<milliseconds>(left).count();
   bool const ours = timeout_ms < 0 || most < timeout_ms;
@@ -99,11 +115,14 @@ int connection::wait_io(int socket, char is_read, int timeout_ms) {
   return found > 0 && both[1].revents != 0 ? 0 : found;  // 0: the time is up
 }
 
-void connection::connect(settings const& how) {
+void connection::connect(settings const& how, std::string const& address) {
+  handle_.reset(mysql_init(nullptr));
+  if (!handle_) throw sql_error{bad_reply, "out of memory"};
   unsigned const seconds = in_seconds(how.timeout);
   unsigned const silence = seconds + longest_silence_s;
   unsigned const protocol = how.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   unsigned const no = 0;
+  mysql_options(handle_.get(), MYSQL_OPT_NONBLOCK, nullptr);
   mysql_options(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
   mysql_options(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &silence);
   mysql_options(handle_.get(), MYSQL_OPT_WRITE_TIMEOUT, &seconds);
@@ -113,7 +132,7 @@ void connection::connect(settings const& how) {
   mysql_options(handle_.get(), MARIADB_OPT_IO_WAIT, reinterpret_cast<void*>(&wait_io));
   set_security(handle_.get(), how);
   unsigned long const flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
-  if (!mysql_real_connect(handle_.get(), how.host.c_str(), how.user.c_str(), how.password.c_str(),
+  if (!mysql_real_connect(handle_.get(), address.c_str(), how.user.c_str(), how.password.c_str(),
                           how.database.c_str(), how.port, or_null(how.socket), flags)) {
     fail();
   }
@@ -135,15 +154,14 @@ connection::~connection() {
   ::close(wake_);
 }
 
-void connection::fail() const {
-  if (clock::now() >= deadline_) throw sql_error{too_late, "the server did not answer in time"};
-  throw sql_error{mysql_errno(handle_.get()), mysql_error(handle_.get())};
+sql_error connection::last_error() const {
+  if (clock::now() >= deadline_) return {too_late, "the server did not answer in time"};
+  return {mysql_errno(handle_.get()), mysql_error(handle_.get())};
 }
 
-outcome connection::read_outcome() {
+outcome connection::as_outcome(st_mysql_res* stored) {
   outcome made;
-  std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(mysql_store_result(handle_.get()),
-                                                              &mysql_free_result);
+  std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(stored, &mysql_free_result);
   if (!rows) {
     if (mysql_field_count(handle_.get()) != 0) fail();
     made.matched = mysql_affected_rows(handle_.get());
@@ -166,7 +184,7 @@ outcomes connection::run(std::string const& statements) {
   outcomes all;
   if (mysql_real_query(handle_.get(), statements.data(), statements.size()) != 0) fail();
   while (true) {
-    all.add(read_outcome());
+    all.add(as_outcome(mysql_store_result(handle_.get())));
     int const more = mysql_next_result(handle_.get());
     if (more > 0) fail();
     if (more < 0 && mysql_errno(handle_.get()) != 0) fail();

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +16,11 @@
 #include "stores/mysql/sql_error.hpp"
 
 struct st_mysql;
+struct st_mysql_res;
 
 namespace herdlock::mysql {
+
+namespace asio = boost::asio;
 
 using row = std::vector<std::optional<std::string>>;
 
@@ -39,13 +45,17 @@ class outcomes {
   std::vector<outcome> all_;
 };
 
+/// What came of statements that no thread waited for: outcomes, unless there is an error.
+using run_handler = std::function<void(outcomes, std::optional<sql_error>)>;
+
 /// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
 class connection {
  public:
   connection();
   /// Once, before anything else. Ends by the timeout of the settings (but for the TCP connection:
-  /// in whole seconds, rounded up; and the library asks for the name once more, which may hang
-  /// where the first answer came) or by abort(); throws sql_error.
+  /// in whole seconds, rounded up; and where TLS verifies the name, the library asks for its
+  /// address once more, which may hang although the first answer came) or by abort(); throws
+  /// sql_error.
   void open(settings const& how);
   ~connection();
   connection(connection const&) = delete;
@@ -54,6 +64,10 @@ class connection {
   /// Runs statements (one round trip for all) and returns what each of them did. After the first
   /// that fails none is run, and sql_error is thrown.
   outcomes run(std::string const& statements);
+  /// The same without a thread that waits: `done` is called on the executor, as an event, at the
+  /// latest soon after the deadline. On the executor, always the same one for a connection.
+  static void async_run(std::shared_ptr<connection> on, asio::any_io_executor const& executor,
+                        std::string statements, clock::time_point deadline, run_handler done);
   /// What runs later than that fails. At first there is no such time.
   void set_deadline(clock::time_point last) { deadline_ = last; }
 
@@ -70,19 +84,23 @@ class connection {
   int descriptor() const { return socket_; }
 
  private:
+  class exchange;
   struct in_use;
   struct closer {
     void operator()(st_mysql* handle) const;
   };
-  void connect(settings const& how);
+  void connect_to(std::vector<std::string> const& addresses, settings const& how);
+  void connect(settings const& how, std::string const& address);
   static int wait_io(int socket, char is_read, int timeout_ms);
-  outcome read_outcome();
-  [[noreturn]] void fail() const;
+  outcome as_outcome(st_mysql_res* rows);
+  sql_error last_error() const;
+  [[noreturn]] void fail() const { throw last_error(); }
 
   std::unique_ptr<st_mysql, closer> handle_;
   std::uint64_t id_ = 0;
   std::atomic<int> socket_ = -1;  ///< a duplicate: the library closes its own when it likes
-  int wake_ = -1;                 ///< an eventfd, for abort()
+  std::optional<asio::posix::stream_descriptor> line_;  ///< another, for async_run()
+  int wake_ = -1;                                       ///< an eventfd, for abort()
   clock::time_point deadline_ = clock::time_point::max();
 };
 

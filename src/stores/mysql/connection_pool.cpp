@@ -4,17 +4,28 @@
 
 namespace herdlock::mysql {
 
+// Of a pool that is locked.
+std::shared_ptr<connection> connection_pool::take_idle() {
+  while (!idle_.empty()) {
+    auto one = std::move(idle_.back());
+    idle_.pop_back();
+    if (!one->is_alive()) continue;
+    in_use_.push_back(one);
+    return one;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<connection> connection_pool::borrow_idle() {
+  std::lock_guard alone(mutex_);
+  return closed_ ? nullptr : take_idle();
+}
+
 std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) {
   std::unique_lock alone(mutex_);
   while (true) {
     if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
-    while (!idle_.empty()) {
-      auto one = std::move(idle_.back());
-      idle_.pop_back();
-      if (!one->is_alive()) continue;
-      in_use_.push_back(one);
-      return one;
-    }
+    if (auto one = take_idle()) return one;
     if (in_use_.size() < most_) break;
     auto const left = deadline - clock::now();
     if (left <= clock::duration::zero()) {

@@ -20,6 +20,8 @@ class connection_pool {
   /// An idle connection, or a new one. When all are in use it waits for one until the deadline;
   /// then sql_error pool_is_full. Back it goes with give_back or drop.
   std::shared_ptr<connection> borrow(clock::time_point deadline);
+  /// An idle connection at once, or none.
+  std::shared_ptr<connection> borrow_idle();
   void give_back(std::shared_ptr<connection> one);
   /// It is closed: with an error behind it, or in a state that nobody else should meet.
   void drop(std::shared_ptr<connection> one);
@@ -28,6 +30,7 @@ class connection_pool {
   void close();
 
  private:
+  std::shared_ptr<connection> take_idle();
   void forget(connection const& one);
 
   settings const how_;

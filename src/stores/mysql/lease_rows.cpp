@@ -13,6 +13,11 @@ std::string where(resource const& name, std::optional<owner_token> const& owner)
   return text;
 }
 
+acquire_reply as_held(lease_row const& found, acquire_request const& request) {
+  if (found.owner == request.owner.str()) return grant{found.fencing};
+  return busy{owner_label(found.owner), found.remaining()};
+}
+
 }  // namespace
 
 std::string after_sql(milliseconds ttl) {
@@ -50,14 +55,20 @@ std::string next_token_sql() {
   return "LAST_INSERT_ID(GREATEST(fencing + 1, " + std::string(now_us_sql) + "))";
 }
 
-std::optional<grant> grab_row(connection& db, settings const& how, acquire_request const& request) {
-  auto const done =
-      db.run("UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
-             ", owner = " + literal(request.owner.str()) + ", acquired_at = " + now_sql +
-             ", expires_at = " + after_sql(request.ttl) +
-             " WHERE resource = " + literal(request.name.str()) + " AND expires_at <= " + now_sql);
-  if (done.last().matched == 0) return std::nullopt;
-  return grant{{done.last().given}};
+std::string grab_sql(settings const& how, acquire_request const& request, look too) {
+  std::string const grab =
+      "UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
+      ", owner = " + literal(request.owner.str()) + ", acquired_at = " + now_sql +
+      ", expires_at = " + after_sql(request.ttl) +
+      " WHERE resource = " + literal(request.name.str()) + " AND expires_at <= " + now_sql;
+  return too == look::yes ? grab + "; " + read_sql(how.table, request.name) : grab;
+}
+
+std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request) {
+  if (all.at(0).matched > 0) return grant{{all.at(0).given}};
+  auto const found = as_lease_row(all.last());
+  if (!found || !found->held()) return std::nullopt;
+  return as_held(*found, request);
 }
 
 // The assignments of one statement are made from left to right, and all of their conditions look at
@@ -79,8 +90,7 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
       after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
   auto const found = as_lease_row(db.run(sql).last());
   if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
-  if (found->owner == request.owner.str()) return grant{found->fencing};
-  return busy{owner_label(found->owner), found->remaining()};
+  return as_held(*found, request);
 }
 
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {
@@ -89,11 +99,14 @@ renew_reply renew_row(connection& db, settings const& how, acquire_request const
   return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
-release_reply free_row(connection& db, settings const& how, resource const& name,
-                       std::optional<owner_token> const& owner) {
-  auto const done = db.run("UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
-                           where(name, owner));
-  return done.last().matched > 0 ? release_reply::released : release_reply::lost;
+std::string free_sql(settings const& how, resource const& name,
+                     std::optional<owner_token> const& owner) {
+  return "UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
+         where(name, owner);
+}
+
+release_reply as_freed(outcomes const& all) {
+  return all.last().matched > 0 ? release_reply::released : release_reply::lost;
 }
 
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {
@@ -119,12 +132,29 @@ lease_page list_rows(connection& db, settings const& how, std::string const& cur
 
 // A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age
 // that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
-std::size_t sweep_rows(connection& db, settings const& how) {
-  auto const done = db.run("DELETE FROM `" + how.table + "` WHERE fencing < " + now_us_sql + " - " +
-                           in_us(how.keep) + " AND expires_at <= " + now_sql + " - INTERVAL " +
-                           in_us(std::min(how.keep, milliseconds{60'000})) +
-                           " MICROSECOND ORDER BY fencing LIMIT " + std::to_string(rows_per_sweep));
-  return done.last().matched;
+//
+// Looking locks nothing, so that no row that somebody works on holds the sweeper up.
+std::string sweep_rows(connection& db, settings const& how, std::string const& behind) {
+  std::string const table = "`" + how.table + "`";
+  std::string const old = "fencing < " + std::string(now_us_sql) + " - " + in_us(how.keep) +
+                          " AND expires_at <= " + now_sql + " - INTERVAL " +
+                          in_us(std::min(how.keep, milliseconds{60'000})) + " MICROSECOND";
+  std::string const limit = " ORDER BY resource LIMIT " + std::to_string(rows_per_sweep) + ")";
+  std::string const look = "(SELECT resource, " + old + " FROM " + table + " WHERE resource ";
+  auto const found = db.run(look + "> " + literal(behind) + limit + " UNION ALL " + look +
+                            "<= " + literal(behind) + limit);
+  std::string names;
+  std::string last = behind;
+  std::size_t seen = 0;
+  for (auto const& each : found.last().rows) {
+    if (++seen > rows_per_sweep) break;
+    last = text(each, 0);
+    if (number(each, 1) != 0) names += (names.empty() ? "" : ", ") + literal(last);
+  }
+  if (!names.empty()) {
+    db.run("DELETE FROM " + table + " WHERE resource IN (" + names + ") AND " + old);
+  }
+  return last;
 }
 
 void create_tables(connection& db, settings const& how) { db.run(how.ddl()); }

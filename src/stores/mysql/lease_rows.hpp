@@ -37,13 +37,18 @@ std::optional<lease_row> as_lease_row(outcome const& reply);
 /// SQL of the next token of a row, for an UPDATE whose outcome is to tell it (`given`).
 std::string next_token_sql();
 
-/// The operations of table mode. Each is one statement that changes anything. `grab_row` is for a
-/// row that is there and free, else nothing: ask take_row.
-std::optional<grant> grab_row(connection& db, settings const& how, acquire_request const& request);
+/// The operations of table mode. Each is one statement that changes anything.
+///
+/// `grab_sql` is for a row that is there and free; else it may tell who has it, or nothing: ask
+/// take_row. Whoever expects it to be busy lets it look, too.
+enum class look { no, yes };
+std::string grab_sql(settings const& how, acquire_request const& request, look too);
+std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request);
 acquire_reply take_row(connection& db, settings const& how, acquire_request const& request);
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
-release_reply free_row(connection& db, settings const& how, resource const& name,
-                       std::optional<owner_token> const& owner);
+std::string free_sql(settings const& how, resource const& name,
+                     std::optional<owner_token> const& owner);
+release_reply as_freed(outcomes const& all);
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
 
 /// Names whose rows say that they are held: of the next `most` rows, by name; the cursor is the
@@ -51,9 +56,10 @@ std::optional<lease_info> inspect_row(connection& db, settings const& how, resou
 lease_page list_rows(connection& db, settings const& how, std::string const& cursor,
                      std::size_t most);
 
-/// Deletes at most this many rows that nobody has had for `keep`; how many it were.
+/// Looks at so many rows, those behind a name and then from the first on, and deletes what nobody
+/// has had for `keep`. Returns the name behind which to go on.
 inline constexpr std::size_t rows_per_sweep = 256;
-std::size_t sweep_rows(connection& db, settings const& how);
+std::string sweep_rows(connection& db, settings const& how, std::string const& behind);
 
 /// Makes the tables that are missing.
 void create_tables(connection& db, settings const& how);

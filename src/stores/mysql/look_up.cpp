@@ -31,6 +31,7 @@ struct question {
 
   std::string const host;
   int const done = ::eventfd(0, EFD_CLOEXEC);
+  std::vector<std::string> addresses;  ///< written before `error` is
   std::atomic<int> error = 0;
 };
 
@@ -44,8 +45,15 @@ void look(std::shared_ptr<question> const& asked) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  asked->error = ::getaddrinfo(asked->host.c_str(), nullptr, &wanted, &found);
+  int const error = ::getaddrinfo(asked->host.c_str(), nullptr, &wanted, &found);
+  for (addrinfo const* each = found; each; each = each->ai_next) {
+    char address[NI_MAXHOST];
+    bool const told = ::getnameinfo(each->ai_addr, each->ai_addrlen, address, sizeof address,
+                                    nullptr, 0, NI_NUMERICHOST) == 0;
+    if (told) asked->addresses.emplace_back(address);
+  }
   if (found) ::freeaddrinfo(found);
+  asked->error = error == 0 && asked->addresses.empty() ? EAI_NONAME : error;
   --under_way;
   ::eventfd_write(asked->done, 1);
 }
@@ -83,8 +91,8 @@ void take_slot(std::string const& host, clock::time_point deadline, int wake) {
 
 }  // namespace
 
-void look_up(std::string const& host, clock::time_point deadline, int wake) {
-  if (is_address(host)) return;
+std::vector<std::string> look_up(std::string const& host, clock::time_point deadline, int wake) {
+  if (is_address(host)) return {host};
   take_slot(host, deadline, wake);
   auto const asked = std::make_shared<question>(host);
   if (!start(asked)) {
@@ -99,6 +107,7 @@ void look_up(std::string const& host, clock::time_point deadline, int wake) {
   } while (found < 0 && errno == EINTR);
   if (both[0].revents == 0) refuse(host, "no answer in time; is the DNS server down?");
   if (asked->error != 0) refuse(host, ::gai_strerror(asked->error));
+  return asked->addresses;
 }
 
 }  // namespace herdlock::mysql

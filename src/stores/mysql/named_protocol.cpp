@@ -29,16 +29,30 @@ class named_protocol final : public session_protocol {
  public:
   explicit named_protocol(engine& with) : with_(with) {}
 
-  // One round trip as a rule: each statement begins when the one before it has ended, so the row is
-  // written when the lock is ours, and only then.
+  void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+                  clock::time_point deadline, quick_handler done) override {
+    auto read = [session, ttl = wanted.ttl, done = std::move(done)](
+                    outcomes const& all, std::optional<sql_error> error) {
+      quick_result got{{}, std::move(error)};
+      if (!got.error) keep_silence(*session, ttl);
+      if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
+      done(std::move(got));
+    };
+    connection::async_run(session, with_.board->executor(), take_sql(*session, wanted), deadline,
+                          std::move(read));
+  }
+
   bid_result take(connection& session, bid const& wanted) override {
-    std::string const lock = server_name(wanted.name);
-    auto const done = session.run(new_silence_sql(session, wanted.ttl) + "SELECT GET_LOCK(" + lock +
-                                  ", " + std::to_string(wanted.wait.count()) + "); " +
-                                  record_again_sql(how(), wanted, "CONNECTION_ID()", ours(lock)));
+    auto const done = session.run(take_sql(session, wanted));
     keep_silence(session, wanted.ttl);
     if (done.last().matched > 0) return fencing_token{done.last().given};
-    return first_time(session, wanted);
+    return take_rest(session, wanted);
+  }
+
+  // A lock is counted at the server, so it is not asked for again where it may be ours.
+  bid_result take_rest(connection& session, bid const& wanted) override {
+    if (wanted.wait.count() == 0) session.run("SELECT " + get_lock(wanted));
+    return record(session, wanted);
   }
 
   fencing_token pass_on(connection& session, bid const& next) override {
@@ -47,7 +61,7 @@ class named_protocol final : public session_protocol {
                     record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name))));
     keep_silence(session, next.ttl);
     if (done.last().matched > 0) return {done.last().given};
-    auto const taken = first_time(session, next);  // the row was swept
+    auto const taken = record(session, next);  // the row was swept
     if (auto const* token = std::get_if<fencing_token>(&taken)) return *token;
     throw sql_error{bad_reply, "the session has lost its lock"};
   }
@@ -60,11 +74,11 @@ class named_protocol final : public session_protocol {
     return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
   }
 
-  bool release(connection& session, possession const& what) override {
-    auto const done = session.run(clear_sql(how(), what) + "; SELECT COALESCE(RELEASE_LOCK(" +
-                                  server_name(what.name) + "), 0)");
-    return done.at(0).matched > 0 && number(done.row_of(1), 0) == 1;
+  // The row stays as it is: it counts while the session that it names has the lock.
+  std::string release_sql(connection const&, possession const& what) override {
+    return "SELECT COALESCE(RELEASE_LOCK(" + server_name(what.name) + "), 0)";
   }
+  bool released(outcomes const& all) override { return number(all.row_of(0), 0) == 1; }
 
   std::optional<lease_info> inspect(connection& db, resource const& name) override {
     auto const user = user_of(db, name);
@@ -94,8 +108,25 @@ class named_protocol final : public session_protocol {
     return "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()";
   }
 
+  static std::string get_lock(bid const& wanted) {
+    return "GET_LOCK(" + server_name(wanted.name) + ", " + std::to_string(wanted.wait.count()) +
+           ")";
+  }
+
+  // One round trip as a rule. Who does not wait takes the lock while the row is being written; who
+  // waits must not keep the row's own lock meanwhile: each statement begins when the one before it
+  // has ended, so the row is written when the lock is ours, and only then.
+  std::string take_sql(connection const& session, bid const& wanted) const {
+    std::string const first = new_silence_sql(session, wanted.ttl);
+    if (wanted.wait.count() == 0) {
+      return first + record_again_sql(how(), wanted, "CONNECTION_ID()", get_lock(wanted) + " = 1");
+    }
+    return first + "SELECT " + get_lock(wanted) + "; " +
+           record_again_sql(how(), wanted, "CONNECTION_ID()", ours(server_name(wanted.name)));
+  }
+
   // The row is written if the lock is ours; else it tells who has it.
-  bid_result first_time(connection& session, bid const& wanted) {
+  bid_result record(connection& session, bid const& wanted) const {
     std::string const lock = server_name(wanted.name);
     auto const done = session.run(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
                                   read_sql(how().table, wanted.name) +

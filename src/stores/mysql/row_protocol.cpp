@@ -12,13 +12,35 @@ class row_protocol final : public session_protocol {
  public:
   explicit row_protocol(engine& with) : with_(with) {}
 
+  void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+                  clock::time_point deadline, quick_handler done) override {
+    auto read = [this, session, wanted, deadline, done = std::move(done)](
+                    outcomes const& all, std::optional<sql_error> error) {
+      if (error && error->is_locked()) return done({});
+      if (error) return done({{}, std::move(error)});
+      keep_silence(*session, wanted.ttl);
+      auto db = all.last().rows.empty() ? nullptr : with_.commands.borrow_idle();
+      if (!db) return done({});
+      quick_record(session->id(), std::move(db), wanted, deadline, done);
+    };
+    connection::async_run(session, with_.board->executor(), lock_sql(*session, wanted), deadline,
+                          std::move(read));
+  }
+
+  // From the start; what is locked already stays so.
+  bid_result take_rest(connection& session, bid const& wanted) override {
+    bid at_once = wanted;
+    at_once.wait = {};
+    return take(session, at_once);
+  }
+
   bid_result take(connection& session, bid const& wanted) override {
     while (true) {
       auto const locked = lock_row(session, wanted);
       if (!locked) return rival_of(wanted.name);
       if (*locked) return record(session, wanted);
       session.run("ROLLBACK; INSERT IGNORE INTO " + locks() + " VALUES (" +
-                  literal(wanted.name.str()) + ")");
+                  literal(wanted.name.str()) + "); COMMIT");
     }
   }
 
@@ -38,10 +60,11 @@ class row_protocol final : public session_protocol {
   }
 
   // Both in one transaction: whoever gets the row next finds it cleared.
-  bool release(connection& session, possession const& what) override {
-    if (!session.in_transaction()) return false;
-    return session.run(clear_sql(how(), what) + "; COMMIT").at(0).matched > 0;
+  std::string release_sql(connection const& session, possession const& what) override {
+    if (!session.in_transaction()) return "ROLLBACK";  // which matches no row
+    return clear_sql(how(), what) + "; COMMIT";
   }
+  bool released(outcomes const& all) override { return all.at(0).matched > 0; }
 
   // A holder that died leaves its row behind: only the lock itself tells. Nobody is kept from it by
   // the question unless the row says that it is held, and then somebody else has it, as a rule.
@@ -76,15 +99,8 @@ class row_protocol final : public session_protocol {
 
   // Nothing: somebody else has it. False: there is no such row yet.
   std::optional<bool> lock_row(connection& session, bid const& wanted) {
-    bool const waits = wanted.wait.count() > 0;
-    std::string const patience =
-        waits
-            ? "SET SESSION innodb_lock_wait_timeout = " + std::to_string(wanted.wait.count()) + "; "
-            : "";
     try {
-      auto const done =
-          session.run(new_silence_sql(session, wanted.ttl) + patience + "START TRANSACTION; " +
-                      row_of(wanted.name) + " FOR UPDATE" + (waits ? "" : " NOWAIT"));
+      auto const done = session.run(lock_sql(session, wanted));
       keep_silence(session, wanted.ttl);
       return !done.last().rows.empty();
     } catch (sql_error const& error) {
@@ -92,6 +108,31 @@ class row_protocol final : public session_protocol {
       session.run("ROLLBACK");
       return std::nullopt;
     }
+  }
+
+  // The sessions are without autocommit, so that the statement begins the transaction by itself.
+  std::string lock_sql(connection const& session, bid const& wanted) const {
+    bool const waits = wanted.wait.count() > 0;
+    std::string const new_session = session.silence_s == 0 ? "SET SESSION autocommit = 0; " : "";
+    std::string const patience =
+        waits
+            ? "SET SESSION innodb_lock_wait_timeout = " + std::to_string(wanted.wait.count()) + "; "
+            : "";
+    return new_session + new_silence_sql(session, wanted.ttl) + patience + row_of(wanted.name) +
+           " FOR UPDATE" + (waits ? "" : " NOWAIT");
+  }
+
+  void quick_record(std::uint64_t session, std::shared_ptr<connection> db, bid const& wanted,
+                    clock::time_point deadline, quick_handler const& done) {
+    auto read = [this, db, done](outcomes const& all, std::optional<sql_error> error) {
+      error ? with_.commands.drop(db) : with_.commands.give_back(db);
+      quick_result got{{}, std::move(error)};
+      if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
+      done(std::move(got));
+    };
+    connection::async_run(std::move(db), with_.board->executor(),
+                          record_again_sql(how(), wanted, std::to_string(session), "1 = 1"),
+                          deadline, std::move(read));
   }
 
   // On another connection, by autocommit: the token outlives a holder that dies.

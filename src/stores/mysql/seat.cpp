@@ -71,30 +71,6 @@ void seat::ask(std::shared_ptr<candidate> const& who) {
   watch();
 }
 
-void seat::seek(std::chrono::seconds wait) {
-  auto const where = hall_.lock();
-  if (!where || waiting_.empty()) return;
-  state_ = state::seeking;
-  queued_ = wait.count() > 0;
-  slot_ = std::make_shared<session_slot>();
-  // Its caller sees only a time out if the server does not answer: so does the job, by its own.
-  if (!queued_) {
-    job_timer_.expires_after(where->with->how.timeout);
-    job_timer_.async_wait([slot = slot_](boost::system::error_code ec) {
-      if (!ec) slot->end();
-    });
-  }
-  auto const wanted = bid_for(*waiting_.front(), wait);
-  busy_ = where->with->jobs.add(
-      [where = where, self = shared_from_this(), slot = slot_, wanted]() mutable {
-        answer got = take(*where, *slot, wanted);
-        auto const executor = self->executor_;
-        asio::post(executor,
-                   [where = std::move(where), self = std::move(self), wanted,
-                    got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
-      });
-}
-
 void seat::on_taken(bid const& wanted, answer got) {
   if (closed_) return;
   job_timer_.cancel();
@@ -147,14 +123,18 @@ void seat::serve(bid const& given, answer const& got) {
   arm();
 }
 
+void seat::use_session() {
+  busy_ = true;
+  aborted_ = false;
+  if (watched_) watched_->cancel();
+}
+
 void seat::run(job todo, follow_up then) {
   auto const where = hall_.lock();
   if (!where) return;
-  busy_ = true;
-  if (watched_) watched_->cancel();
+  use_session();
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
-  aborted_ = false;
   job_timer_.expires_after(where->with->how.timeout * 9 / 10);
   job_timer_.async_wait(
       [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
@@ -175,16 +155,39 @@ void seat::run(job todo, follow_up then) {
     auto const executor = self->executor_;
     asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
                           todo = std::move(todo), got = std::move(got)]() mutable {
-      if (self->closed_) return;
-      self->job_timer_.cancel();
-      self->busy_ = false;
-      if (self->aborted_ && !got.error) {
-        got.error = sql_error{CR_SERVER_LOST, "the session did not answer in time and was ended"};
-      }
-      then(*self, std::move(got));
-      self->next();
+      self->on_answer(std::move(got), then);
     });
   });
+}
+
+void seat::on_answer(answer got, follow_up const& then) {
+  if (closed_) return;
+  job_timer_.cancel();
+  busy_ = false;
+  if (aborted_ && !got.error) {
+    got.error = sql_error{CR_SERVER_LOST, "the session did not answer in time and was ended"};
+  }
+  then(*this, std::move(got));
+  next();
+}
+
+void seat::quick_run(std::string statements, std::function<bool(outcomes const&)> read,
+                     follow_up then) {
+  auto const where = hall_.lock();
+  if (!where) return;
+  use_session();
+  run_handler done = [where, self = shared_from_this(), since = clock::now(),
+                      read = std::move(read),
+                      then = std::move(then)](outcomes const& all, std::optional<sql_error> error) {
+    answer got;
+    got.since = since;
+    got.at = clock::now();
+    got.error = std::move(error);
+    if (!got.error) got.yes = read(all);
+    self->on_answer(std::move(got), then);
+  };
+  connection::async_run(session_, executor_, std::move(statements),
+                        clock::now() + where->with->how.timeout, std::move(done));
 }
 
 void seat::on_aborted() {
@@ -249,8 +252,11 @@ void seat::leave(releasing const& op) {
   if (!waiting_.empty() && passes_ < max_passes) return pass_on(op);
   possession const ours{name_, holder_->fencing};
   holder_.reset();
-  run([ours](session_protocol& how, connection& session,
-             answer& got) { got.yes = how.release(session, ours); },
+  auto const where = hall_.lock();
+  if (!where) return;
+  quick_run(
+      where->protocol->release_sql(*session_, ours),
+      [raw = where.get()](outcomes const& all) { return raw->protocol->released(all); },
       [op](seat& self, answer const& got) { self.on_released(got, op); });
 }
 
@@ -307,12 +313,16 @@ void seat::left(candidate const& who) {
   if (waiting_.empty() && queued_ && slot_) slot_->end();
 }
 
-// For the end of the lease, and for the first of the waits to end.
+// For the end of the lease, and for the first of the waits to end. Who does not wait is told by the
+// outcome of what is under way.
 void seat::arm() {
   auto first = clock::time_point::max();
   if (holder_) first = holder_->expires;
-  for (auto const& each : waiting_) first = std::min(first, each->until);
-  if (first == clock::time_point::max()) return;
+  for (auto const& each : waiting_) {
+    if (each->request.wait > milliseconds{0}) first = std::min(first, each->until);
+  }
+  if (first == clock::time_point::max() || first == armed_for_) return;
+  armed_for_ = first;
   timer_.expires_at(first);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
@@ -322,6 +332,7 @@ void seat::arm() {
 
 // While the lock is being asked for, given back or passed on, the outcome ends the waits.
 void seat::on_timer() {
+  armed_for_ = {};
   bool const undecided = !holder_ && !queued_;
   if (undecided) return;
   dismiss();

@@ -94,16 +94,31 @@ class seat : public std::enable_shared_from_this<seat> {
     clock::time_point since, at;
     std::shared_ptr<connection> session;
   };
+  // One that was made without a thread, and left the outcome open.
+  struct attempt {
+    std::shared_ptr<connection> session;
+    clock::time_point since;
+    std::optional<sql_error> error;
+  };
   using job = std::function<void(session_protocol&, connection&, answer&)>;
   using follow_up = std::function<void(seat&, answer)>;
 
   void seek(std::chrono::seconds wait);
-  static answer take(hall& where, session_slot& slot, bid const& wanted);
-  static answer take_once(hall& where, session_slot& slot, bid const& wanted);
+  void quick_seek(std::shared_ptr<hall> const& where, std::shared_ptr<connection> const& session,
+                  bid const& wanted);
+  void seek_on_a_thread(std::shared_ptr<hall> const& where, bid const& wanted,
+                        std::optional<attempt> begun);
+  static answer take(hall& where, session_slot& slot, bid const& wanted,
+                     std::optional<attempt> begun);
+  static answer take_once(hall& where, session_slot& slot, bid const& wanted,
+                          std::optional<attempt> begun);
   void on_taken(bid const& wanted, answer got);
   void on_rival(rival other);
   void serve(bid const& given, answer const& got);
   void run(job todo, follow_up then);
+  void quick_run(std::string statements, std::function<bool(outcomes const&)> read, follow_up then);
+  void use_session();
+  void on_answer(answer got, follow_up const& then);
   void on_aborted();
   void next();
   void leave(releasing const& op);
@@ -128,6 +143,7 @@ class seat : public std::enable_shared_from_this<seat> {
   resource const name_;
   asio::any_io_executor executor_;
   asio::basic_waitable_timer<clock> timer_;
+  clock::time_point armed_for_{};  ///< of timer_; the epoch when it is not set
   asio::basic_waitable_timer<clock> job_timer_;
   state state_ = state::empty;
   bool closed_ = false;

@@ -37,7 +37,7 @@ class session_leases final : public lease_store {
     if (!who->admit()) return;
     seat_of(name)->ask(who);
     if (++hall_->with->grants % grants_per_sweep != 0) return;
-    hall_->with->jobs.add([raw = hall_->with.get()] { sweep(*raw); });
+    hall_->with->jobs.add([raw = hall_->with.get(), name] { sweep(*raw, name); });
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,

@@ -31,19 +31,37 @@ struct possession {
   fencing_token fencing;
 };
 
-/// Called on worker threads; each blocks until the server has answered and throws sql_error. After
-/// an error nothing is known of the session: close it, and the server frees what it held.
+/// What came of an attempt without a thread. Without token and error: ask take_rest().
+struct quick_result {
+  std::optional<fencing_token> token;
+  std::optional<sql_error> error;
+};
+using quick_handler = std::function<void(quick_result)>;
+
+/// After an error nothing is known of the session: close it, and the server frees what it held.
 class session_protocol {
  public:
   virtual ~session_protocol() = default;
 
+  // These take no thread, and are called on the executor.
+
+  /// The way of a lock that is free, or becomes so within the wait. `done` is called on the
+  /// executor, as an event, soon after the deadline at the latest.
+  virtual void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+                          clock::time_point deadline, quick_handler done) = 0;
+  /// What gives it back in any case, and whether it was still ours.
+  virtual std::string release_sql(connection const& session, possession const& what) = 0;
+  virtual bool released(outcomes const& all) = 0;
+
+  // Called on worker threads; each blocks until the server has answered and throws sql_error.
+
   virtual bid_result take(connection& session, bid const& wanted) = 0;
+  /// After a quick_take() that left it open. Waits no more.
+  virtual bid_result take_rest(connection& session, bid const& wanted) = 0;
   /// Writes another owner and a new token for a lock that the session has.
   virtual fencing_token pass_on(connection& session, bid const& next) = 0;
   /// False: the session has it no more, or the lease had run out.
   virtual bool renew(connection& session, possession const& what, milliseconds ttl) = 0;
-  /// Gives it back in any case; false when the lease had run out.
-  virtual bool release(connection& session, possession const& what) = 0;
 
   // These on any connection.
   virtual std::optional<lease_info> inspect(connection& db, resource const& name) = 0;

@@ -101,14 +101,14 @@ std::string settings::place() const {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-// Names and owners are bytes, so that no collation makes two of them one. The index is the
-// sweeper's.
+// Names and owners are bytes, so that no collation makes two of them one. No other index: each
+// grant would have to change it.
 std::string settings::ddl() const {
   std::string text = "CREATE TABLE IF NOT EXISTS `" + table +
                      "`(resource VARBINARY(512) NOT NULL PRIMARY KEY, owner VARBINARY(128) NOT "
                      "NULL, fencing BIGINT UNSIGNED NOT NULL, acquired_at DATETIME(6) NOT NULL, "
-                     "expires_at DATETIME(6) NOT NULL, session BIGINT UNSIGNED NOT NULL, KEY "
-                     "fencing(fencing)) ENGINE = InnoDB;";
+                     "expires_at DATETIME(6) NOT NULL, session BIGINT UNSIGNED NOT NULL) "
+                     "ENGINE = InnoDB;";
   if (mode == lock_mode::row) {
     text += " CREATE TABLE IF NOT EXISTS `" + table +
             "_lock`(resource VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB;";

@@ -73,6 +73,9 @@ bool sql_error::is_missing_table() const { return code == ER_NO_SUCH_TABLE; }
 bool sql_error::is_lost_connection() const {
   return code == CR_SERVER_LOST || code == CR_SERVER_GONE_ERROR;
 }
+bool sql_error::is_unreachable() const {
+  return code == CR_CONN_HOST_ERROR || code == CR_CONNECTION_ERROR;
+}
 bool sql_error::is_locked() const { return code == ER_LOCK_WAIT_TIMEOUT || code == mysql_nowait; }
 
 failure explain(sql_error const& error, std::string const& subject, settings const& how) {

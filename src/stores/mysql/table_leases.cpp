@@ -12,12 +12,23 @@ class table_leases final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure bad = check_ttl(request.ttl);
+    resource const name = request.name;
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    begin(with_, std::move(what), std::move(bad),
-          [with = with_.get(), request = std::move(request)](connection& db) {
-            return result<acquire_reply>(take(db, *with, request));
+    auto& busy_lately = with_->busy_lately(request.name);
+    auto const too = busy_lately ? look::yes : look::no;
+    shortcut<acquire_reply> quick{grab_sql(with_->how, request, too),
+                                  [&busy_lately, request](outcomes const& all) {
+                                    auto reply = as_grabbed(all, request);
+                                    if (reply) busy_lately = std::holds_alternative<busy>(*reply);
+                                    return reply;
+                                  }};
+    begin(with_, std::move(what), std::move(bad), std::move(quick),
+          [with = with_.get(), &busy_lately, request = std::move(request)](connection& db) {
+            auto reply = take_row(db, with->how, request);
+            busy_lately = std::holds_alternative<busy>(reply);
+            return result<acquire_reply>(std::move(reply));
           });
-    sweep_sometimes();
+    sweep_sometimes(name);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -32,9 +43,7 @@ class table_leases final : public lease_store {
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    begin(with_, std::move(what), {}, [with = with_.get(), name, owner](connection& db) {
-      return result<release_reply>(free_row(db, with->how, name, owner));
-    });
+    free(std::move(what), free_sql(with_->how, name, owner));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
@@ -46,9 +55,7 @@ class table_leases final : public lease_store {
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    begin(with_, std::move(what), {}, [with = with_.get(), name](connection& db) {
-      return result<release_reply>(free_row(db, with->how, name, std::nullopt));
-    });
+    free(std::move(what), free_sql(with_->how, name, std::nullopt));
   }
 
   void list(list_request request, handler<lease_page> done) override {
@@ -60,21 +67,16 @@ class table_leases final : public lease_store {
   }
 
  private:
-  // As if it were free, unless it was not of late; a wrong guess costs a round trip.
-  static acquire_reply take(connection& db, engine& with, acquire_request const& request) {
-    auto& busy_lately =
-        with.busy_lately.at(std::hash<std::string>{}(request.name.str()) % with.busy_lately.size());
-    if (!busy_lately) {
-      if (auto const got = grab_row(db, with.how, request)) return *got;
-    }
-    auto reply = take_row(db, with.how, request);
-    busy_lately = std::holds_alternative<busy>(reply);
-    return reply;
+  void free(order<release_reply> what, std::string const& sql) {
+    shortcut<release_reply> quick{sql,
+                                  [](outcomes const& all) { return std::optional(as_freed(all)); }};
+    begin(with_, std::move(what), {}, std::move(quick),
+          [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); });
   }
 
-  void sweep_sometimes() {
+  void sweep_sometimes(resource const& name) {
     if (++with_->grants % grants_per_sweep != 0) return;
-    with_->jobs.add([raw = with_.get()] { sweep(*raw); });
+    with_->jobs.add([raw = with_.get(), name] { sweep(*raw, name); });
   }
 
   std::shared_ptr<engine> with_;
