@@ -34,7 +34,7 @@ CLIENTS = {
     r"boost/redis": {"stores/redis", "tests", "bench"},
     r"boost/beast": {"stores/etcd", "metrics", "tests", "bench"},
     r"boost/mysql": set(),
-    r"openssl/|boost/asio/ssl": {"stores/redis", "stores/etcd", "tests", "bench"},
+    r"openssl/|boost/asio/ssl": {"stores/common", "stores/redis", "stores/etcd", "tests", "bench"},
     r"(CLI|fmt|spdlog)/": {"cli", "proxy", "tests", "bench"},
     r"nlohmann/": {"stores/etcd", "cli", "proxy", "tests", "bench"},
     r"(gtest|gmock|rapidcheck)": {"tests"},

@@ -53,7 +53,9 @@ class http_connection final : public connection {
  public:
   template <class... Args>
   http_connection(settings const& how, member const& to, Args&&... args)
-      : verified_(how.security == encryption::tls), to_(to), stream_(std::forward<Args>(args)...) {}
+      : verified_(how.tls.security == stores::encryption::tls),
+        to_(to),
+        stream_(std::forward<Args>(args)...) {}
 
   asio::awaitable<error_code> connect(clock::time_point deadline) override {
     tcp::resolver::results_type places;
@@ -169,7 +171,7 @@ class http_connection final : public connection {
 std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
                                             settings const& how, member const& to,
                                             ssl::context& tls) {
-  if (how.security == encryption::none) {
+  if (how.tls.security == stores::encryption::none) {
     return std::make_unique<http_connection<plain_stream>>(how, to, executor);
   }
   return std::make_unique<http_connection<tls_stream>>(how, to, executor, tls);

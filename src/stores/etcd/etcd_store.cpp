@@ -8,7 +8,6 @@
 #include "stores/etcd/listing.hpp"
 #include "stores/etcd/place.hpp"
 #include "stores/etcd/settings.hpp"
-#include "stores/etcd/tls_context.hpp"
 
 namespace herdlock {
 namespace etcd {
@@ -218,7 +217,7 @@ class store final : public lease_store {
 result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto settings = etcd::parse_settings(std::move(url));
   if (!settings) return settings.error();
-  auto tls = etcd::make_tls(*settings);
+  auto tls = stores::make_tls(settings->tls, settings->display_name);
   if (!tls) return tls.error();
   auto board = std::make_shared<stores::operation_board>(
       executor, stores::board_settings{.store = settings->display_name,
@@ -231,8 +230,10 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
       std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings), std::move(*tls));
   auto hub = std::make_shared<etcd::watch_hub>(gate);
   auto pool = std::make_shared<etcd::lease_pool>(gate);
+  auto doubts = std::make_shared<etcd::doubt_list>(board->settings().max_pending);
   auto core = std::make_shared<etcd::core>(
-      std::move(board), etcd::surroundings{std::move(gate), std::move(hub), std::move(pool)});
+      std::move(board),
+      etcd::surroundings{std::move(gate), std::move(hub), std::move(pool), std::move(doubts)});
   auto store = std::make_shared<etcd::store>(std::move(core));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

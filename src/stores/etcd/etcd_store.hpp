@@ -12,7 +12,8 @@ namespace herdlock {
 /// connections go to one member, and to the next one when it fails.
 /// Options: `timeout` (of each command, 50ms to 10m, default 5s), `connections` (for exchanges,
 /// 1 to 256, default 16; the watches share one more), `max_pending` (commands under way, default
-/// 65536; one more fails with errc::overloaded); with TLS `cafile`, `cert` and `key`, `verify`
+/// 65536; one more fails with errc::overloaded. As many releases without an answer are remembered);
+/// with TLS `cafile`, `cert` and `key`, `verify`
 /// (`full` or `none`).
 ///
 /// Keeps leases only. A resource is the prefix of a queue of keys, as in etcd's own lock recipe:

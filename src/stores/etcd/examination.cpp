@@ -7,7 +7,6 @@
 
 #include "stores/etcd/gateway.hpp"
 #include "stores/etcd/settings.hpp"
-#include "stores/etcd/tls_context.hpp"
 
 namespace herdlock {
 namespace etcd {
@@ -55,7 +54,7 @@ class cluster_check {
   }
   // Of the cluster, whichever member answers.
   call_outcome ask(settings how, char const* path, std::string const& body) {
-    auto tls = make_tls(how);
+    auto tls = stores::make_tls(how.tls, how.display_name);
     if (tls.has_error()) return {.why = tls.error(), .refused = {}, .body = {}};
     auto const limit = clock::now() + how.timeout;
     boost::asio::io_context io;

@@ -170,12 +170,11 @@ std::string join_request(std::string const& prefix, queue_entry const& own) {
              own_and_first(prefix, own.key));
 }
 
-std::string look_request(std::string const& prefix, std::string const& own, std::int64_t mine) {
-  json before = range_of(prefix, "DESCEND", 1);
-  before["max_create_revision"] = number(mine - 1);
-  json gets = own_and_first(prefix, own);
-  gets.push_back(get(std::move(before)));
-  return json{{"success", std::move(gets)}}.dump();
+std::string look_request(std::string const& prefix, std::int64_t mine, reading way) {
+  json look = range_of(prefix, "DESCEND", 2);
+  look["max_create_revision"] = number(mine);
+  if (way == reading::of_the_member) look["serializable"] = true;
+  return look.dump();
 }
 
 std::string list_request(std::string const& prefix, std::size_t limit) {
@@ -248,7 +247,9 @@ std::optional<lease_reply> lease_in(std::string const& body) {
 std::optional<range_reply> range_in(std::string const& body) {
   json const answer = parsed(body);
   if (!answer.is_object() || !answer.contains("header")) return std::nullopt;
-  return read_range(answer);
+  range_reply reply = read_range(answer);
+  reply.revision = revision_in(answer);
+  return reply;
 }
 
 std::optional<txn_reply> txn_in(std::string const& body) {
@@ -278,6 +279,7 @@ std::optional<watch_message> watch_in(std::string const& line) {
   auto const result = answer.find("result");
   if (result == answer.end() || !result->is_object()) return std::nullopt;
   message.watch_id = number_at(*result, "watch_id");
+  message.revision = revision_in(*result);
   message.compact_revision = number_at(*result, "compact_revision");
   auto const events = result->find("events");
   if (events != result->end() && events->is_array()) message.events = events->size();

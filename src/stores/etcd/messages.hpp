@@ -38,7 +38,8 @@ struct key_entry {
 
 struct range_reply {
   std::vector<key_entry> entries;
-  std::int64_t count = 0;  ///< also of those beyond the limit
+  std::int64_t count = 0;     ///< also of those beyond the limit
+  std::int64_t revision = 0;  ///< only of a range on its own
 
   key_entry const* first() const { return entries.empty() ? nullptr : &entries.front(); }
 };
@@ -57,6 +58,7 @@ struct lease_reply {
 /// One message of a watch stream.
 struct watch_message {
   std::int64_t watch_id = 0;
+  std::int64_t revision = 0;  ///< at which it was sent
   std::int64_t compact_revision = 0;
   std::size_t events = 0;
   enum class kind { created, events, canceled, progress, failed } what = kind::progress;
@@ -99,8 +101,10 @@ struct queue_entry {
 std::string take_request(std::string const& prefix, queue_entry const& own);
 /// Joins the queue if the key is not in it. Ranges: the last two; else own, first.
 std::string join_request(std::string const& prefix, queue_entry const& own);
-/// Ranges: own, first, and the last one created before `mine`.
-std::string look_request(std::string const& prefix, std::string const& own, std::int64_t mine);
+/// Of the last state that the cluster agreed on, or of that which the asked member has by now.
+enum class reading { of_the_cluster, of_the_member };
+/// The one created at `mine`, and the last one created before.
+std::string look_request(std::string const& prefix, std::int64_t mine, reading way);
 /// The first `limit` in the order they came.
 std::string list_request(std::string const& prefix, std::size_t limit);
 /// The next `limit` keys behind that one, whatever they are, without their values.

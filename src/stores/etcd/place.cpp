@@ -14,14 +14,6 @@ clock::time_point end_of_wait(milliseconds wait) {
   return clock::now() + std::clamp(wait, milliseconds{0}, longest_wait);
 }
 
-// The ttl of a present lease: from etcd's count in whole seconds and what the holder asked for.
-milliseconds estimate(lease_reply const& lease, holder_note const& note) {
-  milliseconds const left = std::chrono::seconds(std::max<std::int64_t>(lease.ttl, 0));
-  milliseconds const granted = std::chrono::seconds(lease.granted_ttl);
-  milliseconds const asked = note.ttl > milliseconds{0} ? note.ttl : granted;
-  return std::max(asked - (granted - left), milliseconds{1});
-}
-
 }  // namespace
 
 acquire_operation::acquire_operation(std::shared_ptr<stores::operation_board> const& board,
@@ -81,8 +73,29 @@ asio::awaitable<void> place::run() {
 }
 
 void place::tell_empty() {
-  release_in_doubt_.reset();
+  end_doubt();
   if (auto const tell = std::exchange(tell_empty_, {})) tell();
+}
+
+void place::doubt_until(clock::time_point end) {
+  release_in_doubt_ = end;
+  if (doubt_ != 0) return;
+  doubt_ = around_.doubts->add([weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->on_doubt_dropped();
+  });
+}
+
+void place::end_doubt() {
+  release_in_doubt_.reset();
+  around_.doubts->remove(std::exchange(doubt_, 0));
+}
+
+// There are too many of them.
+void place::on_doubt_dropped() {
+  end_doubt();
+  if (running_ || state_ != state::none) return;
+  timer_.cancel();
+  tell_empty();
 }
 
 // Waiters that ended meanwhile need no place.
@@ -101,7 +114,8 @@ void place::on_waiter_gone() {
   if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
 }
 
-void place::add_look() {
+void place::on_news(std::int64_t revision) {
+  told_at_ = std::max(told_at_, revision);
   if (std::exchange(look_wanted_, true)) return;
   add([this] { return look(); });
 }
@@ -162,14 +176,14 @@ void place::queue_behind(key_entry const& own, std::string const& predecessor) {
   stop_watching();
   if (closed_) return;
   watched_ = predecessor;
-  watch_ = around_.hub->add(predecessor, [weak = weak_from_this()] {
-    if (auto const self = weak.lock()) self->add_look();
+  watch_ = around_.hub->add(predecessor, [weak = weak_from_this()](std::int64_t revision) {
+    if (auto const self = weak.lock()) self->on_news(revision);
   });
 }
 
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
   stop_watching();
-  release_in_doubt_.reset();
+  end_doubt();
   state_ = state::held;
   created_ = created;
   modified_ = modified;
@@ -182,10 +196,12 @@ void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) 
 void place::grant_all(clock::time_point sent) {
   auto const left = std::chrono::duration_cast<milliseconds>(alive_until_ - sent);
   auto const all = std::exchange(waiters_, {});
-  for (auto const& op : all) {
-    grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
-    op->settle(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
-  }
+  for (auto const& op : all) grant_to(*op, sent, left);
+}
+
+void place::grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const {
+  grant_term const term{sent, std::clamp(left, milliseconds{0}, op.ttl)};
+  op.settle(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
 }
 
 void place::forget() {
@@ -193,6 +209,12 @@ void place::forget() {
   state_ = state::none;
   reusable_ = false;
   lease_ = 0;
+}
+
+// The key is gone, or goes on with another lease.
+void place::drop() {
+  around_.pool->end(lease_);
+  forget();
 }
 
 // It has no key.
@@ -227,27 +249,6 @@ asio::awaitable<void> place::leave() {
   auto const lease = lease_;
   forget();
   co_await revoke(lease);
-}
-
-// If it cannot be told: nobody keeps the lease alive, so it ends by itself.
-asio::awaitable<void> place::revoke(std::int64_t lease) {
-  if (lease == 0) co_return;
-  std::string const body = lease_request(lease);
-  co_await around_.gate->call(path::revoke, body, step_deadline());
-}
-
-std::int64_t lease_seconds(milliseconds ttl) {
-  return std::chrono::ceil<std::chrono::seconds>(ttl).count();
-}
-
-asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
-                                        clock::time_point deadline) {
-  if (holder.lease == 0) co_return milliseconds{0};  // for ever
-  std::string const body = lease_request(holder.lease);
-  auto const outcome = co_await gate->call(path::time_left, body, deadline);
-  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  if (!lease) co_return milliseconds{0};
-  co_return estimate(*lease, from_value(holder.value));
 }
 
 }  // namespace herdlock::etcd

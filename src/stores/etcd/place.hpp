@@ -12,6 +12,7 @@
 
 #include <herdlock/store.hpp>
 #include "stores/common/operation_board.hpp"
+#include "stores/etcd/doubt_list.hpp"
 #include "stores/etcd/gateway.hpp"
 #include "stores/etcd/lease_pool.hpp"
 #include "stores/etcd/turnstile.hpp"
@@ -24,6 +25,7 @@ struct surroundings {
   std::shared_ptr<gateway> gate;
   std::shared_ptr<watch_hub> hub;
   std::shared_ptr<lease_pool> pool;
+  std::shared_ptr<doubt_list> doubts;
   std::shared_ptr<turnstile> order{};
 };
 
@@ -78,6 +80,10 @@ class place : public std::enable_shared_from_this<place> {
  private:
   enum class state { none, queued, held };
   using step = std::function<asio::awaitable<void>()>;
+  struct found_entries {
+    key_entry own;
+    key_entry before;  ///< ours, when nobody is
+  };
 
   void add(step what);
   asio::awaitable<void> run();
@@ -85,8 +91,11 @@ class place : public std::enable_shared_from_this<place> {
   void arm();
   void tell_empty();
   bool in_doubt() const { return release_in_doubt_ && clock::now() < *release_in_doubt_; }
+  void doubt_until(clock::time_point end);
+  void end_doubt();
+  void on_doubt_dropped();
   void on_timer();
-  void add_look();
+  void on_news(std::int64_t revision);
   clock::time_point step_deadline() const;
   bool wanted() const;
 
@@ -101,13 +110,21 @@ class place : public std::enable_shared_from_this<place> {
   asio::awaitable<void> leave();
 
   // Parts of steps.
-  asio::awaitable<void> adopt_lease(std::int64_t of_key);
+  asio::awaitable<std::optional<milliseconds>> adopt(key_entry& own, milliseconds ttl,
+                                                     failure& why);
   void give_lease_away();
+  void drop();
   asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline);
   asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
-  asio::awaitable<void> enter(std::shared_ptr<acquire_operation> op, txn_reply found,
+  asio::awaitable<void> answer_holder(std::shared_ptr<acquire_operation> op);
+  asio::awaitable<void> wait_with_the_others(std::shared_ptr<acquire_operation> op);
+  std::optional<found_entries> found_place(txn_reply const& found,
+                                           acquire_operation const& op) const;
+  asio::awaitable<bool> enter(std::shared_ptr<acquire_operation> op, found_entries found,
                               clock::time_point sent);
   asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
+  asio::awaitable<void> answer_the_late();
+  asio::awaitable<std::optional<range_reply>> see(std::int64_t told_at);
   asio::awaitable<bool> keep_alive(std::int64_t lease);
   asio::awaitable<void> revoke(std::int64_t lease);
   asio::awaitable<failure> freshen(std::int64_t lease, milliseconds ttl,
@@ -116,6 +133,7 @@ class place : public std::enable_shared_from_this<place> {
   void queue_behind(key_entry const& own, std::string const& predecessor);
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void grant_all(clock::time_point sent);
+  void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
   void forget();
   void join_again();
   void stop_watching();
@@ -130,6 +148,7 @@ class place : public std::enable_shared_from_this<place> {
   bool running_ = false;
   bool closed_ = false;
   bool look_wanted_ = false;
+  std::int64_t told_at_ = 0;  ///< the revision of the news that is to be looked after
   bool tick_wanted_ = false;
   std::function<void()> tell_empty_;
   timer timer_;
@@ -137,11 +156,10 @@ class place : public std::enable_shared_from_this<place> {
   state state_ = state::none;
   std::int64_t lease_ = 0;      ///< the key's present one
   std::int64_t lease_ttl_ = 0;  ///< what it was asked for, in seconds
-  bool handed_out_ = false;     ///< the join under way found a key that another place holds
-  bool unclaimed_ = false;      ///< the join under way got what nobody waits for any more
   bool reusable_ = false;       ///< nothing that is still on its way names our lease
   /// A release of what we held had no answer: until then its outcome is not forgotten.
   std::optional<clock::time_point> release_in_doubt_;
+  doubt_list::number doubt_ = 0;
   clock::time_point alive_until_;  ///< the lease lives at least so long
   clock::time_point keep_at_;      ///< queued: when to keep it alive
 
@@ -169,5 +187,10 @@ std::int64_t lease_seconds(milliseconds ttl);
 /// The time left of a key's holder, from what etcd knows; at least 1 ms while it is there.
 asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
                                         clock::time_point deadline);
+
+failure not_understood();
+bool lease_is_gone(call_outcome const& outcome);
+clock::time_point after(clock::time_point since, std::int64_t seconds);
+inline constexpr milliseconds pause_after_failure{250};
 
 }  // namespace herdlock::etcd

@@ -9,25 +9,6 @@ namespace herdlock::etcd {
 namespace {
 
 constexpr int most_lease_losses = 3;
-constexpr milliseconds pause_after_failure{250};
-
-failure not_understood() {
-  return make_failure(errc::protocol,
-                      "the answer is not one of etcd's v3 API; is it older than 3.4?");
-}
-
-bool lease_is_gone(call_outcome const& outcome) {
-  return !outcome.why.code && outcome.refused.code == status::not_found;
-}
-
-bool lease_exists(call_outcome const& outcome) {
-  return outcome.refused.code == status::failed_precondition &&
-         outcome.refused.message.find("lease already exists") != std::string::npos;
-}
-
-clock::time_point after(clock::time_point since, std::int64_t seconds) {
-  return since + std::chrono::seconds(seconds);
-}
 
 }  // namespace
 
@@ -37,16 +18,15 @@ clock::time_point after(clock::time_point since, std::int64_t seconds) {
 asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
                                   std::shared_ptr<turnstile::ticket> turn) {
   std::uint64_t const number = turn ? turn->number() : 0;
-  handed_out_ = unclaimed_ = false;
+  if (state_ == state::held) co_await answer_holder(op);
+  if (state_ == state::held) co_return;
+  if (state_ == state::queued) co_return co_await wait_with_the_others(op);
   for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
     bool const answered = co_await try_to_join(op, number);
     if (answered) break;
   }
   turn.reset();
-  // The key is the owner's own, taken by an earlier request or in another process: not to be ended.
-  if (handed_out_) co_return;
-  bool const useless = unclaimed_ || (op->settled() && state_ == state::none);
-  if (useless) co_return co_await leave();
+  if (op->settled() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
   settle_with(*op, make_failure(errc::unavailable,
@@ -54,52 +34,41 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
                                 "members' clocks or disks in order?"));
 }
 
-asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
-  auto const seconds = lease_seconds(ttl);
-  lease_ttl_ = seconds;
-  if (std::int64_t const idle = around_.pool->take(seconds); idle != 0) {
-    alive_until_ = {};
-    lease_ = idle;
-    bool const alive = co_await keep_alive(idle);
-    if (alive) co_return failure{};
-    around_.pool->end(idle);
+// Asked once more by who holds it. Without the key it is held no more, and the operation joins
+// anew.
+asio::awaitable<void> place::answer_holder(std::shared_ptr<acquire_operation> op) {
+  if (op->settled()) co_return;
+  if (clock::now() >= expires_at_) co_return co_await expire();
+  std::string const body = list_request(prefix_, 1);
+  auto const sent = clock::now();
+  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
+  if (!found) {
+    failure const why = failure_of(outcome);
+    co_return settle_with(*op, why.code ? why : not_understood());
   }
-  lease_ = new_lease_id();
-  std::string const body = grant_request(lease_, seconds);
-  auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::grant, body, deadline);
-  // The number is nobody else's: an attempt without an answer made it.
-  bool const there = outcome.attempts > 1 && lease_exists(outcome);
-  if (!there && !outcome.ok()) co_return failure_of(outcome);
-  auto const lease = there ? lease_reply{seconds, seconds} : lease_in(outcome.body);
-  if (!lease) co_return not_understood();
-  alive_until_ = after(sent, std::max<std::int64_t>(lease->ttl, 0));
-  keep_at_ = sent + std::chrono::seconds(lease->ttl) / 3;
-  co_return failure{};
+  auto const* first = found->first();
+  bool const there = first && first->key == key_ && first->create_revision == created_;
+  if (!there) co_return drop();
+  auto const end = std::min(expires_at_, alive_until_);
+  grant_to(*op, sent, std::chrono::duration_cast<milliseconds>(end - sent));
 }
 
-// Another process, or an earlier request that failed here, made the key: ours is not needed.
-asio::awaitable<void> place::adopt_lease(std::int64_t of_key) {
-  around_.pool->end(std::exchange(lease_, of_key));
-  reusable_ = false;
-  std::string const question = lease_request(of_key);
-  auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::time_left, question, step_deadline());
-  auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  alive_until_ = after(sent, lease ? std::max<std::int64_t>(lease->ttl, 0) : 0);
-  keep_at_ = sent + std::chrono::seconds(lease ? lease->granted_ttl : 0) / 3;
+// Asked once more by who waits.
+asio::awaitable<void> place::wait_with_the_others(std::shared_ptr<acquire_operation> op) {
+  if (op->settled()) co_return;
+  waiters_.push_back(std::move(op));
+  co_await look();
+  co_await answer_the_late();
 }
 
-// False: the lease ended in between; to be tried again.
+// False: the lease or the key ended in between; to be tried again.
 asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
                                          std::uint64_t turn) {
-  auto const deadline = step_deadline();
   auto const sent = clock::now();
-  if (state_ == state::none) {
-    failure const why = co_await take_lease(op->ttl, deadline);
-    if (why.code) settle_with(*op, why);
-    if (op->settled()) co_return true;
-  }
+  failure why = co_await take_lease(op->ttl, step_deadline());
+  if (why.code) settle_with(*op, why);
+  if (op->settled()) co_return true;
   if (turn > 0) co_await around_.order->wait_for(turn);
   if (op->settled()) co_return true;
   queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
@@ -107,75 +76,77 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   // The turn may have taken long to come.
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
   // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
-  bool const heard = outcome.ok() && outcome.attempts == 1;
-  reusable_ = (state_ == state::none || reusable_) && heard;
+  reusable_ = outcome.ok() && outcome.attempts == 1;
   if (lease_is_gone(outcome)) {
     forget();
     co_return false;
   }
-  auto found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  failure why = failure_of(outcome);
+  auto const answer = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  auto found = answer ? found_place(*answer, *op) : std::nullopt;
+  why = failure_of(outcome);
   if (!why.code && !found) why = not_understood();
   if (why.code) {
     settle_with(*op, why);
     co_return true;
   }
-  co_await enter(op, std::move(*found), sent);
-  co_return true;
+  bool const entered = co_await enter(op, std::move(*found), sent);
+  co_return entered;
 }
 
-// What the transaction found: we are first, or behind another.
-asio::awaitable<void> place::enter(std::shared_ptr<acquire_operation> op, txn_reply found,
+// Nothing: the answer has another form than the question asks for.
+std::optional<place::found_entries> place::found_place(txn_reply const& found,
+                                                       acquire_operation const& op) const {
+  key_entry const made{key_, "", found.revision, found.revision, lease_};
+  if (!found.succeeded) {
+    if (found.ranges.size() != 2 || !found.ranges[1].first()) return std::nullopt;
+    auto const* own = found.ranges[0].first();
+    return found_entries{own ? *own : key_entry{}, *found.ranges[1].first()};
+  }
+  if (!op.waits) return found_entries{made, made};
+  if (found.ranges.size() != 1) return std::nullopt;
+  auto const& last = found.ranges[0].entries;
+  if (last.empty() || last[0].key != key_) return std::nullopt;
+  return found_entries{made, last.size() == 2 ? last[1] : made};
+}
+
+// We are first, or behind another. False: to be tried again.
+asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_entries found,
                                    clock::time_point sent) {
-  key_entry own{key_, "", found.revision, found.revision, lease_};
-  key_entry first = own;
-  std::string predecessor;
-  if (found.succeeded && op->waits && found.ranges.size() == 1) {
-    auto const& last = found.ranges[0].entries;
-    if (last.size() == 2) predecessor = last[1].key;
-    if (last.size() == 2) first = last[1];
-  } else if (!found.succeeded && found.ranges.size() == 2 && found.ranges[1].first()) {
-    first = *found.ranges[1].first();
-    own = found.ranges[0].first() ? *found.ranges[0].first() : key_entry{};
-    predecessor = first.key;
+  auto& [own, before] = found;
+  bool const is_ours = before.key == key_;
+  if (!is_ours && !op->waits) {
+    give_lease_away();
+    if (!op->settled()) co_await answer_busy(op, std::move(before));
+    co_return true;
   }
-  bool const is_ours = first.key == key_;
-  bool const made_here = found.succeeded || own.lease == lease_;
-  bool const held_now = is_ours && state_ != state::held && made_here;
-  if (held_now) {
-    hold(own.create_revision, own.mod_revision, op->ttl);
-  }
-  if (op->settled()) {  // what follows a step sees to the rest
-    unclaimed_ = held_now && !wanted();
-    if (held_now && !unclaimed_) grant_all(sent);
-    co_return;
-  }
-  bool const foreign = state_ == state::none && !made_here && own.create_revision > 0;
-  if (foreign && (is_ours || op->waits)) {
-    handed_out_ = is_ours;
-    co_await adopt_lease(own.lease);
-    if (op->settled()) {
-      lease_ = 0;
-      co_return;
+  if (op->settled()) co_return true;
+  if (own.lease != lease_) {
+    failure why;
+    auto const left = co_await adopt(own, op->ttl, why);
+    if (why.code) settle_with(*op, why);
+    if (!left && !op->settled()) co_return false;
+    // Whoever made it holds it still, perhaps: it is not to be ended.
+    if (op->settled() && is_ours && left) forget();
+    if (op->settled()) co_return true;
+    if (is_ours) {
+      auto const asked = from_value(own.value).ttl;
+      hold(own.create_revision, own.mod_revision, asked);
+      // etcd tells whole seconds, rounded down: we end it no sooner than who made it.
+      if (*left > milliseconds{0}) {
+        expires_at_ = clock::now() + std::min(*left + milliseconds{1000}, asked);
+      }
+      grant_to(*op, sent, *left);
+      co_return true;
     }
   }
-  if (is_ours) {
-    auto const fencing = fencing_token{static_cast<std::uint64_t>(own.create_revision)};
-    auto const end = state_ == state::held ? std::min(expires_at_, alive_until_) : alive_until_;
-    auto const left = std::chrono::duration_cast<milliseconds>(end - sent);
-    grant_term const term{sent, std::clamp(left, milliseconds{0}, op->ttl)};
-    waiters_.push_back(op);
-    auto const all = std::exchange(waiters_, {});
-    for (auto const& one : all) one->settle(acquire_reply(grant{fencing, term}));
-    co_return;
-  }
-  if (!op->waits) {
-    if (state_ == state::none) give_lease_away();
-    co_return co_await answer_busy(op, std::move(first));
-  }
   waiters_.push_back(op);
-  bool const last_known = found.succeeded || (state_ == state::queued && watch_ != 0);
-  queue_behind(own, last_known && !found.succeeded ? watched_ : predecessor);
+  if (is_ours) {
+    hold(own.create_revision, own.mod_revision, op->ttl);
+    grant_all(sent);
+  } else {
+    queue_behind(own, before.key);
+  }
+  co_return true;
 }
 
 asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, key_entry first) {
@@ -187,26 +158,39 @@ asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, 
 
 // ------------------------------------------------------------------------------- waiting
 
+// Ours and the one before it, as the member that told the news knows them, without asking the
+// others. What it shows may be past, but once we are first nobody comes before us any more; that
+// it is not older than the news is what the revision tells.
+asio::awaitable<std::optional<range_reply>> place::see(std::int64_t told_at) {
+  auto const way = told_at > 0 ? reading::of_the_member : reading::of_the_cluster;
+  std::string const body = look_request(prefix_, created_, way);
+  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  co_return outcome.ok() ? range_in(outcome.body) : std::nullopt;
+}
+
 asio::awaitable<void> place::look() {
   look_wanted_ = false;
+  auto const told_at = std::exchange(told_at_, 0);
   if (state_ != state::queued || !wanted()) co_return;
-  std::string const body = look_request(prefix_, key_, created_);
-  auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
-  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  if (!found || found->ranges.size() != 3) {
+  auto sent = clock::now();
+  auto found = co_await see(told_at);
+  if (found && found->revision < std::max(told_at, created_)) {
+    sent = clock::now();
+    found = co_await see(0);
+  }
+  if (!found) {
     if (clock::now() >= alive_until_) join_again();
     keep_at_ = std::min(keep_at_, clock::now() + pause_after_failure);
     co_return;
   }
-  auto const* own = found->ranges[0].first();
-  auto const* first = found->ranges[1].first();
-  auto const* before = found->ranges[2].first();
-  if (!own || !first || own->create_revision != created_) co_return join_again();
-  if (first->key != key_) {
-    co_return queue_behind(*own, before ? before->key : first->key);
-  }
+  auto const* own = found->first();
+  if (!own || own->key != key_ || own->create_revision != created_) co_return join_again();
+  if (found->entries.size() > 1) co_return queue_behind(*own, found->entries[1].key);
   if (!wanted()) co_return;
+  if (own->lease != lease_) {  // another handle of the owner goes on with the key
+    around_.pool->end(lease_);
+    co_return join_again();
+  }
   hold(own->create_revision, own->mod_revision, waiters_.front()->ttl);
   grant_all(sent);
 }
@@ -219,6 +203,11 @@ asio::awaitable<void> place::tick() {
     if (!alive && state_ == state::queued) co_return join_again();
   }
   co_await look();
+  co_await answer_the_late();
+}
+
+// Those whose wait is over.
+asio::awaitable<void> place::answer_the_late() {
   if (state_ != state::queued) co_return;
   auto const now = clock::now();
   std::vector<std::shared_ptr<acquire_operation>> late;
@@ -237,104 +226,43 @@ asio::awaitable<void> place::tick() {
   for (auto const& op : late) co_await answer_busy(op, first);
 }
 
-// False: it has ended. Without an answer it counts as alive until it must have ended.
-asio::awaitable<bool> place::keep_alive(std::int64_t lease) {
-  std::string const body = lease_request(lease);
-  auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::keep_alive, body, step_deadline());
-  auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  if (!reply) {
-    keep_at_ = clock::now() + pause_after_failure;
-    co_return clock::now() < alive_until_;
-  }
-  if (reply->ttl <= 0) co_return false;
-  alive_until_ = after(sent, reply->ttl);
-  keep_at_ = sent + std::chrono::seconds(reply->ttl) / 3;
-  co_return true;
-}
-
 // ------------------------------------------------------------------------------- holding
 
 asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
   if (op->settled()) co_return;
   if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
+  // Before the look: whoever goes on with the key after it sees that the lease was kept alive.
+  bool const same = state_ == state::held && ttl == ttl_;
+  auto const sent = clock::now();
+  lease_reply kept;
+  if (same) {
+    std::string const body = lease_request(lease_);
+    auto const outcome = co_await around_.gate->call(path::keep_alive, body, step_deadline());
+    auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
+    failure const why = failure_of(outcome);
+    if (!reply) co_return settle_with(*op, why.code ? why : not_understood());
+    kept = *reply;
+  }
   std::string const list = list_request(prefix_, 1);
   auto const outcome = co_await around_.gate->call(path::range, list, step_deadline());
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
-  if (!found) {
-    failure const why = failure_of(outcome);
-    co_return settle_with(*op, why.code ? why : not_understood());
-  }
+  failure why = failure_of(outcome);
+  if (!found) co_return settle_with(*op, why.code ? why : not_understood());
   auto const* first = found->first();
   if (!first || first->key != key_) {
-    if (state_ == state::held) forget();
+    if (state_ == state::held) drop();
     co_return op->settle(renew_reply::lost);
   }
+  if (same && first->mod_revision == modified_ && kept.ttl >= lease_seconds(ttl)) {
+    alive_until_ = after(sent, kept.ttl);
+    expires_at_ = clock::now() + ttl;
+    co_return op->settle(renew_reply::renewed);
+  }
   key_entry const own = *first;
-  bool const ours = state_ == state::held && own.mod_revision == modified_ && ttl == ttl_;
-  auto reply = renew_reply::renewed;
-  failure why;
-  if (ours) {
-    std::string const body = lease_request(own.lease);
-    auto const kept = co_await around_.gate->call(path::keep_alive, body, step_deadline());
-    auto const lease = kept.ok() ? lease_in(kept.body) : std::nullopt;
-    why = failure_of(kept);
-    if (!why.code && !lease) why = not_understood();
-    if (!why.code && lease->ttl <= 0) reply = renew_reply::lost;
-    if (!why.code && lease->ttl > 0 && lease->ttl < lease_seconds(ttl)) {
-      reply = co_await move_to_new_lease(own, ttl, why);
-    }
-    if (!why.code && reply == renew_reply::renewed) expires_at_ = clock::now() + ttl;
-  } else {
-    reply = co_await move_to_new_lease(own, ttl, why);
-  }
+  auto const reply = co_await move_to_new_lease(own, ttl, why);
   if (why.code) co_return settle_with(*op, why);
-  if (reply == renew_reply::lost) forget();
+  if (reply == renew_reply::lost) drop();
   op->settle(reply);
-}
-
-// Another ttl, or another process held it until now (whose own count of the ttl must not end it any
-// more): the key is written anew, with a lease of its own; the write tells the two apart.
-asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, milliseconds ttl,
-                                                      failure& why) {
-  auto const deadline = step_deadline();
-  std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
-  std::string const grant_body = grant_request(next, lease_seconds(ttl));
-  auto const granted = co_await around_.gate->call(path::grant, grant_body, deadline);
-  if (lease_exists(granted)) {
-    why = co_await freshen(next, ttl, deadline);
-  } else {
-    why = failure_of(granted);
-  }
-  if (why.code) co_return renew_reply::lost;
-  queue_entry const entry{key_, to_value({ttl, std::string(owner_.label())}), next};
-  std::string const body = rewrite_request(entry, own.create_revision);
-  auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
-  auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  why = failure_of(outcome);
-  if (!why.code && !written) why = not_understood();
-  // Without an answer the key may live with the new lease by now: it is not ended then.
-  if (why.code) co_return renew_reply::lost;
-  if (!written->succeeded) {
-    co_await revoke(next);
-    co_return renew_reply::lost;
-  }
-  lease_ = next;
-  reusable_ = false;
-  hold(own.create_revision, written->revision, ttl);
-  co_await revoke(own.lease);
-  co_return renew_reply::renewed;
-}
-
-// An earlier attempt without an answer made this lease: it must last for the whole ttl from now on.
-asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
-                                        clock::time_point deadline) {
-  std::string const body = lease_request(lease);
-  auto const outcome = co_await around_.gate->call(path::keep_alive, body, deadline);
-  auto const kept = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
-  if (!outcome.ok()) co_return failure_of(outcome);
-  if (kept && kept->ttl >= lease_seconds(ttl)) co_return failure{};
-  co_return make_failure(errc::unavailable, "a lease of an earlier attempt is in the way");
 }
 
 // Waiters of the same owner, if there are any, end with it.
@@ -353,27 +281,26 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   if (!found) {
     failure const why = failure_of(outcome);
-    if (held_it) release_in_doubt_ = expires_at_;
+    if (held_it) doubt_until(expires_at_);
     settle_with(*op, why.code ? why : not_understood());
     co_return co_await leave();
   }
-  std::int64_t lease = lease_;
   bool was_first = false;
+  bool with_our_lease = false;
   if (found->succeeded && found->ranges.size() == 2 && found->ranges[0].first()) {
-    lease = found->ranges[0].first()->lease;
+    with_our_lease = found->ranges[0].first()->lease == lease_;
     was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
   }
   // Nothing there, but an attempt without an answer may have taken it away.
   bool const cut = held_it && outcome.attempts > 1;
   bool const unanswered = !found->succeeded && (cut || in_doubt());
   bool const released = (was_first && !expired) || unanswered;
-  reusable_ = reusable_ && found->succeeded && lease == lease_;
-  lease_ = lease;
+  reusable_ = reusable_ && with_our_lease;
   // Nobody was told: its caller may ask once more.
   if (!op->settled()) {
-    release_in_doubt_.reset();
+    end_doubt();
   } else if (released && held_it) {
-    release_in_doubt_ = expires_at_;
+    doubt_until(expires_at_);
   }
   op->settle(released ? release_reply::released : release_reply::lost);
   give_lease_away();

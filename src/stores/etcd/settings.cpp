@@ -39,18 +39,9 @@ failure take_members(settings& s, store_url const& url) {
 
 failure take_security(settings& s, store_url& url) {
   if (url.scheme != "etcds") return {};
-  s.security = encryption::tls;
-  s.authority_file = url.take_text("cafile", "");
-  s.certificate_file = url.take_text("cert", "");
-  s.key_file = url.take_text("key", "");
-  std::string const verify = url.take_text("verify", "full");
-  if (verify == "none") s.security = encryption::tls_unverified;
-  if (verify != "none" && verify != "full") {
-    return bad_url(s, "verify=" + in_quotes(verify) + " is unknown; write full (default) or none");
-  }
-  if (s.certificate_file.empty() != s.key_file.empty()) {
-    return bad_url(s, "cert and key go together: give both or none");
-  }
+  auto told = stores::take_tls(url, s.display_name);
+  if (told.has_error()) return told.error();
+  s.tls = std::move(*told);
   return {};
 }
 

@@ -8,10 +8,9 @@
 
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/common/tls_settings.hpp"
 
 namespace herdlock::etcd {
-
-enum class encryption { none, tls, tls_unverified };
 
 struct member {
   std::string host;
@@ -26,10 +25,7 @@ struct settings {
   std::vector<member> members;
   std::string user;
   std::string password;
-  encryption security = encryption::none;
-  std::string authority_file;
-  std::string certificate_file;
-  std::string key_file;
+  stores::tls_settings tls;
   milliseconds timeout{5000};
   std::size_t connections = 16;  ///< for exchanges; the watches share one more
   std::size_t max_pending = 65536;

@@ -34,7 +34,8 @@ struct watch_hub::stream {
   bool ended = false;
 };
 
-watch_hub::watch_id watch_hub::add(std::string key, std::function<void()> look) {
+watch_hub::watch_id watch_hub::add(std::string key,
+                                   std::function<void(std::int64_t revision)> look) {
   watch_id const id = ++last_id_;
   if (stream_) send(stream_, watch_create_request(id, key));
   watches_.emplace(id, watch{std::move(key), std::move(look)});
@@ -114,7 +115,7 @@ bool watch_hub::on_message(stream& on, watch_message const& message) {
   }
   on.stood = true;
   auto const found = watches_.find(message.watch_id);
-  if (found != watches_.end()) found->second.look();
+  if (found != watches_.end()) found->second.look(message.revision);
   return true;
 }
 

@@ -20,15 +20,16 @@ class watch_hub : public std::enable_shared_from_this<watch_hub> {
 
   explicit watch_hub(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
 
-  /// `look` is called as an event; never after remove() or close().
-  watch_id add(std::string key, std::function<void()> look);
+  /// `look` is called as an event, with the revision that the member had; never after remove() or
+  /// close().
+  watch_id add(std::string key, std::function<void(std::int64_t revision)> look);
   void remove(watch_id id);
   void close();
 
  private:
   struct watch {
     std::string key;
-    std::function<void()> look;
+    std::function<void(std::int64_t revision)> look;
   };
   struct stream;
 

@@ -4,7 +4,6 @@
 #include "stores/redis/cluster.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/push_connection.hpp"
-#include "stores/redis/tls_context.hpp"
 #include "stores/redis/wait_hub.hpp"
 #include "stores/redis/watch_hub.hpp"
 
@@ -65,7 +64,8 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
                                                ": a cluster has no databases but 0; leave out '/" +
                                                std::to_string(how->database) + "'");
   }
-  if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
   how->part = redis::server_part::cluster_node;
   backend made;
   made.warnings = std::make_shared<store_warnings>();

@@ -5,7 +5,6 @@
 
 #include "stores/redis/redlock_settings.hpp"
 #include "stores/redis/server_checks.hpp"
-#include "stores/redis/tls_context.hpp"
 #include "stores/redis/visit.hpp"
 
 namespace herdlock {
@@ -87,7 +86,8 @@ std::string joined(std::vector<std::string> const& words) {
 result<examination> examine_redis(store_url url) {
   auto how = parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = make_tls(*how); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
   examination made;
   if (auto const at = find_master(*how, made)) check_server(*at, made);
   return made;
@@ -96,7 +96,9 @@ result<examination> examine_redis(store_url url) {
 result<examination> examine_redlock(store_url url) {
   auto how = parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = make_tls(how->nodes.front()); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
+      tls.has_error())
+    return tls.error();
   examination made;
   auto const told = look_at_all(how->nodes, made);
   std::size_t const all = how->nodes.size();
@@ -131,7 +133,8 @@ result<examination> examine_redis_cluster(store_url url) {
   if (hosts.empty()) hosts.push_back({url.host, url.port});
   auto how = parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = make_tls(*how); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
   how->part = server_part::cluster_node;
   std::vector<settings> nodes;
   for (auto const& at : hosts) {

@@ -89,7 +89,7 @@ void link::on_moved(host_and_port const& to) {
 }
 
 failure link::no_connection(errc code) const {
-  std::string_view const hint = how_.security == encryption::none
+  std::string_view const hint = how_.tls.security == stores::encryption::none
                                     ? "; is it reachable?"
                                     : "; is it reachable, and does it speak TLS on this port?";
   return make_failure(code, how_.display_name + ": no connection to " + how_.place() + " within " +

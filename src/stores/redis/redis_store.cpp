@@ -9,7 +9,6 @@
 #include "stores/redis/plain_dialect.hpp"
 #include "stores/redis/push_connection.hpp"
 #include "stores/redis/sentinel_guide.hpp"
-#include "stores/redis/tls_context.hpp"
 #include "stores/redis/wait_hub.hpp"
 #include "stores/redis/watch_hub.hpp"
 
@@ -89,7 +88,8 @@ std::shared_ptr<lease_store> make_leases(connections const& shared, redis::setti
 result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = redis::make_tls(*how); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
   if (how->speaks != redis::dialect::herdlock && how->durable.on()) {
     return make_failure(errc::invalid_url, "store URL " + how->display_name +
                                                ": wait_replicas and quarantine are for "

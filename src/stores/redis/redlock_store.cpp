@@ -1,7 +1,6 @@
 #include "stores/redis/redlock_store.hpp"
 
 #include "stores/redis/redlock_ops.hpp"
-#include "stores/redis/tls_context.hpp"
 
 namespace herdlock {
 namespace {
@@ -42,7 +41,9 @@ std::shared_ptr<store_warnings> warnings_for(redis::redlock_settings const& how)
 result<backend> open_redlock(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = redis::make_tls(how->nodes.front()); tls.has_error()) return tls.error();
+  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
+      tls.has_error())
+    return tls.error();
   auto const core = std::make_shared<redis::redlock_core>(executor, *how);
   auto const both = std::make_shared<port_and_core>(core);
   backend made;

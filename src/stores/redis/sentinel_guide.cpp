@@ -22,10 +22,7 @@ settings sentinel_settings(settings const& how, host_and_port const& at, millise
   one.display_name = "sentinel " + one.place();
   one.user = how.sentinel_user;
   one.password = how.sentinel_password;
-  one.security = how.security;
-  one.authority_file = how.authority_file;
-  one.certificate_file = how.certificate_file;
-  one.key_file = how.key_file;
+  one.tls = how.tls;
   one.timeout = limit;
   return one;
 }

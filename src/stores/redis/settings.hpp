@@ -8,11 +8,10 @@
 
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/common/tls_settings.hpp"
 #include "stores/redis/durability.hpp"
 
 namespace herdlock::redis {
-
-enum class encryption { none, tls, tls_unverified };
 
 /// What a lease is in the server: ours, or what other clients agreed on long ago.
 enum class dialect {
@@ -36,10 +35,7 @@ struct settings {
   std::string user;
   std::string password;
   int database = 0;
-  encryption security = encryption::none;
-  std::string authority_file;
-  std::string certificate_file;
-  std::string key_file;
+  stores::tls_settings tls;
   milliseconds timeout{2000};
   dialect speaks = dialect::herdlock;
   server_part part = server_part::master;

@@ -5,12 +5,12 @@
 // has no signal for "ready" and hides the text of a refused HELLO; its logger hook shows both.
 #include "stores/redis/transport.hpp"
 
+#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/redis/connection.hpp>
 #include <boost/redis/src.hpp>
 #include <deque>
 
 #include "stores/redis/server_errors.hpp"
-#include "stores/redis/tls_context.hpp"
 #include "stores/redis/unix_bridge.hpp"
 
 namespace herdlock::redis {
@@ -23,8 +23,8 @@ using boost::system::error_code;
 using connection = client::basic_connection<asio::any_io_executor>;
 using wire_node = client::resp3::node_view;
 
-constexpr milliseconds min_health_interval{50};
-constexpr milliseconds max_health_interval{5000};
+constexpr milliseconds min_health{50};
+constexpr milliseconds max_health{5000};
 
 void add_node(reply& to, wire_node const& node) {
   using type = client::resp3::type;
@@ -122,16 +122,14 @@ struct attempt_log {
 
 client::config make_config(settings const& how) {
   client::config config;
-  config.use_ssl = how.security != encryption::none;
+  config.use_ssl = how.tls.security != stores::encryption::none;
   config.addr = {how.host, std::to_string(how.port)};
   config.username = how.user.empty() ? "default" : how.user;
   config.password = how.password;
-  config.clientname = "herdlock";
   config.database_index = how.database;
   config.resolve_timeout = config.connect_timeout = config.ssl_handshake_timeout = how.timeout;
-  config.health_check_id = "herdlock";
-  config.health_check_interval =
-      std::clamp(how.timeout / 2, min_health_interval, max_health_interval);
+  config.clientname = config.health_check_id = "herdlock";
+  config.health_check_interval = std::clamp(how.timeout / 2, min_health, max_health);
   config.reconnect_wait_interval = std::chrono::seconds::zero();  // the supervisor does it
   return config;
 }
@@ -229,7 +227,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   // Server Name Indication, for hosts that are names.
   void set_server_name() {
-    if (how_.security == encryption::none) return;
+    if (how_.tls.security == stores::encryption::none) return;
     error_code ec;
     asio::ip::make_address(how_.host, ec);
     if (ec) SSL_set_tlsext_host_name(connection_.next_layer().native_handle(), how_.host.c_str());
@@ -284,7 +282,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void on_tls_failure(error_code const& ec) {
     long const verdict = SSL_get_verify_result(connection_.next_layer().native_handle());
-    if (how_.security == encryption::tls && verdict != X509_V_OK) {
+    if (how_.tls.security == stores::encryption::tls && verdict != X509_V_OK) {
       return note(errc::access_denied,
                   "the certificate of " + how_.place() +
                       " is not trusted: " + X509_verify_cert_error_string(verdict) +
@@ -382,7 +380,7 @@ class stillborn final : public transport {
 std::shared_ptr<transport> transport::start(asio::any_io_executor const& executor,
                                             settings const& how,
                                             std::weak_ptr<transport_owner> owner) {
-  auto tls = make_tls(how);
+  auto tls = stores::make_tls(how.tls, how.display_name);
   if (tls.has_error()) {
     auto none = std::make_shared<stillborn>();
     asio::post(executor, [none, owner = std::move(owner), why = tls.error()] {
@@ -390,6 +388,8 @@ std::shared_ptr<transport> transport::start(asio::any_io_executor const& executo
     });
     return none;
   }
+  if (how.tls.security == stores::encryption::tls)
+    tls->set_verify_callback(ssl::host_name_verification(how.host));
   auto one = std::make_shared<attempt>(executor, how, std::move(*tls), std::move(owner));
   one->start();
   return one;
