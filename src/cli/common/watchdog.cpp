@@ -114,7 +114,8 @@ void watchdog::guard(page& shared, int pipe, pid_t parent) noexcept {
   signs_of_life const seen{parent, 0, await_end_of_parent(),
                            ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)};
   // The signal is for an end that is still to come.
-  for (bool ended = ::getppid() != parent; !ended;) {
+  bool ended = ::getppid() != parent;
+  while (!ended) {
     auto const deadline = clock::time_point(clock::duration(shared.deadline.load()));
     if (clock::now() >= deadline) end_work(shared, parent);
     ended = seen.end_before(deadline);
