@@ -246,7 +246,7 @@ TEST(DoctorEtcd, FindsALearnerAndThatNobodyLeads) {
   server.member().ctl(
       {"member", "add", learner.name(), "--learner", "--peer-urls=" + place(learner)});
   learner.start(learner.name() + "=" + place(learner) + ",default=" + place(server.member()));
-  auto const url = "etcd://127.0.0.1:" + std::to_string(learner.port()) + "?timeout=1s";
+  auto const url = "etcd://127.0.0.1:" + std::to_string(learner.port()) + "?timeout=300ms";
   auto const finds = [&](std::string const& check) {
     return eventually([&] {
       auto const seen = herdlock::examine_store(url);

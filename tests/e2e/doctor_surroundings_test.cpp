@@ -50,7 +50,7 @@ TEST(DoctorClock, FindsAMachineThatIsAheadOfItsServer) {
 TEST(DoctorNetwork, FindsAStoreThatIsFarAway) {
   auto& server = redis_server::shared();
   relay path(server.port());
-  path.set_delay(std::chrono::milliseconds(150));
+  path.set_delay(std::chrono::milliseconds(130));
   auto const report = examined("redis://127.0.0.1:" + std::to_string(path.port()));
   EXPECT_TRUE(report.has("warning store.round_trip")) << report.text;
 }
