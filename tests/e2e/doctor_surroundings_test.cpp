@@ -58,9 +58,10 @@ TEST(DoctorNetwork, FindsAStoreThatIsFarAway) {
 // FUSE, as sshfs is; mounted read-only, in a mount namespace that goes with the command.
 TEST(DoctorSqliteFolder, FindsANetworkFileSystem) {
   temp_dir folder;
-  auto const ended = run({"unshare", "--mount", "python3", E2E_FOLDER "/network_folder.py",
-                          folder.path().string(), HERDLOCK_COMMAND, "doctor", "--json", "--store",
-                          "sqlite:" + (folder / "s.db").string()});
+  auto const ended =
+      run({"unshare", "--mount", "python3", std::string(E2E_FOLDER) + "/network_folder.py",
+           folder.path().string(), HERDLOCK_COMMAND, "doctor", "--json", "--store",
+           "sqlite:" + (folder / "s.db").string()});
   // Where this user may not mount, only the table of file systems is tested (sqlite_test.cpp).
   if (ended.code == 77 || ended.err.find("unshare:") != std::string::npos) {
     std::cerr << "no network file system to be had: " << ended.err;
