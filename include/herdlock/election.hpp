@@ -7,6 +7,7 @@
 // work writes to.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <exception>
 #include <functional>
@@ -89,9 +90,9 @@ struct election_transition {
 struct election_options {
   /// A leader that died is replaced after so long.
   milliseconds ttl = std::chrono::seconds(30);
-  /// How long before the end of the term the work is told to stop when no renewal gets through:
-  /// the time that it needs to stop. Less than half of the ttl. By default a quarter of it, at most
-  /// 10 s.
+  /// How long before the end of the term the work is told to stop when no renewal gets through, or
+  /// a little longer (stop_notice()): the time that it needs to stop. Less than half of the ttl. By
+  /// default a quarter of it, at most 10 s.
   std::optional<milliseconds> grace{};
   /// The rest after trouble with the store, a lost term, or work that ended by itself: it doubles
   /// from the first to the most while that goes on, ± half for jitter, and starts anew after a term
@@ -107,6 +108,14 @@ struct election_options {
   /// Called at each transition, on the store's executor, in order. Must not block or throw.
   std::function<void(election_transition const&)> on_transition{};
 };
+
+/// How long before the end of a term, or of a lease, whoever needs `grace` to stop is told to when
+/// no renewal gets through: a quarter of the grace more (at most 250 ms), since who tells may
+/// itself get to run late on a busy machine; less than half of the ttl.
+constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
+  auto const asked = grace + std::min(milliseconds{250}, grace / 4);
+  return std::min(asked, (ttl - milliseconds{1}) / 2);
+}
 
 /// One candidate. Move-only; all members may be called from any thread, not concurrently with a
 /// move or the destructor.

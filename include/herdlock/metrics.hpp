@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <herdlock/cache_options.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
@@ -30,7 +31,8 @@ struct duration_histogram {
   std::uint64_t count() const noexcept;
 };
 
-/// Of all locks and elections that use one opened store in this process. Caches are not counted.
+/// Of all locks, elections and caches that use one opened store in this process. A cache with a
+/// store for its values and another for its locks is counted with its values.
 struct store_metrics {
   std::string store;             ///< its URL without the password
   std::uint64_t acquired = 0;    ///< grants, restored leases too
@@ -46,6 +48,8 @@ struct store_metrics {
   std::uint64_t waiting = 0;       ///< acquisitions that ask or wait, now: this process's queue
   duration_histogram wait_time;    ///< from the call to the grant
   duration_histogram hold_time;    ///< from the grant to its end
+  cache_stats caches;              ///< the sum over all, those that have gone included
+  duration_histogram load_time;    ///< of their loaders, from the start to the result or error
 };
 
 /// In Prometheus' text format, version 0.0.4, a label `store` telling them apart. Names begin with

@@ -36,6 +36,37 @@ constexpr number numbers[] = {
     {"herdlock_waiting", "gauge", "Acquisitions that ask or wait now.", &store_metrics::waiting},
 };
 
+struct cache_number {
+  char const* name;
+  char const* help;
+  std::uint64_t cache_stats::*value;
+};
+
+constexpr cache_number cache_numbers[] = {
+    {"herdlock_cache_hits_total", "Callers answered by the first read.", &cache_stats::hits},
+    {"herdlock_cache_negative_hits_total", "Callers answered by a negative entry.",
+     &cache_stats::negative_hits},
+    {"herdlock_cache_misses_total", "Callers for whom there was no entry.", &cache_stats::misses},
+    {"herdlock_cache_joined_total", "Misses that waited for a load of another caller here.",
+     &cache_stats::joined},
+    {"herdlock_cache_loads_total", "Loaders run.", &cache_stats::loads},
+    {"herdlock_cache_unguarded_loads_total", "Loaders run without the store.",
+     &cache_stats::unguarded_loads},
+    {"herdlock_cache_load_errors_total", "Loaders that failed.", &cache_stats::load_errors},
+    {"herdlock_cache_superseded_total", "Loaded values that something newer beat.",
+     &cache_stats::superseded},
+    {"herdlock_cache_unstorable_total", "Loaded values that could not be stored.",
+     &cache_stats::unstorable},
+    {"herdlock_cache_undecodable_total", "Stored entries that could not be read.",
+     &cache_stats::undecodable},
+    {"herdlock_cache_store_errors_total", "Operations of the store that failed.",
+     &cache_stats::store_errors},
+    {"herdlock_cache_overloaded_total", "Callers turned away.", &cache_stats::overloaded},
+    {"herdlock_cache_timed_out_total", "Callers whose deadline passed.", &cache_stats::timed_out},
+    {"herdlock_cache_canceled_total", "Callers who cancelled, or whose cache went.",
+     &cache_stats::canceled},
+};
+
 struct durations {
   char const* name;
   char const* help;
@@ -45,6 +76,7 @@ struct durations {
 constexpr durations histograms[] = {
     {"herdlock_wait_seconds", "From the call to the grant.", &store_metrics::wait_time},
     {"herdlock_hold_seconds", "From the grant to the end of the lease.", &store_metrics::hold_time},
+    {"herdlock_cache_load_seconds", "From a loader's start to its end.", &store_metrics::load_time},
 };
 
 std::string escaped(std::string const& text) {
@@ -73,6 +105,11 @@ void head(std::string& text, std::string const& name, char const* help, char con
   text += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
 }
 
+void add_line(std::string& text, char const* name, store_metrics const& of, std::uint64_t value) {
+  text +=
+      std::string(name) + "{store=\"" + escaped(of.store) + "\"} " + std::to_string(value) + "\n";
+}
+
 void add_histogram(std::string& text, durations const& what, store_metrics const& of) {
   std::string const name = what.name;
   std::string const label = "store=\"" + escaped(of.store) + "\"";
@@ -98,10 +135,11 @@ std::string prometheus_text(std::vector<store_metrics> const& all) {
   std::string text;
   for (auto const& what : numbers) {
     head(text, what.name, what.help, what.type);
-    for (auto const& each : all) {
-      text += std::string(what.name) + "{store=\"" + escaped(each.store) + "\"} " +
-              std::to_string(each.*what.value) + "\n";
-    }
+    for (auto const& each : all) add_line(text, what.name, each, each.*what.value);
+  }
+  for (auto const& what : cache_numbers) {
+    head(text, what.name, what.help, "counter");
+    for (auto const& each : all) add_line(text, what.name, each, each.caches.*what.value);
   }
   for (auto const& what : histograms) {
     head(text, what.name, what.help, "histogram");

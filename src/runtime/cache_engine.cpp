@@ -9,26 +9,6 @@
 
 namespace herdlock::runtime {
 
-cache_stats cache_counters::read() const {
-  auto const of = [](std::atomic<std::uint64_t> const& one) {
-    return one.load(std::memory_order_relaxed);
-  };
-  return {.hits = of(hits),
-          .negative_hits = of(negative_hits),
-          .misses = of(misses),
-          .joined = of(joined),
-          .loads = of(loads),
-          .unguarded_loads = of(unguarded_loads),
-          .load_errors = of(load_errors),
-          .superseded = of(superseded),
-          .unstorable = of(unstorable),
-          .undecodable = of(undecodable),
-          .store_errors = of(store_errors),
-          .overloaded = of(overloaded),
-          .timed_out = of(timed_out),
-          .canceled = of(canceled)};
-}
-
 bool is_store_trouble(failure const& why) {
   if (why.code.category() != category()) return true;
   switch (static_cast<errc>(why.code.value())) {
@@ -63,6 +43,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       guarded_slots_(settings_.options.max_loads),
       unguarded_slots_(settings_.options.max_loads_without_store) {
+  values_->caches().open(counters);
   if (!locks) return;
   auto& claim_ttl = settings_.options.claim_ttl;
   claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
@@ -70,6 +51,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
 }
 
 cache_engine::~cache_engine() {
+  values_->caches().close(counters);
   back_->shut();
   callers_.clear();
 }

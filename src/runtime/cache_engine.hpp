@@ -1,7 +1,6 @@
 // The state of one cache: its callers, its flights, its bounds. What cache<T> is a template over.
 #pragma once
 
-#include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <memory>
 #include <mutex>
@@ -14,22 +13,13 @@
 #include "algo/flight_table.hpp"
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
+#include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
 
 class cache_over_locks;
-
-/// Counters written on the executor and read from any thread.
-struct cache_counters {
-  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, misses{0}, joined{0}, loads{0},
-      unguarded_loads{0}, load_errors{0}, superseded{0}, unstorable{0}, undecodable{0},
-      store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
-
-  static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
-  cache_stats read() const;
-};
 
 struct engine_settings {
   cache_options options;

@@ -219,6 +219,7 @@ void load_flight::run_loader(cache_engine& home) {
     cache_counters::add(home.counters.unguarded_loads);
   }
   std::string_view const own = std::string_view(key_.str()).substr(home.options().prefix.size());
+  load_began_ = clock::now();
   load_context context{cache_key(own), fencing_, lost_.get_token()};
   auto deliver = [weak = weak_from_this(), back = home.back()](detail::load_outcome outcome) {
     back->post([weak, outcome = std::move(outcome)]() mutable {
@@ -232,6 +233,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   auto const home = home_.lock();
   if (!home || !machine_.loading()) return;
   outcome_ = std::move(outcome);
+  home->counters.load_time.note(clock::now() - load_began_);
   first_->drop_loader();
   auto what = algo::load_result::storable;
   if (outcome_.error) {

@@ -82,6 +82,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   std::string shared_error_;    // the store's word of another's failed load
   failure refused_;
   detail::load_outcome outcome_;  // of our loader
+  clock::time_point load_began_;
 };
 
 /// Why a value cannot be stored (too large, does not encode); success when it can.

@@ -171,7 +171,7 @@ void election_core::acquire() {
   acquire_options asked;
   asked.ttl = options_.ttl;
   asked.wait = wait_forever;
-  asked.loss_margin = grace_of(options_);
+  asked.loss_margin = stop_notice(grace_of(options_), options_.ttl);
   handler<acquired> on_reply = asio::bind_cancellation_slot(
       cancel_acquire_.slot(),
       asio::bind_executor(executor(), [self = shared_from_this(), round](result<acquired> got) {

@@ -1,24 +1,7 @@
 #include "runtime/meter.hpp"
 
-#include <algorithm>
-
 namespace herdlock {
 namespace runtime {
-
-void meter::durations::note(milliseconds took) {
-  auto const seconds = static_cast<double>(took.count()) / 1000;
-  auto const& bounds = duration_histogram::bounds;
-  auto const at = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
-  add(counts.at(static_cast<std::size_t>(at)));
-  sum.store(sum.load(std::memory_order_relaxed) + seconds, std::memory_order_relaxed);
-}
-
-duration_histogram meter::durations::read() const {
-  duration_histogram copy;
-  for (std::size_t i = 0; i < counts.size(); ++i) copy.counts.at(i) = value(counts.at(i));
-  copy.sum_seconds = sum.load(std::memory_order_relaxed);
-  return copy;
-}
 
 void meter::granted(lease_event const& what, from whom) {
   add(acquired_);

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 
-#include <herdlock/metrics.hpp>
+#include "runtime/duration_counts.hpp"
 
 namespace herdlock::runtime {
 
@@ -30,12 +30,6 @@ class meter {
 
  private:
   using number = std::atomic<std::uint64_t>;
-  struct durations {
-    std::array<number, duration_histogram::bounds.size() + 1> counts{};
-    std::atomic<double> sum{0};
-    void note(milliseconds took);
-    duration_histogram read() const;
-  };
 
   // One thread at a time writes: no locked instruction is needed.
   static void add(number& n) { n.store(value(n) + 1, std::memory_order_relaxed); }
@@ -50,8 +44,8 @@ class meter {
   number acquired_{0}, hand_overs_{0}, busy_{0}, failed_{0}, canceled_{0};
   number renewed_{0}, renew_failed_{0}, lost_{0}, released_{0};
   number held_{0}, waiting_{0};
-  durations wait_time_;
-  durations hold_time_;
+  duration_counts wait_time_;
+  duration_counts hold_time_;
 };
 
 }  // namespace herdlock::runtime

@@ -85,6 +85,12 @@ std::vector<std::string> store_core::warnings() const {
   return warnings_ ? warnings_->list() : std::vector<std::string>();
 }
 
+store_metrics store_core::metrics() const {
+  auto figures = meter_.read(display_name_);
+  caches_.read(figures);
+  return figures;
+}
+
 failure store_core::closed_failure() const {
   return make_failure(errc::canceled, "store " + display_name_ + " is closed");
 }

@@ -11,6 +11,7 @@
 
 #include <herdlock/store.hpp>
 
+#include "runtime/cache_counters.hpp"
 #include "runtime/lease_keeper.hpp"
 #include "runtime/meter.hpp"
 
@@ -42,8 +43,8 @@ enum class arrival { in_order, may_be_late };
 /// How long a request without an answer is thought to be on its way (B7).
 inline constexpr milliseconds late_arrival{10'000};
 
-/// All members on the executor, except executor(), traits(), display_name(), warnings() and
-/// metrics().
+/// All members on the executor, except executor(), traits(), display_name(), warnings(), caches()
+/// and metrics().
 class store_core : public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, meter::callback on_event = {});
@@ -60,7 +61,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::shared_ptr<cache_store> const& values() const { return ports_.values; }
   lease_keeper& keeper() { return *keeper_; }
   meter& figures() { return meter_; }
-  store_metrics metrics() const { return meter_.read(display_name_); }
+  cache_ledger& caches() { return caches_; }
+  store_metrics metrics() const;
   failure closed_failure() const;
 
   /// An acquisition whose outcome is unknown, or a grant that nobody waits for any more: releases
@@ -90,6 +92,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<lease_keeper> keeper_;
   meter meter_;
+  cache_ledger caches_;
   std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;

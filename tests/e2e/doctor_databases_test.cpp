@@ -119,8 +119,12 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
   auto& server = postgres_server::shared();
   temp_dir folder;
   auto const port = free_port();
-  std::ofstream(folder / "p.ini") << "[databases]\n* = host=127.0.0.1 port=" << server.port()
-                                  << " user=postgres"
+  auto const fresh = server.fresh_url();
+  auto const name_at = fresh.rfind('/') + 1;
+  auto const name = fresh.substr(name_at, fresh.find('?') - name_at);
+  auto const origin = " host=127.0.0.1 port=" + std::to_string(server.port()) + " user=postgres";
+  std::ofstream(folder / "p.ini") << "[databases]\n*=" << origin << "\nkept =" << origin
+                                  << " pool_mode=session dbname=" << name
                                   << "\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=" << port
                                   << "\nauth_type=any\nunix_socket_dir=\npool_mode=transaction\n"
                                      "ignore_startup_parameters=extra_float_digits,options\n";
@@ -129,7 +133,7 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
   child_process const pooler(
       {.argv = {find_program("pgbouncer", "pgbouncer"), (folder / "p.ini").string()},
        .user = "postgres"});
-  auto const url = postgres_server::through(server.fresh_url(), server.port(), port);
+  auto url = postgres_server::through(fresh, server.port(), port);
   ASSERT_TRUE(eventually([&] {
     auto const seen = herdlock::examine_store(url);
     return seen && std::none_of(seen->findings.begin(), seen->findings.end(),
@@ -137,6 +141,15 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
   })) << pooler.errors();
   auto const report = examined(url + "&mode=advisory");
   EXPECT_TRUE(report.has("error postgres.pooler")) << report.text << pooler.errors();
+  auto const kept = examined(url.replace(url.rfind("/" + name) + 1, name.size(), "kept"));
+  EXPECT_TRUE(kept.has("warning postgres.proxy")) << kept.text << pooler.errors();
+}
+
+TEST(DoctorPostgres, FindsNoServerAtAll) {
+  auto const gone =
+      examined("postgres://u:s3cret@127.0.0.1:" + std::to_string(free_port()) + "/d?timeout=1s");
+  EXPECT_TRUE(gone.has("error postgres.reachable")) << gone.text;
+  EXPECT_EQ(gone.text.find("s3cret"), std::string::npos) << gone.text;
 }
 
 // ---- ZooKeeper
@@ -155,16 +168,28 @@ TEST(DoctorZookeeper, FindsSessionLimits) {
       << report.text;
 }
 
-TEST(DoctorZookeeper, FindsAnEnsembleThatIsNotWhole) {
-  zookeeper_server server(3);
+// One ensemble for all, since it takes its time to start: few connections, long sessions, and a
+// server that lost the majority serves those who only read.
+TEST(DoctorZookeeper, FindsAnEnsembleThatIsNotWholeAndItsLimits) {
+  zookeeper_server server(3, {.config = {"maxClientCnxns=9", "minSessionTimeout=4000"},
+                              .java = {"-Dreadonlymode.enabled=true"}});
   auto const url = server.url(server.fresh_chroot());
-  EXPECT_EQ(examined(url).findings(), words{});
-  server.member(server.follower()).kill();
+  EXPECT_EQ(examined(url).findings(), words(3, "warning zookeeper.connections"));
+  auto const shorter = examined(url + "?session_timeout=2s");
+  EXPECT_TRUE(shorter.has("warning zookeeper.session")) << shorter.text;
+  EXPECT_NE(shorter.text.find("kept longer"), std::string::npos) << shorter.text;
+  auto const follower = server.follower();
+  server.member(follower).kill();
   auto const two = examined(url);
-  EXPECT_EQ(two.findings(), words{"warning zookeeper.servers"}) << two.text;
-  server.member(server.leader()).kill();
+  EXPECT_TRUE(two.has("warning zookeeper.servers")) << two.text;
+  EXPECT_EQ(two.findings().size(), 3u) << two.text;
+  auto const leader = server.leader();
+  server.member(leader).kill();
+  auto const& last = server.member(3 - follower - leader);
+  ASSERT_TRUE(eventually([&] { return last.word("srvr").find("read-only") != std::string::npos; }));
   auto const one = examined(url + "?timeout=1s");
   EXPECT_TRUE(one.has("error zookeeper.reachable")) << one.text;
+  EXPECT_TRUE(one.has("error zookeeper.read_only")) << one.text;
   EXPECT_TRUE(one.has("error zookeeper.servers")) << one.text;
 }
 
@@ -183,6 +208,68 @@ TEST(DoctorEtcd, FindsAnAlarm) {
                 R"({"action":"ACTIVATE","alarm":"NOSPACE"})", place + "/v3/maintenance/alarm"}});
   auto const report = examined(server.url());
   EXPECT_TRUE(report.has("error etcd.alarms")) << report.text;
+}
+
+TEST(DoctorEtcd, FindsMissingRights) {
+  etcd_server server({"--bcrypt-cost=4"});
+  auto const& member = server.member();
+  member.ctl({"user", "add", "root:s3cret"});
+  member.ctl({"user", "grant-role", "root", "root"});
+  for (auto const& [name, right] : {std::pair("clerk", "readwrite"), std::pair("reader", "read")}) {
+    auto const keys = right == std::string("read") ? "herdlock-doctor/" : "stock/";
+    member.ctl({"role", "add", name});
+    member.ctl({"role", "grant-permission", name, "--prefix=true", right, keys});
+    member.ctl({"user", "add", std::string(name) + ":s3cret"});
+    member.ctl({"user", "grant-role", name, name});
+  }
+  member.ctl({"auth", "enable"});
+  auto const as = [&](std::string const& user) {
+    auto report = examined("etcd://" + user + "127.0.0.1:" + std::to_string(server.port()));
+    EXPECT_EQ(report.text.find("s3cret"), std::string::npos) << report.text;
+    return report;
+  };
+  EXPECT_EQ(as("root:s3cret@").findings(), words{});
+  for (char const* user : {"clerk:s3cret@", "reader:s3cret@", ""}) {
+    auto const report = as(user);
+    EXPECT_TRUE(report.has("error etcd.rights")) << user << report.text;
+    EXPECT_TRUE(report.has("error store.usable")) << user << report.text;
+  }
+}
+
+// A member that only listens; then one of two that vote, alone.
+TEST(DoctorEtcd, FindsALearnerAndThatNobodyLeads) {
+  etcd_server server;
+  etcd_member learner("learner", {"--initial-cluster-state=existing"});
+  auto const place = [](etcd_member const& one) {
+    return "http://127.0.0.1:" + std::to_string(one.peer_port());
+  };
+  server.member().ctl(
+      {"member", "add", learner.name(), "--learner", "--peer-urls=" + place(learner)});
+  learner.start(learner.name() + "=" + place(learner) + ",default=" + place(server.member()));
+  auto const url = "etcd://127.0.0.1:" + std::to_string(learner.port()) + "?timeout=300ms";
+  auto const finds = [&](std::string const& check) {
+    return eventually([&] {
+      auto const seen = herdlock::examine_store(url);
+      return seen &&
+             std::any_of(seen->findings.begin(), seen->findings.end(), [&](auto const& one) {
+               return one.check == check && one.weight == herdlock::severity::error;
+             });
+    });
+  };
+  EXPECT_TRUE(finds("etcd.learner")) << learner.errors();
+  // A voter now, so that the other one's end leaves no majority.
+  auto const all = server.member().ctl({"member", "list"});
+  auto const line = all.rfind('\n', all.find(", learner,")) + 1;
+  EXPECT_TRUE(eventually([&] {
+    try {
+      server.member().ctl({"member", "promote", all.substr(line, all.find(',', line) - line)});
+      return true;
+    } catch (std::runtime_error const&) {
+      return false;  // it is not in step yet
+    }
+  }));
+  server.kill();
+  EXPECT_TRUE(finds("etcd.leader")) << learner.errors();
 }
 
 TEST(DoctorEtcd, FindsALongLeastTtl) {

@@ -36,12 +36,15 @@ struct doctor_report {
   std::size_t skipped() const { return told["skipped"].size(); }
 };
 
-inline doctor_report examined(std::string const& url) {
-  auto const ended = run_herdlock({"doctor", "--json", "--store", url});
+inline doctor_report read_report(command_result const& ended) {
   auto told = nlohmann::json::parse(ended.out, nullptr, false);
   EXPECT_TRUE(told.is_object()) << ended.out << ended.err;
   if (!told.is_object()) told = {{"findings", nlohmann::json::array()}};
   return {ended.code, ended.out + ended.err, std::move(told)};
+}
+
+inline doctor_report examined(std::string const& url) {
+  return read_report(run_herdlock({"doctor", "--json", "--store", url}));
 }
 
 }  // namespace herdlock_test

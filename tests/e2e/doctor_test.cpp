@@ -98,9 +98,11 @@ TEST(DoctorRedlock, FindsNothingElseOnHealthyNodes) {
 TEST(DoctorRedlock, FindsOneServerUnderTwoNames) {
   redis_nodes nodes(2, with({"--appendonly", "yes"}));
   auto const port = std::to_string(nodes[0].port());
+  auto const other = std::to_string(nodes[1].port());
   auto const report = examined("redlock://127.0.0.1:" + port + ",localhost:" + port +
-                               ",127.0.0.1:" + std::to_string(nodes[1].port()));
+                               ",127.0.0.1:" + other + ",localhost:" + other);
   EXPECT_TRUE(report.has("error redlock.distinct")) << report.text;
+  EXPECT_TRUE(report.has("warning redlock.odd")) << report.text;
 }
 
 TEST(DoctorRedlock, FindsNodesThatAreMissing) {

@@ -1,10 +1,15 @@
 // `herdlock run` and `elect` with commands whose processes leave the group: the work is gone only
 // when none of them is left.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <common/watchdog.hpp>
 #include <common/work_processes.hpp>
 #include <filesystem>
 #include <fstream>
@@ -166,6 +171,61 @@ TEST_F(Work, OfWhichTheGroupHasEndedHearsOfTheEnd) {
   ASSERT_TRUE(eventually([&] { return content(file("pid")).find('\n') != std::string::npos; }));
   holder.signal(SIGTERM);
   EXPECT_EQ(holder.wait(), (exit_status{.code = 3, .signal = {}})) << holder.errors();
+}
+
+// Reading the environment of one that sleeps in the kernel can make the reader sleep there, too:
+// the others must be found without it. What vfork() waits in is such a sleep.
+TEST_F(Work, IsFoundWithoutAskingWhoeverSleepsInTheKernel) {
+  pid_t const sleeper = ::fork();
+  if (sleeper == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // vfork() with memory of its own.
+    bool const child = ::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0;
+    if (child) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (true) ::pause();
+  }
+  ::setpgid(sleeper, sleeper);
+  auto const state = [&] { return content("/proc/" + std::to_string(sleeper) + "/status"); };
+  EXPECT_TRUE(eventually([&] { return state().find("State:\tD") != std::string::npos; }));
+  namespace cli = herdlock::cli;
+  cli::work_signs signs{.mark = "PATH=", .only_in = sleeper};
+  EXPECT_EQ(cli::signal_work(signs, 0), 2u);
+  signs.sleepers = cli::kernel_sleepers::passed_over;
+  EXPECT_EQ(cli::signal_work(signs, 0), 1u);
+  ::kill(-sleeper, SIGKILL);
+  ::waitpid(sleeper, nullptr, 0);
+}
+
+// As when the kernel holds a thread of herdlock's: its end must be seen by other signs.
+TEST_F(Work, EndsWithHerdlockAlsoWhenTheWatchdogsPipeStaysOpen) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  pid_t const holder = ::fork();
+  if (holder == 0) {
+    auto const idle = [] {
+      while (true) ::pause();
+    };
+    herdlock::cli::watchdog dog(herdlock::clock::time_point::max(), "4711-no-such-mark");
+    pid_t made[2];
+    for (auto& one : made) {
+      one = ::fork();
+      if (one == 0) ::setpgid(0, 0);
+      if (one == 0) idle();
+      ::setpgid(one, one);
+    }
+    dog.watch(made[0]);
+    if (::write(ends[1], made, sizeof made) < 0) ::_exit(1);
+    idle();
+  }
+  pid_t made[2] = {0, 0};
+  ASSERT_EQ(::read(ends[0], made, sizeof made), static_cast<ssize_t>(sizeof made));
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  EXPECT_TRUE(eventually([&] { return !lives(made[0]); }));
+  EXPECT_TRUE(lives(made[1])) << "it has the pipe";
+  for (pid_t const one : made) ::kill(one, SIGKILL);
+  for (int const end : ends) ::close(end);
 }
 
 // Kernels before 5.9 have no close_range().

@@ -187,7 +187,8 @@ void take_a_command_away(soak_options const& options, fault what, outcome& into)
   auto const since = now_ns();
   if (what == fault::cut) path.stop_forwarding();
   if (what == fault::kill) holder.kill();
-  require(next.wait(60s).has_value(), "nobody took over: " + next.errors());
+  auto const taken_over = next.wait(60s);
+  require(taken_over && shared.next_began != 0, "nobody took over: " + next.errors());
   auto const last = shared.last();
   if (what == fault::cut) {
     auto const status = holder.wait();

@@ -60,8 +60,9 @@ class short_connection {
 
 }  // namespace
 
-zookeeper_member::zookeeper_member(std::size_t number, std::vector<ports> const& all)
-    : port_(all[number - 1].client) {
+zookeeper_member::zookeeper_member(std::size_t number, std::vector<ports> const& all,
+                                   zookeeper_extras more)
+    : java_(std::move(more.java)), port_(all[number - 1].client) {
   std::ofstream config(folder_ / "zoo.cfg");
   config << "tickTime=200\nminSessionTimeout=400\nmaxSessionTimeout=60000\ninitLimit=50\n"
          << "syncLimit=25\nclientPortAddress=127.0.0.1\nclientPort=" << port_
@@ -74,6 +75,7 @@ zookeeper_member::zookeeper_member(std::size_t number, std::vector<ports> const&
              << "\n";
     }
   }
+  for (auto const& line : more.config) config << line << "\n";
   config.close();
   start();
 }
@@ -90,6 +92,7 @@ void zookeeper_member::start() {
               class_path(),
               "org.apache.zookeeper.server.quorum.QuorumPeerMain",
               (folder_ / "zoo.cfg").string()};
+  how.argv.insert(how.argv.begin() + 1, java_.begin(), java_.end());
   how.folder = folder_.path();
   child_.emplace(std::move(how));
 }
@@ -108,7 +111,7 @@ std::optional<double> zookeeper_member::figure(std::string const& name) const {
 
 bool zookeeper_member::serves() const { return word("srvr").find("Mode: ") != std::string::npos; }
 
-zookeeper_server::zookeeper_server(std::size_t members) {
+zookeeper_server::zookeeper_server(std::size_t members, zookeeper_extras const& more) {
   for (int i = 0; i < start_attempts; ++i) {
     members_.clear();
     std::vector<zookeeper_member::ports> ports;
@@ -116,7 +119,7 @@ zookeeper_server::zookeeper_server(std::size_t members) {
       ports.push_back({free_port(), free_port(), free_port()});
     }
     for (std::size_t n = 1; n <= members; ++n) {
-      members_.push_back(std::make_unique<zookeeper_member>(n, ports));
+      members_.push_back(std::make_unique<zookeeper_member>(n, ports, more));
     }
     bool died = false;
     auto const settled = [&] {

@@ -12,6 +12,12 @@
 
 namespace herdlock_test {
 
+/// What a member has beyond the usual.
+struct zookeeper_extras {
+  std::vector<std::string> config{};  ///< lines of zoo.cfg, which win over the usual ones
+  std::vector<std::string> java{};    ///< as `-Dname=value`
+};
+
 /// One server, a member of an ensemble if `peers` say so.
 class zookeeper_member {
  public:
@@ -21,7 +27,7 @@ class zookeeper_member {
     std::uint16_t election;
   };
   /// Its number is its place among `all`, from 1; a single one has no ensemble.
-  zookeeper_member(std::size_t number, std::vector<ports> const& all);
+  zookeeper_member(std::size_t number, std::vector<ports> const& all, zookeeper_extras more);
 
   std::uint16_t port() const { return port_; }
   /// The answer to a four-letter word (`ruok`, `mntr`, `srvr`); empty when it does not answer.
@@ -40,6 +46,7 @@ class zookeeper_member {
 
  private:
   temp_dir folder_;
+  std::vector<std::string> java_;
   std::uint16_t port_;
   std::optional<child_process> child_;
 };
@@ -48,7 +55,7 @@ class zookeeper_member {
 /// std::runtime_error when Java or the jars are missing.
 class zookeeper_server {
  public:
-  explicit zookeeper_server(std::size_t members = 1);
+  explicit zookeeper_server(std::size_t members = 1, zookeeper_extras const& more = {});
 
   /// One server per test process, started at the first call.
   static zookeeper_server& shared();

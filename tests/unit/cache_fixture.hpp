@@ -92,10 +92,13 @@ class CacheTest : public ::testing::Test {
     strings.emplace(*opened, options);
   }
 
+  /// The flights of a test share the one loader.
+  auto loader_by_reference() {
+    return [this](load_context context) { return loader(std::move(context)); };
+  }
+
   void load(call& c, std::string_view name = "k") {
-    // By reference: the flights of a test share the one loader.
-    auto shared = [this](load_context context) { return loader(std::move(context)); };
-    strings->async_get_or_load(cache_key(name), shared, c.token());
+    strings->async_get_or_load(cache_key(name), loader_by_reference(), c.token());
   }
 
   /// Runs what is ready.

@@ -21,6 +21,29 @@ TEST_F(CacheTest, AHitIsOnePlainGet) {
   EXPECT_EQ(strings->stats().hits, 1u);
 }
 
+TEST_F(CacheTest, TheStoreCountsForAllItsCachesAlsoForThoseThatHaveGone) {
+  std::optional<cache<std::string>> second(*opened);
+  script->entries["k"].value = cache_value("stored");
+  call hit;
+  load(hit);
+  call miss;
+  second->async_get_or_load(cache_key("other"), loader_by_reference(), miss.token());
+  settle();
+  EXPECT_EQ(opened->metrics().load_time.count(), 0u) << "it runs still";
+  loader.let_go();
+  settle();
+  auto const both = opened->metrics();
+  EXPECT_EQ(both.caches.hits, 1u);
+  EXPECT_EQ(both.caches.misses, 1u);
+  EXPECT_EQ(both.caches.loads, 1u);
+  EXPECT_EQ(both.load_time.count(), 1u);
+  second.reset();
+  settle();
+  EXPECT_EQ(opened->metrics().caches.loads, 1u);
+  EXPECT_EQ(opened->metrics().load_time.count(), 1u);
+  EXPECT_EQ(opened->metrics().caches.hits, 1u);
+}
+
 TEST_F(CacheTest, ANegativeEntryIsNothingWithoutALoad) {
   script->entries["k"].value = cache_value(absent{});
   call c;

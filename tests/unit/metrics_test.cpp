@@ -121,6 +121,9 @@ store_metrics example() {
   made.wait_time.counts[3] = 2;
   made.wait_time.counts.back() = 1;
   made.wait_time.sum_seconds = 4000.25;
+  made.caches.hits = 9;
+  made.caches.load_errors = 1;
+  made.load_time.counts[6] = 5;
   return made;
 }
 
@@ -146,6 +149,20 @@ TEST(PrometheusText, HistogramsAreCumulativeAndEndWithInfinity) {
                            "herdlock_wait_seconds_bucket{store=\"s\",le=\"+Inf\"} 4\n",
                            "herdlock_wait_seconds_sum{store=\"s\"} 4000.25\n",
                            "herdlock_wait_seconds_count{store=\"s\"} 4\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(PrometheusText, CachesAreToldWithTheirStore) {
+  auto all = example();
+  all.store = "s";
+  auto const text = prometheus_text({all});
+  for (char const* line :
+       {"# TYPE herdlock_cache_hits_total counter\n", "herdlock_cache_hits_total{store=\"s\"} 9\n",
+        "herdlock_cache_load_errors_total{store=\"s\"} 1\n",
+        "herdlock_cache_misses_total{store=\"s\"} 0\n",
+        "herdlock_cache_load_seconds_bucket{store=\"s\",le=\"0.1\"} 5\n",
+        "herdlock_cache_load_seconds_count{store=\"s\"} 5\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <herdlock/election.hpp>
 #include <utility>
 
 #include "common/exit_code.hpp"
@@ -19,6 +20,11 @@ constexpr milliseconds slowest{200};  // of killing again
 
 }  // namespace
 
+milliseconds notice_in(store const& where, milliseconds grace, milliseconds ttl) {
+  auto const proved = where.traits().longest_term;
+  return stop_notice(grace, proved > milliseconds{0} ? std::min(proved, ttl) : ttl);
+}
+
 guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
              prepared_command const& command, std::function<void(int)> on_end)
     : io_(io),
@@ -26,7 +32,7 @@ guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
       terms_(std::move(terms)),
       program_(command.name()),
       on_end_(std::move(on_end)),
-      kill_margin_(std::min(milliseconds{250}, terms_.grace / 4)),
+      margin_(std::min(milliseconds{250}, terms_.grace / 4)),
       dog_(last_moment_of_the_dog(), command.mark()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
@@ -44,11 +50,11 @@ guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
   });
 }
 
-clock::time_point guard::last_moment() const { return lease_.valid_until() - kill_margin_; }
+clock::time_point guard::last_moment() const { return lease_.valid_until() - 2 * margin_; }
 
 clock::time_point guard::last_moment_of_the_dog() const {
   if (ignores_loss()) return clock::time_point::max();
-  return lease_.valid_until() - kill_margin_ / 2;
+  return lease_.valid_until() - 3 * margin_ / 2;
 }
 
 bool guard::in_time() const { return lease_.valid() && clock::now() < last_moment(); }
@@ -83,7 +89,7 @@ void guard::await_loss() {
 
 void guard::on_loss(clock::time_point noticed) {
   if (state_ == state::killing || state_ == state::ended) return;
-  bool const store_says_so = noticed < lease_.valid_until() - terms_.grace;
+  bool const store_says_so = noticed < lease_.valid_until() - terms_.notice;
   bool const at_once = store_says_so || terms_.on_loss != loss_policy::term;
   if (at_once || clock::now() >= last_moment()) return lose();
   if (state_ != state::running) return;

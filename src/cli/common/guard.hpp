@@ -11,15 +11,20 @@
 // leaves behind works under it too, in its group or not.
 //
 // Three things watch the lease, so that none must be trusted alone: the lease's own loss signal,
-// which fires `grace` before valid_until(); an alarm of ours at valid_until() less a margin, which
-// needs neither the store's thread nor the store; and a watchdog half a margin later, which does
-// not need this process.
+// which fires `notice` before valid_until(); an alarm of ours at valid_until() less two margins,
+// which needs neither the store's thread nor the store; and a watchdog half a margin later, which
+// does not need this process.
+//
+// The margin is what is promised: so long before valid_until() nothing of the command is left. On a
+// busy machine whoever rings gets to run late; so the alarm may be late by a margin, and the
+// watchdog by half of one, and the promise is kept.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <functional>
 #include <herdlock/lease.hpp>
+#include <herdlock/open.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,9 +43,13 @@ enum class loss_policy {
   ignore,  ///< it runs on, beside whoever comes next; it still ends with this process
 };
 
+/// stop_notice() for leases of this store, which may prove them for less than the ttl.
+milliseconds notice_in(store const& where, milliseconds grace, milliseconds ttl);
+
 struct guard_terms {
   std::string name;
-  milliseconds grace;  ///< from SIGTERM to SIGKILL; the lease's loss_margin
+  milliseconds grace;   ///< from SIGTERM to SIGKILL
+  milliseconds notice;  ///< the lease's loss_margin, see notice_in()
   loss_policy on_loss = loss_policy::term;
   /// Tells people of the loss, after the signal; by default with notice().
   std::function<void(std::string const& line, std::string const& why)> tell_loss{};
@@ -86,7 +95,7 @@ class guard {
   guard_terms const terms_;
   std::string const program_;
   std::function<void(int)> on_end_;
-  milliseconds kill_margin_;
+  milliseconds const margin_;
   terminal terminal_;
   watchdog dog_;
   asio::signal_set children_;

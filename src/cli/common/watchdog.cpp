@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -40,35 +41,66 @@ void set_alarm(int alarm, clock::time_point at) noexcept {
   ::timerfd_settime(alarm, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
-// Waits for the end of the pipe, at most until the deadline; -1 as an alarm is none.
-bool pipe_ends_before(clock::time_point deadline, int pipe, int alarm) noexcept {
-  auto const now = clock::now();
-  auto const until = deadline > now ? std::min(deadline, now + longest_nap) : now + shortest_nap;
-  if (alarm >= 0) set_alarm(alarm, until);
-  pollfd both[] = {{pipe, POLLIN, 0}, {alarm, POLLIN, 0}};
-  auto const limit = std::chrono::ceil<milliseconds>(until - now).count();
-  int const found = ::poll(both, 2, static_cast<int>(limit));
-  return found > 0 && both[0].revents != 0;
+constexpr int of_a_parents_end = SIGUSR1;
+
+// A descriptor that tells of the parent's end; all signals are blocked here. -1: none to be had.
+int await_end_of_parent() noexcept {
+  ::prctl(PR_SET_PDEATHSIG, of_a_parents_end);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, of_a_parents_end);
+  return ::signalfd(-1, &only, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// Anybody may send the signal; it counts when it is the parent's.
+bool is_of(pid_t parent, int signals) noexcept {
+  signalfd_siginfo one{};
+  while (::read(signals, &one, sizeof one) == sizeof one) {
+    if (one.ssi_pid == static_cast<std::uint32_t>(parent)) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
+// Descriptors; -1: there is none.
+struct watchdog::signs_of_life {
+  pid_t parent;
+  int pipe;
+  int signals;
+  int alarm;
+
+  // Waits for the parent's end, at most until the deadline.
+  bool end_before(clock::time_point deadline) const noexcept {
+    auto const now = clock::now();
+    auto const until = deadline > now ? std::min(deadline, now + longest_nap) : now + shortest_nap;
+    if (alarm >= 0) set_alarm(alarm, until);
+    pollfd all[] = {{pipe, POLLIN, 0}, {signals, POLLIN, 0}, {alarm, POLLIN, 0}};
+    auto const limit = std::chrono::ceil<milliseconds>(until - now).count();
+    if (::poll(all, 3, static_cast<int>(limit)) <= 0) return false;
+    return all[0].revents != 0 || (all[1].revents != 0 && is_of(parent, signals));
+  }
+};
+
 // A process whose parent dies while its list is read may be missed, and may have a new child: until
-// none is seen twice.
+// none is seen twice. Whoever could make us hang comes last, when the others have got theirs.
 void watchdog::end_work(page& shared, pid_t parent) noexcept {
   if (!shared.armed.exchange(false)) return;
   pid_t const group = shared.group.load();
   if (group > 0) ::kill(-group, SIGKILL);
-  work_signs const signs{.ancestor = parent,
-                         .group = group,
-                         .mark = shared.mark.data(),
-                         .spared = shared.strangers.data()};
-  auto const give_up = clock::now() + longest_nap;
-  int pause_ms = 1;
-  for (int clean = 0; clean < 2 && clock::now() < give_up;) {
-    clean = signal_work(signs, SIGKILL) == 0 ? clean + 1 : 0;
-    ::poll(nullptr, 0, pause_ms);
-    pause_ms = std::min(2 * pause_ms, longest_pause_ms);
+  work_signs signs{.ancestor = parent,
+                   .group = group,
+                   .mark = shared.mark.data(),
+                   .spared = shared.strangers.data()};
+  for (auto const sleepers : {kernel_sleepers::passed_over, kernel_sleepers::asked}) {
+    signs.sleepers = sleepers;
+    auto const give_up = clock::now() + longest_nap;
+    int pause_ms = 1;
+    for (int clean = 0; clean < 2 && clock::now() < give_up;) {
+      clean = signal_work(signs, SIGKILL) == 0 ? clean + 1 : 0;
+      ::poll(nullptr, 0, pause_ms);
+      pause_ms = std::min(2 * pause_ms, longest_pause_ms);
+    }
   }
 }
 
@@ -79,14 +111,17 @@ void watchdog::guard(page& shared, int pipe, pid_t parent) noexcept {
   ::dup2(pipe, 0);
   // Whoever reads what herdlock prints must not wait for this process, too.
   close_from(1);
-  int const alarm = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-  while (true) {
+  signs_of_life const seen{parent, 0, await_end_of_parent(),
+                           ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)};
+  // The signal is for an end that is still to come.
+  bool ended = ::getppid() != parent;
+  while (!ended) {
     auto const deadline = clock::time_point(clock::duration(shared.deadline.load()));
     if (clock::now() >= deadline) end_work(shared, parent);
-    if (!pipe_ends_before(deadline, 0, alarm)) continue;
-    end_work(shared, parent);
-    ::_exit(0);
+    ended = seen.end_before(deadline);
   }
+  end_work(shared, parent);
+  ::_exit(0);
 }
 
 watchdog::watchdog(clock::time_point deadline, std::string const& mark) {

@@ -15,7 +15,9 @@
 namespace herdlock::cli {
 
 /// Started by the constructor, gone with the destructor. It shares a page with this process, which
-/// tells it the group and the deadline, and a pipe, whose end tells it that this process is gone.
+/// tells it the group and the deadline, and a pipe, whose end tells it that this process is gone;
+/// or a signal (PR_SET_PDEATHSIG) does, where a thread that the kernel holds, or a process that has
+/// inherited it, keeps the pipe open. For the sake of the signal: make it on the main thread.
 ///
 /// It is no child that wait() would tell of (its end sends no SIGCHLD): "no children" means that
 /// the command is gone.
@@ -60,6 +62,7 @@ class watchdog {
   };
   static_assert(std::atomic<clock::rep>::is_always_lock_free);
 
+  struct signs_of_life;
   [[noreturn]] static void guard(page& shared, int pipe, pid_t parent) noexcept;
   static void end_work(page& shared, pid_t parent) noexcept;
 

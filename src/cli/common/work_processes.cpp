@@ -47,11 +47,13 @@ void each_number(char const* folder, Take take) noexcept {
 }
 
 struct process {
+  bool alive() const { return state != 'Z' && state != 'X'; }
+
   pid_t id = 0;
   pid_t parent = 0;
   pid_t group = 0;
   std::uint64_t started = 0;
-  bool alive = false;
+  char state = 0;  // as the kernel writes it: R, S, D, Z, …
   bool chosen = false;
 };
 
@@ -67,7 +69,7 @@ bool parse_stat(std::string_view text, process& into) noexcept {
   auto const name_end = text.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return false;
   text.remove_prefix(name_end + 2);
-  into.alive = text[0] != 'Z' && text[0] != 'X';
+  into.state = text[0];
   for (int field = 3; !text.empty() && field <= 22; ++field) {
     auto const end = std::min(text.find(' '), text.size());
     char const* const from = text.data();
@@ -79,8 +81,8 @@ bool parse_stat(std::string_view text, process& into) noexcept {
   return false;
 }
 
-bool look_at(pid_t id, process& into) noexcept {
-  int const file = open_of(id, "/stat");
+bool look_at(pid_t id, char const* what, process& into) noexcept {
+  int const file = open_of(id, what);
   if (file < 0) return false;
   char text[1024];
   ssize_t const got = ::read(file, text, sizeof text);
@@ -88,6 +90,21 @@ bool look_at(pid_t id, process& into) noexcept {
   into = {};
   into.id = id;
   return got > 0 && parse_stat({text, static_cast<std::size_t>(got)}, into);
+}
+bool look_at(pid_t id, process& into) noexcept { return look_at(id, "/stat", into); }
+
+// Any of its threads: the lock is of all.
+bool sleeps_in_kernel(pid_t id) noexcept {
+  char path[64] = "/proc/";
+  std::strcpy(std::to_chars(path + 6, path + 24, id).ptr, "/task");
+  bool found = false;
+  each_number(path, [&](int thread, int) {
+    char what[64] = "/task/";
+    std::strcpy(std::to_chars(what + 6, what + 24, thread).ptr, "/stat");
+    process one;
+    found = found || (look_at(id, what, one) && one.state == 'D');
+  });
+  return found;
 }
 
 // Read piece by piece, each with the end of the one before it.
@@ -152,7 +169,9 @@ bool is_spared(work_signs const& signs, pid_t id) noexcept {
 bool shows(work_signs const& signs, process const& one) noexcept {
   if (signs.ancestor != 0 && one.parent == signs.ancestor) return true;
   if (signs.group != 0 && one.group == signs.group) return true;
-  return signs.mark && has_mark(one.id, signs.mark);
+  if (!signs.mark) return false;
+  if (signs.sleepers == kernel_sleepers::passed_over && sleeps_in_kernel(one.id)) return false;
+  return has_mark(one.id, signs.mark);
 }
 
 bool is_meant(work_signs const& signs, process const& one) noexcept {
@@ -194,7 +213,7 @@ std::size_t signal_work(work_signs const& signs, int number) noexcept {
   choose(signs, all);
   std::size_t living = 0;
   for (auto const& one : all) {
-    if (!one.chosen || !one.alive || !is_meant(signs, one)) continue;
+    if (!one.chosen || !one.alive() || !is_meant(signs, one)) continue;
     ++living;
     if (number != 0) send(one, number);
   }

@@ -14,11 +14,16 @@ inline constexpr std::size_t max_seen_processes = 65'536;
 /// its own.
 inline constexpr std::size_t max_strangers = 1024;
 
+/// A process that sleeps in the kernel (state D) may hold the lock which is needed to read its
+/// environment: then whoever reads hangs with it.
+enum class kernel_sleepers { asked, passed_over };
+
 /// What the command's processes are known by: one of these, or a parent that is.
 struct work_signs {
-  pid_t ancestor = 0;             ///< they descend from it
-  pid_t group = 0;                ///< they are in this process group; 0: says nothing
-  char const* mark = nullptr;     ///< they have this text in their environment; null: says nothing
+  pid_t ancestor = 0;          ///< they descend from it
+  pid_t group = 0;             ///< they are in this process group; 0: says nothing
+  char const* mark = nullptr;  ///< they have this text in their environment; null: says nothing
+  kernel_sleepers sleepers = kernel_sleepers::asked;  ///< for the mark
   pid_t const* spared = nullptr;  ///< never these, nor what descends from them alone; ends with 0
   pid_t only_in = 0;              ///< who is in another group than this counts for nothing
   pid_t not_in = 0;               ///< who is in this group counts for nothing

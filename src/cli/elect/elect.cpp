@@ -131,7 +131,9 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  guard_terms asked{.name = options_.name.str(), .grace = options_.grace};
+  guard_terms asked{.name = options_.name.str(),
+                    .grace = options_.grace,
+                    .notice = notice_in(store_, options_.grace, options_.ttl)};
   // The transition tells it.
   if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);

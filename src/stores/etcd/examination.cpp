@@ -16,6 +16,12 @@ using nlohmann::json;
 
 constexpr std::int64_t longest_least_ttl = 5;  // seconds
 
+// A key that was created before the first revision.
+constexpr char const* write_that_never_is =
+    R"({"compare":[{"key":"aGVyZGxvY2stZG9jdG9yLw==","target":"CREATE","result":"LESS",)"
+    R"("create_revision":"0"}],"success":[{"request_put":{"key":"aGVyZGxvY2stZG9jdG9yLw==",)"
+    R"("value":""}}],"failure":[]})";
+
 class cluster_check {
  public:
   cluster_check(settings how, examination& into) : how_(std::move(how)), into_(into) {}
@@ -119,12 +125,15 @@ class cluster_check {
                   "lower --election-timeout (1000 ms by default), if the network allows"});
   }
 
-  // A read and a compare that cannot be true, where our keys are.
+  // A read, and a write that depends on what cannot be true: the right to it is looked at first.
   void rights() {
-    auto const told = ask(how_, path::range, R"({"key":"aGVyZGxvY2stZG9jdG9yLw=="})");
+    auto told = ask(how_, path::range, R"({"key":"aGVyZGxvY2stZG9jdG9yLw=="})");
+    bool const reads = told.ok();
+    if (reads) told = ask(how_, path::txn, write_that_never_is);
     auto const why = failure_of(told);
     into_.expect(told.ok(), {"etcd.rights", severity::error,
-                             "reading herdlock-doctor/ is refused: " + why.message,
+                             std::string(reads ? "writing" : "reading") +
+                                 " herdlock-doctor/ is refused: " + why.message,
                              "leases cannot be kept there",
                              "grant the user's role readwrite on the keys of its resources"});
   }

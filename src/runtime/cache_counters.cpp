@@ -1,0 +1,64 @@
+#include "runtime/cache_counters.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+using count = std::uint64_t cache_stats::*;
+
+constexpr count all_counts[] = {
+    &cache_stats::hits,        &cache_stats::negative_hits, &cache_stats::misses,
+    &cache_stats::joined,      &cache_stats::loads,         &cache_stats::unguarded_loads,
+    &cache_stats::load_errors, &cache_stats::superseded,    &cache_stats::unstorable,
+    &cache_stats::undecodable, &cache_stats::store_errors,  &cache_stats::overloaded,
+    &cache_stats::timed_out,   &cache_stats::canceled};
+static_assert(sizeof all_counts / sizeof(count) == sizeof(cache_stats) / sizeof(std::uint64_t));
+
+void add_to(cache_stats& sum, duration_histogram& load_time, cache_counters const& one) {
+  auto const stats = one.read();
+  for (count const each : all_counts) sum.*each += stats.*each;
+  auto const took = one.load_time.read();
+  for (std::size_t i = 0; i < took.counts.size(); ++i) load_time.counts.at(i) += took.counts.at(i);
+  load_time.sum_seconds += took.sum_seconds;
+}
+
+}  // namespace
+
+cache_stats cache_counters::read() const {
+  auto const of = [](std::atomic<std::uint64_t> const& one) {
+    return one.load(std::memory_order_relaxed);
+  };
+  return {.hits = of(hits),
+          .negative_hits = of(negative_hits),
+          .misses = of(misses),
+          .joined = of(joined),
+          .loads = of(loads),
+          .unguarded_loads = of(unguarded_loads),
+          .load_errors = of(load_errors),
+          .superseded = of(superseded),
+          .unstorable = of(unstorable),
+          .undecodable = of(undecodable),
+          .store_errors = of(store_errors),
+          .overloaded = of(overloaded),
+          .timed_out = of(timed_out),
+          .canceled = of(canceled)};
+}
+
+void cache_ledger::open(cache_counters const& one) {
+  std::lock_guard const lock(mutex_);
+  open_.push_back(&one);
+}
+
+void cache_ledger::close(cache_counters const& one) {
+  std::lock_guard const lock(mutex_);
+  std::erase(open_, &one);
+  add_to(gone_, gone_load_time_, one);
+}
+
+void cache_ledger::read(store_metrics& into) const {
+  std::lock_guard const lock(mutex_);
+  into.caches = gone_;
+  into.load_time = gone_load_time_;
+  for (auto const* one : open_) add_to(into.caches, into.load_time, *one);
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,41 @@
+// What caches count: each for itself, and all of one store together.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include <herdlock/cache_options.hpp>
+
+#include "runtime/duration_counts.hpp"
+
+namespace herdlock::runtime {
+
+/// Counters written on the executor and read from any thread.
+struct cache_counters {
+  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, misses{0}, joined{0}, loads{0},
+      unguarded_loads{0}, load_errors{0}, superseded{0}, unstorable{0}, undecodable{0},
+      store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
+  duration_counts load_time;
+
+  static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
+  cache_stats read() const;
+};
+
+/// The sum over the caches of one store, those that have gone included, so that it never falls. A
+/// cache counts for itself alone; the sum is made when somebody asks. Any thread.
+class cache_ledger {
+ public:
+  /// `one` stays until it is closed.
+  void open(cache_counters const& one);
+  void close(cache_counters const& one);
+  void read(store_metrics& into) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<cache_counters const*> open_;
+  cache_stats gone_;
+  duration_histogram gone_load_time_;
+};
+
+}  // namespace herdlock::runtime
