@@ -67,10 +67,11 @@ TEST_P(postgres_blocked_table, ARowThatAForeignTransactionLocksIsToldAndHoldsUpN
   EXPECT_TRUE(eventually([&] { return c.renew(stock, alice).has_value(); }));
 }
 
-// B7: a process of the server whose client has gone does not stay in the line for the row.
+// B7: a process of the server whose client has gone does not stay in the line for the row. Its
+// lock_timeout, a tenth of the timeout, would end it much later.
 TEST_P(postgres_blocked_table, AConnectionThatWasCutLeavesNobodyWaitingForTheRow) {
   relay wire(server().port());
-  client c(postgres, postgres_server::through(url("&timeout=1m"), server().port(), wire.port()));
+  client c(postgres, postgres_server::through(url("&timeout=5m"), server().port(), wire.port()));
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   auto const other = in_transaction("SELECT * FROM " + table() + " FOR UPDATE");
   auto const renewing = c.start<renew_reply>(
@@ -80,8 +81,7 @@ TEST_P(postgres_blocked_table, AConnectionThatWasCutLeavesNobodyWaitingForTheRow
   };
   ASSERT_TRUE(c.run_until([&] { return waiting() != "0\n"; }));
   wire.refuse();
-  EXPECT_FALSE(c.get(renewing).has_value());
-  EXPECT_TRUE(eventually(std::chrono::seconds{5}, [&] { return waiting() == "0\n"; }));
+  EXPECT_TRUE(eventually(std::chrono::seconds{15}, [&] { return waiting() == "0\n"; }));
 }
 
 // A grant is the server's for good when it is told, whatever the server's own default: else a
