@@ -75,9 +75,8 @@ void acquire_op::listen_to_cancellation() {
   auto slot = asio::get_associated_cancellation_slot(done_);
   if (!slot.is_connected()) return;
   slot.assign([weak = weak_from_this(), ex = core_->executor()](asio::cancellation_type) {
-    asio::post(ex, [weak] {
-      if (auto self = weak.lock()) self->cancel();
-    });
+    // It goes with the operation: after that the executor may be gone, too.
+    if (auto self = weak.lock()) asio::post(ex, [self] { self->cancel(); });
   });
 }
 

@@ -17,9 +17,8 @@ handler<T> cancelled_on(asio::any_io_executor const& executor, handler<T> done) 
   if (!slot.is_connected()) return done;
   auto signal = std::make_shared<asio::cancellation_signal>();
   slot.assign([weak = std::weak_ptr(signal), executor](asio::cancellation_type type) {
-    asio::post(executor, [weak, type] {
-      if (auto const live = weak.lock()) live->emit(type);
-    });
+    // It goes with the operation: after that the executor may be gone, too.
+    if (auto live = weak.lock()) asio::post(executor, [live, type] { live->emit(type); });
   });
   auto inner = signal->slot();
   auto on_reply = [signal = std::move(signal), executor,

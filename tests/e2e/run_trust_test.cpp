@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
+#include <support/zookeeper_server.hpp>
 
 #include "herdlock_command.hpp"
 
@@ -40,6 +41,24 @@ class RunTrust : public ::testing::Test {
   }
   temp_dir folder_;
 };
+
+// A session proves a lease for a third of its time only, whatever the ttl.
+TEST_F(RunTrust, AStoreThatProvesLeasesForLessHasLessGrace) {
+  auto& server = zookeeper_server::shared();
+  auto const at = server.url(server.fresh_chroot());
+  auto const run = [&](words options) {
+    words all{"run", "job", "--store", at + "?session_timeout=6s"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--", "sh", "-c", "sleep 0.5; echo done"});
+    return run_herdlock(all);
+  };
+  auto const usual = run({});
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_EQ(usual.out, "done\n");
+  auto const patient = run({"--grace", "1s"});
+  EXPECT_EQ(patient.code, 64) << patient.err;
+  EXPECT_NE(patient.err.find("proves a lease"), std::string::npos) << patient.err;
+}
 
 words events_of(std::string const& errors) {
   words told;

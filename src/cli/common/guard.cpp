@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
-#include <herdlock/election.hpp>
 #include <utility>
 
 #include "common/exit_code.hpp"
@@ -19,11 +18,6 @@ namespace {
 constexpr milliseconds slowest{200};  // of killing again
 
 }  // namespace
-
-milliseconds notice_in(store const& where, milliseconds grace, milliseconds ttl) {
-  auto const proved = where.traits().longest_term;
-  return stop_notice(grace, proved > milliseconds{0} ? std::min(proved, ttl) : ttl);
-}
 
 guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
              prepared_command const& command, std::function<void(int)> on_end)

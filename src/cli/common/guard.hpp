@@ -43,13 +43,10 @@ enum class loss_policy {
   ignore,  ///< it runs on, beside whoever comes next; it still ends with this process
 };
 
-/// stop_notice() for leases of this store, which may prove them for less than the ttl.
-milliseconds notice_in(store const& where, milliseconds grace, milliseconds ttl);
-
 struct guard_terms {
   std::string name;
   milliseconds grace;   ///< from SIGTERM to SIGKILL
-  milliseconds notice;  ///< the lease's loss_margin, see notice_in()
+  milliseconds notice;  ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
   /// Tells people of the loss, after the signal; by default with notice().
   std::function<void(std::string const& line, std::string const& why)> tell_loss{};

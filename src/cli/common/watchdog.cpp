@@ -25,6 +25,8 @@ namespace {
 // that was named after the deadline.
 constexpr milliseconds longest_nap{60'000};
 constexpr milliseconds shortest_nap{50};
+// For so long those who sleep in the kernel wait for the others to have ended.
+constexpr milliseconds patience_with_sleepers{1000};
 // Between two looks at what was killed: some take their time, in the kernel or as another user.
 constexpr int longest_pause_ms = 200;
 
@@ -94,7 +96,8 @@ void watchdog::end_work(page& shared, pid_t parent) noexcept {
                    .spared = shared.strangers.data()};
   for (auto const sleepers : {kernel_sleepers::passed_over, kernel_sleepers::asked}) {
     signs.sleepers = sleepers;
-    auto const give_up = clock::now() + longest_nap;
+    bool const first = sleepers == kernel_sleepers::passed_over;
+    auto const give_up = clock::now() + (first ? patience_with_sleepers : longest_nap);
     int pause_ms = 1;
     for (int clean = 0; clean < 2 && clock::now() < give_up;) {
       clean = signal_work(signs, SIGKILL) == 0 ? clean + 1 : 0;

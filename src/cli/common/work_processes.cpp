@@ -55,6 +55,7 @@ struct process {
   std::uint64_t started = 0;
   char state = 0;  // as the kernel writes it: R, S, D, Z, …
   bool chosen = false;
+  bool told = false;
 };
 
 int open_of(pid_t id, char const* what) noexcept {
@@ -168,18 +169,14 @@ bool is_spared(work_signs const& signs, pid_t id) noexcept {
 
 bool shows(work_signs const& signs, process const& one) noexcept {
   if (signs.ancestor != 0 && one.parent == signs.ancestor) return true;
-  if (signs.group != 0 && one.group == signs.group) return true;
-  if (!signs.mark) return false;
-  if (signs.sleepers == kernel_sleepers::passed_over && sleeps_in_kernel(one.id)) return false;
-  return has_mark(one.id, signs.mark);
+  return signs.group != 0 && one.group == signs.group;
 }
 
 bool is_meant(work_signs const& signs, process const& one) noexcept {
   return (signs.only_in == 0 || one.group == signs.only_in) && one.group != signs.not_in;
 }
 
-void choose(work_signs const& signs, process_list const& all) noexcept {
-  for (auto& one : all) one.chosen = !is_spared(signs, one.id) && shows(signs, one);
+void add_descendants(work_signs const& signs, process_list const& all) noexcept {
   bool more = true;
   while (more) {
     more = false;
@@ -208,15 +205,29 @@ void send(process const& to, int number) noexcept {
 
 }  // namespace
 
+// Whoever is known gets the signal before the next is looked at: that one may make us hang.
 std::size_t signal_work(work_signs const& signs, int number) noexcept {
   process_list const all;
-  choose(signs, all);
   std::size_t living = 0;
-  for (auto const& one : all) {
-    if (!one.chosen || !one.alive() || !is_meant(signs, one)) continue;
+  auto const tell = [&](process& one) {
+    if (!one.chosen || one.told || !one.alive() || !is_meant(signs, one)) return;
+    one.told = true;
     ++living;
     if (number != 0) send(one, number);
+  };
+  auto const tell_all = [&] {
+    add_descendants(signs, all);
+    std::for_each(all.begin(), all.end(), tell);
+  };
+  for (auto& one : all) one.chosen = !is_spared(signs, one.id) && shows(signs, one);
+  tell_all();
+  for (auto& one : all) {
+    if (!signs.mark || one.chosen || is_spared(signs, one.id)) continue;
+    if (signs.sleepers == kernel_sleepers::passed_over && sleeps_in_kernel(one.id)) continue;
+    one.chosen = has_mark(one.id, signs.mark);
+    tell(one);
   }
+  tell_all();
   return living;
 }
 

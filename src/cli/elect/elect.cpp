@@ -18,6 +18,7 @@
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/notice.hpp"
+#include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "elect/elect_log.hpp"
 
@@ -92,7 +93,7 @@ session::session(elect_options const& options)
 election_options session::terms() {
   election_options asked;
   asked.ttl = options_.ttl;
-  asked.grace = options_.grace;
+  asked.grace = stopping_times_in(store_, options_.grace, options_.ttl).grace;
   asked.back_off_first = options_.rest;
   asked.back_off_most = std::max(longest_rest, options_.rest);
   asked.candidate = options_.candidate;
@@ -131,9 +132,8 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  guard_terms asked{.name = options_.name.str(),
-                    .grace = options_.grace,
-                    .notice = notice_in(store_, options_.grace, options_.ttl)};
+  auto const [grace, told] = stopping_times_in(store_, options_.grace, options_.ttl);
+  guard_terms asked{.name = options_.name.str(), .grace = grace, .notice = told};
   // The transition tells it.
   if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/name_argument.hpp"
 #include "common/process_arguments.hpp"
+#include "common/stopping.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -58,16 +57,6 @@ Examples:
 A password in --store can be read by every user in the list of processes; put
 the URL into HERDLOCK_STORE or a file (--store-file) instead. CMD does not get
 HERDLOCK_STORE when there is a secret in it.)";
-
-milliseconds grace_argument(std::string const& text, milliseconds ttl) {
-  if (text.empty()) return std::min(milliseconds{10'000}, ttl / 4);
-  milliseconds const grace = duration_argument("--grace", text);
-  if (grace * 2 < ttl) return grace;
-  throw command_error(exit_code::usage,
-                      fmt::format("--grace {} is not less than half of the ttl ({}); choose a "
-                                  "longer --ttl or a shorter --grace",
-                                  say(grace), say(ttl)));
-}
 
 milliseconds rest_argument(std::string const& text) {
   milliseconds const rest = duration_argument("--rest", text);
@@ -134,7 +123,7 @@ elect_options check(elect_arguments const& arguments) {
   resource name = name_argument(arguments.name);
   milliseconds const ttl = duration_argument("--ttl", arguments.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
-  milliseconds const grace = grace_argument(arguments.grace, ttl);
+  auto const grace = grace_argument(arguments.grace, ttl);
   milliseconds const rest = rest_argument(arguments.rest);
   if (arguments.terms != 0) require_between("--terms", arguments.terms, most_terms);
   if (arguments.command.empty()) {

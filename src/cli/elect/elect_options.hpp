@@ -33,7 +33,7 @@ struct elect_options {
   resource name;
   std::string store_url;
   milliseconds ttl;
-  milliseconds grace;
+  std::optional<milliseconds> grace;
   milliseconds rest;
   std::string candidate;
   std::optional<int> terms;  ///< stand down after so many

@@ -14,6 +14,7 @@
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/notice.hpp"
+#include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "run/run_log.hpp"
 
@@ -115,7 +116,7 @@ acquire_options session::terms(milliseconds wait) const {
   acquire_options terms;
   terms.ttl = options_.ttl;
   terms.wait = wait;
-  terms.loss_margin = notice_in(lock_.where(), options_.grace, options_.ttl);
+  terms.loss_margin = stopping_times_in(lock_.where(), options_.grace, options_.ttl).notice;
   terms.max_hold = options_.max_hold;
   return terms;
 }
@@ -153,10 +154,9 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  guard_terms asked{.name = options_.name.str(),
-                    .grace = options_.grace,
-                    .notice = notice_in(lock_.where(), options_.grace, options_.ttl),
-                    .on_loss = options_.on_loss};
+  auto const [grace, told] = stopping_times_in(lock_.where(), options_.grace, options_.ttl);
+  guard_terms asked{
+      .name = options_.name.str(), .grace = grace, .notice = told, .on_loss = options_.on_loss};
   asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
   guard guarded(io_, held, std::move(asked), command_, on_end);
   guard_ = &guarded;

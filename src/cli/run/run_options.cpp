@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/name_argument.hpp"
+#include "common/stopping.hpp"
 #include "common/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -58,18 +57,6 @@ milliseconds wait_argument(std::string const& text) {
   if (text == "none") return milliseconds{0};
   if (text == "forever") return wait_forever;
   return duration_argument("--wait", text);
-}
-
-milliseconds grace_argument(std::string const& text, milliseconds ttl) {
-  if (text.empty()) return std::min(milliseconds{10'000}, ttl / 4);
-  milliseconds const grace = duration_argument("--grace", text);
-  if (grace >= ttl / 2) {
-    throw command_error(exit_code::usage,
-                        fmt::format("--grace {} is not less than half of the ttl ({}); choose a "
-                                    "longer --ttl or a shorter --grace",
-                                    say(grace), say(ttl)));
-  }
-  return grace;
 }
 
 loss_policy loss_argument(std::string const& text) {
@@ -127,7 +114,7 @@ run_options check(run_arguments const& arguments) {
   milliseconds const ttl = duration_argument("--ttl", arguments.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
   milliseconds const wait = wait_argument(arguments.once ? "none" : arguments.wait);
-  milliseconds const grace = grace_argument(arguments.grace, ttl);
+  auto const grace = grace_argument(arguments.grace, ttl);
   if (arguments.command.empty()) {
     throw command_error(exit_code::usage,
                         "no command to run; put it after --, as in: herdlock run NAME -- CMD");

@@ -34,7 +34,7 @@ struct run_options {
   std::string store_url;
   milliseconds ttl;
   milliseconds wait;
-  milliseconds grace;
+  std::optional<milliseconds> grace;
   std::optional<milliseconds> max_hold;
   loss_policy on_loss;
   event_form log;

@@ -208,6 +208,7 @@ void place::forget() {
   stop_watching();
   state_ = state::none;
   reusable_ = false;
+  adopted_ = false;
   lease_ = 0;
 }
 
@@ -245,8 +246,9 @@ asio::awaitable<void> place::expire() {
   if (found && found->succeeded) co_await revoke(lease);
 }
 
+// A key that another made ends by itself, unless that one goes on with it.
 asio::awaitable<void> place::leave() {
-  auto const lease = lease_;
+  auto const lease = adopted_ ? 0 : lease_;
   forget();
   co_await revoke(lease);
 }

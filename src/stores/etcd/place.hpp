@@ -157,6 +157,7 @@ class place : public std::enable_shared_from_this<place> {
   std::int64_t lease_ = 0;      ///< the key's present one
   std::int64_t lease_ttl_ = 0;  ///< what it was asked for, in seconds
   bool reusable_ = false;       ///< nothing that is still on its way names our lease
+  bool adopted_ = false;        ///< another made the key, and may hold it
   /// A release of what we held had no answer: until then its outcome is not forgotten.
   std::optional<clock::time_point> release_in_doubt_;
   doubt_list::number doubt_ = 0;

@@ -101,6 +101,7 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
     co_return std::nullopt;
   }
   reusable_ = outcome.attempts == 1;
+  adopted_ = true;
   auto const left = co_await time_left(around_.gate, own, step_deadline());
   // Who made it may have renewed it until now.
   bool const alive = co_await keep_alive(lease_);

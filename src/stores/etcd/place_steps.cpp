@@ -126,7 +126,7 @@ asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_
     if (why.code) settle_with(*op, why);
     if (!left && !op->settled()) co_return false;
     // Whoever made it holds it still, perhaps: it is not to be ended.
-    if (op->settled() && is_ours && left) forget();
+    if (op->settled() && left) forget();
     if (op->settled()) co_return true;
     if (is_ours) {
       auto const asked = from_value(own.value).ttl;

@@ -185,10 +185,15 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure b
   auto session = with->commands.borrow_idle();
   if (!session) return with->in_order.run(name, as_job(*with, std::move(one)));
   run_handler done = [with, session, name, one, read = std::move(quick.read)](
-                         outcomes const& all, std::optional<sql_error> const& error) {
+                         outcomes const& all, std::optional<sql_error> error) {
     bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
     error ? with->commands.drop(session) : with->commands.give_back(session);
-    auto const reply = error ? std::nullopt : read(all);
+    std::optional<T> reply;
+    try {
+      if (!error) reply = read(all);
+    } catch (sql_error const& unreadable) {
+      error = unreadable;
+    }
     if (healed_by_work || (!error && !reply)) {
       return with->in_order.run(name, as_job(*with, one));
     }

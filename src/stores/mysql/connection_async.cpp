@@ -2,6 +2,7 @@
 // the socket is ready. The library suspends a call on a stack of its own.
 #include <fcntl.h>
 #include <mysql.h>
+#include <unistd.h>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
@@ -23,10 +24,12 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
     timer_.expires_at(deadline);
     timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
       auto const self = weak.lock();
-      if (!ec && self) self->on_->abort();
+      if (ec || !self) return;
+      self->late_ = true;
+      self->on_->abort();
     });
     on_->deadline_ = deadline;
-    if (!has_line()) return end(sql_error{bad_reply, "no file descriptor is left"});
+    if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});
     proceed(mysql_send_query_start(&failed_, handle(), statements_.data(), statements_.size()));
     begun_ = true;
   }
@@ -40,8 +43,13 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   bool has_line() {
     if (on_->line_) return true;
     int const copy = ::fcntl(on_->socket_, F_DUPFD_CLOEXEC, 0);
-    if (copy >= 0) on_->line_.emplace(timer_.get_executor(), copy);
-    return copy >= 0;
+    if (copy < 0) return false;
+    boost::system::error_code ec;
+    on_->line_.emplace(timer_.get_executor()).assign(copy, ec);
+    if (!ec) return true;
+    on_->line_.reset();
+    ::close(copy);
+    return false;
   }
 
   // `awaited` is what a call waits for; 0: it is done.
@@ -56,7 +64,8 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
     int const event = to_write ? MYSQL_WAIT_WRITE : MYSQL_WAIT_READ;
     on_->line_->async_wait(to_write ? descriptor::wait_write : descriptor::wait_read,
                            [self = shared_from_this(), event](boost::system::error_code ec) {
-                             if (!ec) self->proceed(self->resume(event));
+                             if (ec) return self->end(sql_error{bad_reply, ec.message()});
+                             self->proceed(self->resume(event));
                            });
   }
 
@@ -115,6 +124,8 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   void end(std::optional<sql_error> error) {
     timer_.cancel();
     on_->deadline_ = clock::time_point::max();
+    // An answer that was there already: the session is on its way out all the same.
+    if (late_ && !error) error = sql_error{too_late, "the server did not answer in time"};
     if (begun_) return std::exchange(done_, nullptr)(std::move(all_), std::move(error));
     asio::post(timer_.get_executor(), [self = shared_from_this(), error = std::move(error)] {
       std::exchange(self->done_, nullptr)(std::move(self->all_), error);
@@ -126,6 +137,7 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   std::string const statements_;
   run_handler done_;
   bool begun_ = false;
+  bool late_ = false;  // the session was given up
   step step_ = step::send;
   int failed_ = 0;
   my_bool refused_ = 0;

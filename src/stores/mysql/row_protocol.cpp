@@ -16,7 +16,10 @@ class row_protocol final : public session_protocol {
                   clock::time_point deadline, quick_handler done) override {
     auto read = [this, session, wanted, deadline, done = std::move(done)](
                     outcomes const& all, std::optional<sql_error> error) {
-      if (error && error->is_locked()) return done({});
+      if (error && error->is_locked()) {
+        forget_silence(*session);
+        return done({});
+      }
       if (error) return done({{}, std::move(error)});
       keep_silence(*session, wanted.ttl);
       auto db = all.last().rows.empty() ? nullptr : with_.commands.borrow_idle();
@@ -105,6 +108,7 @@ class row_protocol final : public session_protocol {
       return !done.last().rows.empty();
     } catch (sql_error const& error) {
       if (!error.is_locked()) throw;
+      forget_silence(session);
       session.run("ROLLBACK");
       return std::nullopt;
     }

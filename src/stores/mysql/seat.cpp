@@ -183,7 +183,11 @@ void seat::quick_run(std::string statements, std::function<bool(outcomes const&)
     got.since = since;
     got.at = clock::now();
     got.error = std::move(error);
-    if (!got.error) got.yes = read(all);
+    try {
+      if (!got.error) got.yes = read(all);
+    } catch (sql_error const& unreadable) {
+      got.error = unreadable;
+    }
     self->on_answer(std::move(got), then);
   };
   connection::async_run(session_, executor_, std::move(statements),
@@ -224,8 +228,8 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
       [op, ttl](seat& self, answer const& got) {
         self.renewing_ = nullptr;
         if (got.error || !got.yes) {
-          op->settle(renew_reply::lost);
-          return self.lose();
+          self.lose();
+          return op->settle(renew_reply::lost);
         }
         self.holder_->ttl = ttl;
         self.holder_->since = got.since;
@@ -260,15 +264,15 @@ void seat::leave(releasing const& op) {
       [op](seat& self, answer const& got) { self.on_released(got, op); });
 }
 
+// Told last: a handler may ask for the lock again at once.
 void seat::on_released(answer const& got, releasing const& op) {
+  if (got.error) {
+    lose();
+  } else {
+    if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
+    vacate();
+  }
   if (op) op->settle(got.yes ? release_reply::released : release_reply::lost);
-  if (got.error) return lose();
-  holder_.reset();
-  state_ = state::empty;
-  if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
-  session_.reset();
-  rival_ = {};
-  seek(std::chrono::seconds{0});
 }
 
 void seat::pass_on(releasing const& op) {
@@ -290,6 +294,10 @@ void seat::lose() {
   if (auto const where = hall_.lock(); where && session_) {
     where->with->sessions.drop(std::move(session_));
   }
+  vacate();
+}
+
+void seat::vacate() {
   session_.reset();
   holder_.reset();
   state_ = state::empty;

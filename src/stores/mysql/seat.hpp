@@ -126,6 +126,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_passed(bid const& given, answer got, releasing const& op);
   void on_released(answer const& got, releasing const& op);
   void lose();
+  void vacate();
   void fail_all(sql_error const& why);
   acquire_reply as_busy() const;
   void dismiss();

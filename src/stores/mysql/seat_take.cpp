@@ -114,7 +114,7 @@ seat::answer seat::take_once(hall& where, session_slot& slot, bid const& wanted,
     got.taken = begun ? where.protocol->take_rest(*session, wanted)
                       : where.protocol->take(*session, wanted);
     got.at = clock::now();
-    slot.put(nullptr);
+    if (!slot.put(nullptr)) throw sql_error{pool_is_closed, "nobody wants it any more"};
     got.session = std::move(session);
   } catch (sql_error const& error) {
     got.error = error;

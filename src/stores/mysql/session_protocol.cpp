@@ -33,6 +33,8 @@ std::string new_silence_sql(connection const& session, milliseconds ttl) {
 
 void keep_silence(connection& session, milliseconds ttl) { session.silence_s = silence_s(ttl); }
 
+void forget_silence(connection& session) { session.silence_s = -1; }
+
 std::string record_sql(settings const& how, bid const& taken, std::string const& session,
                        std::string const& condition) {
   std::string const owner = literal(taken.owner.str());

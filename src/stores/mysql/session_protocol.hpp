@@ -85,6 +85,8 @@ std::string silence_sql(milliseconds ttl);
 std::string new_silence_sql(connection const& session, milliseconds ttl);
 /// After it was set.
 void keep_silence(connection& session, milliseconds ttl);
+/// The statements were stopped half-way: what the session has now is not known.
+void forget_silence(connection& session);
 /// `INSERT … ON DUPLICATE KEY UPDATE` of the row, with a new token; `session` and `condition` are
 /// SQL.
 std::string record_sql(settings const& how, bid const& taken, std::string const& session,

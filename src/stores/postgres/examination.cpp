@@ -142,7 +142,7 @@ class server_check {
     check_skew(into_, "postgres.clock", place_, skew_of(server, before, wall_clock_us()));
   }
   void rights(session const& db) {
-    if (how_.mode == lock_mode::advisory) return;
+    if (how_.mode != lock_mode::table) return session_rights(db);
     auto const name = db.quoted(how_.table);
     bool const there = db.run("SELECT to_regclass(" + name + ") IS NOT NULL") == "t";
     std::string missing;
@@ -151,13 +151,44 @@ class server_check {
         auto const sql = "SELECT has_table_privilege(" + name + ", '" + right + "')";
         if (db.run(sql) != "t") missing += " " + std::string(right);
       }
-    } else if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") != "t") {
-      missing = " CREATE in the schema, where the table " + how_.table + " is still to be made";
+    } else {
+      missing = missing_to_create(db);
     }
     into_.expect(missing.empty(),
                  {"postgres.rights", severity::error,
                   "the user " + db.run("SELECT current_user") + " may not" + missing,
                   "leases cannot be kept there", "GRANT them, or let the owner run herdlock once"});
+  }
+  std::string missing_to_create(session const& db) {
+    if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") == "t") return {};
+    return " CREATE in the schema, where the table " + how_.table + " is still to be made";
+  }
+  // What is missing may show only after a crash of the server, when the tokens leap.
+  void session_rights(session const& db) {
+    auto const tokens = db.quoted(how_.table + "_fencing");
+    auto const unbroken = db.quoted(how_.table + "_unbroken");
+    std::string missing;
+    if (db.run("SELECT to_regclass(" + tokens + ") IS NULL") == "t") {
+      missing = missing_to_create(db);
+      return into_.expect(
+          missing.empty(),
+          {"postgres.rights", severity::error,
+           "the user " + db.run("SELECT current_user") + " may not" + missing,
+           "leases cannot be kept there", "GRANT them, or let the owner run herdlock once"});
+    }
+    for (char const* right : {"USAGE", "UPDATE"}) {
+      auto const sql = "SELECT has_sequence_privilege(" + tokens + ", '" + right + "')";
+      if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_fencing";
+    }
+    for (char const* right : {"SELECT", "INSERT"}) {
+      auto const sql = "SELECT coalesce(has_table_privilege(to_regclass(" + unbroken + "), '" +
+                       right + "'), true)";
+      if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_unbroken";
+    }
+    into_.expect(missing.empty(),
+                 {"postgres.rights", severity::error,
+                  "the user " + db.run("SELECT current_user") + " may not" + missing,
+                  "after a crash of the server no lease can be had", "GRANT them"});
   }
   // A pooler makes up the number that it announces. In transaction mode, a second client's
   // transaction gets the connection that the first one's last statement ran on.

@@ -99,12 +99,15 @@ END $do$;
 
 // Tokens are drawn without waiting for the server's log, so a crash takes some of them back. It
 // empties the unlogged table, too; who finds it so first leaps over more tokens than can have
-// been drawn and not been logged.
+// been drawn and not been logged. (The clock, from which the tokens began, is for what was restored
+// from a copy of the files.)
 constexpr char leap[] = R"sql(DO $do$ BEGIN
   IF NOT EXISTS (SELECT FROM @_unbroken) THEN
     PERFORM pg_advisory_xact_lock(7526676539574742016);
     IF NOT EXISTS (SELECT FROM @_unbroken) THEN
-      PERFORM setval('@_fencing', nextval('@_fencing') + 16777216);
+      PERFORM setval('@_fencing', greatest(
+        nextval('@_fencing') + 16777216,
+        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint));
       INSERT INTO @_unbroken VALUES (clock_timestamp());
     END IF;
   END IF;

@@ -60,7 +60,7 @@ BEGIN
     UPDATE @ l SET owner = w.owner, fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
       expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms'
     FROM w WHERE l.name = p_name AND (w.pid = pg_backend_pid()
-      OR NOT pg_try_advisory_xact_lock(1751477356, w.pid))
+      OR NOT pg_try_advisory_xact_lock_shared(1751477356, w.pid))
     RETURNING pg_notify(w.channel, w.waiter || ' ' || l.fencing) IS NOT NULL INTO given;
     IF FOUND THEN RETURN true; END IF;
     IF NOT EXISTS (SELECT FROM @_waiters WHERE name = p_name) THEN

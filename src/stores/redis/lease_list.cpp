@@ -1,5 +1,6 @@
 #include "stores/redis/lease_list.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -10,25 +11,35 @@ namespace {
 
 // ARGV: cursor, count, pattern, whether the text has to be an owner token. {next cursor, key…}
 // An owner token stands also in a claim (behind its layout letter) and in what remembers the last
-// owner: side keys. What cannot be read (it expired, or its slot is on the move) is no lease here.
+// owner: side keys. What cannot be read (it expired, or its slot is on the move) is no lease here;
+// but where nothing can be, as at a server that has no slots any more, or for another reason, that
+// is told.
 script const& scan_script() {
   static script const one(R"lua(
 local page = redis.call('SCAN', ARGV[1], 'COUNT', ARGV[2], 'MATCH', ARGV[3], 'TYPE', 'string')
 local found = {page[1]}
 local secret = ':' .. string.rep('[0-9a-f]', 32) .. '$'
+local refused, why = 0, nil
+local function asked(verb, key)
+  local got = redis.pcall(verb, key)
+  if type(got) ~= 'table' or not got.err or string.find(got.err, 'WRONGTYPE') then return got end
+  refused, why = refused + 1, got.err
+  if not string.find(got.err, 'non local key') then refused = #page[2] end
+end
 local function is_lease(key)
   if ARGV[4] ~= '1' then return true end
   if string.find(key, '[}:]:herdlock:claim$') or string.find(key, '[}:]:herdlock:last$') then
     return false
   end
-  local length = redis.pcall('STRLEN', key)
-  if type(length) ~= 'number' or length < 34 or length > 128 then return false end
-  local owner = redis.pcall('GET', key)
+  local length = asked('STRLEN', key)
+  if type(length) ~= 'number' or length < 33 or length > 128 then return false end
+  local owner = asked('GET', key)
   return type(owner) == 'string' and string.find(owner, secret) ~= nil
 end
 for _, key in ipairs(page[2]) do
   if is_lease(key) then found[#found + 1] = key end
 end
+if why and refused >= #page[2] then return redis.error_reply(why) end
 return found
 )lua",
                           "0");
@@ -139,20 +150,37 @@ class walk : public std::enable_shared_from_this<walk> {
   }
 
  private:
+  // Of what a cursor is good for: these servers and keys; in the middle of a SCAN this connection,
+  // since a server that was restarted has them in another order.
+  std::uint64_t digest() const {
+    std::string all = from_->prefix + "\n";
+    for (auto const& each : servers_) {
+      all += each->how().place() + "/" + std::to_string(each->how().database) + "\n";
+    }
+    if (at_.scan != "0") all += std::to_string(servers_[at_.server]->connections());
+    return std::hash<std::string>{}(all);
+  }
+
+  // What is wrong with the cursor.
+  errc go_on_from_cursor() {
+    auto read = from_text(asked_.cursor);
+    if (!read || read->server > servers_.size()) return errc::invalid_value;
+    at_ = std::move(*read);
+    if (at_.server == servers_.size() && at_.scan != "0") return errc::invalid_value;
+    bool const ours = std::ranges::all_of(
+        at_.keys, [this](auto const& key) { return key.starts_with(from_->prefix); });
+    if (!ours) return errc::invalid_value;
+    return at_.digest == digest() ? errc{} : errc::unavailable;
+  }
+
   void go() {
     if (one_->settled()) return;
     if (servers_.empty()) return one_->fail(errc::unavailable, "too few servers are connected");
-    std::string places;
-    for (auto const& each : servers_) places += each->how().place() + "\n";
-    auto const digest = std::hash<std::string>{}(places);
-    at_.digest = digest;
-    if (!asked_.cursor.empty()) {
-      auto read = from_text(asked_.cursor);
-      if (!read) return one_->fail(errc::invalid_value, "the cursor is not one of a list");
-      at_ = std::move(*read);
-    }
-    if (at_.digest != digest || at_.server > servers_.size()) {
-      return one_->fail(errc::unavailable,
+    auto const wrong = asked_.cursor.empty() ? errc{} : go_on_from_cursor();
+    if (wrong == errc::invalid_value)
+      return one_->fail(wrong, "the cursor is not one of this list");
+    if (wrong == errc::unavailable) {
+      return one_->fail(wrong,
                         "which servers there are has changed since the list was begun; begin it "
                         "anew");
     }
@@ -179,7 +207,10 @@ class walk : public std::enable_shared_from_this<walk> {
       if (name) page.names.push_back(*std::move(name));
     }
     at_.keys.erase(at_.keys.begin(), at_.keys.begin() + static_cast<std::ptrdiff_t>(taken));
-    if (at_.server < servers_.size() || !at_.keys.empty()) page.cursor = to_text(at_);
+    if (at_.server < servers_.size() || !at_.keys.empty()) {
+      at_.digest = digest();  // now: who a Sentinel's master is, is known by the answer
+      page.cursor = to_text(at_);
+    }
     if (!from_->judged || page.names.empty()) return one_->settle(std::move(page));
     judge(std::move(page));
   }

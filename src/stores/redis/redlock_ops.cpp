@@ -240,7 +240,7 @@ class redlock_port final : public lease_store {
       std::vector<std::shared_ptr<link>> some;
       for (std::size_t i = 0; i < core->size() && some.size() < enough; ++i) {
         auto& node = core->node(i);
-        if (node.ready()) some.push_back(node.shared_connection());
+        if (!node.refusal(node_verb::inspect)) some.push_back(node.shared_connection());
       }
       if (some.size() < enough) some.clear();
       return some;
