@@ -100,6 +100,27 @@ TEST(DoctorPostgres, FindsMissingRights) {
   EXPECT_TRUE(examined(as(url, "reader")).has("error postgres.read_only"));
 }
 
+// Everything works without them until the server has crashed.
+TEST(DoctorPostgres, FindsRightsThatAreMissedAfterACrashOnly) {
+  auto& server = postgres_server::shared();
+  auto const url = server.fresh_url();
+  server.sql(url, "CREATE ROLE careful LOGIN");
+  for (std::string const mode : {"&mode=row", "&mode=advisory"}) {
+    server.sql(url, "REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM careful");
+    auto const owner = examined(url + mode);  // makes the tables
+    EXPECT_FALSE(owner.has("error postgres.rights")) << owner.text;
+    server.sql(url,
+               "GRANT ALL ON ALL TABLES IN SCHEMA public TO careful;"
+               "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO careful");
+    auto const some = examined(as(url, "careful") + mode);
+    EXPECT_TRUE(some.has("error postgres.rights")) << some.text;
+    EXPECT_NE(some.text.find("UPDATE"), std::string::npos) << some.text;
+    server.sql(url, "GRANT UPDATE ON ALL SEQUENCES IN SCHEMA public TO careful");
+    auto const all = examined(as(url, "careful") + mode);
+    EXPECT_FALSE(all.has("error postgres.rights")) << all.text;
+  }
+}
+
 TEST(DoctorPostgres, FindsAStandby) {
   postgres_server server;
   auto const url = server.fresh_url();

@@ -154,10 +154,13 @@ class server_check {
     } else {
       missing = missing_to_create(db);
     }
+    expect_rights(db, missing, "leases cannot be kept there");
+  }
+  void expect_rights(session const& db, std::string const& missing, char const* consequence) {
     into_.expect(missing.empty(),
                  {"postgres.rights", severity::error,
-                  "the user " + db.run("SELECT current_user") + " may not" + missing,
-                  "leases cannot be kept there", "GRANT them, or let the owner run herdlock once"});
+                  "the user " + db.run("SELECT current_user") + " may not" + missing, consequence,
+                  "GRANT them, or let the owner run herdlock once"});
   }
   std::string missing_to_create(session const& db) {
     if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") == "t") return {};
@@ -167,15 +170,10 @@ class server_check {
   void session_rights(session const& db) {
     auto const tokens = db.quoted(how_.table + "_fencing");
     auto const unbroken = db.quoted(how_.table + "_unbroken");
-    std::string missing;
     if (db.run("SELECT to_regclass(" + tokens + ") IS NULL") == "t") {
-      missing = missing_to_create(db);
-      return into_.expect(
-          missing.empty(),
-          {"postgres.rights", severity::error,
-           "the user " + db.run("SELECT current_user") + " may not" + missing,
-           "leases cannot be kept there", "GRANT them, or let the owner run herdlock once"});
+      return expect_rights(db, missing_to_create(db), "leases cannot be kept there");
     }
+    std::string missing;
     for (char const* right : {"USAGE", "UPDATE"}) {
       auto const sql = "SELECT has_sequence_privilege(" + tokens + ", '" + right + "')";
       if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_fencing";
@@ -185,10 +183,7 @@ class server_check {
                        right + "'), true)";
       if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_unbroken";
     }
-    into_.expect(missing.empty(),
-                 {"postgres.rights", severity::error,
-                  "the user " + db.run("SELECT current_user") + " may not" + missing,
-                  "after a crash of the server no lease can be had", "GRANT them"});
+    expect_rights(db, missing, "after a crash of the server no lease can be had");
   }
   // A pooler makes up the number that it announces. In transaction mode, a second client's
   // transaction gets the connection that the first one's last statement ran on.
