@@ -140,6 +140,13 @@ class client {
     return true;
   }
 
+  /// Runs at most so many of the executor's handlers.
+  void run_steps(int most) {
+    io_.restart();
+    for (int i = 0; i < most && io_.run_one_for(patience) > 0; ++i) {
+    }
+  }
+
   template <class T>
   result<T> get(pending<T> const& one) {
     if (!run_until([&] { return one.done(); })) {

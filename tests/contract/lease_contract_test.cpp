@@ -328,5 +328,24 @@ TEST_P(lease_contract, ClosingTheHandleEndsEveryOperation) {
   }
 }
 
+// Whatever has been asked of the server and not yet been answered: the answer finds nobody.
+TEST_P(lease_contract, TheHandleCanBeClosedAtEachStepOfAnAcquisition) {
+  int end = 0;
+  for (int steps = 0; end == 0 && steps < 200; ++steps) {
+    auto const other = another();
+    ASSERT_TRUE(is<grant>(other->acquire(resource("known"), alice)));
+    resource const fresh("fresh:" + std::to_string(steps));
+    auto const asked = other->start_acquire({fresh, alice, 1min});
+    auto const waits = other->start_acquire({fresh, bob, 1min, 1min});
+    for (int i = 0; i < steps && !asked.done(); ++i) other->run_steps(1);
+    if (asked.done()) end = steps;
+    other->close();
+    ASSERT_TRUE(asked.done() && waits.done()) << steps;
+    EXPECT_TRUE(asked.outcome() || asked.outcome().error() == errc::canceled)
+        << steps << ": " << asked.outcome().error().message;
+  }
+  EXPECT_GT(end, 0);
+}
+
 }  // namespace
 }  // namespace herdlock_test

@@ -20,9 +20,12 @@ extern char** environ;
 namespace herdlock_test {
 namespace {
 
+// Appended to: such a file's position is not guarded, so that of two threads that write at once one
+// would write over the other's line.
 int memory_file(char const* name) {
   int fd = ::memfd_create(name, MFD_CLOEXEC);
   if (fd < 0) throw std::runtime_error(std::string("memfd_create: ") + std::strerror(errno));
+  ::fcntl(fd, F_SETFL, O_APPEND);
   return fd;
 }
 

@@ -35,9 +35,10 @@ void give_to_server_user(std::filesystem::path const& folder) {
 mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std::move(options)) {
   give_to_server_user(folder_.path());
   child_options install;
-  install.argv = with_user({find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
-                            "--datadir=" + folder_.path().string(),
-                            "--auth-root-authentication-method=normal", "--skip-test-db"});
+  install.argv =
+      with_user({find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
+                 "--datadir=" + folder_.path().string(), "--tmpdir=" + folder_.path().string(),
+                 "--auth-root-authentication-method=normal", "--skip-test-db"});
   run_command(std::move(install));
   for (int i = 0; i < start_attempts; ++i) {
     port_ = free_port();
@@ -59,6 +60,7 @@ void mariadb_server::start() {
   how.argv = {find_program("mariadbd", "mariadb-server"),
               "--no-defaults",
               "--datadir=" + folder,
+              "--tmpdir=" + folder,  // a server that starts removes the temporary tables there
               "--socket=" + folder + "/m.sock",
               "--pid-file=" + folder + "/m.pid",
               "--bind-address=127.0.0.1",

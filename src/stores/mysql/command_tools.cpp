@@ -54,7 +54,13 @@ void ordered_jobs::end(std::string const& name) {
   run(name, std::move(following));
 }
 
+failure engine::told_of(sql_error const& error, std::string const& subject) const {
+  sql_error const closed{pool_is_closed, "the store is being closed"};
+  return explain(closing_ ? closed : error, subject, how);
+}
+
 void engine::close() {
+  closing_ = true;
   commands.close();
   sessions.close();
   jobs.close();

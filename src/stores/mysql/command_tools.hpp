@@ -78,8 +78,11 @@ struct engine {
 
   /// Ends what is running and waits for it.
   void close();
+  /// What to tell the caller of an error; that the store is being closed, if that is its cause.
+  failure told_of(sql_error const& error, std::string const& subject) const;
 
  private:
+  std::atomic<bool> closing_ = false;
   std::array<std::atomic<bool>, 256> busy_lately_{};
 };
 
@@ -108,7 +111,7 @@ result<T> attempt(engine& with, clock::time_point deadline, std::string const& s
       return made;
     } catch (sql_error const& error) {
       auto const why = repair(with, error, first, deadline);
-      if (why) return explain(*why, subject, with.how);
+      if (why) return with.told_of(*why, subject);
     }
   }
 }
@@ -198,7 +201,7 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure b
       return with->in_order.run(name, as_job(*with, one));
     }
     with->in_order.end(name);
-    if (error) return one->settle(explain(*error, one->subject(), with->how));
+    if (error) return one->settle(with->told_of(*error, one->subject()));
     one->settle(*reply);
   };
   connection::async_run(session, with->board->executor(), std::move(quick.statements),

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t max_plain_name = 64;
 constexpr std::string_view hash_mark = "herd:";
+constexpr int looks_for_a_row = 10;
 
 // The server compares such names without regard to case (and of old, to trailing blanks), so only
 // names in which that makes no difference stand for themselves.
@@ -80,13 +81,20 @@ class named_protocol final : public session_protocol {
   }
   bool released(outcomes const& all) override { return number(all.row_of(0), 0) == 1; }
 
+  // The lock is had a moment before its row is written: who has just taken it gets a few looks
+  // before it counts as a client of another kind.
   std::optional<lease_info> inspect(connection& db, resource const& name) override {
-    auto const user = user_of(db, name);
-    if (user == 0) return std::nullopt;
-    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
-    if (!found || found->session != user) return lease_info{"another client", {}, {}};
-    if (!found->held()) return std::nullopt;
-    return as_lease_info(*found);
+    for (int look = 1;; ++look) {
+      auto const user = user_of(db, name);
+      if (user == 0) return std::nullopt;
+      auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+      if (found && found->session == user) {
+        if (!found->held()) return std::nullopt;
+        return as_lease_info(*found);
+      }
+      if (look == looks_for_a_row) return lease_info{"another client", {}, {}};
+      std::this_thread::sleep_for(milliseconds{2});
+    }
   }
 
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {

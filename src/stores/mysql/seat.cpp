@@ -311,8 +311,9 @@ void seat::check() {
 
 void seat::fail_all(sql_error const& why) {
   auto const where = hall_.lock();
+  if (!where) return;
   for (auto const& each : std::deque(waiting_)) {
-    each->settle(explain(why, each->subject(), where->with->how));
+    each->settle(where->with->told_of(why, each->subject()));
   }
 }
 

@@ -78,6 +78,7 @@ void session_place::ask() {
 void session_place::know_name() {
   shop_->commands->run({"meet", {as_bytes(name_.str())}}, [self = shared_from_this(),
                                                            one = asking_](reply const& met) {
+    if (self->asking_ != one) return;  // the store was closed
     if (!met) return self->refused(one, met.error());
     auto const stored = met->count() > 0 ? met->bytes(0, 0) : self->name_.str();
     if (stored != self->name_.str()) {
@@ -98,6 +99,7 @@ void session_place::take_session() {
   shop_->sessions->take(
       {[one] { return true; },
        [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
+         if (self->asking_ != one) return;  // the store was closed, and its sessions with it
          if (!got) return self->refused(one, got.error());
          self->with_session(one, *got);
        }});
