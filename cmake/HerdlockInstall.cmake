@@ -50,6 +50,9 @@ install(EXPORT herdlockTargets NAMESPACE herdlock:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET herdlock_cli)
   install(TARGETS herdlock_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/examples/herdlock-worker.service
+                ${PROJECT_SOURCE_DIR}/examples/herdlock-report.cron
+          DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
   if(NOT HERDLOCK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     set(manual ${PROJECT_BINARY_DIR}/manual)
     install(FILES ${manual}/herdlock.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -32,6 +32,7 @@ TEST_P(lock_contract, TryAcquireTakesAFreeResourceAndNotAHeldOne) {
 TEST_P(lock_contract, TheStoreListsWhatIsHeld) {
   EXPECT_TRUE(store_.list().names.empty());
   auto held = where.try_acquire();
+  ASSERT_TRUE(held);
   std::set<std::string> seen;
   list_request next;
   do {
@@ -44,6 +45,7 @@ TEST_P(lock_contract, TheStoreListsWhatIsHeld) {
 
 TEST_P(lock_contract, ABlockedAcquireGetsTheResourceWhenItIsReleased) {
   auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
   std::atomic<std::uint64_t> later{0};
   std::thread waiter([&] {
     if (auto mine = where.acquire({.ttl = 1min, .wait = patience})) later = mine->fencing().value;
@@ -89,6 +91,7 @@ TEST_P(lock_contract, WithGivesTheResourceBackWhenTheWorkThrows) {
 
 TEST_P(lock_contract, WithDoesNothingWhileAnotherHolds) {
   auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
   bool called = false;
   EXPECT_FALSE(where.with({.ttl = 1min}, [&](lease&) { called = true; }));
   EXPECT_FALSE(called);
@@ -97,6 +100,7 @@ TEST_P(lock_contract, WithDoesNothingWhileAnotherHolds) {
 // B1, B4: an operator took it away; the holder learns it from its next renewal.
 TEST_P(lock_contract, TheHolderIsToldWhenItsLeaseWasTakenAway) {
   auto held = where.try_acquire({.ttl = 600ms});
+  ASSERT_TRUE(held);
   std::atomic<bool> told{false};
   std::stop_callback on_loss(held->lost_token(), [&] { told = true; });
   EXPECT_TRUE(where.force_release());
@@ -118,6 +122,7 @@ TEST_P(lock_contract, WithThrowsLostWhenTheLeaseWasTakenAwayMeanwhile) {
 
 TEST_P(lock_contract, ALeaseOutlivesItsTtlByRenewal) {
   auto held = where.try_acquire({.ttl = 1s});
+  ASSERT_TRUE(held);
   auto const first_end = held->valid_until();
   ASSERT_TRUE(eventually([&] { return clock::now() > first_end + 300ms; }));
   EXPECT_TRUE(held->valid());

@@ -205,6 +205,25 @@ TEST_P(mysql_session, ManyWaitersOfAStoreNeedOneConnection) {
   for (auto const& each : all) EXPECT_TRUE(is<grant>(b.get(each)));
 }
 
+// A handler may ask again at once: that, too, is one question at the server, with the one session.
+TEST_P(mysql_session, WhoWaitsFromInsideTheAnswerBusyIsQueuedOnce) {
+  std::string const url = url_of(GetParam());
+  client a(kind, url), b(kind, url + "&pool=1");
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
+  std::optional<pending<acquire_reply>> again;
+  auto const ask_again = [&](result<acquire_reply> const& first) {
+    EXPECT_TRUE(is<busy>(first));
+    again = b.start_acquire({stock, bob, 1min, 1min});
+  };
+  b.store().leases->acquire({stock, owner_token::generate(), 1min}, ask_again);
+  ASSERT_TRUE(b.run_until([&] { return again.has_value(); }));
+  b.inspect(stock).value();
+  ASSERT_EQ(a.release(stock, alice).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(b.get(*again)));
+  EXPECT_EQ(b.release(stock, bob).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(a.acquire(stock, alice)));
+}
+
 // B8: what a process queued at the server goes with it.
 TEST_P(mysql_session, AWaiterThatIsKilledIsSkipped) {
   std::string const url = url_of(GetParam());

@@ -106,7 +106,8 @@ class seat : public std::enable_shared_from_this<seat> {
   void seek(std::chrono::seconds wait);
   void quick_seek(std::shared_ptr<hall> const& where, std::shared_ptr<connection> const& session,
                   bid const& wanted);
-  void seek_on_a_thread(std::shared_ptr<hall> const& where, bid const& wanted,
+  void seek_on_a_thread(std::shared_ptr<hall> const& where,
+                        std::shared_ptr<session_slot> const& slot, bid const& wanted,
                         std::optional<attempt> begun);
   static answer take(hall& where, session_slot& slot, bid const& wanted,
                      std::optional<attempt> begun);

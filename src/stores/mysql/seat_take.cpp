@@ -21,6 +21,7 @@ bool session_slot::ended() const {
 }
 
 void seat::seek(std::chrono::seconds wait) {
+  if (busy_ || state_ != state::empty) return;  // a handler that was just told has begun it
   auto const where = hall_.lock();
   if (!where || waiting_.empty()) return;
   state_ = state::seeking;
@@ -28,7 +29,8 @@ void seat::seek(std::chrono::seconds wait) {
   slot_ = std::make_shared<session_slot>();
   auto const wanted = bid_for(*waiting_.front(), wait);
   auto session = where->server_checked ? where->with->sessions.borrow_idle() : nullptr;
-  session ? quick_seek(where, session, wanted) : seek_on_a_thread(where, wanted, std::nullopt);
+  session ? quick_seek(where, session, wanted)
+          : seek_on_a_thread(where, slot_, wanted, std::nullopt);
 }
 
 void seat::quick_seek(std::shared_ptr<hall> const& where,
@@ -42,7 +44,8 @@ void seat::quick_seek(std::shared_ptr<hall> const& where,
     slot->put(nullptr);
     if (made.error && made.error->code == too_late) slot->end();
     if (!made.token) {
-      return self->seek_on_a_thread(where, wanted, attempt{session, since, std::move(made.error)});
+      return self->seek_on_a_thread(where, slot, wanted,
+                                    attempt{session, since, std::move(made.error)});
     }
     answer got;
     got.taken = *made.token;
@@ -54,16 +57,17 @@ void seat::quick_seek(std::shared_ptr<hall> const& where,
   where->protocol->quick_take(session, wanted, deadline, std::move(done));
 }
 
-void seat::seek_on_a_thread(std::shared_ptr<hall> const& where, bid const& wanted,
+void seat::seek_on_a_thread(std::shared_ptr<hall> const& where,
+                            std::shared_ptr<session_slot> const& slot, bid const& wanted,
                             std::optional<attempt> begun) {
   // Its caller sees only a time out if the server does not answer: so does the job, by its own.
   if (!queued_) {
     job_timer_.expires_after(where->with->how.timeout);
-    job_timer_.async_wait([slot = slot_](boost::system::error_code ec) {
+    job_timer_.async_wait([slot](boost::system::error_code ec) {
       if (!ec) slot->end();
     });
   }
-  busy_ = where->with->jobs.add([where = where, self = shared_from_this(), slot = slot_, wanted,
+  busy_ = where->with->jobs.add([where = where, self = shared_from_this(), slot, wanted,
                                  begun = std::move(begun)]() mutable {
     answer got = take(*where, *slot, wanted, std::move(begun));
     auto const executor = self->executor_;
