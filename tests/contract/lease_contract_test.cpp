@@ -333,8 +333,9 @@ TEST_P(lease_contract, TheHandleCanBeClosedAtEachStepOfAnAcquisition) {
   int end = 0;
   for (int steps = 0; end == 0 && steps < 200; ++steps) {
     auto const other = another();
-    ASSERT_TRUE(is<grant>(other->acquire(resource("known"), alice)));
-    resource const fresh("fresh:" + std::to_string(steps));
+    auto const number = std::to_string(steps);
+    ASSERT_TRUE(is<grant>(other->acquire(resource("known:" + number), alice)));
+    resource const fresh("fresh:" + number);
     auto const asked = other->start_acquire({fresh, alice, 1min});
     auto const waits = other->start_acquire({fresh, bob, 1min, 1min});
     for (int i = 0; i < steps && !asked.done(); ++i) other->run_steps(1);

@@ -68,36 +68,43 @@ void link::connect() {
   connection_->open();
 }
 
+// A connection that was given up answers, too, perhaps when the next one is being set up.
+on_answer link::of_this_connection(std::function<void(link&, answer const&)> then) {
+  return [self = shared_from_this(), mine = connection_.get(),
+          then = std::move(then)](answer const& a) {
+    if (self->connection_.get() == mine) then(*self, a);
+  };
+}
+
 void link::on_open(std::optional<trouble> failed) {
   if (failed) return set_up_failed(*failed);
-  auto const self = shared_from_this();
-  connection_->run_script(session_script(what_), [self](answer const& a) {
-    a ? self->look_for_schema() : self->set_up_failed(a.error());
-  });
+  auto then = [](link& self, answer const& a) {
+    a ? self.look_for_schema() : self.set_up_failed(a.error());
+  };
+  connection_->run_script(session_script(what_), of_this_connection(then));
 }
 
 void link::look_for_schema() {
-  auto const self = shared_from_this();
-  connection_->run_script(needed_.query, [self](answer const& a) {
-    if (!a) return self->set_up_failed(a.error());
-    a->truth(0, 0) ? self->prepare() : self->make_schema();
-  });
+  auto then = [](link& self, answer const& a) {
+    if (!a) return self.set_up_failed(a.error());
+    a->truth(0, 0) ? self.prepare() : self.make_schema();
+  };
+  connection_->run_script(needed_.query, of_this_connection(then));
 }
 
 void link::make_schema() {
-  auto const self = shared_from_this();
-  connection_->run_script(needed_.script, [self](answer const& a) {
-    if (a) return self->prepare();
+  auto then = [](link& self, answer const& a) {
+    if (a) return self.prepare();
     auto why = a.error();
     if (is_refusal(why)) {
-      why.message += "; let somebody who may create tables run:\n" + self->needed_.script;
+      why.message += "; let somebody who may create tables run:\n" + self.needed_.script;
     }
-    self->set_up_failed(why);
-  });
+    self.set_up_failed(why);
+  };
+  connection_->run_script(needed_.script, of_this_connection(then));
 }
 
 void link::prepare() {
-  auto const self = shared_from_this();
   connection_->start_pipeline();
   for (auto const& [name, sql] : needed_.statements) {
     connection_->prepare(name, sql, [](answer const&) {});
@@ -106,16 +113,18 @@ void link::prepare() {
   if (!needed_.channel.empty()) {
     // By this lock others see that the session lives.
     statement alive{.name = "", .sql = "SELECT pg_advisory_lock(1751477356, pg_backend_pid())"};
-    connection_->run(alive, {what_.timeout}, [self](answer const& a) {
-      if (!a) self->set_up_failed(a.error());
-    });
+    auto then = [](link& self, answer const& a) {
+      if (!a) self.set_up_failed(a.error());
+    };
+    connection_->run(alive, {what_.timeout}, of_this_connection(then));
     last.sql = "LISTEN " + needed_.channel;
   }
-  connection_->run(last, {what_.timeout}, [self](answer const& a) {
-    if (!a) return self->set_up_failed(a.error());
-    self->server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
-    self->is_ready();
-  });
+  auto then = [](link& self, answer const& a) {
+    if (!a) return self.set_up_failed(a.error());
+    self.server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
+    self.is_ready();
+  };
+  connection_->run(last, {what_.timeout}, of_this_connection(then));
 }
 
 void link::is_ready() {

@@ -56,6 +56,7 @@ class link : public connection_events, public std::enable_shared_from_this<link>
     on_reply done;
   };
 
+  on_answer of_this_connection(std::function<void(link&, answer const&)> then);
   void connect();
   void look_for_schema();
   void make_schema();
