@@ -106,7 +106,9 @@ void seat::on_rival(rival other) {
 // The lock is ours, written down for `given`. Whoever that was may have gone.
 void seat::serve(bid const& given, answer const& got) {
   auto const* fencing = std::get_if<fencing_token>(&got.taken);
-  holder_ = holder{given.owner, given.ttl, *fencing, got.since, got.at + given.ttl};
+  // No later than at the server, but for a grant that was waited for.
+  auto const begun = given.wait.count() == 0 ? got.since : got.at;
+  holder_ = holder{given.owner, given.ttl, *fencing, got.since, begun + given.ttl};
   auto const found = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& each) {
     return each->request.owner == given.owner;
   });
@@ -233,7 +235,7 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
         }
         self.holder_->ttl = ttl;
         self.holder_->since = got.since;
-        self.holder_->expires = got.at + ttl;
+        self.holder_->expires = got.since + ttl;
         self.arm();
         op->settle(renew_reply::renewed);
       });
