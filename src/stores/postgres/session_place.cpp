@@ -72,7 +72,10 @@ void session_place::ask() {
   asking_ = line_.front();
   line_.pop_front();
   if (session_) return send(asking_, wish::next);
-  shop_->met.contains(name_.str()) ? take_session() : know_name();
+  auto const known = shop_->met.find(name_.str());
+  if (known == shop_->met.end()) return know_name();
+  lock_ = known->second;
+  take_session();
 }
 
 void session_place::know_name() {
@@ -80,7 +83,7 @@ void session_place::know_name() {
                                                            one = asking_](reply const& met) {
     if (self->asking_ != one) return;  // the store was closed
     if (!met) return self->refused(one, met.error());
-    auto const stored = met->count() > 0 ? met->bytes(0, 0) : self->name_.str();
+    auto const stored = met->bytes(0, 0);
     if (stored != self->name_.str()) {
       return self->refused(
           one, make_failure(errc::invalid_name, "its key is that of " + in_quotes(stored) +
@@ -88,7 +91,7 @@ void session_place::know_name() {
     }
     auto& known = self->shop_->met;
     if (known.size() >= most_met) known.clear();
-    known.insert(stored);
+    known[stored] = self->lock_ = met->number(0, 1);
     self->take_session();
   });
 }
@@ -120,14 +123,14 @@ void session_place::with_session(acquire const& one, std::shared_ptr<session> co
 
 void session_place::send(acquire const& one, wish how) {
   char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
-  std::vector<statement> all{{name, grant_parameters(one->request)}};
+  std::vector<statement> all{{name, grant_parameters(lock_, one->request)}};
+  bool const row = shop_->what.mode == lock_mode::row && how != wish::next;
+  if (row) all[0].parameters.push_back(as_bytes(name_.str()));
   auto const sent = clock::now();
   if (how == wish::wait) {
     all[0].parameters.push_back(as_number(as_wait(one->patience.expiry() - sent).count()));
   }
-  if (shop_->what.mode == lock_mode::row && how != wish::next) {
-    all.insert(all.begin(), statement{.name = "begin"});
-  }
+  if (row) all.insert(all.begin(), statement{.name = "begin"});
   patience const limit{how == wish::wait ? std::nullopt : std::optional(shop_->what.timeout)};
   session_->run_together(all, limit, [self = shared_from_this(), one, how, sent](answer const& a) {
     self->on_answer(one, how, sent, a);
@@ -260,7 +263,7 @@ void session_place::release(owner_token const& owner, std::function<void(release
   was->on_loss(nullptr);
   holder_.reset();
   in_a_row_ = 0;
-  was->run(session_release(shop_->what, name_), {shop_->what.timeout},
+  was->run(session_release(shop_->what, lock_), {shop_->what.timeout},
            [self = shared_from_this(), was, done = std::move(done)](answer const& a) {
              a ? self->shop_->sessions->give_back(was) : self->shop_->sessions->end(was);
              done(a ? release_reply::released : release_reply::lost);
@@ -284,7 +287,7 @@ void session_place::give_up_session() {
   auto const was = std::exchange(session_, nullptr);
   if (!was) return;
   was->on_loss(nullptr);
-  was->run(session_release(shop_->what, name_), {shop_->what.timeout},
+  was->run(session_release(shop_->what, lock_), {shop_->what.timeout},
            [shop = shop_, was](answer const& a) {
              a ? shop->sessions->give_back(was) : shop->sessions->end(was);
            });

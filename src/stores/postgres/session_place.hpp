@@ -8,11 +8,12 @@
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include <herdlock/store.hpp>
@@ -49,7 +50,7 @@ struct session_shop {
   asio::any_io_executor executor;
   std::shared_ptr<link> commands;
   std::shared_ptr<session_pool> sessions;
-  std::set<std::string> met;                  ///< names whose key or row is known to be there
+  std::map<std::string, std::int64_t> met;    ///< locks of names whose key or row is there
   std::function<void(resource const&)> idle;  ///< a place is not needed any more
 };
 
@@ -102,6 +103,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
 
   std::shared_ptr<session_shop> shop_;
   resource name_;
+  std::int64_t lock_ = 0;  // its number, once the server is asked for it
   std::shared_ptr<session> session_;
   std::optional<holder> holder_;
   std::deque<acquire> line_;

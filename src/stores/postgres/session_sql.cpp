@@ -15,37 +15,35 @@ constexpr milliseconds grace{250};
 #define HERDLOCK_KEY HERDLOCK_NUMBER("$1::bytea")
 #define HERDLOCK_LINE HERDLOCK_NUMBER("'@_rows '::bytea || $1::bytea")
 
-// $1 name, $2 ttl in hex, $3 idle limit, $4 label; of a wait: $5 for how many ms.
+// $1 the lock's number, $2 ttl in hex, $3 idle limit, $4 label; then the name, if it is a row's; of
+// a wait: for how many ms.
 constexpr char mark[] =
     "SELECT pg_backend_pid(), token, set_config('application_name', 'herdlock ' || to_hex(token)"
     " || ' ' || $2::text || ' ' || $4::text, false), set_config('%', $3::text, false) FROM (";
 constexpr char marked[] = " OFFSET 0) n WHERE token IS NOT NULL";
 
 // The token is drawn behind the lock: CASE is what PostgreSQL promises an order for.
-constexpr char advisory_try[] = "SELECT CASE WHEN pg_try_advisory_lock(" HERDLOCK_KEY
-                                ") THEN nextval('@_fencing') END AS token";
+constexpr char advisory_try[] =
+    "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN nextval('@_fencing') END AS token";
 constexpr char advisory_wait[] =
     "SELECT CASE WHEN set_config('lock_timeout', $5::text, false) IS NOT NULL THEN"
-    " CASE WHEN pg_advisory_lock(" HERDLOCK_KEY
-    ") IS NOT NULL THEN nextval('@_fencing') END END"
+    " CASE WHEN pg_advisory_lock($1::bigint) IS NOT NULL THEN nextval('@_fencing') END END"
     " AS token";
 
 // Those who want the row stand in line for a number of their own first, which goes to the next of
 // them in the moment in which it is free: a row goes to whoever is quick.
 constexpr char row_try[] =
     "SELECT nextval('@_fencing') AS token FROM (SELECT FROM @_rows r,"
-    " (SELECT pg_try_advisory_xact_lock(" HERDLOCK_LINE
-    ") AS got OFFSET 0) l"
-    " WHERE l.got AND r.name = $1::bytea FOR UPDATE OF r NOWAIT) held";
+    " (SELECT pg_try_advisory_xact_lock($1::bigint) AS got OFFSET 0) l"
+    " WHERE l.got AND r.name = $5::bytea FOR UPDATE OF r NOWAIT) held";
 constexpr char row_wait[] =
     "SELECT nextval('@_fencing') AS token FROM (SELECT FROM @_rows r,"
-    " (SELECT CASE WHEN set_config('lock_timeout', $5::text, false) IS NOT NULL THEN"
-    "   CASE WHEN pg_advisory_xact_lock(" HERDLOCK_LINE
-    ") IS NOT NULL THEN"
-    "    set_config('lock_timeout', greatest($5::bigint - (extract(epoch FROM clock_timestamp()"
+    " (SELECT CASE WHEN set_config('lock_timeout', $6::text, false) IS NOT NULL THEN"
+    "   CASE WHEN pg_advisory_xact_lock($1::bigint) IS NOT NULL THEN"
+    "    set_config('lock_timeout', greatest($6::bigint - (extract(epoch FROM clock_timestamp()"
     "     - statement_timestamp()) * 1000)::bigint, 1)::text, false) IS NOT NULL END END AS got"
     "  OFFSET 0) l"
-    " WHERE l.got AND r.name = $1::bytea FOR UPDATE OF r) held";
+    " WHERE l.got AND r.name = $5::bytea FOR UPDATE OF r) held";
 
 std::string with_table(std::string_view text, settings const& what) {
   std::string out;
@@ -114,13 +112,14 @@ constexpr char leap[] = R"sql(DO $do$ BEGIN
 END $do$;
 )sql";
 
-// The name that is stored under its key: its own, or that of another one with the same key. (A row
-// must not be updated here: that would wait for its holder.)
+// The name that is stored under its key (its own, or that of another one with the same key), and
+// the number of its lock. (A row must not be updated here: that would wait for its holder.)
 constexpr char advisory_meet[] = "INSERT INTO @_names AS n VALUES (" HERDLOCK_KEY
                                  ", $1::bytea)"
-                                 " ON CONFLICT (key) DO UPDATE SET key = n.key RETURNING name";
+                                 " ON CONFLICT (key) DO UPDATE SET key = n.key RETURNING name, key";
 constexpr char row_meet[] =
-    "INSERT INTO @_rows VALUES ($1::bytea) ON CONFLICT DO NOTHING RETURNING name";
+    "WITH made AS (INSERT INTO @_rows VALUES ($1::bytea) ON CONFLICT DO NOTHING)"
+    " SELECT $1::bytea, " HERDLOCK_LINE;
 
 constexpr char advisory_held[] =
     " FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)"
@@ -215,24 +214,24 @@ std::vector<std::pair<std::string, std::string>> session_statements(settings con
       {"try", granting(row ? row_try : advisory_try)},
       {"wait", granting(row ? row_wait : advisory_wait)},
       {"next",
-       granting("SELECT CASE WHEN $1::bytea IS NOT NULL THEN nextval('@_fencing') END AS token")},
+       granting("SELECT CASE WHEN $1::bigint IS NOT NULL THEN nextval('@_fencing') END AS token")},
       {"renew", filled("SELECT pg_backend_pid(), set_config('%', $1::text, false)", what)}};
   if (row) {
     all.emplace_back("begin", "BEGIN");
     all.emplace_back("release", "ROLLBACK");
   } else {
-    all.emplace_back("release", "SELECT pg_advisory_unlock(" HERDLOCK_KEY
-                                "),"
-                                " set_config('application_name', 'herdlock', false),"
-                                " set_config('idle_session_timeout', '0', false)");
+    all.emplace_back("release",
+                     "SELECT pg_advisory_unlock($1::bigint),"
+                     " set_config('application_name', 'herdlock', false),"
+                     " set_config('idle_session_timeout', '0', false)");
   }
   return all;
 }
 
 // ROLLBACK undoes what was set in the transaction, too.
-statement session_release(settings const& what, resource const& name) {
+statement session_release(settings const& what, std::int64_t lock) {
   if (what.mode == lock_mode::row) return {.name = "release"};
-  return {"release", {as_bytes(name.str())}};
+  return {"release", {as_number(lock)}};
 }
 
 parameter idle_limit(milliseconds ttl) {
@@ -241,11 +240,11 @@ parameter idle_limit(milliseconds ttl) {
   return as_number(fits ? limit.count() : 0);
 }
 
-std::vector<parameter> grant_parameters(acquire_request const& request) {
+std::vector<parameter> grant_parameters(std::int64_t lock, acquire_request const& request) {
   char hex[17]{};
   auto const end = std::to_chars(hex, hex + 16, request.ttl.count(), 16).ptr;
-  return {as_bytes(request.name.str()), as_text(std::string_view(hex, end)),
-          idle_limit(request.ttl), as_text(printable(request.owner.label()))};
+  return {as_number(lock), as_text(std::string_view(hex, end)), idle_limit(request.ttl),
+          as_text(printable(request.owner.label()))};
 }
 
 bool is_being_granted(rows const& found) {

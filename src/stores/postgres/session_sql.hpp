@@ -11,6 +11,7 @@
 // numbers in hex.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,18 +23,19 @@
 
 namespace herdlock::postgres {
 
-/// Of the connection for commands: meet (a name for the first time), look, list, force,
-/// end.
+/// Of the connection for commands: meet (a name for the first time; tells the number of its lock),
+/// look, list, force, end.
 preparation session_preparation(settings const& what);
 /// Makes a session what the modes need, once the tables are there; answers its process.
 std::string session_set_up(settings const& what);
 /// Of each session: try, wait, next, renew, release, and what the mode needs besides.
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);
 /// What gives the lock back.
-statement session_release(settings const& what, resource const& name);
+statement session_release(settings const& what, std::int64_t lock);
 
-/// The arguments of `try` and `next`; `wait` has one more, for how long.
-std::vector<parameter> grant_parameters(acquire_request const& request);
+/// The arguments of `next`. `try` and `wait` have the name behind them in row mode; `wait` has one
+/// more, for how long.
+std::vector<parameter> grant_parameters(std::int64_t lock, acquire_request const& request);
 /// A ttl as the server's idle timeout: a little more, so that a holder that is alive ends first.
 parameter idle_limit(milliseconds ttl);
 
