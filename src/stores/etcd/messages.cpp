@@ -105,6 +105,21 @@ range_reply read_range(json const& from) {
   return reply;
 }
 
+// A put is the default, which is left out.
+std::vector<key_change> changes_in(json const& from) {
+  std::vector<key_change> changes;
+  auto const events = from.find("events");
+  if (events == from.end() || !events->is_array()) return changes;
+  for (json const& one : *events) {
+    auto const entry = one.find("kv");
+    if (entry == one.end()) continue;
+    bool const deleted = text_at(one, "type") == "DELETE";
+    changes.push_back({bytes_at(*entry, "key"), number_at(*entry, "mod_revision"),
+                       deleted ? key_change::kind::deleted : key_change::kind::written});
+  }
+  return changes;
+}
+
 std::int64_t revision_in(json const& from) {
   auto const header = from.find("header");
   return header == from.end() ? 0 : number_at(*header, "revision");
@@ -147,10 +162,14 @@ std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)
 
 // From now on (no start revision): one that is past already would be served by a loop that runs
 // every 100 ms. Who watches looks once more when the watch stands.
-std::string watch_create_request(std::int64_t id, std::string const& key) {
-  json const create{
-      {"key", to_base64(key)}, {"watch_id", number(id)}, {"filters", json::array({"NOPUT"})}};
-  return json{{"create_request", create}}.dump();
+std::string watch_create_request(std::int64_t id, watched_keys const& what) {
+  json create{{"key", to_base64(what.first)}, {"watch_id", number(id)}};
+  if (what.is_one()) {
+    create["filters"] = json::array({"NOPUT"});
+  } else {
+    create["range_end"] = to_base64(what.last + std::string(1, '\0'));
+  }
+  return json{{"create_request", std::move(create)}}.dump();
 }
 
 std::string watch_cancel_request(std::int64_t id) {
@@ -166,12 +185,12 @@ std::string take_request(std::string const& prefix, queue_entry const& own) {
 }
 
 std::string join_request(std::string const& prefix, queue_entry const& own) {
-  return txn(created_at(own.key, 0), json::array({put(own), get(range_of(prefix, "DESCEND", 2))}),
+  return txn(created_at(own.key, 0), json::array({put(own), get(range_of(prefix, "DESCEND", 3))}),
              own_and_first(prefix, own.key));
 }
 
 std::string look_request(std::string const& prefix, std::int64_t mine, reading way) {
-  json look = range_of(prefix, "DESCEND", 2);
+  json look = range_of(prefix, "DESCEND", 3);
   look["max_create_revision"] = number(mine);
   if (way == reading::of_the_member) look["serializable"] = true;
   return look.dump();
@@ -196,10 +215,12 @@ std::string rewrite_request(queue_entry const& own, std::int64_t create_revision
              json::array({get(range_of_key(own.key))}));
 }
 
-std::string leave_request(std::string const& prefix, std::string const& own) {
+std::string leave_request(std::string const& prefix, std::string const& own,
+                          std::int64_t create_revision) {
   json found = own_and_first(prefix, own);
   found.push_back(remove(own));
-  return txn(is_there(own), std::move(found), json::array());
+  json compare = create_revision > 0 ? created_at(own, create_revision) : is_there(own);
+  return txn(std::move(compare), std::move(found), json::array());
 }
 
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision) {
@@ -281,9 +302,8 @@ std::optional<watch_message> watch_in(std::string const& line) {
   message.watch_id = number_at(*result, "watch_id");
   message.revision = revision_in(*result);
   message.compact_revision = number_at(*result, "compact_revision");
-  auto const events = result->find("events");
-  if (events != result->end() && events->is_array()) message.events = events->size();
-  if (message.events > 0) message.what = watch_message::kind::events;
+  message.changes = changes_in(*result);
+  if (!message.changes.empty()) message.what = watch_message::kind::events;
   if (true_at(*result, "created")) message.what = watch_message::kind::created;
   if (true_at(*result, "canceled")) message.what = watch_message::kind::canceled;
   message.reason = text_at(*result, "cancel_reason");

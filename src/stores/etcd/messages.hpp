@@ -55,12 +55,19 @@ struct lease_reply {
   std::int64_t granted_ttl = 0;  ///< only from lease_time_left
 };
 
+/// What a watch tells of a key.
+struct key_change {
+  std::string key;
+  std::int64_t revision = 0;
+  enum class kind { written, deleted } what = kind::written;
+};
+
 /// One message of a watch stream.
 struct watch_message {
   std::int64_t watch_id = 0;
   std::int64_t revision = 0;  ///< at which it was sent
   std::int64_t compact_revision = 0;
-  std::size_t events = 0;
+  std::vector<key_change> changes;
   enum class kind { created, events, canceled, progress, failed } what = kind::progress;
   std::string reason;
 };
@@ -86,7 +93,17 @@ std::string authenticate_request(std::string const& user, std::string const& pas
 std::string grant_request(std::int64_t lease, std::int64_t ttl_seconds);
 /// Also of keep_alive and time_left.
 std::string lease_request(std::int64_t lease);
-std::string watch_create_request(std::int64_t id, std::string const& key);
+
+/// What a watch is for: the deletion of one key, or all that is done to the keys from one to
+/// another. A change of several keys in one revision is one message of a watch.
+struct watched_keys {
+  std::string first;
+  std::string last{};  ///< empty: `first` alone
+
+  bool is_one() const { return last.empty(); }
+  friend bool operator==(watched_keys const&, watched_keys const&) = default;
+};
+std::string watch_create_request(std::int64_t id, watched_keys const& what);
 std::string watch_cancel_request(std::int64_t id);
 std::string watch_progress_request();
 
@@ -99,11 +116,11 @@ struct queue_entry {
 
 /// Takes the resource if nobody is there. Ranges: none; else own, first.
 std::string take_request(std::string const& prefix, queue_entry const& own);
-/// Joins the queue if the key is not in it. Ranges: the last two; else own, first.
+/// Joins the queue if the key is not in it. Ranges: the last three; else own, first.
 std::string join_request(std::string const& prefix, queue_entry const& own);
 /// Of the last state that the cluster agreed on, or of that which the asked member has by now.
 enum class reading { of_the_cluster, of_the_member };
-/// The one created at `mine`, and the last one created before.
+/// The one created at `mine`, and the last two created before.
 std::string look_request(std::string const& prefix, std::int64_t mine, reading way);
 /// The first `limit` in the order they came.
 std::string list_request(std::string const& prefix, std::size_t limit);
@@ -111,8 +128,10 @@ std::string list_request(std::string const& prefix, std::size_t limit);
 std::string keys_request(std::string const& behind, std::size_t limit);
 /// Writes the entry anew if it is still the one created at that revision. Ranges: own.
 std::string rewrite_request(queue_entry const& own, std::int64_t create_revision);
-/// Removes the key if it is there. Ranges: own, and the first before it was removed.
-std::string leave_request(std::string const& prefix, std::string const& own);
+/// Removes the key if it is still the one created at that revision; 0: whatever it is. Ranges: own,
+/// and the first before it was removed.
+std::string leave_request(std::string const& prefix, std::string const& own,
+                          std::int64_t create_revision);
 /// Removes the key if nobody wrote it since.
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision);
 /// Removes the key if it is still the one created at that revision.

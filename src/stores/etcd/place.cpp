@@ -114,8 +114,21 @@ void place::on_waiter_gone() {
   if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
 }
 
-void place::on_news(std::int64_t revision) {
-  told_at_ = std::max(told_at_, revision);
+void place::on_news(watch_message const& news) {
+  bool concerns_us = news.what == watch_message::kind::created;
+  if (concerns_us) {
+    since_ = news.revision;
+    seen_at_ = gone_at_ = 0;
+  }
+  auto const& awaited = watched_.is_one() ? watched_.first : before_;
+  for (auto const& change : news.changes) {
+    bool const gone = change.key == awaited && change.what == key_change::kind::deleted;
+    if (gone) gone_at_ = change.revision;
+    if (change.key == key_) since_ = std::max(since_, news.revision);
+    concerns_us = concerns_us || gone || change.key == key_;
+  }
+  if (!concerns_us) return;
+  told_at_ = std::max(told_at_, news.revision);
   if (std::exchange(look_wanted_, true)) return;
   add([this] { return look(); });
 }
@@ -166,19 +179,48 @@ clock::time_point place::step_deadline() const {
 
 void place::stop_watching() {
   if (watch_ != 0) around_.hub->remove(std::exchange(watch_, 0));
-  watched_.clear();
+  watched_ = {};
+  since_ = seen_at_ = gone_at_ = 0;
 }
 
-void place::queue_behind(key_entry const& own, std::string const& predecessor) {
+void place::queue_behind(found_entries const& found) {
   state_ = state::queued;
-  created_ = own.create_revision;
-  if (watch_ != 0 && watched_ == predecessor) return;
+  created_ = found.own.create_revision;
+  modified_ = found.own.mod_revision;
+  before_ = found.before.key;
+  watch_over(found.second.empty() ? from_before_to_own() : watched_keys{found.second});
+}
+
+watched_keys place::from_before_to_own() const {
+  auto const [first, last] = std::minmax(before_, key_);
+  return {first, last};
+}
+
+// With another lease, the key goes on with another handle of the owner, which may end it.
+void place::stay_behind(range_reply const& found) {
+  auto const& all = found.entries;
+  queue_behind({all[0], all[1], all.size() > 2 ? all[2].key : std::string()});
+  if (next_of_first() && all[0].lease == lease_) seen_at_ = found.revision;
+}
+
+void place::watch_over(watched_keys const& what) {
+  if (watch_ != 0 && watched_ == what) return;
   stop_watching();
   if (closed_) return;
-  watched_ = predecessor;
-  watch_ = around_.hub->add(predecessor, [weak = weak_from_this()](std::int64_t revision) {
-    if (auto const self = weak.lock()) self->on_news(revision);
+  watched_ = what;
+  watch_ = around_.hub->add(what, [weak = weak_from_this()](watch_message const& news) {
+    if (auto const self = weak.lock()) self->on_news(news);
   });
+}
+
+// The key before ours was the first, ours was there behind it, and since then nothing was done to
+// ours before the other one was deleted. Whoever was stopped for long must look, though: its lease
+// may have ended after that.
+bool place::first_by_news(clock::time_point now) const {
+  bool const told_of_both = next_of_first() && since_ > 0 && seen_at_ >= since_;
+  bool const gone = gone_at_ > seen_at_;
+  bool const alive = alive_until_ - now > std::chrono::seconds(lease_ttl_) / 2;
+  return told_of_both && gone && alive && !adopted_;
 }
 
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {

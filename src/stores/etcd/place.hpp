@@ -82,7 +82,17 @@ class place : public std::enable_shared_from_this<place> {
   using step = std::function<asio::awaitable<void>()>;
   struct found_entries {
     key_entry own;
-    key_entry before;  ///< ours, when nobody is
+    key_entry before;      ///< ours, when nobody is
+    std::string second{};  ///< the key before that one; empty: none, as far as we know
+  };
+
+  /// What became of our key when it was to be removed.
+  struct removal {
+    failure why;  ///< there was no answer
+    int attempts = 0;
+    bool removed = false;
+    bool was_first = false;
+    bool with_our_lease = false;
   };
 
   void add(step what);
@@ -95,7 +105,7 @@ class place : public std::enable_shared_from_this<place> {
   void end_doubt();
   void on_doubt_dropped();
   void on_timer();
-  void on_news(std::int64_t revision);
+  void on_news(watch_message const& news);
   clock::time_point step_deadline() const;
   bool wanted() const;
 
@@ -122,6 +132,8 @@ class place : public std::enable_shared_from_this<place> {
                                            acquire_operation const& op) const;
   asio::awaitable<bool> enter(std::shared_ptr<acquire_operation> op, found_entries found,
                               clock::time_point sent);
+  asio::awaitable<removal> remove_held();
+  asio::awaitable<removal> remove_found();
   asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
   asio::awaitable<void> answer_the_late();
   asio::awaitable<std::optional<range_reply>> see(std::int64_t told_at);
@@ -130,7 +142,12 @@ class place : public std::enable_shared_from_this<place> {
   asio::awaitable<failure> freshen(std::int64_t lease, milliseconds ttl,
                                    clock::time_point deadline);
   asio::awaitable<renew_reply> move_to_new_lease(key_entry own, milliseconds ttl, failure& why);
-  void queue_behind(key_entry const& own, std::string const& predecessor);
+  void queue_behind(found_entries const& found);
+  void stay_behind(range_reply const& found);
+  void watch_over(watched_keys const& what);
+  watched_keys from_before_to_own() const;
+  bool next_of_first() const { return watch_ != 0 && !watched_.is_one(); }
+  bool first_by_news(clock::time_point now) const;
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void grant_all(clock::time_point sent);
   void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
@@ -165,13 +182,21 @@ class place : public std::enable_shared_from_this<place> {
   clock::time_point keep_at_;      ///< queued: when to keep it alive
 
   std::int64_t created_ = 0;   ///< revision: our place in the queue, and the fencing token
-  std::int64_t modified_ = 0;  ///< held: the last write that we know of
+  std::int64_t modified_ = 0;  ///< the last write that we know of
   milliseconds ttl_{0};
   clock::time_point expires_at_;  ///< held: when we end it
 
   std::vector<std::shared_ptr<acquire_operation>> waiters_;
-  std::string watched_;  ///< the key before ours
+  std::string before_;  ///< queued: the key before ours, when we looked last
+
+  // Behind one that is not the first: the second before us, which ends before our turn comes. Next
+  // after the first: all from its key to ours, so that one watch tells of both, in order.
+  watched_keys watched_;
   watch_hub::watch_id watch_ = 0;
+  // Of the watch; 0: not yet.
+  std::int64_t since_ = 0;    ///< it tells all that came after; raised by a change of our own key
+  std::int64_t seen_at_ = 0;  ///< the last look that found our key and the first, none between
+  std::int64_t gone_at_ = 0;  ///< the key before ours, or the one watched alone, was deleted
 };
 
 /// For a port: the failure with the store and the subject in front.

@@ -106,13 +106,14 @@ std::optional<place::found_entries> place::found_place(txn_reply const& found,
   if (found.ranges.size() != 1) return std::nullopt;
   auto const& last = found.ranges[0].entries;
   if (last.empty() || last[0].key != key_) return std::nullopt;
-  return found_entries{made, last.size() == 2 ? last[1] : made};
+  return found_entries{made, last.size() > 1 ? last[1] : made,
+                       last.size() > 2 ? last[2].key : std::string()};
 }
 
 // We are first, or behind another. False: to be tried again.
 asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_entries found,
                                    clock::time_point sent) {
-  auto& [own, before] = found;
+  auto& [own, before, second] = found;
   bool const is_ours = before.key == key_;
   if (!is_ours && !op->waits) {
     give_lease_away();
@@ -144,7 +145,7 @@ asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_
     hold(own.create_revision, own.mod_revision, op->ttl);
     grant_all(sent);
   } else {
-    queue_behind(own, before.key);
+    queue_behind(found);
   }
   co_return true;
 }
@@ -158,7 +159,7 @@ asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, 
 
 // ------------------------------------------------------------------------------- waiting
 
-// Ours and the one before it, as the member that told the news knows them, without asking the
+// Ours and the two before it, as the member that told the news knows them, without asking the
 // others. What it shows may be past, but once we are first nobody comes before us any more; that
 // it is not older than the news is what the revision tells.
 asio::awaitable<std::optional<range_reply>> place::see(std::int64_t told_at) {
@@ -173,6 +174,14 @@ asio::awaitable<void> place::look() {
   auto const told_at = std::exchange(told_at_, 0);
   if (state_ != state::queued || !wanted()) co_return;
   auto sent = clock::now();
+  if (first_by_news(sent)) {
+    hold(created_, modified_, waiters_.front()->ttl);
+    co_return grant_all(sent);
+  }
+  // The look is for when the next watch stands.
+  if (watch_ != 0 && watched_.is_one() && gone_at_ > 0) {
+    co_return watch_over(from_before_to_own());
+  }
   auto found = co_await see(told_at);
   if (found && found->revision < std::max(told_at, created_)) {
     sent = clock::now();
@@ -185,7 +194,7 @@ asio::awaitable<void> place::look() {
   }
   auto const* own = found->first();
   if (!own || own->key != key_ || own->create_revision != created_) co_return join_again();
-  if (found->entries.size() > 1) co_return queue_behind(*own, found->entries[1].key);
+  if (found->entries.size() > 1) co_return stay_behind(*found);
   if (!wanted()) co_return;
   if (own->lease != lease_) {  // another handle of the owner goes on with the key
     around_.pool->end(lease_);
@@ -265,6 +274,38 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
   op->settle(reply);
 }
 
+// What we hold, in one write that reads nothing, unless another handle of the owner wrote it. One
+// that arrives late finds another revision, and touches nothing.
+asio::awaitable<place::removal> place::remove_held() {
+  std::string const body = remove_unchanged_request(key_, modified_);
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  removal made;
+  made.attempts = outcome.attempts;
+  made.why = failure_of(outcome);
+  if (!made.why.code && !found) made.why = not_understood();
+  made.removed = made.was_first = made.with_our_lease = found && found->succeeded;
+  co_return made;
+}
+
+// With a look at what it was. Of what we hold or held: no key that the owner acquired anew.
+asio::awaitable<place::removal> place::remove_found() {
+  auto const created = state_ == state::held || in_doubt() ? created_ : 0;
+  std::string const body = leave_request(prefix_, key_, created);
+  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
+  removal made;
+  made.attempts = outcome.attempts;
+  made.why = failure_of(outcome);
+  if (!made.why.code && !found) made.why = not_understood();
+  made.removed = found && found->succeeded;
+  if (made.removed && found->ranges.size() == 2 && found->ranges[0].first()) {
+    made.with_our_lease = found->ranges[0].first()->lease == lease_;
+    made.was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
+  }
+  co_return made;
+}
+
 // Waiters of the same owner, if there are any, end with it.
 //
 // It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
@@ -276,26 +317,20 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   for (auto const& waiter : std::exchange(waiters_, {})) {
     waiter->fail(errc::canceled, "it was released meanwhile");
   }
-  std::string const body = leave_request(prefix_, key_);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
-  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  if (!found) {
-    failure const why = failure_of(outcome);
+  removal made;
+  if (held_it) made = co_await remove_held();
+  int const attempts = made.attempts;
+  if (!made.why.code && !made.removed) made = co_await remove_found();
+  if (made.why.code) {
     if (held_it) doubt_until(expires_at_);
-    settle_with(*op, why.code ? why : not_understood());
+    settle_with(*op, made.why);
     co_return co_await leave();
   }
-  bool was_first = false;
-  bool with_our_lease = false;
-  if (found->succeeded && found->ranges.size() == 2 && found->ranges[0].first()) {
-    with_our_lease = found->ranges[0].first()->lease == lease_;
-    was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
-  }
   // Nothing there, but an attempt without an answer may have taken it away.
-  bool const cut = held_it && outcome.attempts > 1;
-  bool const unanswered = !found->succeeded && (cut || in_doubt());
-  bool const released = (was_first && !expired) || unanswered;
-  reusable_ = reusable_ && with_our_lease;
+  bool const cut = held_it && std::max(attempts, made.attempts) > 1;
+  bool const unanswered = !made.removed && (cut || in_doubt());
+  bool const released = (made.was_first && !expired) || unanswered;
+  reusable_ = reusable_ && made.with_our_lease;
   // Nobody was told: its caller may ask once more.
   if (!op->settled()) {
     end_doubt();

@@ -34,11 +34,10 @@ struct watch_hub::stream {
   bool ended = false;
 };
 
-watch_hub::watch_id watch_hub::add(std::string key,
-                                   std::function<void(std::int64_t revision)> look) {
+watch_hub::watch_id watch_hub::add(watched_keys what, told tell) {
   watch_id const id = ++last_id_;
-  if (stream_) send(stream_, watch_create_request(id, key));
-  watches_.emplace(id, watch{std::move(key), std::move(look)});
+  if (stream_) send(stream_, watch_create_request(id, what));
+  watches_.emplace(id, watch{std::move(what), std::move(tell)});
   start();
   return id;
 }
@@ -69,7 +68,7 @@ asio::awaitable<void> watch_hub::run() {
     if (opened.link && !closed_) {
       stream_ = std::make_shared<stream>(std::move(opened), gate_->executor());
       auto const mine = stream_;
-      for (auto const& [id, one] : watches_) send(mine, watch_create_request(id, one.key));
+      for (auto const& [id, one] : watches_) send(mine, watch_create_request(id, one.what));
       asio::co_spawn(gate_->executor(), guard(mine), asio::detached);
       co_await read(mine);
       mine->end();
@@ -115,7 +114,7 @@ bool watch_hub::on_message(stream& on, watch_message const& message) {
   }
   on.stood = true;
   auto const found = watches_.find(message.watch_id);
-  if (found != watches_.end()) found->second.look(message.revision);
+  if (found != watches_.end()) found->second.tell(message);
   return true;
 }
 
@@ -125,7 +124,7 @@ bool watch_hub::on_message(stream& on, watch_message const& message) {
 bool watch_hub::on_canceled(stream& on, watch_message const& message) {
   auto const found = watches_.find(message.watch_id);
   if (found != watches_.end() && message.compact_revision > 0) {
-    send(stream_, watch_create_request(message.watch_id, found->second.key));
+    send(stream_, watch_create_request(message.watch_id, found->second.what));
     return true;
   }
   if (found == watches_.end() && message.watch_id > 0) return true;

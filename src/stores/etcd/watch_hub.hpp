@@ -11,25 +11,28 @@
 
 namespace herdlock::etcd {
 
-/// A watch tells only that it is time to look: when it begins to stand (what happened before it did
-/// is for the first look to find), when its key is deleted, and after every interruption: a stream
-/// that ended, a revision that was compacted away. All members are called on the executor.
+/// A watch tells when it begins to stand (`created`: what happened before is for a look to find),
+/// also after every interruption (a stream that ended, a revision that was compacted away), and
+/// what is done to its keys from then on, in the order of revisions. All members are called on the
+/// executor.
 class watch_hub : public std::enable_shared_from_this<watch_hub> {
  public:
   using watch_id = std::int64_t;
 
   explicit watch_hub(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
 
-  /// `look` is called as an event, with the revision that the member had; never after remove() or
-  /// close().
-  watch_id add(std::string key, std::function<void(std::int64_t revision)> look);
+  using told = std::function<void(watch_message const&)>;
+
+  /// `tell` is called as an event, with a message that was created or has events; never after
+  /// remove() or close(), and not to call either.
+  watch_id add(watched_keys what, told tell);
   void remove(watch_id id);
   void close();
 
  private:
   struct watch {
-    std::string key;
-    std::function<void(std::int64_t revision)> look;
+    watched_keys what;
+    told tell;
   };
   struct stream;
 

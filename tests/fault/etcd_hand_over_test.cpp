@@ -1,0 +1,156 @@
+// From one to the next: what the next one needs to know, and what must not pass for it.
+#include "etcd_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+class EtcdHandOverTest : public testing::Test {
+ protected:
+  EtcdHandOverTest() { server().flush(); }
+  static etcd_server& server() { return etcd_server::shared(); }
+
+  static double looks() {
+    return server().metric(
+        "grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"Range\","
+        "grpc_service=\"etcdserverpb.KV\",grpc_type=\"unary\"}");
+  }
+  /// Lets it finish what it began: its watch, and the look behind that.
+  void settle(etcd_client& one) const {
+    for (int i = 0; i < 10; ++i) one.inspect(resource("another"));
+  }
+  std::string key_of_youngest() const {
+    auto const text = server().member().ctl({"get", "stock/1/", "--prefix", "--keys-only",
+                                             "--sort-by=CREATE", "--order=DESCEND", "--limit=1"});
+    return text.substr(0, text.find('\n'));
+  }
+
+  etcd_client holder{server().url()};
+  etcd_client waiter{server().url()};
+  etcd_client last{server().url()};
+  resource const stock{"stock/1"};
+  owner_token const alice = owner_token::generate();
+  owner_token const bob = owner_token::generate();
+  owner_token const carol = owner_token::generate();
+};
+
+// Once in a while it may look, when the key goes before it is ready.
+TEST_F(EtcdHandOverTest, TheNextIsGrantedWithoutALook) {
+  constexpr int most = 20;
+  int without_second = 0;
+  int without_third = 0;
+  for (int i = 0; i < most && (without_second == 0 || without_third == 0); ++i) {
+    as<grant>(holder.acquire(stock, alice));
+    auto bobs = waiter.wait_for(stock, bob);
+    ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+    auto carols = last.wait_for(stock, carol);
+    ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
+    settle(waiter);
+    settle(last);
+    auto before = looks();
+    ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+    auto const second = waiter.get(bobs);
+    if (looks() == before) ++without_second;
+    ASSERT_TRUE(is<grant>(second));
+    settle(last);
+    before = looks();
+    ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+    auto const third = last.get(carols);
+    if (looks() == before) ++without_third;
+    ASSERT_TRUE(is<grant>(third));
+    ASSERT_GT(as<grant>(third).fencing, as<grant>(second).fencing);
+    ASSERT_EQ(last.renew(stock, carol).value(), renew_reply::renewed);
+    ASSERT_EQ(last.release(stock, carol).value(), release_reply::released);
+  }
+  EXPECT_GT(without_second, 0);
+  EXPECT_GT(without_third, 0);
+}
+
+// B15: one request of an operator takes both keys away.
+TEST_F(EtcdHandOverTest, AKeyThatGoesTogetherWithTheFirstIsNotGranted) {
+  for (int i = 0; i < 5; ++i) {
+    owner_token const mine = owner_token::generate();
+    as<grant>(holder.acquire(stock, owner_token::generate()));
+    auto waits = waiter.wait_for(stock, mine);
+    ASSERT_TRUE(waiter.run_until([&] { return last.waiting(stock) == 1; }));
+    settle(waiter);
+    server().member().ctl({"del", "stock/1/", "--prefix"});
+    ASSERT_TRUE(is<grant>(waiter.get(waits)));
+    EXPECT_EQ(waiter.renew(stock, mine).value(), renew_reply::renewed) << "no key, no grant";
+    ASSERT_EQ(waiter.release(stock, mine).value(), release_reply::released);
+  }
+}
+
+// Nor one that went before.
+TEST_F(EtcdHandOverTest, AWaiterWhoseKeyAloneWasDeletedJoinsAgainAtOnce) {
+  as<grant>(holder.acquire(stock, alice));
+  auto bobs = waiter.wait_for(stock, bob);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  settle(waiter);
+  auto const key = key_of_youngest();
+  server().member().ctl({"del", key});
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  EXPECT_EQ(key_of_youngest(), key);
+  EXPECT_FALSE(bobs.done());
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(waiter.get(bobs)));
+  EXPECT_EQ(waiter.renew(stock, bob).value(), renew_reply::renewed) << "no key, no grant";
+}
+
+TEST_F(EtcdHandOverTest, AWaiterInBetweenThatGoesHandsNothingOver) {
+  as<grant>(holder.acquire(stock, alice));
+  auto bobs = waiter.wait_for(stock, bob);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  auto const key = key_of_youngest();
+  auto carols = last.wait_for(stock, carol);
+  ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
+  settle(last);
+  server().member().ctl({"del", key});
+  settle(last);
+  EXPECT_FALSE(carols.done());
+  EXPECT_EQ(holder.renew(stock, alice).value(), renew_reply::renewed);
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(last.get(carols)));
+  EXPECT_EQ(last.renew(stock, carol).value(), renew_reply::renewed);
+  EXPECT_FALSE(bobs.done());
+}
+
+// B17: the key before its own goes while it is stopped, and then its own, with its lease.
+TEST_F(EtcdHandOverTest, AWaiterThatWasStoppedPastItsLeaseBelievesNoOldNews) {
+  as<grant>(holder.acquire(stock, alice));
+  child_process child(
+      {.argv = {HERDLOCK_LOCK_HOLDER, server().url(), stock.str(), "1000", "hold"}});
+  auto const watches = [] { return server().metric("etcd_debugging_mvcc_watcher_total"); };
+  ASSERT_TRUE(eventually([&] { return holder.waiting(stock) == 1 && watches() > 0; }));
+  for (int i = 0; i < 5; ++i) key_of_youngest();  // it looks meanwhile
+  child.pause();
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(eventually([&] { return !holder.inspect(stock).value(); }));
+  auto const mine = as<grant>(holder.acquire(stock, carol)).fencing.value;
+  child.resume();
+  EXPECT_TRUE(eventually([&] { return holder.waiting(stock) == 1; })) << child.output();
+  EXPECT_EQ(child.output(), "");
+  ASSERT_EQ(holder.release(stock, carol).value(), release_reply::released);
+  ASSERT_TRUE(eventually([&] { return child.output().find('\n') != std::string::npos; }));
+  EXPECT_GT(std::stoull(child.output().substr(child.output().find("held ") + 5)), mine);
+}
+
+// A release that arrives late finds the key that its owner acquired anew, elsewhere.
+TEST_F(EtcdHandOverTest, ALateReleaseDoesNotTouchAKeyAcquiredAnew) {
+  relay path(server().port());
+  etcd_client slow(through(path, "?timeout=1s"));
+  as<grant>(slow.acquire(stock, alice));
+  path.stop_forwarding();
+  EXPECT_TRUE(slow.release(stock, alice).has_error());
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  auto const anew = as<grant>(holder.acquire(stock, alice)).fencing;
+  path.resume_forwarding();
+  settle(slow);
+  EXPECT_EQ(slow.release(stock, alice).value(), release_reply::released) << "its own, that is";
+  auto const seen = last.inspect(stock).value();
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->fencing, anew);
+  EXPECT_EQ(holder.renew(stock, alice).value(), renew_reply::renewed);
+}
+
+}  // namespace
+}  // namespace herdlock_test
