@@ -117,35 +117,35 @@ TEST_F(EtcdHandOverTest, AWaiterInBetweenThatGoesHandsNothingOver) {
 // B17: the key before its own goes while it is stopped, and then its own, with its lease.
 TEST_F(EtcdHandOverTest, AWaiterThatWasStoppedPastItsLeaseBelievesNoOldNews) {
   as<grant>(holder.acquire(stock, alice));
-  child_process child(
-      {.argv = {HERDLOCK_LOCK_HOLDER, server().url(), stock.str(), "1000", "hold"}});
-  auto const watches = [] { return server().metric("etcd_debugging_mvcc_watcher_total"); };
-  ASSERT_TRUE(eventually([&] { return holder.waiting(stock) == 1 && watches() > 0; }));
-  for (int i = 0; i < 5; ++i) key_of_youngest();  // it looks meanwhile
-  child.pause();
+  auto bobs = waiter.wait_for(stock, bob, 1s);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  settle(waiter);
+  // From here on nobody runs the waiter.
   ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
   ASSERT_TRUE(eventually([&] { return !holder.inspect(stock).value(); }));
-  auto const mine = as<grant>(holder.acquire(stock, carol)).fencing.value;
-  child.resume();
-  EXPECT_TRUE(eventually([&] { return holder.waiting(stock) == 1; })) << child.output();
-  EXPECT_EQ(child.output(), "");
+  auto const between = as<grant>(holder.acquire(stock, carol)).fencing;
+  ASSERT_TRUE(waiter.run_until([&] { return bobs.done() || holder.waiting(stock) == 1; }));
+  ASSERT_FALSE(bobs.done()) << "granted by its key of before";
   ASSERT_EQ(holder.release(stock, carol).value(), release_reply::released);
-  ASSERT_TRUE(eventually([&] { return child.output().find('\n') != std::string::npos; }));
-  EXPECT_GT(std::stoull(child.output().substr(child.output().find("held ") + 5)), mine);
+  auto const reply = waiter.get(bobs);
+  ASSERT_TRUE(is<grant>(reply));
+  EXPECT_GT(as<grant>(reply).fencing, between);
 }
 
 // A release that arrives late finds the key that its owner acquired anew, elsewhere.
 TEST_F(EtcdHandOverTest, ALateReleaseDoesNotTouchAKeyAcquiredAnew) {
   relay path(server().port());
-  etcd_client slow(through(path, "?timeout=1s"));
+  etcd_client slow(through(path, "?timeout=60s"));
   as<grant>(slow.acquire(stock, alice));
   path.stop_forwarding();
-  EXPECT_TRUE(slow.release(stock, alice).has_error());
+  auto late = slow.start<release_reply>(
+      [&](auto done) { slow.store().leases->release(stock, alice, std::move(done)); });
+  int turns = 0;
+  slow.run_until([&] { return ++turns > 10; });
   ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
   auto const anew = as<grant>(holder.acquire(stock, alice)).fencing;
   path.resume_forwarding();
-  settle(slow);
-  EXPECT_EQ(slow.release(stock, alice).value(), release_reply::released) << "its own, that is";
+  EXPECT_EQ(slow.get(late).value(), release_reply::lost);
   auto const seen = last.inspect(stock).value();
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->fencing, anew);
