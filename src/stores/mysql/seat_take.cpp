@@ -67,14 +67,14 @@ void seat::seek_on_a_thread(std::shared_ptr<hall> const& where,
       if (!ec) slot->end();
     });
   }
-  busy_ = where->with->jobs.add([where = where, self = shared_from_this(), slot, wanted,
-                                 begun = std::move(begun)]() mutable {
-    answer got = take(*where, *slot, wanted, std::move(begun));
-    auto const executor = self->executor_;
-    asio::post(executor,
-               [where = std::move(where), self = std::move(self), wanted,
-                got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
-  });
+  busy_ = where->with->jobs.add(
+      [where = where, self = shared_from_this(), slot, wanted, begun = std::move(begun)]() mutable {
+        answer got = take(*where, *slot, wanted, std::move(begun));
+        auto const executor = self->executor_;
+        asio::post(executor,
+                   [where = std::move(where), self = std::move(self), wanted,
+                    got = std::move(got)]() mutable { self->on_taken(wanted, std::move(got)); });
+      });
 }
 
 // On a worker thread. Whoever wanted it may have gone while the server had us in its queue: it is
