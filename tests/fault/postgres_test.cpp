@@ -192,6 +192,20 @@ class postgres_every_mode : public postgres_faults {};
 INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table", "advisory", "row"),
                          mode_name);
 
+// What a role or a database is set to does not matter.
+TEST_P(postgres_every_mode, AUserWhoseBytesAreWrittenInTheOldWayLocksAsAnyOther) {
+  sql("DROP ROLE IF EXISTS old_way; CREATE ROLE old_way LOGIN SUPERUSER;"
+      "ALTER ROLE old_way SET bytea_output = escape");
+  auto old_way = url();
+  old_way.replace(old_way.find("postgres@"), 9, "old_way@");
+  client c(postgres, old_way);
+  EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto const held = c.list({});
+  ASSERT_EQ(held->names.size(), 1u);
+  EXPECT_EQ(held->names[0], stock);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+}
+
 TEST_P(postgres_every_mode, AKilledHoldersLeaseGoesToTheNext) {
   auto dead = holder("1000");
   ASSERT_TRUE(said(dead, "held"));

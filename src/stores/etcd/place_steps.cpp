@@ -73,6 +73,7 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   if (op->settled()) co_return true;
   queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
+  created_ = 0;  // what is there from now on may be of this request
   // The turn may have taken long to come.
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
   // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.

@@ -114,7 +114,9 @@ bool watch_hub::on_message(stream& on, watch_message const& message) {
   }
   on.stood = true;
   auto const found = watches_.find(message.watch_id);
-  if (found != watches_.end()) found->second.tell(message);
+  if (found == watches_.end()) return true;
+  auto const tell = found->second.tell;  // it may remove the watch, and add another
+  tell(message);
   return true;
 }
 

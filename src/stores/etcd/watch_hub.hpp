@@ -24,7 +24,7 @@ class watch_hub : public std::enable_shared_from_this<watch_hub> {
   using told = std::function<void(watch_message const&)>;
 
   /// `tell` is called as an event, with a message that was created or has events; never after
-  /// remove() or close(), and not to call either.
+  /// remove() or close(). It may call both.
   watch_id add(watched_keys what, told tell);
   void remove(watch_id id);
   void close();

@@ -97,6 +97,14 @@ class named_protocol final : public session_protocol {
     }
   }
 
+  bool is_held(connection& db, resource const& name) override {
+    auto const user = user_of(db, name);
+    if (user == 0) return false;
+    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+    bool const another = !found || found->session != user;
+    return another || found->held();
+  }
+
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
     auto const user = user_of(db, name);
     if (user == 0) return false;

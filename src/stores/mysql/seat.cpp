@@ -12,6 +12,8 @@ constexpr std::chrono::seconds wait_slice{30};
 // So often in a row a lock changes hands inside of one store before the others get their turn.
 constexpr int max_passes = 16;
 
+bool waits(candidate const& who) { return who.request.wait > milliseconds{0}; }
+
 clock::time_point wait_end(milliseconds wait) {
   return clock::now() + std::min(wait, limits::max_ttl);
 }
@@ -98,7 +100,14 @@ void seat::on_rival(rival other) {
   rival_ = std::move(other);
   if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
   session_.reset();
+  // A handler that asks again does not keep those who wait from standing in line.
+  if (std::ranges::any_of(waiting_, [](auto const& each) { return waits(*each); })) {
+    state_ = state::seeking;
+    queued_ = true;
+  }
   dismiss();
+  state_ = busy_ ? state_ : state::empty;
+  queued_ = false;
   seek(wait_slice);
   arm();
 }

@@ -90,9 +90,8 @@ class session_leases final : public lease_store {
           [raw = hall_.get(), request = std::move(request)](connection& db) {
             auto const most = std::min(page_size(request), limits::max_listed);
             auto page = list_rows(db, raw->with->how, request.cursor, most);
-            std::erase_if(page.names, [&](resource const& name) {
-              return !raw->protocol->inspect(db, name).has_value();
-            });
+            std::erase_if(page.names,
+                          [&](resource const& name) { return !raw->protocol->is_held(db, name); });
             return result<lease_page>(std::move(page));
           });
   }

@@ -59,6 +59,8 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Gives up at once; no more events. Answers under way fail, later.
   void close();
   bool idle() const { return pending_.empty(); }
+  /// It was closed, or has ended.
+  bool over() const { return over_; }
   int backend_pid() const { return PQbackendPID(handle_.get()); }
 
  private:
