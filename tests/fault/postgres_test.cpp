@@ -194,10 +194,11 @@ INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table", "a
 
 // What a role or a database is set to does not matter.
 TEST_P(postgres_every_mode, AUserWhoseBytesAreWrittenInTheOldWayLocksAsAnyOther) {
-  sql("DROP ROLE IF EXISTS old_way; CREATE ROLE old_way LOGIN SUPERUSER;"
-      "ALTER ROLE old_way SET bytea_output = escape");
+  auto const role = "old_way_" + url_.substr(url_.find("table=") + 6);
+  sql("CREATE ROLE " + role + " LOGIN SUPERUSER; ALTER ROLE " + role +
+      " SET bytea_output = escape");
   auto old_way = url();
-  old_way.replace(old_way.find("postgres@"), 9, "old_way@");
+  old_way.replace(old_way.find("postgres@"), 8, role);
   client c(postgres, old_way);
   EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
   auto const held = c.list({});
