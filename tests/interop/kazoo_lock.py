@@ -9,12 +9,24 @@ line: `yes`, `no` (held by another, or not ours), or `error …`. Ends with its 
 import sys
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+
+def take(client, patterns, path):
+    """The lock, or None. The server may remove an empty container, ours or Curator's, between
+    kazoo's look at it and its own node in it: then kazoo must be asked again."""
+    while True:
+        lock = client.Lock(path, "kazoo", extra_lock_patterns=patterns)
+        try:
+            return lock if lock.acquire(blocking=False) else None
+        except NoNodeError:
+            continue
 
 
 def answer(client, locks, patterns, verb, path, ttl=None):
     if verb == "take":
-        lock = client.Lock(path, "kazoo", extra_lock_patterns=patterns)
-        if not lock.acquire(blocking=False):
+        lock = take(client, patterns, path)
+        if not lock:
             return "no"
         locks[path] = lock
         return "yes"
