@@ -26,6 +26,7 @@ std::vector<store_case> all_stores() {
   stores.push_back({"sqlite",
                     [](auto const& scratch) { return "sqlite:" + (scratch / "store.db").string(); },
                     &open_sqlite});
+  stores.back().knows_age = true;
 #ifdef HERDLOCK_REDIS
   stores.push_back({"redis",
                     [](auto const&) {

@@ -23,17 +23,27 @@ acquire_reply answer(lease_row const& held, owner_token const& asking) {
   return busy{owner_label(held.owner), remaining(held.left_us)};
 }
 
+std::chrono::microseconds wall_time() {
+  return std::chrono::floor<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+// A token is the time of its grant, unless the wall clock was set back in front of it.
+std::optional<milliseconds> age_of(fencing_token token) {
+  auto const age = wall_time() - std::chrono::microseconds(token.value);
+  if (age.count() < 0) return std::nullopt;
+  return std::chrono::floor<milliseconds>(age);
+}
+
 }  // namespace
 
 // Never less than the wall clock's microseconds: should the last commits be lost in a power cut, or
 // the file be deleted, the tokens still go up. A wall clock that is set back only slows them down.
 fencing_token next_fencing(connection& db) {
-  using std::chrono::microseconds;
-  auto wall = std::chrono::floor<microseconds>(std::chrono::system_clock::now().time_since_epoch());
   statement next = db.prepare(
       "UPDATE herdlock_store SET last_fencing = max(last_fencing + 1, ?1) WHERE id = 1 "
       "RETURNING last_fencing");
-  next.bind(1, wall.count());
+  next.bind(1, wall_time().count());
   if (!next.step()) throw sql_error{1, 0, "the row of herdlock_store is missing"};
   fencing_token token{static_cast<std::uint64_t>(next.number(0))};
   next.step();
@@ -92,7 +102,9 @@ release_reply force_release(connection& db, resource const& name) {
 std::optional<lease_info> inspect(connection& db, resource const& name) {
   auto held = live_lease(db, name);
   if (!held) return std::nullopt;
-  return lease_info{owner_label(held->owner), held->fencing, remaining(held->left_us)};
+  lease_info told{owner_label(held->owner), held->fencing, remaining(held->left_us)};
+  told.held_for = age_of(held->fencing);
+  return told;
 }
 
 // Rows that have run out count as looked at, so that a page is a bounded piece of work.
