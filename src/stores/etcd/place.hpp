@@ -132,8 +132,7 @@ class place : public std::enable_shared_from_this<place> {
                                            acquire_operation const& op) const;
   asio::awaitable<bool> enter(std::shared_ptr<acquire_operation> op, found_entries found,
                               clock::time_point sent);
-  asio::awaitable<removal> remove_held();
-  asio::awaitable<removal> remove_found();
+  asio::awaitable<removal> remove_by(std::string const& request);
   asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
   asio::awaitable<void> answer_the_late();
   asio::awaitable<std::optional<range_reply>> see(std::int64_t told_at);

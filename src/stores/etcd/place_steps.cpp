@@ -275,34 +275,21 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
   op->settle(reply);
 }
 
-// What we hold, in one write that reads nothing, unless another handle of the owner wrote it. One
-// that arrives late finds another revision, and touches nothing.
-asio::awaitable<place::removal> place::remove_held() {
-  std::string const body = remove_unchanged_request(key_, modified_);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
-  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  removal made;
-  made.attempts = outcome.attempts;
-  made.why = failure_of(outcome);
-  if (!made.why.code && !found) made.why = not_understood();
-  made.removed = made.was_first = made.with_our_lease = found && found->succeeded;
-  co_return made;
-}
-
-// With a look at what it was. Of what we hold or held: no key that the owner acquired anew.
-asio::awaitable<place::removal> place::remove_found() {
-  auto const created = state_ == state::held || in_doubt() ? created_ : 0;
-  std::string const body = leave_request(prefix_, key_, created);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+// A request that reads nothing compares what only our own key, the first, has.
+asio::awaitable<place::removal> place::remove_by(std::string const& request) {
+  auto const outcome = co_await around_.gate->call(path::txn, request, step_deadline());
   auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   removal made;
   made.attempts = outcome.attempts;
   made.why = failure_of(outcome);
   if (!made.why.code && !found) made.why = not_understood();
   made.removed = found && found->succeeded;
-  if (made.removed && found->ranges.size() == 2 && found->ranges[0].first()) {
-    made.with_our_lease = found->ranges[0].first()->lease == lease_;
-    made.was_first = found->ranges[1].first() && found->ranges[1].first()->key == key_;
+  if (!made.removed) co_return made;
+  auto const& seen = found->ranges;
+  made.was_first = made.with_our_lease = seen.empty();
+  if (seen.size() == 2 && seen[0].first()) {
+    made.with_our_lease = seen[0].first()->lease == lease_;
+    made.was_first = seen[1].first() && seen[1].first()->key == key_;
   }
   co_return made;
 }
@@ -319,9 +306,19 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
     waiter->fail(errc::canceled, "it was released meanwhile");
   }
   removal made;
-  if (held_it) made = co_await remove_held();
+  // What we hold, in one write that reads nothing, unless another handle of the owner wrote it. One
+  // that arrives late finds another revision, and touches nothing.
+  if (held_it) {
+    std::string const unchanged = remove_unchanged_request(key_, modified_);
+    made = co_await remove_by(unchanged);
+  }
   int const attempts = made.attempts;
-  if (!made.why.code && !made.removed) made = co_await remove_found();
+  // With a look at what it was. Of what we hold or held: no key that the owner acquired anew.
+  if (!made.why.code && !made.removed) {
+    auto const created = state_ == state::held || in_doubt() ? created_ : 0;
+    std::string const found = leave_request(prefix_, key_, created);
+    made = co_await remove_by(found);
+  }
   if (made.why.code) {
     if (held_it) doubt_until(expires_at_);
     settle_with(*op, made.why);
