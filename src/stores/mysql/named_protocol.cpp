@@ -84,25 +84,18 @@ class named_protocol final : public session_protocol {
   // The lock is had a moment before its row is written: who has just taken it gets a few looks
   // before it counts as a client of another kind.
   std::optional<lease_info> inspect(connection& db, resource const& name) override {
-    for (int look = 1;; ++look) {
-      auto const user = user_of(db, name);
-      if (user == 0) return std::nullopt;
-      auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
-      if (found && found->session == user) {
-        if (!found->held()) return std::nullopt;
-        return as_lease_info(*found);
-      }
-      if (look == looks_for_a_row) return lease_info{"another client", {}, {}};
+    for (int looks = 1;; ++looks) {
+      auto const [user, row] = look(db, name);
+      if (user == 0 || (row && !row->held())) return std::nullopt;
+      if (row) return as_lease_info(*row);
+      if (looks == looks_for_a_row) return lease_info{"another client", {}, {}};
       std::this_thread::sleep_for(milliseconds{2});
     }
   }
 
   bool is_held(connection& db, resource const& name) override {
-    auto const user = user_of(db, name);
-    if (user == 0) return false;
-    auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
-    bool const another = !found || found->session != user;
-    return another || found->held();
+    auto const [user, row] = look(db, name);
+    return user != 0 && (!row || row->held());
   }
 
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
@@ -154,6 +147,18 @@ class named_protocol final : public session_protocol {
     if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
     if (told && found->held()) return rival{owner_label(found->owner), found->remaining()};
     return rival{user != 0 ? "another client" : "", {}};
+  }
+
+  // The session that has the lock (0: none), and the row that it wrote, if it did.
+  struct sight {
+    std::uint64_t user = 0;
+    std::optional<lease_row> row{};
+  };
+  sight look(connection& db, resource const& name) const {
+    sight seen{user_of(db, name)};
+    if (seen.user != 0) seen.row = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+    if (seen.row && seen.row->session != seen.user) seen.row.reset();
+    return seen;
   }
 
   static std::uint64_t user_of(connection& db, resource const& name) {

@@ -77,10 +77,6 @@ class row_protocol final : public session_protocol {
     return as_lease_info(*found);
   }
 
-  bool is_held(connection& db, resource const& name) override {
-    return inspect(db, name).has_value();
-  }
-
   bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
     auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
     if (!found || !found->held() || !is_locked(db, name)) return false;

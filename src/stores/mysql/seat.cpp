@@ -56,7 +56,7 @@ acquire_reply seat::as_busy() const {
 void seat::dismiss() {
   auto const now = clock::now();
   for (auto const& each : std::deque(waiting_)) {
-    if (each->until <= now || each->request.wait <= milliseconds{0}) each->settle(as_busy());
+    if (each->until <= now || !waits(*each)) each->settle(as_busy());
   }
 }
 
@@ -64,8 +64,7 @@ void seat::ask(std::shared_ptr<candidate> const& who) {
   check();
   if (holder_ && !busy_ && expired()) leave(nullptr);
   if (is_holder(who->request.owner)) return who->settle_later(acquire_reply(grant_of(*holder_)));
-  bool const waits = who->request.wait > milliseconds{0};
-  if (!waits && (holder_ || queued_)) return who->settle_later(as_busy());
+  if (!waits(*who) && (holder_ || queued_)) return who->settle_later(as_busy());
   who->place = weak_from_this();
   waiting_.push_back(who);
   arm();
@@ -339,7 +338,7 @@ void seat::arm() {
   auto first = clock::time_point::max();
   if (holder_) first = holder_->expires;
   for (auto const& each : waiting_) {
-    if (each->request.wait > milliseconds{0}) first = std::min(first, each->until);
+    if (waits(*each)) first = std::min(first, each->until);
   }
   if (first == clock::time_point::max() || first == armed_for_) return;
   armed_for_ = first;

@@ -66,7 +66,9 @@ class session_protocol {
   // These on any connection.
   virtual std::optional<lease_info> inspect(connection& db, resource const& name) = 0;
   /// By whomever. As few steps as it can.
-  virtual bool is_held(connection& db, resource const& name) = 0;
+  virtual bool is_held(connection& db, resource const& name) {
+    return inspect(db, name).has_value();
+  }
   /// Ends the session that has it; false when none has.
   virtual bool force_release(connection& db, resource const& name, clock::time_point deadline) = 0;
   /// Fails where such a lock would not exclude everybody.
