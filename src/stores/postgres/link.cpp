@@ -16,8 +16,8 @@ constexpr int lock_wait_parts = 10;
 // synchronous_commit: a grant that a crash of the server takes back would be given twice.
 // client_connection_check_interval: a connection that was cut ends what still runs for it.
 std::string session_script(settings const& what) {
-  return "SET client_min_messages = warning; SET bytea_output = hex; SET "
-         "default_transaction_isolation = 'read committed';"
+  return "SET client_min_messages = warning; SET bytea_output = hex;"
+         "SET default_transaction_isolation = 'read committed';"
          "SET statement_timeout = " +
          std::to_string(what.timeout.count()) + "; SET lock_timeout = " +
          std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) +
