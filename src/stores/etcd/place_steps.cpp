@@ -197,6 +197,8 @@ asio::awaitable<void> place::look() {
   if (!own || own->key != key_ || own->create_revision != created_) co_return join_again();
   if (found->entries.size() > 1) co_return stay_behind(*found);
   if (!wanted()) co_return;
+  // An answer that waited for us, not we for it: the key may have gone since.
+  if (clock::now() >= alive_until_) co_return join_again();
   if (own->lease != lease_) {  // another handle of the owner goes on with the key
     around_.pool->end(lease_);
     co_return join_again();
