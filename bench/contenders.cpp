@@ -142,7 +142,8 @@ void compare_hand_overs(report& to, contest& among, pairing const& what) {
 }
 
 lease_taker::lease_taker(std::string const& url, std::string const& name)
-    : store_(open_store(url, {.executor = io_.get_executor()})), where_(store_, name) {}
+    : store_(open_store(url, {.executor = io_.get_executor(), .guard = executor_guard::none})),
+      where_(store_, name) {}
 
 void lease_taker::take() {
   bool done = false;

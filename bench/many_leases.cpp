@@ -47,7 +47,8 @@ void measure(bench::report& report) {
   herdlock_test::redis_server server;
   asio::io_context io{1};
   {
-    auto const opened = open_store(server.url(), {.executor = io.get_executor()});
+    auto const opened =
+        open_store(server.url(), {.executor = io.get_executor(), .guard = executor_guard::none});
     std::vector<acquired> held;
     for (std::size_t i = 0; i < many; ++i) {
       lock(opened, "lease" + std::to_string(i))

@@ -36,7 +36,8 @@ class setting {
     bench::pin_if_asked(0);
     server_.emplace();
     bench::pin_if_asked(1);
-    store_.emplace(open_store(server_->url(), {.executor = io_.get_executor()}));
+    store_.emplace(open_store(server_->url(),
+                              {.executor = io_.get_executor(), .guard = executor_guard::none}));
     cache_.emplace(*store_, cache_options{.ttl = std::chrono::hours(1)});
     boost::redis::config config;
     config.addr.port = std::to_string(server_->port());

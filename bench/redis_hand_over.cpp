@@ -156,7 +156,8 @@ void with_a_long_queue(bench::report& report) {
   bench::pin_if_asked(1);
   asio::io_context io{1};
   {
-    auto const opened = open_store(server.url(), {.executor = io.get_executor()});
+    auto const opened =
+        open_store(server.url(), {.executor = io.get_executor(), .guard = executor_guard::none});
     lock const where(opened, resource_name);
     std::size_t done = 0;
     auto const take = [&](std::size_t count, acquired* keep) {

@@ -17,12 +17,22 @@ namespace detail {
 class store_context;  // executor, thread, lease keeper; src/runtime
 }
 
+/// What keeps a store's handlers from running at the same time on an executor that it is given.
+enum class executor_guard {
+  strand,  ///< herdlock's own: right for every executor
+  none,    ///< the executor itself: an io_context that one thread runs, or a strand
+};
+
 struct open_options {
   /// Where the store runs its sockets and timers. By default it has a thread of its own. The
   /// executor's context must outlive every handle and be run once more after the last of them is
   /// gone (the closing happens there); an open store counts as work, so io_context::run() returns
-  /// no sooner. herdlock puts its own strand around it.
+  /// no sooner.
   std::optional<asio::any_io_executor> executor;
+  /// With `none` each operation costs an eighth fewer instructions, but it is a promise: when two
+  /// threads run the executor nevertheless, the behaviour is undefined. Without an executor of
+  /// yours it means nothing.
+  executor_guard guard = executor_guard::strand;
   /// Told what happens to each lease, on the store's executor; must not block or throw. For a log:
   /// see herdlock/logging_spdlog.hpp.
   std::function<void(lease_event const&)> on_event{};

@@ -37,7 +37,9 @@ constexpr milliseconds thread_grace{1000};
 
 // A strand around a concrete executor fits into any_io_executor without an allocation; one around
 // an erased executor does not, and executors are copied with each operation.
-asio::any_io_executor one_at_a_time(asio::any_io_executor const& given) {
+asio::any_io_executor one_at_a_time(open_options const& options) {
+  auto const& given = *options.executor;
+  if (options.guard == executor_guard::none) return given;
   if (auto const* io = given.target<asio::io_context::executor_type>()) {
     return asio::make_strand(*io);
   }
@@ -64,8 +66,8 @@ result<std::shared_ptr<store_context>> store_context::open(store::backend_factor
   failure why;
   try {
     if (!options.executor) runner = runtime::io_runner::start();
-    asio::any_io_executor const executor = runner ? asio::any_io_executor(runner->io.get_executor())
-                                                  : one_at_a_time(*options.executor);
+    asio::any_io_executor const executor =
+        runner ? asio::any_io_executor(runner->io.get_executor()) : one_at_a_time(options);
     auto ports = make(executor);
     if (ports.has_value()) {
       auto core =
@@ -109,8 +111,10 @@ bool store_context::on_own_thread() const {
 
 void store_context::require_other_thread() const {
   bool inside = on_own_thread();
-  using strand = asio::strand<asio::io_context::executor_type>;
-  if (auto const* own = core_->executor().target<strand>()) inside = own->running_in_this_thread();
+  auto const executor = core_->executor();
+  using io = asio::io_context::executor_type;
+  if (auto const* own = executor.target<asio::strand<io>>()) inside = own->running_in_this_thread();
+  if (auto const* own = executor.target<io>()) inside = inside || own->running_in_this_thread();
   runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 
