@@ -15,8 +15,13 @@ constexpr int lock_wait_parts = 10;
 // READ COMMITTED: the functions rely on seeing what others committed while they waited.
 // synchronous_commit: a grant that a crash of the server takes back would be given twice.
 // client_connection_check_interval: a connection that was cut ends what still runs for it.
+// plan_cache_mode: else the first five runs of each statement on each connection plan it anew,
+// which takes longer than to run it. (The lists of the session modes had better be planned.)
 std::string session_script(settings const& what) {
-  return "SET client_min_messages = warning; SET bytea_output = hex;"
+  std::string const plans =
+      what.mode == lock_mode::table ? "SET plan_cache_mode = force_generic_plan;" : "";
+  return plans +
+         "SET client_min_messages = warning; SET bytea_output = hex;"
          "SET default_transaction_isolation = 'read committed';"
          "SET statement_timeout = " +
          std::to_string(what.timeout.count()) + "; SET lock_timeout = " +

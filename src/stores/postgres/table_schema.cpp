@@ -188,11 +188,13 @@ constexpr char inspect[] =
     " floor(extract(epoch FROM clock_timestamp() - acquired_at) * 1000)::bigint"
     " FROM @ l WHERE name = $1::bytea AND expires_at > clock_timestamp()";
 
-// Free rows count as looked at, so that a page is a bounded piece of work.
+// Free rows count as looked at, so that a page is a bounded piece of work. The bound stands there
+// as a number, too (the most of a page): a plan for any $2 would be one for a tenth of the table.
+static_assert(limits::max_page <= 1000);
 constexpr char list[] =
     "SELECT name, expires_at > clock_timestamp() FROM"
-    " (SELECT name, expires_at FROM @ WHERE name > $1::bytea ORDER BY name LIMIT $2::bigint) l"
-    " ORDER BY name";
+    " (SELECT name, expires_at FROM @ WHERE name > $1::bytea ORDER BY name LIMIT 1000) l"
+    " ORDER BY name LIMIT $2::bigint";
 
 // A token is drawn before its row is found to be new, so a row must outlive every statement that
 // could have drawn one before it went: ten minutes are more than twice the longest timeout.
