@@ -16,10 +16,16 @@ constexpr int lock_wait_parts = 10;
 // synchronous_commit: a grant that a crash of the server takes back would be given twice.
 // client_connection_check_interval: a connection that was cut ends what still runs for it.
 // plan_cache_mode: else the first five runs of each statement on each connection plan it anew,
-// which takes longer than to run it. (The lists of the session modes had better be planned.)
+// which takes longer than to run it. Such a plan stays until the table is analyzed, and that it was
+// empty once must not make it a scan. (A scan that has to be would pass for one that is worth to be
+// compiled: jit. The lists of the session modes had better be planned.)
 std::string session_script(settings const& what) {
-  std::string const plans =
-      what.mode == lock_mode::table ? "SET plan_cache_mode = force_generic_plan;" : "";
+  std::string const plans = what.mode == lock_mode::table
+                                ? "SET enable_seqscan = off;"
+                                  "SELECT set_config(name, CASE name WHEN 'jit' THEN 'off'"
+                                  " ELSE 'force_generic_plan' END, false) FROM pg_settings"
+                                  " WHERE name IN ('plan_cache_mode', 'jit');"
+                                : "";
   return plans +
          "SET client_min_messages = warning; SET bytea_output = hex;"
          "SET default_transaction_isolation = 'read committed';"

@@ -69,8 +69,8 @@ constexpr char set_up[] =
     "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
     "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
-    // Else the first five runs of each statement plan it anew.
-    "SET plan_cache_mode = force_generic_plan;"
+    // Else the first five runs of each statement plan it anew; see link.cpp.
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;"
     // The leap over tokens that may be lost is not to be lost itself.
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off';";
