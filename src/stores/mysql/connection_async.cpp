@@ -19,8 +19,8 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
         statements_(std::move(statements)),
         done_(std::move(done)) {}
 
-  // The server has the statement before anything else is seen to: each microsecond by which it is
-  // later than the server's last answer may let the server's thread fall asleep.
+  // The sending comes first: time between the server's last answer and its next statement costs
+  // more than itself (docs/design.md).
   void begin(clock::time_point deadline) {
     on_->deadline_ = deadline;
     if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});

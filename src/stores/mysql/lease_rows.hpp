@@ -12,7 +12,7 @@ namespace herdlock::mysql {
 inline constexpr char now_sql[] = "UTC_TIMESTAMP(6)";
 inline constexpr char now_us_sql[] = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 /// When a row's lease ends that nobody has. The last owner stays in it: a row that keeps its length
-/// is changed where it lies, which is a tenth less work for the server than emptying it.
+/// is less work for the server than one that is emptied and filled.
 inline constexpr char never_sql[] = "'1970-01-01'";
 
 /// `UTC_TIMESTAMP(6) + INTERVAL … MICROSECOND`
