@@ -1,8 +1,10 @@
 // Acquire and release over MariaDB beside the statements that they take at least, sent by hand
 // through the same client library; and the hand-over among eight processes beside the same wait by
-// hand: for a row lock, for a named lock, or (table) asking again after the same pauses. A lock
-// that the server keeps for a session is bare: the lines with a limit are beside one whose token
-// and holder are written down by hand, too, as ours are.
+// hand: for a row lock, for a named lock, or (table) asking again after the same pauses.
+//
+// The lines with a limit are beside a lock that promises what ours does: an owner, an end by the
+// server's clock, and a token that rises with each holder, told with the answer. A bare lock (a row
+// that is there or not, a row lock, a named lock) has no token: the lines beside it have no limit.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the clients on CPU 1.
 #include <mysql.h>
@@ -36,6 +38,8 @@ class raw_client {
   raw_client(raw_client const&) = delete;
   raw_client& operator=(raw_client const&) = delete;
 
+  /// What the last statement called LAST_INSERT_ID() with.
+  std::uint64_t given() const { return mysql_insert_id(db_); }
   /// How many rows the last statement changed, or returned.
   std::uint64_t run(std::string const& sql) {
     if (mysql_real_query(db_, sql.data(), sql.size()) != 0) fail();
@@ -58,26 +62,20 @@ class raw_client {
 };
 
 constexpr char schema[] =
-    "CREATE TABLE leases(resource VARBINARY(512) PRIMARY KEY, owner VARBINARY(128) NOT NULL, "
+    "CREATE TABLE bare_leases(resource VARBINARY(512) PRIMARY KEY, owner VARBINARY(128) NOT NULL, "
     "expires_at DATETIME(6) NOT NULL) ENGINE = InnoDB;"
+    "CREATE TABLE leases(resource VARBINARY(512) PRIMARY KEY, owner VARBINARY(128) NOT NULL, "
+    "token BIGINT UNSIGNED NOT NULL, expires_at DATETIME(6) NOT NULL) ENGINE = InnoDB;"
+    "INSERT INTO leases VALUES('bench', '', 0, '1970-01-01');"
     "CREATE TABLE locks(resource VARBINARY(512) PRIMARY KEY, token BIGINT UNSIGNED NOT NULL, "
     "holder VARBINARY(128) NOT NULL) ENGINE = InnoDB; "
     "INSERT INTO locks VALUES('bench', 0, ''), ('written row', 0, ''), ('written name', 0, '');";
 
-// A conditional upsert; a delete of what is ours.
-class table_by_hand final : public bench::turn_taker {
+// Asks for a table's row again after pauses like ours.
+class asking_by_hand : public bench::turn_taker {
  public:
-  explicit table_by_hand(std::uint16_t port) : raw_(port) {
-    owner_ = "'owner" + std::to_string(std::random_device{}()) + "'";
-  }
-  bool try_take() {
-    std::string const over = "IF(expires_at <= UTC_TIMESTAMP(6), ";
-    return raw_.run("INSERT INTO leases VALUES('bench', " + owner_ +
-                    ", UTC_TIMESTAMP(6) + INTERVAL 30 SECOND) ON DUPLICATE KEY UPDATE owner = " +
-                    over + owner_ + ", owner), expires_at = " + over +
-                    "UTC_TIMESTAMP(6) + INTERVAL 30 SECOND, expires_at)") != 0;
-  }
-  void take() override {
+  explicit asking_by_hand(std::uint16_t port) : raw_(port) {}
+  void take() final {
     std::uniform_real_distribution<double> factor(0.5, 1.5);
     auto pause = 1000us;
     while (!try_take()) {
@@ -85,14 +83,57 @@ class table_by_hand final : public bench::turn_taker {
       pause = std::min(pause * 2, 50'000us);
     }
   }
-  void give_back() override {
-    raw_.run("DELETE FROM leases WHERE resource = 'bench' AND owner = " + owner_);
-  }
+
+ protected:
+  virtual bool try_take() = 0;
+
+  raw_client raw_;
+  std::string const owner_ = std::to_string(std::random_device{}());
 
  private:
-  raw_client raw_;
-  std::string owner_;
   std::minstd_rand random_{std::random_device{}()};
+};
+
+// The row of a name is there from the beginning, and stays, so that its tokens rise.
+class table_by_hand final : public asking_by_hand {
+ public:
+  using asking_by_hand::asking_by_hand;
+  void give_back() override { raw_.run(give_back_); }
+
+ private:
+  bool try_take() override {
+    if (raw_.run(take_) == 0) return false;
+    if (raw_.given() <= token_) throw std::runtime_error("the tokens do not rise");
+    token_ = raw_.given();
+    return true;
+  }
+
+  std::string const take_ = "UPDATE leases SET token = LAST_INSERT_ID(token + 1), owner = '" +
+                            owner_ +
+                            "', expires_at = UTC_TIMESTAMP(6) + INTERVAL 30 SECOND "
+                            "WHERE resource = 'bench' AND expires_at <= UTC_TIMESTAMP(6)";
+  std::string const give_back_ =
+      "UPDATE leases SET expires_at = '1970-01-01' WHERE resource = 'bench' AND owner = '" +
+      owner_ + "'";
+  std::uint64_t token_ = 0;
+};
+
+// A conditional upsert; a delete of what is ours.
+class bare_table_by_hand final : public asking_by_hand {
+ public:
+  using asking_by_hand::asking_by_hand;
+  void give_back() override { raw_.run(give_back_); }
+
+ private:
+  bool try_take() override { return raw_.run(take_) != 0; }
+
+  std::string const take_ =
+      "INSERT INTO bare_leases VALUES('bench', '" + owner_ +
+      "', UTC_TIMESTAMP(6) + INTERVAL 30 SECOND) ON DUPLICATE KEY UPDATE owner = "
+      "IF(expires_at <= UTC_TIMESTAMP(6), VALUES(owner), owner), expires_at = "
+      "IF(expires_at <= UTC_TIMESTAMP(6), VALUES(expires_at), expires_at)";
+  std::string const give_back_ =
+      "DELETE FROM bare_leases WHERE resource = 'bench' AND owner = '" + owner_ + "'";
 };
 
 // A transaction that has the row.
@@ -116,8 +157,9 @@ class named_by_hand final : public bench::turn_taker {
   raw_client raw_;
 };
 
-// What a lease has beyond the bare lock: a number that rises with each holder and that no crash
-// takes back, and the holder's name. One statement, committed before the holder begins.
+// What a lease has beyond a bare row lock or named lock: a number that rises with each holder and
+// that no crash takes back, and the holder's name. One statement, committed before the holder
+// begins.
 constexpr char write_down[] =
     "UPDATE locks SET token = LAST_INSERT_ID(token + 1), holder = 'by hand' WHERE resource = ";
 
@@ -191,10 +233,12 @@ void measure_hand_overs(bench::report& report, herdlock_test::mariadb_server& se
     all.push_back(std::make_unique<named_by_hand>(port));
     all.push_back(std::make_unique<written_row_by_hand>(port));
     all.push_back(std::make_unique<written_name_by_hand>(port));
+    all.push_back(std::make_unique<bare_table_by_hand>(port));
     return all;
   });
   auto const limit = bench::at_most(1.5);
   bench::compare_hand_overs(report, among, {"mysql.table.hand_over_p50", 0, 3, limit});
+  bench::compare_hand_overs(report, among, {"mysql.table.hand_over_p50_beside_bare_lock", 0, 8});
   bench::compare_hand_overs(report, among, {"mysql.row.hand_over_p50", 1, 6, limit});
   bench::compare_hand_overs(report, among, {"mysql.row.hand_over_p50_beside_bare_lock", 1, 4});
   bench::compare_hand_overs(report, among, {"mysql.named.hand_over_p50", 2, 7, limit});
@@ -210,6 +254,8 @@ void measure_mysql(bench::report& report) {
   measure_hand_overs(report, server);
   auto const limit = bench::at_most(1.25);
   measure_pairs<table_by_hand>(report, server, "table", "mysql.table.acquire_release", limit);
+  measure_pairs<bare_table_by_hand>(
+      report, server, "table", "mysql.table.acquire_release_beside_bare_lock", bench::no_limit);
   measure_pairs<written_row_by_hand>(report, server, "row", "mysql.row.acquire_release", limit);
   measure_pairs<row_by_hand>(report, server, "row", "mysql.row.acquire_release_beside_bare_lock",
                              bench::no_limit);

@@ -177,6 +177,22 @@ TEST_P(mysql_modes, NamesThatDifferInCaseOrBlanksOrAtTheirEndAreDifferentResourc
   }
 }
 
+// One that is refused has not begun: nothing was sent for it.
+TEST_P(mysql_modes, AnOperationThatIsRefusedChangesNothing) {
+  client c(kind, url + "&max_pending=1"), d(kind, url);
+  resource const first{"first"}, second{"second"};
+  ASSERT_TRUE(is<grant>(c.acquire(first, alice)));
+  ASSERT_EQ(c.release(first, alice).value(), release_reply::released);  // a session is idle now
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto const alices = c.start_acquire({first, alice, 1min});
+  auto const bobs = c.start_acquire({second, bob, 1min});
+  EXPECT_TRUE(c.release(stock, alice).error() == errc::overloaded);
+  EXPECT_TRUE(c.get(bobs).error() == errc::overloaded);
+  EXPECT_TRUE(is<grant>(c.get(alices)));
+  EXPECT_TRUE(d.inspect(stock).value().has_value());
+  EXPECT_FALSE(d.inspect(second).value().has_value());
+}
+
 struct mysql_table : mysql_base {};
 struct mysql_session : mysql_base, testing::WithParamInterface<std::string> {};
 INSTANTIATE_TEST_SUITE_P(modes, mysql_session, testing::Values("row", "named"),

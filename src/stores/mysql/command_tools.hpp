@@ -3,7 +3,7 @@
 
 #include <array>
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <type_traits>
@@ -46,7 +46,7 @@ class ordered_jobs {
  private:
   job_gate& gate_;
   std::mutex mutex_;
-  std::map<std::string, std::deque<std::function<void()>>> waiting_;  // with one job under way
+  std::map<std::string, std::list<std::function<void()>>> waiting_;  // with one job under way
 };
 
 /// What an opened store consists of, shared with what is under way for it.
@@ -76,6 +76,8 @@ struct engine {
   std::mutex sweeping;
   std::string swept_to;
 
+  /// An operation would be admitted.
+  bool has_room() const { return !board->closed() && !board->full(); }
   /// Ends what is running and waits for it.
   void close();
   /// What to tell the caller of an error; that the store is being closed, if that is its cause.
@@ -139,17 +141,16 @@ class command final : public stores::operation<T> {
   Work work_;
 };
 
-/// Nothing when it was refused, at once by `bad` or by the board.
+/// Nothing when `bad` refused it at once. It is yet to be admitted.
 template <class T, class Work>
-std::shared_ptr<command<T, Work>> admitted(std::shared_ptr<engine> const& with,
-                                           stores::order<T> what, failure bad, Work work) {
-  if (bad.code) {
-    bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
-    return nullptr;
+std::shared_ptr<command<T, Work>> made(std::shared_ptr<engine> const& with, stores::order<T> what,
+                                       failure bad, Work work) {
+  if (!bad.code) {
+    return std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
   }
-  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
-  return one->admit() ? one : nullptr;
+  bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
+  detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
+  return nullptr;
 }
 
 /// The handler belongs to the executor, so the last reference goes there.
@@ -166,27 +167,25 @@ std::function<void()> as_job(engine& with, std::shared_ptr<One> one) {
 template <class T, class Work>
 void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad, Work work) {
   std::string const name = what.name;
-  auto one = admitted(with, std::move(what), std::move(bad), std::move(work));
-  if (one) with->in_order.add(name, as_job(*with, std::move(one)));
+  auto one = made(with, std::move(what), std::move(bad), std::move(work));
+  if (one && one->admit()) with->in_order.add(name, as_job(*with, std::move(one)));
 }
 
-/// What may be enough: statements, and the reply as their outcomes tell it; nothing: do the work.
-template <class T>
+/// What may be enough: statements, and `read(outcomes)`, the reply as they tell it; nothing: do the
+/// work.
+template <class Read>
 struct shortcut {
   std::string statements;
-  std::function<std::optional<T>(outcomes const&)> read;
+  Read read;
 };
+template <class Read>
+shortcut(std::string, Read) -> shortcut<Read>;
 
-/// The same without a thread, where an idle connection and a shortcut allow it.
-template <class T, class Work>
-void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad,
-           shortcut<T> quick, Work work) {
-  std::string const name = what.name;
-  auto one = admitted(with, std::move(what), std::move(bad), std::move(work));
-  if (!one) return;
-  if (!with->in_order.claim(name)) return with->in_order.add(name, as_job(*with, std::move(one)));
-  auto session = with->commands.borrow_idle();
-  if (!session) return with->in_order.run(name, as_job(*with, std::move(one)));
+/// By the shortcut, on a session that was borrowed for it, in the turn of the resource.
+template <class T, class Work, class Read>
+void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
+               std::shared_ptr<connection> const& session,
+               std::shared_ptr<command<T, Work>> const& one, shortcut<Read> quick) {
   run_handler done = [with, session, name, one, read = std::move(quick.read)](
                          outcomes const& all, std::optional<sql_error> error) {
     bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
@@ -206,6 +205,26 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure b
   };
   connection::async_run(session, with->board->executor(), std::move(quick.statements),
                         one->deadline(), std::move(done));
+}
+
+/// The same without a thread, where an idle connection and a shortcut allow it.
+template <class T, class Work, class Read>
+void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad,
+           shortcut<Read> quick, Work work) {
+  std::string const name = what.name;
+  auto one = made(with, std::move(what), std::move(bad), std::move(work));
+  if (!one) return;
+  if (!with->has_room()) {
+    one->admit();  // which refuses it
+    return;
+  }
+  bool const alone = with->in_order.claim(name);
+  auto const session = alone ? with->commands.borrow_idle() : nullptr;
+  if (session) run_quick(with, name, session, one, std::move(quick));
+  one->admit();  // behind the sending, since it sets a timer
+  if (session) return;
+  auto job = as_job(*with, std::move(one));
+  alone ? with->in_order.run(name, std::move(job)) : with->in_order.add(name, std::move(job));
 }
 
 }  // namespace herdlock::mysql

@@ -218,15 +218,27 @@ row const& outcomes::row_of(std::size_t index) const {
   throw sql_error{bad_reply, "the server's answer has no row"};
 }
 
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (auto const each : parts) size += each.size();
+  std::string made;
+  made.reserve(size);
+  for (auto const each : parts) made += each;
+  return made;
+}
+
 std::string literal(std::string_view bytes) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string made = "x'";
+  std::string made;
+  made.reserve(2 * bytes.size() + 3);
+  made += "x'";
   for (char c : bytes) {
     auto const byte = static_cast<unsigned char>(c);
     made += digits[byte >> 4];
     made += digits[byte & 15];
   }
-  return made + "'";
+  made += '\'';
+  return made;
 }
 
 std::int64_t number(row const& from, std::size_t column) {

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +88,11 @@ class connection {
  private:
   class exchange;
   struct in_use;
+  // What async_run() waits by, on its executor.
+  struct line {
+    asio::posix::stream_descriptor socket;  ///< another duplicate
+    asio::basic_waitable_timer<clock> timer;
+  };
   struct closer {
     void operator()(st_mysql* handle) const;
   };
@@ -99,11 +106,14 @@ class connection {
   std::unique_ptr<st_mysql, closer> handle_;
   std::uint64_t id_ = 0;
   std::atomic<int> socket_ = -1;  ///< a duplicate: the library closes its own when it likes
-  std::optional<asio::posix::stream_descriptor> line_;  ///< another, for async_run()
-  int wake_ = -1;                                       ///< an eventfd, for abort()
+  std::optional<line> line_;
+  int wake_ = -1;  ///< an eventfd, for abort()
   clock::time_point deadline_ = clock::time_point::max();
 };
 
+/// One after the other, with a single allocation: the next statement is written while the server
+/// waits for it.
+std::string joined(std::initializer_list<std::string_view> parts);
 /// A value as a literal that no character set or collation touches.
 std::string literal(std::string_view bytes);
 

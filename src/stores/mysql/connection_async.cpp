@@ -4,7 +4,6 @@
 #include <mysql.h>
 #include <unistd.h>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 
 #include "stores/mysql/connection.hpp"
@@ -16,21 +15,25 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   exchange(std::shared_ptr<connection> on, asio::any_io_executor const& executor,
            std::string statements, run_handler done)
       : on_(std::move(on)),
-        timer_(executor),
+        executor_(executor),
         statements_(std::move(statements)),
         done_(std::move(done)) {}
 
+  // The sending comes first: time between the server's last answer and its next statement costs
+  // more than itself (docs/design.md).
   void begin(clock::time_point deadline) {
-    timer_.expires_at(deadline);
-    timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+    on_->deadline_ = deadline;
+    if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});
+    int const awaited =
+        mysql_send_query_start(&failed_, handle(), statements_.data(), statements_.size());
+    on_->line_->timer.expires_at(deadline);
+    on_->line_->timer.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
       auto const self = weak.lock();
-      if (ec || !self) return;
+      if (ec || !self || !self->done_) return;
       self->late_ = true;
       self->on_->abort();
     });
-    on_->deadline_ = deadline;
-    if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});
-    proceed(mysql_send_query_start(&failed_, handle(), statements_.data(), statements_.size()));
+    proceed(awaited);
     begun_ = true;
   }
 
@@ -45,11 +48,14 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
     int const copy = ::fcntl(on_->socket_, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return false;
     boost::system::error_code ec;
-    on_->line_.emplace(timer_.get_executor()).assign(copy, ec);
-    if (!ec) return true;
-    on_->line_.reset();
-    ::close(copy);
-    return false;
+    asio::posix::stream_descriptor socket(executor_);
+    socket.assign(copy, ec);
+    if (ec) {
+      ::close(copy);
+      return false;
+    }
+    on_->line_ = line{std::move(socket), asio::basic_waitable_timer<clock>(executor_)};
+    return true;
   }
 
   // `awaited` is what a call waits for; 0: it is done.
@@ -62,11 +68,11 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
     using descriptor = asio::posix::descriptor_base;
     bool const to_write = (awaited & MYSQL_WAIT_READ) == 0 && (awaited & MYSQL_WAIT_WRITE) != 0;
     int const event = to_write ? MYSQL_WAIT_WRITE : MYSQL_WAIT_READ;
-    on_->line_->async_wait(to_write ? descriptor::wait_write : descriptor::wait_read,
-                           [self = shared_from_this(), event](boost::system::error_code ec) {
-                             if (ec) return self->end(sql_error{bad_reply, ec.message()});
-                             self->proceed(self->resume(event));
-                           });
+    on_->line_->socket.async_wait(to_write ? descriptor::wait_write : descriptor::wait_read,
+                                  [self = shared_from_this(), event](boost::system::error_code ec) {
+                                    if (ec) return self->end(sql_error{bad_reply, ec.message()});
+                                    self->proceed(self->resume(event));
+                                  });
   }
 
   int resume(int event) {
@@ -122,18 +128,18 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   }
 
   void end(std::optional<sql_error> error) {
-    timer_.cancel();
+    if (on_->line_) on_->line_->timer.cancel();
     on_->deadline_ = clock::time_point::max();
     // An answer that was there already: the session is on its way out all the same.
     if (late_ && !error) error = sql_error{too_late, "the server did not answer in time"};
     if (begun_) return std::exchange(done_, nullptr)(std::move(all_), std::move(error));
-    asio::post(timer_.get_executor(), [self = shared_from_this(), error = std::move(error)] {
+    asio::post(executor_, [self = shared_from_this(), error = std::move(error)] {
       std::exchange(self->done_, nullptr)(std::move(self->all_), error);
     });
   }
 
   std::shared_ptr<connection> const on_;
-  asio::basic_waitable_timer<clock> timer_;
+  asio::any_io_executor const executor_;
   std::string const statements_;
   run_handler done_;
   bool begun_ = false;

@@ -8,9 +8,8 @@ std::string in_us(milliseconds span) {
 }
 
 std::string where(resource const& name, std::optional<owner_token> const& owner) {
-  std::string text = " WHERE resource = " + literal(name.str()) + " AND expires_at > " + now_sql;
-  if (owner) text += " AND owner = " + literal(owner->str());
-  return text;
+  std::string const owned = owner ? joined({" AND owner = ", literal(owner->str())}) : "";
+  return joined({" WHERE resource = ", literal(name.str()), " AND expires_at > ", now_sql, owned});
 }
 
 acquire_reply as_held(lease_row const& found, acquire_request const& request) {
@@ -21,7 +20,7 @@ acquire_reply as_held(lease_row const& found, acquire_request const& request) {
 }  // namespace
 
 std::string after_sql(milliseconds ttl) {
-  return std::string(now_sql) + " + INTERVAL " + in_us(ttl) + " MICROSECOND";
+  return joined({now_sql, " + INTERVAL ", in_us(ttl), " MICROSECOND"});
 }
 
 milliseconds lease_row::remaining() const {
@@ -52,16 +51,16 @@ lease_info as_lease_info(lease_row const& found) {
 }
 
 std::string next_token_sql() {
-  return "LAST_INSERT_ID(GREATEST(fencing + 1, " + std::string(now_us_sql) + "))";
+  return joined({"LAST_INSERT_ID(GREATEST(fencing + 1, ", now_us_sql, "))"});
 }
 
 std::string grab_sql(settings const& how, acquire_request const& request, look too) {
-  std::string const grab =
-      "UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
-      ", owner = " + literal(request.owner.str()) + ", acquired_at = " + now_sql +
-      ", expires_at = " + after_sql(request.ttl) +
-      " WHERE resource = " + literal(request.name.str()) + " AND expires_at <= " + now_sql;
-  return too == look::yes ? grab + "; " + read_sql(how.table, request.name) : grab;
+  std::string const read =
+      too == look::yes ? joined({"; ", read_sql(how.table, request.name)}) : "";
+  return joined({"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
+                 ", owner = ", literal(request.owner.str()), ", acquired_at = ", now_sql,
+                 ", expires_at = ", after_sql(request.ttl), " WHERE resource = ",
+                 literal(request.name.str()), " AND expires_at <= ", now_sql, read});
 }
 
 std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request) {
@@ -101,8 +100,7 @@ renew_reply renew_row(connection& db, settings const& how, acquire_request const
 
 std::string free_sql(settings const& how, resource const& name,
                      std::optional<owner_token> const& owner) {
-  return "UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql +
-         where(name, owner);
+  return joined({"UPDATE `", how.table, "` SET expires_at = ", never_sql, where(name, owner)});
 }
 
 release_reply as_freed(outcomes const& all) {

@@ -55,7 +55,7 @@ acquire_reply seat::as_busy() const {
 // Those who don't wait, and those who have waited long enough.
 void seat::dismiss() {
   auto const now = clock::now();
-  for (auto const& each : std::deque(waiting_)) {
+  for (auto const& each : std::vector(waiting_)) {
     if (each->until <= now || !waits(*each)) each->settle(as_busy());
   }
 }
@@ -126,7 +126,7 @@ void seat::serve(bid const& given, answer const& got) {
   auto const reply = grant_of(*holder_);
   arm();
   auto const self = shared_from_this();
-  for (auto const& each : std::deque(waiting_)) {
+  for (auto const& each : std::vector(waiting_)) {
     if (each->request.owner == given.owner) each->settle(acquire_reply(reply));
   }
   if (holder_) dismiss();
@@ -322,7 +322,7 @@ void seat::check() {
 void seat::fail_all(sql_error const& why) {
   auto const where = hall_.lock();
   if (!where) return;
-  for (auto const& each : std::deque(waiting_)) {
+  for (auto const& each : std::vector(waiting_)) {
     each->settle(where->with->told_of(why, each->subject()));
   }
 }

@@ -13,8 +13,9 @@
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <deque>
+#include <list>
 #include <map>
+#include <vector>
 
 #include "stores/mysql/session_protocol.hpp"
 
@@ -152,10 +153,10 @@ class seat : public std::enable_shared_from_this<seat> {
   bool busy_ = false;     ///< a job is running on the session
   bool aborted_ = false;  ///< its session was ended since it took too long
   std::shared_ptr<stores::operation<renew_reply>> renewing_;  ///< the job that runs is for it
-  std::deque<std::function<void()>> todo_;
-  std::deque<std::shared_ptr<candidate>> waiting_;
-  std::shared_ptr<session_slot> slot_;  ///< of the job that seeks
-  bool queued_ = false;                 ///< it waits at the server
+  std::list<std::function<void()>> todo_;
+  std::vector<std::shared_ptr<candidate>> waiting_;  ///< in the order they came
+  std::shared_ptr<session_slot> slot_;               ///< of the job that seeks
+  bool queued_ = false;                              ///< it waits at the server
   std::shared_ptr<connection> session_;
   std::optional<holder> holder_;
   rival rival_;

@@ -17,8 +17,8 @@ std::int64_t silence_s(milliseconds ttl) {
 }
 
 std::string where(possession const& what) {
-  return " WHERE resource = " + literal(what.name.str()) +
-         " AND fencing = " + std::to_string(what.fencing.value) + " AND expires_at > " + now_sql;
+  return joined({" WHERE resource = ", literal(what.name.str()), " AND fencing = ",
+                 std::to_string(what.fencing.value), " AND expires_at > ", now_sql});
 }
 
 }  // namespace
@@ -49,10 +49,10 @@ std::string record_sql(settings const& how, bid const& taken, std::string const&
 
 std::string record_again_sql(settings const& how, bid const& taken, std::string const& session,
                              std::string const& condition) {
-  return "UPDATE `" + how.table + "` SET fencing = " + next_token_sql() +
-         ", owner = " + literal(taken.owner.str()) + ", acquired_at = " + now_sql +
-         ", session = " + session + ", expires_at = " + after_sql(taken.ttl) +
-         " WHERE resource = " + literal(taken.name.str()) + " AND " + condition;
+  return joined({"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
+                 ", owner = ", literal(taken.owner.str()), ", acquired_at = ", now_sql,
+                 ", session = ", session, ", expires_at = ", after_sql(taken.ttl),
+                 " WHERE resource = ", literal(taken.name.str()), " AND ", condition});
 }
 
 std::string renew_sql(settings const& how, possession const& what, milliseconds ttl) {
@@ -60,7 +60,7 @@ std::string renew_sql(settings const& how, possession const& what, milliseconds 
 }
 
 std::string clear_sql(settings const& how, possession const& what) {
-  return "UPDATE `" + how.table + "` SET owner = '', expires_at = " + never_sql + where(what);
+  return joined({"UPDATE `", how.table, "` SET expires_at = ", never_sql, where(what)});
 }
 
 void end_session(connection& db, std::uint64_t session) {

@@ -12,23 +12,22 @@ class table_leases final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure bad = check_ttl(request.ttl);
-    resource const name = request.name;
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     auto& busy_lately = with_->busy_lately(request.name);
     auto const too = busy_lately ? look::yes : look::no;
-    shortcut<acquire_reply> quick{grab_sql(with_->how, request, too),
-                                  [&busy_lately, request](outcomes const& all) {
-                                    auto reply = as_grabbed(all, request);
-                                    if (reply) busy_lately = std::holds_alternative<busy>(*reply);
-                                    return reply;
-                                  }};
+    auto const asked = std::make_shared<acquire_request const>(std::move(request));
+    shortcut quick{grab_sql(with_->how, *asked, too), [&busy_lately, asked](outcomes const& all) {
+                     auto reply = as_grabbed(all, *asked);
+                     if (reply) busy_lately = std::holds_alternative<busy>(*reply);
+                     return reply;
+                   }};
     begin(with_, std::move(what), std::move(bad), std::move(quick),
-          [with = with_.get(), &busy_lately, request = std::move(request)](connection& db) {
-            auto reply = take_row(db, with->how, request);
+          [with = with_.get(), &busy_lately, asked](connection& db) {
+            auto reply = take_row(db, with->how, *asked);
             busy_lately = std::holds_alternative<busy>(reply);
             return result<acquire_reply>(std::move(reply));
           });
-    sweep_sometimes(name);
+    sweep_sometimes(asked->name);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -67,11 +66,11 @@ class table_leases final : public lease_store {
   }
 
  private:
-  void free(order<release_reply> what, std::string const& sql) {
-    shortcut<release_reply> quick{sql,
-                                  [](outcomes const& all) { return std::optional(as_freed(all)); }};
-    begin(with_, std::move(what), {}, std::move(quick),
-          [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); });
+  void free(order<release_reply> what, std::string sql) {
+    auto work = [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); };
+    shortcut quick{std::move(sql),
+                   [](outcomes const& all) { return std::optional(as_freed(all)); }};
+    begin(with_, std::move(what), {}, std::move(quick), std::move(work));
   }
 
   void sweep_sometimes(resource const& name) {
