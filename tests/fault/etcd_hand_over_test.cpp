@@ -65,6 +65,32 @@ TEST_F(EtcdHandOverTest, TheNextIsGrantedWithoutALook) {
   EXPECT_GT(without_third, 0);
 }
 
+// The lease of before is still proved for longer than a waiter's need be.
+TEST_F(EtcdHandOverTest, AWaiterJoinsWithAnIdleLeaseAsItIs) {
+  auto const kept_alive = [&] { return server().metric("etcd_debugging_lease_renewed_total"); };
+  as<grant>(waiter.acquire(stock, bob));
+  ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  as<grant>(holder.acquire(stock, alice));
+  auto const before = kept_alive();
+  auto bobs = waiter.wait_for(stock, bob);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  settle(waiter);
+  EXPECT_EQ(kept_alive(), before);
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(waiter.get(bobs)));
+}
+
+// With the same lease, kept alive by then.
+TEST_F(EtcdHandOverTest, AWaitThatIsOverAtOnceIsForTheWholeTtl) {
+  for (int i = 0; i < 2; ++i) {
+    auto bobs = waiter.wait_for(stock, bob, 30s);
+    auto const granted = as<grant>(waiter.get(bobs));
+    ASSERT_TRUE(granted.term);
+    EXPECT_EQ(granted.term->ttl, 30s) << i;
+    ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  }
+}
+
 // B15: one request of an operator takes both keys away.
 TEST_F(EtcdHandOverTest, AKeyThatGoesTogetherWithTheFirstIsNotGranted) {
   for (int i = 0; i < 5; ++i) {

@@ -116,6 +116,27 @@ TEST_F(EtcdReleaseTest, AnIdleLeaseThatAnOperatorRevokedIsNotUsedAgain) {
   EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
 }
 
+// A waiter finds out when it joins: one after the other would take all of its attempts.
+TEST_F(EtcdReleaseTest, AWaiterJoinsAlthoughAllIdleLeasesWereRevoked) {
+  constexpr int many = 5;
+  etcd_client c(server().url());
+  for (int i = 0; i < many; ++i) {
+    as<grant>(c.acquire(resource("stock/" + std::to_string(i)), alice));
+  }
+  for (int i = 0; i < many; ++i) {
+    ASSERT_EQ(c.release(resource("stock/" + std::to_string(i)), alice).value(),
+              release_reply::released);
+  }
+  auto const text = leases();
+  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    auto const id = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    if (!id.empty()) server().member().ctl({"lease", "revoke", id});
+  }
+  auto bobs = c.wait_for(stock, bob);
+  EXPECT_TRUE(is<grant>(c.get(bobs)));
+  EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
+}
+
 // B15: the waiter's own lease is revoked, and with it its place; it joins again at the end.
 TEST_F(EtcdReleaseTest, AWaiterWhoseLeaseWasRevokedWaitsOn) {
   etcd_client holder(server().url());

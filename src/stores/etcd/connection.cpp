@@ -24,6 +24,7 @@ namespace ssl = boost::asio::ssl;
 using asio::ip::tcp;
 
 constexpr std::size_t max_answer_bytes = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t usual_answer_bytes = std::size_t{4} * 1024;
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 using plain_stream = beast::tcp_stream;
@@ -55,7 +56,9 @@ class http_connection final : public connection {
   http_connection(settings const& how, member const& to, Args&&... args)
       : verified_(how.tls.security == stores::encryption::tls),
         to_(to),
-        stream_(std::forward<Args>(args)...) {}
+        stream_(std::forward<Args>(args)...) {
+    buffer_.reserve(usual_answer_bytes);
+  }
 
   asio::awaitable<error_code> connect(clock::time_point deadline) override {
     tcp::resolver::results_type places;

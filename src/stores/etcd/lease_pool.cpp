@@ -21,16 +21,20 @@ constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 std::int64_t new_lease_id() { return lease_id(resource("lease"), owner_token::generate(), 0); }
 
 // The one that was used last: it has the best chance to be alive.
-std::int64_t lease_pool::take(std::int64_t seconds) {
+lease_pool::found_lease lease_pool::take(std::int64_t seconds) {
   auto const now = clock::now();
   std::erase_if(idle_, [&](auto const& one) { return one.alive_until <= now; });
   for (auto one = idle_.rbegin(); one != idle_.rend(); ++one) {
     if (one->seconds != seconds) continue;
-    auto const lease = one->lease;
+    found_lease const found{one->lease, one->alive_until};
     idle_.erase(std::next(one).base());
-    return lease;
+    return found;
   }
-  return 0;
+  return {};
+}
+
+void lease_pool::distrust() {
+  for (auto const& one : std::exchange(idle_, {})) end(one.lease);
 }
 
 void lease_pool::keep(std::int64_t lease, std::int64_t seconds, clock::time_point alive_until) {
@@ -49,7 +53,7 @@ void lease_pool::end(std::int64_t lease) {
 
 void lease_pool::close() {
   closed_ = true;
-  for (auto const& one : std::exchange(idle_, {})) end(one.lease);
+  distrust();
   if (pause_) pause_->cancel();
 }
 

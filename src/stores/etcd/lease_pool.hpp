@@ -18,8 +18,15 @@ class lease_pool : public std::enable_shared_from_this<lease_pool> {
  public:
   explicit lease_pool(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
 
-  /// One that was granted for so many seconds; 0: there is none. To be kept alive before its use.
-  std::int64_t take(std::int64_t seconds);
+  struct found_lease {
+    std::int64_t lease = 0;  ///< 0: there is none
+    clock::time_point alive_until;
+  };
+
+  /// One that was granted for so many seconds, and lives as long as that unless somebody ended it.
+  found_lease take(std::int64_t seconds);
+  /// Somebody ends leases: ends those that nobody uses.
+  void distrust();
   /// Nothing names it any more, nothing that is on its way to the server either.
   void keep(std::int64_t lease, std::int64_t seconds, clock::time_point alive_until);
   /// With all that may still be made with it. Soon: several at once share a write.

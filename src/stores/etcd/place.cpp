@@ -117,8 +117,9 @@ void place::on_waiter_gone() {
 void place::on_news(watch_message const& news) {
   bool concerns_us = news.what == watch_message::kind::created;
   if (concerns_us) {
+    if (since_ > 0) seen_at_ = 0;  // it was interrupted
     since_ = news.revision;
-    seen_at_ = gone_at_ = 0;
+    gone_at_ = 0;
   }
   auto const& awaited = watched_.is_one() ? watched_.first : before_;
   for (auto const& change : news.changes) {
@@ -189,6 +190,7 @@ void place::queue_behind(found_entries const& found) {
   modified_ = found.own.mod_revision;
   before_ = found.before.key;
   watch_over(found.second.empty() ? from_before_to_own() : watched_keys{found.second});
+  seen_at_ = found.seen_at;
 }
 
 watched_keys place::from_before_to_own() const {
@@ -199,8 +201,8 @@ watched_keys place::from_before_to_own() const {
 // With another lease, the key goes on with another handle of the owner, which may end it.
 void place::stay_behind(range_reply const& found) {
   auto const& all = found.entries;
-  queue_behind({all[0], all[1], all.size() > 2 ? all[2].key : std::string()});
-  if (next_of_first() && all[0].lease == lease_) seen_at_ = found.revision;
+  queue_behind({all[0], all[1], all.size() > 2 ? all[2].key : std::string(),
+                all[0].lease == lease_ ? found.revision : 0});
 }
 
 void place::watch_over(watched_keys const& what) {

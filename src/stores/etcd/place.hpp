@@ -82,8 +82,9 @@ class place : public std::enable_shared_from_this<place> {
   using step = std::function<asio::awaitable<void>()>;
   struct found_entries {
     key_entry own;
-    key_entry before;      ///< ours, when nobody is
-    std::string second{};  ///< the key before that one; empty: none, as far as we know
+    key_entry before;          ///< ours, when nobody is
+    std::string second{};      ///< the key before that one; empty: none, as far as we know
+    std::int64_t seen_at = 0;  ///< the revision of all that, on our lease; 0: of no use
   };
 
   /// What became of our key when it was to be removed.
@@ -124,7 +125,10 @@ class place : public std::enable_shared_from_this<place> {
                                                      failure& why);
   void give_lease_away();
   void drop();
-  asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline);
+  /// How lately a lease that is used again must have been proved to be alive: now, or as lately as
+  /// a waiter's always is.
+  enum class proof { of_now, of_lately };
+  asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline, proof wanted);
   asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
   asio::awaitable<void> answer_holder(std::shared_ptr<acquire_operation> op);
   asio::awaitable<void> wait_with_the_others(std::shared_ptr<acquire_operation> op);
@@ -194,7 +198,7 @@ class place : public std::enable_shared_from_this<place> {
   watch_hub::watch_id watch_ = 0;
   // Of the watch; 0: not yet.
   std::int64_t since_ = 0;    ///< it tells all that came after; raised by a change of our own key
-  std::int64_t seen_at_ = 0;  ///< the last look that found our key and the first, none between
+  std::int64_t seen_at_ = 0;  ///< the last look that found our key and those that we know before
   std::int64_t gone_at_ = 0;  ///< the key before ours, or the one watched alone, was deleted
 };
 

@@ -48,15 +48,19 @@ asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry
   co_return estimate(*lease, from_value(holder.value));
 }
 
-asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline) {
+asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline,
+                                           proof wanted) {
   auto const seconds = lease_seconds(ttl);
   lease_ttl_ = seconds;
-  if (std::int64_t const idle = around_.pool->take(seconds); idle != 0) {
+  if (auto const idle = around_.pool->take(seconds); idle.lease != 0) {
+    lease_ = idle.lease;
+    alive_until_ = idle.alive_until;
+    keep_at_ = alive_until_ - milliseconds(std::chrono::seconds(seconds)) * 2 / 3;
+    if (wanted == proof::of_lately && clock::now() < keep_at_) co_return failure{};
     alive_until_ = {};
-    lease_ = idle;
-    bool const alive = co_await keep_alive(idle);
+    bool const alive = co_await keep_alive(lease_);
     if (alive) co_return failure{};
-    around_.pool->end(idle);
+    around_.pool->end(lease_);
   }
   lease_ = new_lease_id();
   std::string const body = grant_request(lease_, seconds);
@@ -82,7 +86,7 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
   auto const longest = std::max(ttl, from_value(own.value).ttl);
   if (lease_ttl_ < lease_seconds(longest)) {
     give_lease_away();
-    why = co_await take_lease(longest, step_deadline());
+    why = co_await take_lease(longest, step_deadline(), proof::of_now);
     if (why.code) co_return std::nullopt;
   }
   std::string const body = rewrite_request({key_, own.value, lease_}, own.create_revision);

@@ -66,7 +66,8 @@ asio::awaitable<void> place::wait_with_the_others(std::shared_ptr<acquire_operat
 asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
                                          std::uint64_t turn) {
   auto const sent = clock::now();
-  failure why = co_await take_lease(op->ttl, step_deadline());
+  auto const wanted = op->waits ? proof::of_lately : proof::of_now;
+  failure why = co_await take_lease(op->ttl, step_deadline(), wanted);
   if (why.code) settle_with(*op, why);
   if (op->settled()) co_return true;
   if (turn > 0) co_await around_.order->wait_for(turn);
@@ -79,6 +80,7 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
   // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
   reusable_ = outcome.ok() && outcome.attempts == 1;
   if (lease_is_gone(outcome)) {
+    around_.pool->distrust();
     forget();
     co_return false;
   }
@@ -108,13 +110,14 @@ std::optional<place::found_entries> place::found_place(txn_reply const& found,
   auto const& last = found.ranges[0].entries;
   if (last.empty() || last[0].key != key_) return std::nullopt;
   return found_entries{made, last.size() > 1 ? last[1] : made,
-                       last.size() > 2 ? last[2].key : std::string()};
+                       last.size() > 2 ? last[2].key : std::string(), found.revision};
 }
 
 // We are first, or behind another. False: to be tried again.
 asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_entries found,
                                    clock::time_point sent) {
-  auto& [own, before, second] = found;
+  auto& own = found.own;
+  auto& before = found.before;
   bool const is_ours = before.key == key_;
   if (!is_ours && !op->waits) {
     give_lease_away();
@@ -140,6 +143,12 @@ asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_
       grant_to(*op, sent, *left);
       co_return true;
     }
+  }
+  // At once it is for the whole ttl.
+  if (is_ours && alive_until_ < sent + op->ttl) {
+    bool const alive = co_await keep_alive(lease_);
+    if (!alive) forget();
+    if (!alive || op->settled()) co_return alive;
   }
   waiters_.push_back(op);
   if (is_ours) {
@@ -179,10 +188,10 @@ asio::awaitable<void> place::look() {
     hold(created_, modified_, waiters_.front()->ttl);
     co_return grant_all(sent);
   }
-  // The look is for when the next watch stands.
-  if (watch_ != 0 && watched_.is_one() && gone_at_ > 0) {
-    co_return watch_over(from_before_to_own());
-  }
+  // A look found what the news tells, and nothing was missed since.
+  if (told_at > 0 && since_ > 0 && seen_at_ >= std::max(since_, told_at)) co_return;
+  // While the next watch begins to stand. If something happened in between, the look is repeated.
+  if (watch_ != 0 && watched_.is_one() && gone_at_ > 0) watch_over(from_before_to_own());
   auto found = co_await see(told_at);
   if (found && found->revision < std::max(told_at, created_)) {
     sent = clock::now();

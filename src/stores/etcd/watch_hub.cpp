@@ -4,12 +4,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <deque>
 
 namespace herdlock::etcd {
 namespace {
 
 constexpr milliseconds first_pause{20};
 constexpr milliseconds longest_pause{1000};
+constexpr std::size_t most_left = 256;
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
@@ -27,7 +29,8 @@ struct watch_hub::stream {
   std::unique_ptr<connection> link;
   std::size_t member;
   timer heartbeat;
-  std::string outbox;  ///< what the present write does not have
+  std::deque<watch_id> left;  ///< removed and not cancelled; they end with the stream
+  std::string outbox;         ///< what the present write does not have
   bool writing = false;
   bool heard = true;   ///< since the last heartbeat
   bool stood = false;  ///< a watch was created on it
@@ -43,7 +46,18 @@ watch_hub::watch_id watch_hub::add(watched_keys what, told tell) {
 }
 
 void watch_hub::remove(watch_id id) {
-  if (watches_.erase(id) > 0 && stream_) send(stream_, watch_cancel_request(id));
+  auto const found = watches_.find(id);
+  if (found == watches_.end()) return;
+  bool const of_one = found->second.what.is_one();
+  watches_.erase(found);
+  if (!stream_) return;
+  if (of_one) {
+    stream_->left.push_back(id);
+    if (stream_->left.size() <= most_left) return;
+    id = stream_->left.front();
+    stream_->left.pop_front();
+  }
+  send(stream_, watch_cancel_request(id));
 }
 
 void watch_hub::close() {

@@ -26,6 +26,8 @@ class watch_hub : public std::enable_shared_from_this<watch_hub> {
   /// `tell` is called as an event, with a message that was created or has events; never after
   /// remove() or close(). It may call both.
   watch_id add(watched_keys what, told tell);
+  /// To cancel a watch costs the member about as much as to hand a lease over. One of a single key
+  /// has nothing to tell when the key is gone, and may stand on for a while, untold.
   void remove(watch_id id);
   void close();
 
