@@ -78,8 +78,7 @@ class hiredis_side {
 class herdlock_side {
  public:
   explicit herdlock_side(herdlock_test::redis_server const& server)
-      : store_(open_store(server.url(),
-                          {.executor = io_.get_executor(), .guard = executor_guard::none})) {
+      : store_(open_store(server.url(), {.executor = io_.get_executor()})) {
     for (std::size_t i = 0; i < concurrent; ++i) {
       users_.push_back(std::make_unique<user>(user{lock(*store_, "r" + std::to_string(i)), *this}));
     }
