@@ -158,6 +158,22 @@ TEST_F(EtcdHandOverTest, AWaiterThatWasStoppedPastItsLeaseBelievesNoOldNews) {
   EXPECT_GT(as<grant>(reply).fencing, between);
 }
 
+// The key that it watched is still there, and would be told of to nobody.
+TEST_F(EtcdHandOverTest, WhoGivesUpLeavesNoWatchBehind) {
+  as<grant>(holder.acquire(stock, alice));
+  auto bobs = waiter.wait_for(stock, bob);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  for (int i = 0; i < 5; ++i) {
+    auto carols = last.wait_for(stock, carol);
+    ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
+    settle(last);
+    carols.cancel();
+    ASSERT_TRUE(last.run_until([&] { return carols.done() && holder.waiting(stock) == 1; }));
+  }
+  auto const watches = [] { return server().metric("etcd_debugging_mvcc_watcher_total"); };
+  EXPECT_TRUE(last.run_until([&] { return watches() <= 2; })) << watches();
+}
+
 // A release that arrives late finds the key that its owner acquired anew, elsewhere.
 TEST_F(EtcdHandOverTest, ALateReleaseDoesNotTouchAKeyAcquiredAnew) {
   relay path(server().port());

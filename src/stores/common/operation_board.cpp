@@ -11,6 +11,7 @@ void operation_board::add(std::shared_ptr<board_entry> const& entry) {
 }
 
 void operation_board::remove(board_entry& entry) {
+  if (entry.place_ == decltype(pending_)::iterator{}) return;  // it was started, and never added
   pending_.erase(entry.place_);
   if (pending_.empty()) timer_.cancel();
 }

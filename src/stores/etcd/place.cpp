@@ -179,7 +179,9 @@ clock::time_point place::step_deadline() const {
 }
 
 void place::stop_watching() {
-  if (watch_ != 0) around_.hub->remove(std::exchange(watch_, 0));
+  bool const key_is_gone = watched_.is_one() && gone_at_ > 0;
+  auto const rest = key_is_gone ? watch_hub::rest::nothing : watch_hub::rest::events;
+  if (watch_ != 0) around_.hub->remove(std::exchange(watch_, 0), rest);
   watched_ = {};
   since_ = seen_at_ = gone_at_ = 0;
 }

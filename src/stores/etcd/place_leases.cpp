@@ -94,7 +94,10 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
   auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
   if (!why.code && !written) why = not_understood();
-  if (lease_is_gone(outcome)) why = {};
+  if (lease_is_gone(outcome)) {
+    around_.pool->distrust();
+    why = {};
+  }
   if (!written) {  // the key may live with our lease by now: it is not ended
     forget();
     co_return std::nullopt;

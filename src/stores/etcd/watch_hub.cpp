@@ -45,13 +45,9 @@ watch_hub::watch_id watch_hub::add(watched_keys what, told tell) {
   return id;
 }
 
-void watch_hub::remove(watch_id id) {
-  auto const found = watches_.find(id);
-  if (found == watches_.end()) return;
-  bool const of_one = found->second.what.is_one();
-  watches_.erase(found);
-  if (!stream_) return;
-  if (of_one) {
+void watch_hub::remove(watch_id id, rest left) {
+  if (watches_.erase(id) == 0 || !stream_) return;
+  if (left == rest::nothing) {
     stream_->left.push_back(id);
     if (stream_->left.size() <= most_left) return;
     id = stream_->left.front();

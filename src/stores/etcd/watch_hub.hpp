@@ -26,9 +26,11 @@ class watch_hub : public std::enable_shared_from_this<watch_hub> {
   /// `tell` is called as an event, with a message that was created or has events; never after
   /// remove() or close(). It may call both.
   watch_id add(watched_keys what, told tell);
-  /// To cancel a watch costs the member about as much as to hand a lease over. One of a single key
-  /// has nothing to tell when the key is gone, and may stand on for a while, untold.
-  void remove(watch_id id);
+  /// What a watch would still have to tell.
+  enum class rest { events, nothing };
+  /// To cancel a watch costs the member about as much as to hand a lease over. One with nothing to
+  /// tell may stand on for a while.
+  void remove(watch_id id, rest left);
   void close();
 
  private:

@@ -21,10 +21,8 @@ constexpr int lock_wait_parts = 10;
 // compiled: jit. The lists of the session modes had better be planned.)
 std::string session_script(settings const& what) {
   std::string const plans = what.mode == lock_mode::table
-                                ? "SET enable_seqscan = off;"
-                                  "SELECT set_config(name, CASE name WHEN 'jit' THEN 'off'"
-                                  " ELSE 'force_generic_plan' END, false) FROM pg_settings"
-                                  " WHERE name IN ('plan_cache_mode', 'jit');"
+                                ? "SET plan_cache_mode = force_generic_plan;"
+                                  "SET enable_seqscan = off; SET jit = off;"
                                 : "";
   return plans +
          "SET client_min_messages = warning; SET bytea_output = hex;"
