@@ -163,15 +163,19 @@ TEST_F(EtcdHandOverTest, WhoGivesUpLeavesNoWatchBehind) {
   as<grant>(holder.acquire(stock, alice));
   auto bobs = waiter.wait_for(stock, bob);
   ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  // A stream without a watch of use would end.
+  auto stays = last.wait_for(stock, owner_token::generate());
+  ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
   for (int i = 0; i < 5; ++i) {
     auto carols = last.wait_for(stock, carol);
-    ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
+    ASSERT_TRUE(last.run_until([&] { return holder.waiting(stock) == 3; }));
     settle(last);
     carols.cancel();
-    ASSERT_TRUE(last.run_until([&] { return carols.done() && holder.waiting(stock) == 1; }));
+    ASSERT_TRUE(last.run_until([&] { return carols.done() && holder.waiting(stock) == 2; }));
   }
   auto const watches = [] { return server().metric("etcd_debugging_mvcc_watcher_total"); };
   EXPECT_TRUE(last.run_until([&] { return watches() <= 2; })) << watches();
+  EXPECT_FALSE(stays.done());
 }
 
 // A release that arrives late finds the key that its owner acquired anew, elsewhere.
