@@ -30,8 +30,8 @@ TEST_P(ExecutorGuardTest, OnlyAStrandIsPutAroundIt) {
 TEST_P(ExecutorGuardTest, AcquiresAndReleasesOutsideTheInitiatingCall) {
   std::optional<release_reply> told;
   lock const where(*opened, "stock");
+  bool inside = true;
   asio::post(io, [&] {
-    bool inside = true;
     where.async_try_acquire({}, [&](result<acquired> got) {
       EXPECT_FALSE(inside);
       auto held = std::move(got.value().value());
