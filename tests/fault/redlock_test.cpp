@@ -63,6 +63,29 @@ TEST_F(redlock, AllNodesTakeTheSameTokenWithoutASecondRound) {
   EXPECT_TRUE(taken_everywhere(name));
 }
 
+// A node that was asked late by the acquire began with a later time.
+TEST_F(redlock, TheTokenIsShownAsItWasGrantedAlthoughANodeIsAhead) {
+  redis_ports ports(nodes.url(), &open_redlock);
+  auto const fence = fence_of(ports.acquire("r", mine));
+  EXPECT_TRUE(ports.wait_for([&] { return nodes.count("GET r", mine.str()) == 5; }));
+  auto const was = nodes[1].cli("GET {r}:herdlock:quorum");
+  auto const attempt = was.substr(was.find(' ') + 1);
+  for (std::size_t i = 1; i < 5; ++i) {
+    nodes[i].command({"SET", "{r}:herdlock:quorum", std::to_string(fence) + " " + attempt});
+  }
+  nodes[0].command({"SET", "{r}:herdlock:quorum", std::to_string(fence + 500) + " " + attempt});
+  auto const shown = [&]() -> std::uint64_t {
+    auto const seen = ports.get<std::optional<lease_info>>(
+        [&](auto h) { ports.leases().inspect(resource("r"), std::move(h)); });
+    return seen.has_value() && seen->has_value() ? (*seen)->fencing.value : 0;
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(shown(), fence);
+  nodes[4].pause();
+  EXPECT_EQ(shown(), fence);
+  nodes[4].resume();
+  EXPECT_EQ(ports.release("r", mine).value(), release_reply::released);
+}
+
 TEST_F(redlock, TwoDeadNodesOfFiveDoNotMatter) {
   redis_ports ports(nodes.url(), &open_redlock);
   auto const first = fence_of(ports.acquire("r", mine));

@@ -188,7 +188,10 @@ class inspect_op final : public tally_op<std::optional<lease_info>> {
   std::optional<result<std::optional<lease_info>>> outcome_now() const override {
     auto const majority = algo::majority_of(core_->size());
     auto best = of_most_frequent();
-    if (best.size() >= majority) {
+    // A node that was asked late may have begun with a later time than the token: all of them tell.
+    bool const agreed = std::ranges::adjacent_find(best, std::ranges::not_equal_to(),
+                                                   &sight::counter) == best.end();
+    if (best.size() >= majority && (agreed || tally_->settled())) {
       return std::optional<lease_info>(told(std::move(best), majority));
     }
     auto const open = core_->size() - tally_->answered() - tally_->failed_count();
