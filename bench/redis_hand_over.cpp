@@ -97,10 +97,12 @@ void add(bench::report& report, std::string name, double value, double baseline,
   report.add({std::move(name), value, std::move(unit), baseline, value / baseline, limit});
 }
 
-// What is sent for an acquisition and its release: scripts, and the beats of those who wait (every
-// PUBLISH but the pushed grants, which a script makes, one for each hand-over).
+// What is sent for an acquisition and its release: scripts, a PING in front of some, and the beats
+// of those who wait (every PUBLISH but the pushed grants, which a script makes, one for each
+// hand-over).
 double sent(herdlock_test::redis_server const& server) {
-  return calls(server, "evalsha") + calls(server, "eval") + calls(server, "publish");
+  return calls(server, "evalsha") + calls(server, "eval") + calls(server, "ping") +
+         calls(server, "publish");
 }
 
 void measure_bursts(bench::report& report, bench::contest& among,

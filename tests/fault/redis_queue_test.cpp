@@ -1,60 +1,11 @@
 // The queue in the server: who is served when, what is pushed, and what a waiter that died, hangs,
 // left, or hears nothing costs the others. B7, B8, B9, B10, B11.
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <support/child_process.hpp>
 
-#include "redis_ports.hpp"
+#include "redis_waiting.hpp"
 
 namespace herdlock_test {
 namespace {
-
-struct waiting {
-  owner_token owner = owner_token::generate();
-  std::optional<result<acquire_reply>> outcome;
-  asio::cancellation_signal cancel;
-
-  bool granted() const {
-    return outcome && outcome->has_value() && std::holds_alternative<grant>(**outcome);
-  }
-  grant const& got() const { return std::get<grant>(**outcome); }
-};
-
-struct redis_queue : testing::Test {
-  redis_queue() { server.flush(); }
-
-  // In the queue when it returns, under the name of the hub that hears the push.
-  waiting* enqueue(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
-    auto* const one = start(ports, wait, ttl);
-    EXPECT_TRUE(ports.wait_for([&] { return is_pushed_to(*one); })) << queue();
-    return one;
-  }
-  bool is_pushed_to(waiting const& one) {
-    auto const members = "\n" + queue();
-    auto const at = members.find(one.owner.str());
-    return at != std::string::npos && members.compare(members.rfind('\n', at) + 1, 2, "- ") != 0;
-  }
-  waiting* start(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
-    auto* const one = kept.emplace_back(std::make_unique<waiting>()).get();
-    ports.leases().acquire(
-        {resource("r"), one->owner, ttl, wait},
-        asio::bind_cancellation_slot(one->cancel.slot(), [to = one](auto outcome) {
-          EXPECT_FALSE(to->outcome.has_value()) << "the handler was called twice";
-          to->outcome = std::move(outcome);
-        }));
-    return one;
-  }
-  long waiters() { return std::stol(server.cli("ZCARD {r}:herdlock:queue")); }
-  std::string queue() { return server.cli("ZRANGE {r}:herdlock:queue 0 -1"); }
-  long calls(std::string const& command) {
-    auto const stats = server.cli("INFO commandstats");
-    auto const at = stats.find("cmdstat_" + command + ":calls=");
-    return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
-  }
-
-  redis_server& server = redis_server::shared();
-  owner_token mine = owner_token::generate();
-  std::vector<std::unique_ptr<waiting>> kept;  // until the stores are closed
-};
 
 TEST_F(redis_queue, TheReleaseItselfMakesTheFirstWaiterTheOwnerAndPushesItOnce) {
   redis_ports holder(server.url());

@@ -110,7 +110,8 @@ class command {
   std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
   script_form form = script_form::by_hash;
   bool sent = false;
-  bool alone = false;  ///< not to be bundled
+  bool alone = false;     ///< not to be bundled
+  bool heralded = false;  ///< a PING goes out in front of it, if it is the first of a write
 
   // In a cluster:
   link* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn

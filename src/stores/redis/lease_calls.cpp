@@ -90,6 +90,16 @@ void acquire_call::encode_arguments(command_writer& out) const {
   out.add_number(fence_floor);
 }
 
+result<acquire_reply> acquire_call::parse(reply const& answer) const {
+  auto const parsed = parse_grant_or_held(answer, name());
+  if (parsed.has_error()) return parsed.error();
+  if (auto const* fencing = std::get_if<fencing_token>(&*parsed))
+    return acquire_reply(grant{*fencing});
+  auto const& state = std::get<held>(*parsed);
+  if (state.holder != asked.owner.str()) return busy_of(state);
+  return acquire_reply(grant{state.fencing, grant_term{sent, state.remaining}});
+}
+
 void enter_call::carried_by(link& server) {
   at = channels->at(server);
   member->go_by(*at);

@@ -68,10 +68,11 @@ class member_name {
 std::string_view owner_in(std::string_view member);
 
 struct acquire_call {
-  using value_type = grant_or_held;
+  using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
   acquire_request asked;
   std::int64_t fence_floor;
+  clock::time_point sent = clock::now();
 
   static constexpr std::string_view name_in_bundle = "A";
   static script const& bundle() { return lease_scripts().many; }
@@ -80,9 +81,8 @@ struct acquire_call {
   void encode(command_writer& out, script_form form) const;
   void encode_keys(command_writer& out) const;
   void encode_arguments(command_writer& out) const;
-  result<value_type> parse(reply const& answer) const {
-    return parse_grant_or_held(answer, name());
-  }
+  /// Asked again by its own holder, the answer is the first grant with what is left of it.
+  result<acquire_reply> parse(reply const& answer) const;
 };
 
 struct enter_call {
@@ -132,6 +132,7 @@ struct release_call {
   resource what;
   owner_token owner;
   std::int64_t fence_floor;
+  bool hands_over = false;  ///< somebody is likely to wait
 
   static constexpr std::string_view name_in_bundle = "R";
   static script const& bundle() { return lease_scripts().many; }

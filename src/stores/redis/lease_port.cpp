@@ -17,7 +17,7 @@ class lease_port final : public lease_store {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
     bool const waits = queue_ && request.wait > milliseconds{0};
     if (waits) return queue_->wait(std::move(request), std::move(done));
-    try_acquire(std::move(request), std::move(done));
+    start(acquire_call{std::move(request), floor()}, std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
@@ -25,7 +25,8 @@ class lease_port final : public lease_store {
     start(renew_call{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_call{std::move(name), std::move(owner), floor()}, std::move(done));
+    bool const awaited = queue_ && queue_->takes_turns(name.str());
+    start(release_call{std::move(name), std::move(owner), floor(), awaited}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_call{std::move(name)}, std::move(done));
@@ -38,38 +39,6 @@ class lease_port final : public lease_store {
   }
 
  private:
-  // Asked again by its own holder, the answer is the first grant with what is left of it.
-  struct on_tried {
-    asio::any_io_executor executor;
-    std::string owner;
-    clock::time_point sent;
-    handler<acquire_reply> done;
-
-    using cancellation_slot_type = asio::cancellation_slot;
-    cancellation_slot_type get_cancellation_slot() const noexcept {
-      return asio::get_associated_cancellation_slot(done);
-    }
-
-    void operator()(result<grant_or_held> answer) {
-      detail::dispatch_result<acquire_reply>(
-          executor, std::move(done),
-          answer.has_error() ? result<acquire_reply>(answer.error()) : meaning(*answer));
-    }
-
-    acquire_reply meaning(grant_or_held const& answer) const {
-      if (auto const* fencing = std::get_if<fencing_token>(&answer)) return grant{*fencing};
-      auto const& state = std::get<held>(answer);
-      if (state.holder != owner) return busy_of(state);
-      return grant{state.fencing, grant_term{sent, state.remaining}};
-    }
-  };
-
-  void try_acquire(acquire_request request, handler<acquire_reply> done) {
-    on_tried then{router_->executor(), request.owner.str(), clock::now(), std::move(done)};
-    handler<grant_or_held> erased = std::move(then);
-    start(acquire_call{std::move(request), floor()}, std::move(erased));
-  }
-
   std::int64_t floor() const { return fence_floor_of(*router_); }
 
   template <class Call>

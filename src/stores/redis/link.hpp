@@ -138,6 +138,7 @@ class link final : public router,
   void flush();
   void send_batch();
   command& put_next(batch& into);
+  static void put_prefix(batch& into, std::string_view verb);
   void put_alone(batch& into);
   std::size_t bundle_size() const;
   void put_bundle(batch& into, std::size_t size);

@@ -25,17 +25,27 @@ struct lowered_at_the_end {
   ~lowered_at_the_end() { flag = false; }
 };
 
-// Says that the next command may touch a slot that its sender has only heard of. It holds for that
-// one, so the two have to be neighbours: they are of one batch, which is one write.
-class asking_prefix final : public command {
+// Goes out right in front of another command, in the same write, and nobody waits for its reply.
+//
+// ASKING says that the next command may touch a slot that its sender has only heard of. It holds
+// for that one, so the two have to be neighbours.
+//
+// PING is for whom the next command pushes something to. A server writes to its clients once a turn
+// of its loop, to the one that got its first reply last before all others. A releaser, which gets
+// its reply after the push, would be served first; with this one it was first to get any.
+class prefix final : public command {
  public:
+  explicit prefix(std::string_view verb) : verb_(verb) {}
   void encode(command_writer& out, script_form) const override {
-    out.begin("ASKING");
+    out.begin(verb_);
     out.end();
   }
   void finish(reply const&) override {}
   void fail(failure const&, completion) override {}
-  bool open() const override { return false; }  // nobody waits for its reply
+  bool open() const override { return false; }
+
+ private:
+  std::string_view verb_;
 };
 
 }  // namespace
@@ -121,13 +131,15 @@ command& link::put_next(batch& into) {
   return *into.commands.back();
 }
 
+void link::put_prefix(batch& into, std::string_view verb) {
+  auto one = std::make_unique<prefix>(verb);
+  one->encode(into, one->form);
+  into.goes_alone();
+  into.commands.push_back(std::move(one));
+}
+
 void link::put_alone(batch& into) {
-  if (waiting_.front()->asking) {
-    auto prefix = std::make_unique<asking_prefix>();
-    prefix->encode(into, prefix->form);
-    into.goes_alone();
-    into.commands.push_back(std::move(prefix));
-  }
+  if (waiting_.front()->asking) put_prefix(into, "ASKING");
   into.goes_alone();
   command const& one = put_next(into);
   one.encode(into, one.form);
@@ -168,7 +180,10 @@ void link::send_batch() {
   while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
     if (!waiting_.front()->open()) {  // its caller has gone: it must not happen any more
       waiting_.pop_front();
-    } else if (auto const together = bundle_size(); together > 1) {
+      continue;
+    }
+    if (waiting_.front()->heralded && out->commands.empty()) put_prefix(*out, "PING");
+    if (auto const together = bundle_size(); together > 1) {
       put_bundle(*out, together);
     } else {
       put_alone(*out);

@@ -15,14 +15,16 @@ namespace herdlock::redis {
 /// `carried_by(link&)`, called in front of each encode, and `for_this_server`: of the link that it
 /// is started on, and never of another node of a cluster. With `bundle()`, the script of many, it
 /// has `name_in_bundle` and the two parts of encode: `encode_keys(command_writer&)`,
-/// `encode_arguments`.
+/// `encode_arguments`. With `hands_over` it is heralded if that is true.
 template <class Call>
 class typed_command final : public command {
  public:
   using value_type = typename Call::value_type;
 
   typed_command(Call call, handler<value_type> done, router& home)
-      : call_(std::move(call)), done_(std::move(done)), home_(home) {}
+      : call_(std::move(call)), done_(std::move(done)), home_(home) {
+    if constexpr (requires { call_.hands_over; }) heralded = call_.hands_over;
+  }
 
   /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
   static void start(router& home, Call call, handler<value_type> done) {

@@ -29,6 +29,7 @@
 #include "stores/redis/alarm_clock.hpp"
 #include "stores/redis/grant_channels.hpp"
 #include "stores/redis/lease_calls.hpp"
+#include "stores/redis/recent_names.hpp"
 
 namespace herdlock::redis {
 
@@ -49,6 +50,9 @@ class wait_hub final : public grant_listener,
 
   /// lease_store::acquire with a wait.
   void wait(acquire_request request, handler<acquire_reply> done);
+  /// Whether the next one is likely to wait behind the lease that is being released: this one has
+  /// waited. A hint.
+  bool takes_turns(std::string_view name) { return queued_for_.take(name); }
   /// Completes all with errc::canceled.
   void close();
 
@@ -137,6 +141,7 @@ class wait_hub final : public grant_listener,
   std::unordered_map<std::uint64_t, waiter> waiters_;
   std::unordered_map<std::string, place> places_;
   std::unordered_map<std::uint64_t, place*> places_by_id_;
+  recent_names queued_for_;
   milliseconds beat_every_;
   std::uint64_t last_id_ = beat_id;
   bool closed_ = false;

@@ -118,6 +118,7 @@ void wait_hub::take(waiter& one, grant what) {
   at.taken = what.fencing;
   at.waiting.erase(one.id);
   alarms_->cancel(one.id);
+  if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
   complete(one, acquire_reply(what), completion::now);
   forget_if_over(id);
