@@ -62,10 +62,11 @@ TEST_F(EtcdUsersTest, AReleaseOfWhatAnOperatorTookSaysLostAlthoughItsTokenIsRene
   etcd_client judge(url("root:secret"));
   as<grant>(clerk.acquire(stock, alice));
   EXPECT_EQ(judge.force_release(stock).value(), release_reply::released);
-  // A change of a user's rights ends its tokens.
+  // The tokens of a user end with it.
   auto const& member = server_.member();
-  member.ctl({"--user=root:secret", "role", "add", "more"});
-  member.ctl({"--user=root:secret", "user", "grant-role", "clerk", "more"});
+  member.ctl({"--user=root:secret", "user", "delete", "clerk"});
+  member.ctl({"--user=root:secret", "user", "add", "clerk:pen&paper"});
+  member.ctl({"--user=root:secret", "user", "grant-role", "clerk", "stocks"});
   EXPECT_EQ(clerk.release(stock, alice).value(), release_reply::lost);
 }
 
