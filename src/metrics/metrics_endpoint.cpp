@@ -11,6 +11,7 @@
 
 #include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
+#include "stores/common/close_on_exec.hpp"
 
 namespace herdlock {
 namespace {
@@ -34,7 +35,9 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
       : strand_(asio::make_strand(executor)), acceptor_(strand_), stores_(std::move(stores)) {}
 
   void listen(tcp::endpoint const& at) {
-    acceptor_.open(at.protocol());
+    if (auto const failed = stores::open_close_on_exec(acceptor_, at.protocol())) {
+      throw boost::system::system_error(failed);
+    }
     acceptor_.set_option(tcp::acceptor::reuse_address(true));
     acceptor_.bind(at);
     acceptor_.listen();
@@ -65,6 +68,7 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
           self->accepting_ = false;
           if (self->stopped_) return;
           if (code) return self->accept_later();
+          stores::set_close_on_exec(socket);
           self->serve(std::make_shared<beast::tcp_stream>(std::move(socket)));
           self->accept();
         });

@@ -349,7 +349,8 @@ TEST_P(cache_contract, TtlsAreAcceptedAtTheLimitsAndRefusedBeyond) {
   EXPECT_EQ(value(), "v");
   EXPECT_TRUE(c.put(key, std::string("v"), limits::min_ttl).has_value());
   c.invalidate(key).value();
-  for (milliseconds ttl : {limits::min_ttl - 1ms, limits::max_ttl + 1ms, 0ms, -1ms}) {
+  for (milliseconds ttl : {limits::min_ttl - 1ms, limits::max_ttl + 1ms, 0ms, -1ms,
+                           milliseconds::min(), milliseconds::max()}) {
     EXPECT_TRUE(c.put(key, std::string("v"), ttl).error() == errc::invalid_ttl);
     EXPECT_TRUE(c.claim(key, alice, ttl).error() == errc::invalid_ttl);
     EXPECT_TRUE(c.extend(key, alice, ttl).error() == errc::invalid_ttl);

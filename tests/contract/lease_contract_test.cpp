@@ -237,7 +237,8 @@ TEST_P(lease_contract, TtlsAreAcceptedAtTheLimitsAndRefusedBeyond) {
   }
   EXPECT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, bob, limits::min_ttl)); }));
   EXPECT_TRUE(eventually([&] { return holder() == "nobody"; }));
-  for (milliseconds ttl : {limits::min_ttl - 1ms, limits::max_ttl + 1ms, 0ms, -1ms}) {
+  for (milliseconds ttl : {limits::min_ttl - 1ms, limits::max_ttl + 1ms, 0ms, -1ms,
+                           milliseconds::min(), milliseconds::max()}) {
     EXPECT_TRUE(c.acquire(stock, alice, ttl).error() == errc::invalid_ttl);
     EXPECT_TRUE(c.renew(stock, alice, ttl).error() == errc::invalid_ttl);
   }

@@ -108,6 +108,17 @@ TEST_P(lease_queue_contract, AReleaseThroughAnotherHandleEndsTheWait) {
   EXPECT_TRUE(is<grant>(c.get(bobs)));
 }
 
+// Whatever becomes of the wait: it held nothing, and who does is left alone.
+TEST_P(lease_queue_contract, AReleaseOfAWaiterThroughAnotherHandleIsLost) {
+  auto other = another();
+  other->acquire(stock, alice).value();
+  auto const bobs = wait_for_it(bob);
+  settle_until_it_waits();
+  EXPECT_EQ(other->release(stock, bob).value(), release_reply::lost);
+  EXPECT_EQ(other->renew(stock, alice).value(), renew_reply::renewed);
+  EXPECT_FALSE(bobs.done() && is<grant>(bobs.outcome()));
+}
+
 // The holder shortens its lease after the wait began: the end must be noticed at the new time.
 TEST_P(lease_queue_contract, AWaiterNoticesThatTheHoldersTtlWasShortened) {
   auto other = another();

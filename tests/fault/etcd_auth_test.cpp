@@ -55,5 +55,20 @@ TEST_F(EtcdUsersTest, TheRightOnesMayAndTheWrongOnesAreToldWhy) {
   EXPECT_TRUE(is<grant>(clerk.get(bobs)));
 }
 
+// A request that is refused for its token changed nothing: sent again with a new one, it tells what
+// it found, not what the first may have done.
+TEST_F(EtcdUsersTest, AReleaseOfWhatAnOperatorTookSaysLostAlthoughItsTokenIsRenewed) {
+  etcd_client clerk(url("clerk:pen%26paper"));
+  etcd_client judge(url("root:secret"));
+  as<grant>(clerk.acquire(stock, alice));
+  EXPECT_EQ(judge.force_release(stock).value(), release_reply::released);
+  // The tokens of a user end with it.
+  auto const& member = server_.member();
+  member.ctl({"--user=root:secret", "user", "delete", "clerk"});
+  member.ctl({"--user=root:secret", "user", "add", "clerk:pen&paper"});
+  member.ctl({"--user=root:secret", "user", "grant-role", "clerk", "stocks"});
+  EXPECT_EQ(clerk.release(stock, alice).value(), release_reply::lost);
+}
+
 }  // namespace
 }  // namespace herdlock_test

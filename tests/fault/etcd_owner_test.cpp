@@ -1,4 +1,6 @@
 // One owner token in two handles: the second goes on with what the first one made.
+#include <sstream>
+
 #include "etcd_ports.hpp"
 
 namespace herdlock_test {
@@ -35,6 +37,26 @@ class EtcdOwnerTest : public testing::Test {
   owner_token const bob = owner_token::generate();
   owner_token const carol = owner_token::generate();
 };
+
+// The second goes on with an idle lease of its own, of which an operator has ended all: they are
+// left alone after the first, else they would use up its attempts.
+TEST_F(EtcdOwnerTest, AWaiterAdoptsTheOwnersKeyAlthoughItsIdleLeasesWereRevoked) {
+  constexpr int many = 5;
+  auto const name = [](int i) { return resource("stock/idle/" + std::to_string(i)); };
+  for (int i = 0; i < many; ++i) as<grant>(second.acquire(name(i), bob));
+  for (int i = 0; i < many; ++i) {
+    ASSERT_EQ(second.release(name(i), bob).value(), release_reply::released);
+  }
+  std::istringstream list(server().member().ctl({"lease", "list"}));
+  std::string lease;
+  std::getline(list, lease);  // "found … leases"
+  while (list >> lease) server().member().ctl({"lease", "revoke", lease});
+  auto const token = as<grant>(first.acquire(stock, alice)).fencing;
+  auto goes_on = second.wait_for(stock, alice);
+  EXPECT_EQ(as<grant>(second.get(goes_on)).fencing, token);
+  EXPECT_EQ(second.renew(stock, alice).value(), renew_reply::renewed);
+  EXPECT_TRUE(is<busy>(first.acquire(stock, carol)));
+}
 
 // The lease that its maker used again is not the second handle's to end.
 TEST_F(EtcdOwnerTest, ALeaseThatItsMakerUsesAgainIsNotEndedByTheOther) {

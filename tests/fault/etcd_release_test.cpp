@@ -44,6 +44,18 @@ TEST_F(EtcdReleaseTest, AReleaseAfterAnUnansweredOneSaysReleased) {
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
 }
 
+// The first answer says that it has gone: whatever is cut after that, it was not this release.
+TEST_F(EtcdReleaseTest, AReleaseOfWhatAnOperatorTookSaysLostHoweverItIsCut) {
+  relay path(server().port());
+  etcd_client c(through(path));
+  EXPECT_EQ(c.release(stock, bob).value(), release_reply::lost);
+  auto const one_answer = path.bytes(direction::to_client);
+  as<grant>(c.acquire(stock, alice));
+  EXPECT_EQ(judge.force_release(stock).value(), release_reply::released);
+  path.cut_after_bytes(direction::to_client, one_answer * 3 / 2);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+}
+
 // The waiter's requests need several turns on a slow path; the release needs one.
 TEST_F(EtcdReleaseTest, ARequestToJoinDoesNotHoldUpTheRelease) {
   relay path(server().port());

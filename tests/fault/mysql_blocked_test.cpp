@@ -108,6 +108,23 @@ TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
   EXPECT_TRUE(eventually([&] { return c.renew(stock, alice).has_value(); }));
 }
 
+// The server does not come back to the statement for longer than the test waits: its connection is
+// ended at the deadline, and nobody waits for it.
+TEST_P(mysql_by_row_of_table, AStatementThatIsNotAnsweredInTimeKeepsNoConnection) {
+  relay wire(server().port());
+  client c(kind, mysql_through(wire, url) + "&timeout=500ms&pool=1");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("other"), alice)));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  server().sql("USE `" + mysql_database(url) +
+               "`;\nDELIMITER //\nCREATE TRIGGER slow BEFORE UPDATE ON herdlock_leases FOR EACH "
+               "ROW IF NEW.resource = 'stock:1' THEN DO SLEEP(300); END IF//\n");
+  ASSERT_EQ(wire.connections(), 1U);
+  EXPECT_TRUE(c.acquire(stock, bob).error() == errc::timed_out);
+  EXPECT_TRUE(c.run_until([&] { return wire.connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return is<busy>(c.acquire(resource("other"), bob)); }));
+}
+
 // 1213: the server undid the statement, so it is run again; not for ever.
 TEST_P(mysql_by_row_of_table, AStatementThatMeetsADeadlockIsRunAgainUntilItsDeadline) {
   client c(kind, url + "&timeout=1s");

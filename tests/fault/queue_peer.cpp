@@ -1,10 +1,15 @@
 // A process with many waiters in the queue of one resource, for redis_waiters_test.cpp.
 //
-//   queue_peer URL NAME COUNT
+//   queue_peer URL NAME COUNT [PROGRAM]
 //
 // Each waiter that is granted the resource prints `got FENCING OWNER MICROSECONDS`, by the
-// machine's monotonic clock, and gives it back.
+// machine's monotonic clock, and gives it back. At SIGUSR1 it starts the program, which shares its
+// input, and prints `started`.
+#include <spawn.h>
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <cstdio>
 #include <cstdlib>
 
@@ -35,11 +40,26 @@ void wait_in_line(lease_store& leases, resource const& name) {
   leases.acquire({name, owner, 30s, 5min}, on_grant);
 }
 
+void start(char* program) {
+  char* arguments[] = {program, nullptr};
+  pid_t id = 0;
+  int const failed = ::posix_spawnp(&id, program, nullptr, nullptr, arguments, environ);
+  std::puts(failed == 0 ? "started" : "not started");
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 64;
+  if (argc != 4 && argc != 5) return 64;
   asio::io_context io;
+  std::optional<asio::signal_set> asked;
+  if (argc == 5) {
+    asked.emplace(io, SIGUSR1);
+    asked->async_wait([&](boost::system::error_code ec, int) {
+      if (!ec) start(argv[4]);
+    });
+  }
   auto opened = open_redis(store_url::parse(argv[1]).value(), io.get_executor()).value();
   resource const name(argv[2]);
   for (int i = 0; i < std::atoi(argv[3]); ++i) wait_in_line(*opened.leases, name);

@@ -160,6 +160,40 @@ TEST(redis_waiters, TheSurvivorsOfAMassacreAreServedInOrderAndTheDeadNotAtAll) {
               static_cast<double>(longest_pause(got).count()) / 1000);
 }
 
+// B8: its connections are not the child's, so the server knows that it has gone.
+TEST(redis_waiters, ADeadProcessIsSkippedAlthoughAProgramThatItStartedLives) {
+  redis_server server;
+  redis_ports holder(server.url());
+  redis_ports living(server.url());
+  auto const mine = owner_token::generate();
+  auto const next = owner_token::generate();
+  auto const queue = [&] { return "\n" + server.cli("ZRANGE {r}:herdlock:queue 0 -1"); };
+  auto const pushed_to = [&](std::string const& waiters) {
+    return server.cli("ZCARD {r}:herdlock:queue") == waiters &&
+           queue().find("\n- ") == std::string::npos;
+  };
+  auto const before = fence_of(holder.acquire("r", mine, 10min));
+  child_process dead({.argv = {QUEUE_PEER, server.url(), "r", "1", "cat"},
+                      .input = process_input::pipe});  // which it reads until the test ends
+  ASSERT_TRUE(eventually([&] { return pushed_to("1"); })) << queue();
+  dead.signal(SIGUSR1);
+  ASSERT_TRUE(eventually([&] { return dead.output().find("started") == 0; })) << dead.output();
+  std::optional<result<acquire_reply>> granted;
+  living.start<acquire_reply>(granted, [&](auto done) {
+    living.leases().acquire({resource("r"), next, 30s, 10min}, std::move(done));
+  });
+  ASSERT_TRUE(living.wait_for([&] { return pushed_to("2"); })) << queue();
+  dead.kill();
+  std::string const channels = "return #redis.call('PUBSUB', 'CHANNELS', 'herdlock:grants:*')";
+  ASSERT_TRUE(eventually([&] {
+    return server.command({"EVAL", channels, "0"}) == "1";
+  })) << "the dead process still listens";
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  EXPECT_EQ(server.cli("GET r"), next.str());
+  ASSERT_TRUE(living.wait_for([&] { return granted.has_value(); }));
+  EXPECT_TRUE(is_next(before, fence_of(*granted))) << "the dead one was given a turn";
+}
+
 // They die while the grants go round, so one of them may have just been given the resource, or a
 // part of its turn: that ends with the heartbeat of its grant.
 TEST(redis_waiters, AMassacreAmongTheHandOversCostsTheTurnsOfThoseWhoWereGranted) {

@@ -15,7 +15,7 @@ ALLOWED = {
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
     "open": {"open", "runtime", "stores", "include"},
-    "metrics": {"metrics", "include"},
+    "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
     "cli": {"cli", "include"},
     "proxy": {"proxy", "include"},

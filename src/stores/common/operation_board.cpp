@@ -1,5 +1,7 @@
 #include "stores/common/operation_board.hpp"
 
+#include <utility>
+
 namespace herdlock::stores {
 
 void operation_board::add(std::shared_ptr<board_entry> const& entry) {
@@ -11,8 +13,9 @@ void operation_board::add(std::shared_ptr<board_entry> const& entry) {
 }
 
 void operation_board::remove(board_entry& entry) {
-  if (entry.place_ == decltype(pending_)::iterator{}) return;  // it was started, and never added
-  pending_.erase(entry.place_);
+  auto const place = std::exchange(entry.place_, std::nullopt);
+  if (!place) return;
+  pending_.erase(*place);
   if (pending_.empty()) timer_.cancel();
 }
 

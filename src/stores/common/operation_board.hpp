@@ -8,6 +8,7 @@
 #include <boost/asio/prefer.hpp>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <herdlock/detail/async.hpp>
@@ -40,7 +41,7 @@ class board_entry {
  private:
   friend class operation_board;
   clock::time_point const deadline_;
-  std::list<std::shared_ptr<board_entry>>::iterator place_{};
+  std::optional<std::list<std::shared_ptr<board_entry>>::iterator> place_;  ///< while it is listed
   std::atomic<bool> abandoned_ = false;
 };
 
@@ -57,6 +58,7 @@ class operation_board : public std::enable_shared_from_this<operation_board> {
   bool closed() const { return closed_; }
 
   void add(std::shared_ptr<board_entry> const& entry);
+  /// Nothing when it is not listed (it was started and never added, say).
   void remove(board_entry& entry);
   /// Ends all of them.
   void close();

@@ -15,6 +15,8 @@
 #include <boost/beast/http/string_body.hpp>
 #include <type_traits>
 
+#include "stores/common/close_on_exec.hpp"
+
 namespace herdlock::etcd {
 namespace {
 
@@ -65,11 +67,9 @@ class http_connection final : public connection {
     error_code ec = co_await resolve(places, deadline);
     if (ec) co_return ec;
     expire_at(deadline);
-    auto& socket = beast::get_lowest_layer(stream_);
-    auto const connected = co_await socket.async_connect(places, quietly);
-    ec = std::get<0>(connected);
+    ec = co_await connect_to_one_of(places, deadline);
     if (ec) co_return ec;
-    socket.socket().set_option(tcp::no_delay(true), ec);
+    beast::get_lowest_layer(stream_).socket().set_option(tcp::no_delay(true), ec);
     if constexpr (std::is_same_v<Stream, tls_stream>) {
       if (verified_) stream_.set_verify_callback(ssl::host_name_verification(to_.host), ec);
       // Members behind one address are told apart by the name (SNI); an error would show later.
@@ -155,6 +155,24 @@ class http_connection final : public connection {
         co_await resolver.async_resolve(to_.host, port, asio::cancel_after(left, quietly));
     places = std::get<1>(found);
     co_return std::get<0>(found);
+  }
+
+  // In their order, with sockets of our own making: those of the library's loop outlive an exec.
+  asio::awaitable<error_code> connect_to_one_of(tcp::resolver::results_type const& places,
+                                                clock::time_point deadline) {
+    auto& stream = beast::get_lowest_layer(stream_);
+    error_code ec = asio::error::host_not_found;
+    for (auto const& place : places) {
+      tcp::endpoint const to = place.endpoint();
+      ec = stores::open_close_on_exec(stream.socket(), to.protocol());
+      if (ec) continue;
+      auto const connected = co_await stream.async_connect(to, quietly);
+      ec = std::get<0>(connected);
+      if (!ec || ec == asio::error::operation_aborted || clock::now() >= deadline) co_return ec;
+      error_code ignored;
+      stream.socket().close(ignored);
+    }
+    co_return ec;
   }
 
   void expire_at(clock::time_point deadline) {

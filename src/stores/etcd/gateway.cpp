@@ -121,6 +121,7 @@ asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body
     if (!wants_new_token(outcome.refused) || how_.user.empty() || renewals == most_token_renewals) {
       co_return true;
     }
+    --outcome.attempts;  // it was not carried out
     if (token_ == token) token_.clear();
     open_to_all_ = false;
   }

@@ -22,7 +22,9 @@ struct call_outcome {
   failure why;      ///< no answer by the deadline; its message is of the cluster alone
   refusal refused;  ///< the server said no
   std::string body;
-  int attempts = 0;  ///< more than one: an earlier one may have been carried out
+  /// More than one: an earlier one may have been carried out. Those do not count that were refused
+  /// for their token.
+  int attempts = 0;
 
   bool ok() const { return !why.code && refused.code == status::ok; }
 };

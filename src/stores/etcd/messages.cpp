@@ -228,7 +228,7 @@ std::string remove_unchanged_request(std::string const& own, std::int64_t mod_re
                        {"target", "MOD"},
                        {"result", "EQUAL"},
                        {"mod_revision", number(mod_revision)}};
-  return txn(unchanged, json::array({remove(own)}), json::array());
+  return txn(unchanged, json::array({remove(own)}), json::array({get(range_of_key(own))}));
 }
 
 std::string remove_created_request(std::string const& own, std::int64_t create_revision) {

@@ -132,7 +132,7 @@ std::string rewrite_request(queue_entry const& own, std::int64_t create_revision
 /// and the first before it was removed.
 std::string leave_request(std::string const& prefix, std::string const& own,
                           std::int64_t create_revision);
-/// Removes the key if nobody wrote it since.
+/// Removes the key if nobody wrote it since. Ranges: none; else own.
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision);
 /// Removes the key if it is still the one created at that revision.
 std::string remove_created_request(std::string const& own, std::int64_t create_revision);

@@ -92,6 +92,7 @@ class place : public std::enable_shared_from_this<place> {
     failure why;  ///< there was no answer
     int attempts = 0;
     bool removed = false;
+    bool not_there = false;  ///< as it was told; not all requests ask
     bool was_first = false;
     bool with_our_lease = false;
   };

@@ -295,8 +295,10 @@ asio::awaitable<place::removal> place::remove_by(std::string const& request) {
   made.why = failure_of(outcome);
   if (!made.why.code && !found) made.why = not_understood();
   made.removed = found && found->succeeded;
-  if (!made.removed) co_return made;
+  if (!found) co_return made;
   auto const& seen = found->ranges;
+  made.not_there = !made.removed && seen.size() == 1 && !seen[0].first();
+  if (!made.removed) co_return made;
   made.was_first = made.with_our_lease = seen.empty();
   if (seen.size() == 2 && seen[0].first()) {
     made.with_our_lease = seen[0].first()->lease == lease_;
@@ -324,8 +326,9 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
     made = co_await remove_by(unchanged);
   }
   int const attempts = made.attempts;
-  // With a look at what it was. Of what we hold or held: no key that the owner acquired anew.
-  if (!made.why.code && !made.removed) {
+  // With a look at what it was. Of what we hold or held: no key that the owner acquired anew. Not
+  // of what had gone before: an attempt without an answer could then not have taken it away.
+  if (!made.why.code && !made.removed && !made.not_there) {
     auto const created = state_ == state::held || in_doubt() ? created_ : 0;
     std::string const found = leave_request(prefix_, key_, created);
     made = co_await remove_by(found);

@@ -141,16 +141,13 @@ class command final : public stores::operation<T> {
   Work work_;
 };
 
-/// Nothing when `bad` refused it at once. It is yet to be admitted.
-template <class T, class Work>
-std::shared_ptr<command<T, Work>> made(std::shared_ptr<engine> const& with, stores::order<T> what,
-                                       failure bad, Work work) {
-  if (!bad.code) {
-    return std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
-  }
+/// What is wrong with the order, if there is something, is its answer.
+template <class T>
+bool refused(std::shared_ptr<engine> const& with, stores::order<T>& what, failure bad) {
+  if (!bad.code) return false;
   bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
   detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
-  return nullptr;
+  return true;
 }
 
 /// The handler belongs to the executor, so the last reference goes there.
@@ -163,12 +160,11 @@ std::function<void()> as_job(engine& with, std::shared_ptr<One> one) {
   };
 }
 
-/// `bad` refuses it at once.
 template <class T, class Work>
-void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad, Work work) {
+void begin(std::shared_ptr<engine> const& with, stores::order<T> what, Work work) {
   std::string const name = what.name;
-  auto one = made(with, std::move(what), std::move(bad), std::move(work));
-  if (one && one->admit()) with->in_order.add(name, as_job(*with, std::move(one)));
+  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
+  if (one->admit()) with->in_order.add(name, as_job(*with, std::move(one)));
 }
 
 /// What may be enough: statements, and `read(outcomes)`, the reply as they tell it; nothing: do the
@@ -209,11 +205,10 @@ void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
 
 /// The same without a thread, where an idle connection and a shortcut allow it.
 template <class T, class Work, class Read>
-void begin(std::shared_ptr<engine> const& with, stores::order<T> what, failure bad,
-           shortcut<Read> quick, Work work) {
+void begin(std::shared_ptr<engine> const& with, stores::order<T> what, shortcut<Read> quick,
+           Work work) {
   std::string const name = what.name;
-  auto one = made(with, std::move(what), std::move(bad), std::move(work));
-  if (!one) return;
+  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
   if (!with->has_room()) {
     one->admit();  // which refuses it
     return;

@@ -31,7 +31,7 @@ class session_leases final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (refused(what, check_ttl(request.ttl))) return;
+    if (refused(hall_->with, what, check_ttl(request.ttl))) return;
     resource const name = request.name;
     auto const who = std::make_shared<candidate>(hall_->with, std::move(request), std::move(what));
     if (hall_->with->has_room()) seat_of(name)->ask(who);
@@ -43,7 +43,7 @@ class session_leases final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (refused(what, check_ttl(ttl))) return;
+    if (refused(hall_->with, what, check_ttl(ttl))) return;
     auto const op = std::make_shared<errand<renew_reply>>(hall_->with, std::move(what));
     if (!op->admit()) return;
     auto const found = hall_->seats.find(name.str());
@@ -61,14 +61,14 @@ class session_leases final : public lease_store {
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(hall_->with, std::move(what), {}, [raw = hall_.get(), name](connection& db) {
+    begin(hall_->with, std::move(what), [raw = hall_.get(), name](connection& db) {
       return result<std::optional<lease_info>>(raw->protocol->inspect(db, name));
     });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    begin(hall_->with, std::move(what), {}, [raw = hall_.get(), name](connection& db) {
+    begin(hall_->with, std::move(what), [raw = hall_.get(), name](connection& db) {
       auto const deadline = clock::now() + raw->with->how.timeout / 2;
       bool const ended = raw->protocol->force_release(db, name, deadline);
       asio::post(raw->with->board->executor(), [weak = raw->weak_from_this(), name] {
@@ -83,7 +83,7 @@ class session_leases final : public lease_store {
   // A holder that died leaves its row behind: each is looked at.
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(hall_->with, std::move(what), {},
+    begin(hall_->with, std::move(what),
           [raw = hall_.get(), request = std::move(request)](connection& db) {
             auto const most = std::min(page_size(request), limits::max_listed);
             auto page = list_rows(db, raw->with->how, request.cursor, most);
@@ -94,14 +94,6 @@ class session_leases final : public lease_store {
   }
 
  private:
-  template <class T>
-  bool refused(order<T>& what, failure bad) {
-    if (!bad.code) return false;
-    bad.message = hall_->with->how.display_name + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(hall_->with->board->executor(), std::move(what.done), std::move(bad));
-    return true;
-  }
-
   void give_back(std::shared_ptr<errand<release_reply>> const& op, resource const& name,
                  owner_token const& owner) {
     auto const found = hall_->seats.find(name.str());

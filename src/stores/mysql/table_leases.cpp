@@ -11,8 +11,9 @@ class table_leases final : public lease_store {
   ~table_leases() override { with_->close(); }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    failure bad = check_ttl(request.ttl);
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    // Before anything is made of it: no statement holds just any number of microseconds.
+    if (refused(with_, what, check_ttl(request.ttl))) return;
     auto& busy_lately = with_->busy_lately(request.name);
     auto const too = busy_lately ? look::yes : look::no;
     auto const asked = std::make_shared<acquire_request const>(std::move(request));
@@ -21,7 +22,7 @@ class table_leases final : public lease_store {
                      if (reply) busy_lately = std::holds_alternative<busy>(*reply);
                      return reply;
                    }};
-    begin(with_, std::move(what), std::move(bad), std::move(quick),
+    begin(with_, std::move(what), std::move(quick),
           [with = with_.get(), &busy_lately, asked](connection& db) {
             auto reply = take_row(db, with->how, *asked);
             busy_lately = std::holds_alternative<busy>(reply);
@@ -34,7 +35,8 @@ class table_leases final : public lease_store {
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     acquire_request request{std::move(name), std::move(owner), ttl};
-    begin(with_, std::move(what), check_ttl(ttl),
+    if (refused(with_, what, check_ttl(ttl))) return;
+    begin(with_, std::move(what),
           [with = with_.get(), request = std::move(request)](connection& db) {
             return result<renew_reply>(renew_row(db, with->how, request));
           });
@@ -47,7 +49,7 @@ class table_leases final : public lease_store {
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(with_, std::move(what), {}, [with = with_.get(), name](connection& db) {
+    begin(with_, std::move(what), [with = with_.get(), name](connection& db) {
       return result<std::optional<lease_info>>(inspect_row(db, with->how, name));
     });
   }
@@ -59,7 +61,7 @@ class table_leases final : public lease_store {
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(with_, std::move(what), {},
+    begin(with_, std::move(what),
           [with = with_.get(), request = std::move(request)](connection& db) {
             return result<lease_page>(list_rows(db, with->how, request.cursor, page_size(request)));
           });
@@ -70,7 +72,7 @@ class table_leases final : public lease_store {
     auto work = [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); };
     shortcut quick{std::move(sql),
                    [](outcomes const& all) { return std::optional(as_freed(all)); }};
-    begin(with_, std::move(what), {}, std::move(quick), std::move(work));
+    begin(with_, std::move(what), std::move(quick), std::move(work));
   }
 
   void sweep_sometimes(resource const& name) {

@@ -1,4 +1,4 @@
-// The only file that sees Boost.Redis (its sources are compiled here too).
+// The only source that sees Boost.Redis (whose own are compiled here too).
 //
 // What 1.88 needs from us: async_run ends when the first connect fails, and its own reconnecting
 // is not to be relied on, so a connection object serves one attempt and reconnecting is off. It
@@ -8,10 +8,11 @@
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/redis/connection.hpp>
 #include <boost/redis/src.hpp>
-#include <deque>
 
+#include "stores/common/close_on_exec.hpp"
 #include "stores/redis/server_errors.hpp"
 #include "stores/redis/unix_bridge.hpp"
+#include "stores/redis/wire_nodes.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -21,24 +22,9 @@ namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using boost::system::error_code;
 using connection = client::basic_connection<asio::any_io_executor>;
-using wire_node = client::resp3::node_view;
 
 constexpr milliseconds min_health{50};
 constexpr milliseconds max_health{5000};
-
-void add_node(reply& to, wire_node const& node) {
-  using type = client::resp3::type;
-  reply_kind kind = reply_kind::text;
-  if (client::resp3::is_aggregate(node.data_type)) kind = reply_kind::list;
-  if (node.data_type == type::null) kind = reply_kind::null;
-  if (node.data_type == type::number) kind = reply_kind::number;
-  if (node.data_type == type::simple_error || node.data_type == type::blob_error) {
-    kind = reply_kind::error;
-  }
-  // A map counts its names and its values.
-  auto const elements = node.aggregate_size * client::resp3::element_multiplicity(node.data_type);
-  to.add(kind, elements, node.value);
-}
 
 // ---------------------------------------------------------------------------------- batch
 
@@ -73,34 +59,6 @@ struct batch_adapter {
   }
 };
 batch_adapter boost_redis_adapt(wire_batch& into) noexcept { return {&into}; }
-
-// ---------------------------------------------------------------------------------- pushes
-
-// Collects whole messages; the connection announces each through its receive channel.
-struct push_sink {
-  std::deque<reply> complete;
-  reply growing;
-  std::size_t missing = 0;
-
-  void add(wire_node const& node) {
-    if (growing.empty()) missing = 1;
-    --missing;
-    if (client::resp3::is_aggregate(node.data_type)) {
-      missing += node.aggregate_size * client::resp3::element_multiplicity(node.data_type);
-    }
-    add_node(growing, node);
-    if (missing != 0) return;
-    complete.push_back(std::move(growing));
-    growing = reply{};
-  }
-};
-
-struct push_adapter {
-  push_sink* into;
-  std::size_t get_supported_response_size() const noexcept { return static_cast<std::size_t>(-1); }
-  void operator()(std::size_t, wire_node const& node, error_code&) { into->add(node); }
-};
-push_adapter boost_redis_adapt(push_sink& into) noexcept { return {&into}; }
 
 // ---------------------------------------------------------------------------------- attempt
 
@@ -273,6 +231,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void on_connected() {
     error_code ignored;
+    stores::set_close_on_exec(socket());
     // stop() between the resolve's completion and this connect found nothing to close.
     if (stopped_) return static_cast<void>(socket().close(ignored));
     // A lone small command must not wait for the acknowledgement of the one before.
@@ -324,8 +283,14 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   bool stopped_ = false;
 };
 
+// The connection opens its sockets itself, the first one when this has returned. Another follows
+// where a host has several addresses.
 void attempt_log::on_resolve(error_code const& ec, tcp::resolver::results_type const&) {
-  if (!ec) return;
+  if (!ec) {
+    return asio::post(to->executor_, [self = to->shared_from_this()] {
+      stores::set_close_on_exec(self->socket());
+    });
+  }
   to->note(errc::unavailable, "the host " + in_quotes(to->how_.host) +
                                   " is not found: " + ec.message() + "; check its name");
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "stores/common/close_on_exec.hpp"
+
 namespace herdlock::redis {
 namespace {
 
@@ -33,6 +35,11 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
     if (path.size() > max_path_bytes) {
       asio::post(far_.get_executor(),
                  [self = shared_from_this()] { self->report(asio::error::name_too_long, 0); });
+      return;
+    }
+    if (error_code const failed = stores::open_close_on_exec(far_, unix_protocol())) {
+      asio::post(far_.get_executor(),
+                 [self = shared_from_this(), failed] { self->report(failed, 0); });
       return;
     }
     far_.async_connect(unix_protocol::endpoint(path),
@@ -70,8 +77,7 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
   }
 
   error_code listen() {
-    error_code ec;
-    acceptor_.open(tcp::v4(), ec);
+    error_code ec = stores::open_close_on_exec(acceptor_, tcp::v4());
     if (!ec) acceptor_.bind({asio::ip::address_v4::loopback(), 0}, ec);
     if (!ec) acceptor_.listen(1, ec);
     return ec;
@@ -83,6 +89,7 @@ class bridge final : public unix_bridge, public std::enable_shared_from_this<bri
   }
 
   void on_peer(error_code ec) {
+    stores::set_close_on_exec(near_);
     if (!acceptor_.is_open() || !is_ours_) return;
     if (ec || !is_ours_(peer_)) {
       error_code ignored;

@@ -181,12 +181,13 @@ class removal final : public question<release_operation> {
     if (!removing_.empty()) return remove();  // it had no answer
     ask({verb::sync, parent_}, [](auto const&, reply const&) {});
     ask({verb::children, parent_}, [this](auto const& one, reply answer) {
-      for (auto const& each : in_order(std::move(answer.names))) {
-        if (owner_ && !is_of(*owner_, each)) continue;
-        removing_ = parent_ + "/" + each;
-        return remove();
-      }
-      one->settle(release_reply::lost);
+      auto const order = in_order(std::move(answer.names));
+      auto const found = std::ranges::find_if(
+          order, [this](auto const& each) { return !owner_ || is_of(*owner_, each); });
+      if (found == order.end()) return one->settle(release_reply::lost);
+      removing_ = parent_ + "/" + *found;
+      outcome_ = found == order.begin() ? release_reply::released : release_reply::lost;
+      remove();
     });
   }
 
@@ -195,7 +196,7 @@ class removal final : public question<release_operation> {
     ++tries_;
     ask({verb::remove, removing_}, [this](auto const& one, reply const& answer) {
       // Not there any more: our own work, when the first answer was lost.
-      if (answer.code == ZOK || tries_ > 1) return one->settle(release_reply::released);
+      if (answer.code == ZOK || tries_ > 1) return one->settle(outcome_);
       tries_ = 0;
       removing_.clear();
       begin();
@@ -205,6 +206,7 @@ class removal final : public question<release_operation> {
   std::string const parent_;
   std::optional<owner_token> const owner_;
   std::string removing_;
+  release_reply outcome_ = release_reply::lost;  ///< of the removal: a waiter holds nothing
   int tries_ = 0;
 };
 

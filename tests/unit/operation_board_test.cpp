@@ -1,0 +1,61 @@
+// The board of a store's operations, without a store.
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <vector>
+
+#include "stores/common/operation_board.hpp"
+
+namespace herdlock_test {
+namespace {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+
+class operation_board_test : public testing::Test {
+ protected:
+  using one_operation = stores::operation<int>;
+  using answers = std::vector<result<int>>;
+
+  std::shared_ptr<one_operation> make(answers& told) {
+    handler<int> done([&told](result<int> outcome) { told.push_back(std::move(outcome)); });
+    stores::order<int> what{"acquire", "stock", std::move(done)};
+    return std::make_shared<one_operation>(board, std::move(what), clock::now() + 1h);
+  }
+
+  asio::io_context io;
+  std::shared_ptr<stores::operation_board> const board =
+      std::make_shared<stores::operation_board>(io.get_executor(), stores::board_settings{});
+  answers first;
+  answers second;
+};
+
+TEST_F(operation_board_test, OneThatWasNeverAddedEndsWithoutTouchingThoseThatWere) {
+  auto const listed = make(first);
+  ASSERT_TRUE(listed->admit());
+  make(second)->settle(7);
+  io.poll();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].value(), 7);
+  EXPECT_TRUE(first.empty());
+  board->close();
+  io.run();
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].error(), errc::canceled);
+}
+
+TEST_F(operation_board_test, WhatIsNotListedAnyMoreIsNotRemovedOnceMore) {
+  auto const one = make(first);
+  auto const other = make(second);
+  ASSERT_TRUE(one->admit());
+  ASSERT_TRUE(other->admit());
+  one->settle(1);
+  board->remove(*one);
+  other->settle(2);
+  io.run();
+  EXPECT_EQ(first.at(0).value(), 1);
+  EXPECT_EQ(second.at(0).value(), 2);
+}
+
+}  // namespace
+}  // namespace herdlock_test
