@@ -173,7 +173,8 @@ std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)
 std::string watch_create_request(std::int64_t id, watched_keys const& what) {
   json create{{"key", to_base64(what.first)}, {"watch_id", number(id)}};
   if (what.is_one()) {
-    create["filters"] = json::array({"NOPUT"});
+    bool const deletion = what.what == key_change::kind::deleted;
+    create["filters"] = json::array({deletion ? "NOPUT" : "NODELETE"});
   } else {
     create["range_end"] = to_base64(what.last + std::string(1, '\0'));
   }
@@ -193,7 +194,9 @@ std::string take_request(std::string const& prefix, queue_entry const& own) {
 }
 
 std::string join_request(std::string const& prefix, queue_entry const& own) {
-  return txn(created_at(own.key, 0), json::array({put(own), get(range_of(prefix, "DESCEND", 2))}),
+  json last = range_of(prefix, "DESCEND", 2);
+  last["keys_only"] = true;
+  return txn(created_at(own.key, 0), json::array({put(own), get(std::move(last))}),
              own_and_first(prefix, own.key));
 }
 

@@ -96,11 +96,12 @@ std::string grant_request(std::int64_t lease, std::int64_t ttl_seconds);
 /// Also of keep_alive and time_left.
 std::string lease_request(std::int64_t lease);
 
-/// What a watch is for: the deletion of one key, or all that is done to the keys from one to
+/// What a watch is for: what is done to one key, or all that is done to the keys from one to
 /// another. A change of several keys in one revision is one message of a watch.
 struct watched_keys {
   std::string first;
-  std::string last{};  ///< empty: `first` alone
+  std::string last{};                                 ///< empty: `first` alone
+  key_change::kind what = key_change::kind::deleted;  ///< to the one
 
   bool is_one() const { return last.empty(); }
   friend bool operator==(watched_keys const&, watched_keys const&) = default;
@@ -118,7 +119,8 @@ struct queue_entry {
 
 /// Takes the resource if nobody is there. Ranges: none; else own, first.
 std::string take_request(std::string const& prefix, queue_entry const& own);
-/// Joins the queue if the key is not in it. Ranges: the last two; else own, first.
+/// Joins the queue if the key is not in it. Ranges: the last two without values; else own,
+/// first.
 std::string join_request(std::string const& prefix, queue_entry const& own);
 /// Of the last state that the cluster agreed on, or of that which the asked member has by now.
 enum class reading { of_the_cluster, of_the_member };
