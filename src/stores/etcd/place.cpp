@@ -34,8 +34,7 @@ place::place(surroundings around, resource name, owner_token owner)
       owner_(std::move(owner)),
       prefix_(key_prefix(name_)),
       key_(key_of(name_, lease_id(name_, owner_, 0))),
-      timer_(around_.gate->executor()),
-      own_timer_(around_.gate->executor()) {}
+      timer_(around_.gate->executor()) {}
 
 void place::acquire(std::shared_ptr<acquire_operation> op) {
   op->waits_at(weak_from_this());

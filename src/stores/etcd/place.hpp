@@ -151,8 +151,7 @@ class place : public std::enable_shared_from_this<place> {
   void queue_behind(found_entries const& found);
   void stay_behind(range_reply const& found);
   void watch_over(watched_keys const& what);
-  void be_told(std::size_t position);
-  void watch_own();
+  void watch_own(std::size_t position);
   watched_keys from_before_to_own() const;
   void be_ready_by(clock::time_point when);
   void get_ready();
@@ -211,7 +210,6 @@ class place : public std::enable_shared_from_this<place> {
   watched_keys watched_;
   watch_hub::watch_id watch_ = 0;
   watch_hub::watch_id own_watch_ = 0;
-  timer own_timer_;  ///< of the watch of our own key
   bool own_stands_ = false;
   clock::time_point ready_at_ = clock::time_point::max();
   std::int64_t handed_at_ = 0;  ///< the revision at which our key was handed to us

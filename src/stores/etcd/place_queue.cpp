@@ -10,9 +10,6 @@
 namespace herdlock::etcd {
 namespace {
 
-// The first is less than a hand-over takes.
-constexpr milliseconds own_watch_per_place{2};
-constexpr milliseconds own_watch_at_last{20};
 constexpr milliseconds ready_per_place{25};
 constexpr milliseconds ready_at_last{200};
 constexpr milliseconds patience_with_news{2};
@@ -37,7 +34,6 @@ void place::stop_watching() {
   stop_watching_before();
   auto const rest = state_ == state::held ? watch_hub::rest::nothing : watch_hub::rest::events;
   if (own_watch_ != 0) around_.hub->remove(std::exchange(own_watch_, 0), rest);
-  own_timer_.cancel();
   own_stands_ = false;
   handed_at_ = 0;
   ready_at_ = clock::time_point::max();
@@ -50,11 +46,10 @@ void place::queue_behind(found_entries const& found) {
   created_ = found.own.create_revision;
   modified_ = found.own.mod_revision;
   before_ = found.before.key;
-  bool const told = own_watch_ != 0 || ready_at_ != clock::time_point::max();
-  if (!told && found.position <= 2) {
+  if (own_watch_ == 0 && found.position <= 2) {
     watch_over(from_before_to_own());
   } else {
-    if (!told) be_told(found.position);
+    if (own_watch_ == 0) watch_own(found.position);
     if (watch_ != 0) watch_over({before_});
   }
   seen_at_ = found.seen_at;
@@ -81,24 +76,16 @@ void place::watch_over(watched_keys const& what) {
   });
 }
 
-// The member is busiest when many come at once, and has the first release to do then: who is
-// further back needs its watches later.
-void place::be_told(std::size_t position) {
-  auto const further = static_cast<milliseconds::rep>(position - 2);
-  ready_at_ = clock::now() + std::min(ready_per_place * further, ready_at_last);
-  own_timer_.expires_after(std::min(own_watch_per_place * further, own_watch_at_last));
-  own_timer_.async_wait([weak = weak_from_this()](error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self) self->watch_own();
-  });
-}
-
-void place::watch_own() {
-  if (closed_ || state_ != state::queued || own_watch_ != 0) return;
+// The member is busiest when many come at once, and has the first release to do then: the other
+// watch comes later, if at all.
+void place::watch_own(std::size_t position) {
+  if (closed_) return;
   watched_keys const own{key_, {}, key_change::kind::written};
   own_watch_ = around_.hub->add(own, [weak = weak_from_this()](watch_message const& news) {
     if (auto const self = weak.lock()) self->on_own_news(news);
   });
+  auto const further = static_cast<milliseconds::rep>(position - 2);
+  ready_at_ = clock::now() + std::min(ready_per_place * further, ready_at_last);
 }
 
 void place::be_ready_by(clock::time_point when) {
