@@ -14,9 +14,29 @@ class EtcdHandOverTest : public testing::Test {
         "grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"Range\","
         "grpc_service=\"etcdserverpb.KV\",grpc_type=\"unary\"}");
   }
+  static int writes_of(std::string const& key) {
+    auto const text = server().member().ctl({"get", key, "--write-out=json"});
+    static constexpr std::string_view field = "\"version\":";
+    auto const at = text.find(field);
+    return at == text.npos ? 0 : std::atoi(text.c_str() + at + field.size());
+  }
+  static constexpr int looks_to_settle = 10;
   /// Lets it finish what it began: its watch, and the look behind that.
   void settle(etcd_client& one) const {
-    for (int i = 0; i < 10; ++i) one.inspect(resource("another"));
+    for (int i = 0; i < looks_to_settle; ++i) one.inspect(resource("another"));
+  }
+  /// Alice held, Bob got it after he had waited and knows that Carol is next.
+  pending<acquire_reply> carol_behind_bob(milliseconds ttl = 1min) {
+    as<grant>(holder.acquire(stock, alice));
+    auto bobs = waiter.wait_for(stock, bob);
+    EXPECT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+    auto carols = last.wait_for(stock, carol, ttl);
+    EXPECT_TRUE(last.run_until([&] { return holder.waiting(stock) == 2; }));
+    settle(last);
+    EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
+    EXPECT_TRUE(is<grant>(waiter.get(bobs)));
+    settle(waiter);
+    return carols;
   }
   std::string key_of_youngest() const {
     auto const text = server().member().ctl({"get", "stock/1/", "--prefix", "--keys-only",
@@ -33,7 +53,8 @@ class EtcdHandOverTest : public testing::Test {
   owner_token const carol = owner_token::generate();
 };
 
-// Once in a while it may look, when the key goes before it is ready.
+// Once in a while it may look, when the key goes before it is ready. Whoever had waited looks for
+// the one behind it.
 TEST_F(EtcdHandOverTest, TheNextIsGrantedWithoutALook) {
   constexpr int most = 20;
   int without_second = 0;
@@ -49,13 +70,15 @@ TEST_F(EtcdHandOverTest, TheNextIsGrantedWithoutALook) {
     auto before = looks();
     ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
     auto const second = waiter.get(bobs);
-    if (looks() == before) ++without_second;
+    settle(waiter);
+    if (looks() == before + looks_to_settle + 1) ++without_second;
     ASSERT_TRUE(is<grant>(second));
     settle(last);
     before = looks();
     ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
     auto const third = last.get(carols);
-    if (looks() == before) ++without_third;
+    settle(last);
+    if (looks() == before + looks_to_settle + 1) ++without_third;
     ASSERT_TRUE(is<grant>(third));
     ASSERT_GT(as<grant>(third).fencing, as<grant>(second).fencing);
     ASSERT_EQ(last.renew(stock, carol).value(), renew_reply::renewed);
@@ -156,6 +179,63 @@ TEST_F(EtcdHandOverTest, AWaiterThatWasStoppedPastItsLeaseBelievesNoOldNews) {
   auto const reply = waiter.get(bobs);
   ASSERT_TRUE(is<grant>(reply));
   EXPECT_GT(as<grant>(reply).fencing, between);
+}
+
+// B15: a write of its key by another is not the holder's. Carol comes again elsewhere, and goes on
+// with her key on a lease of that handle.
+TEST_F(EtcdHandOverTest, AKeyThatTheSameOwnerWroteElsewhereIsNotHandedOver) {
+  auto carols = carol_behind_bob();
+  auto const key = key_of_youngest();
+  auto elsewhere = holder.wait_for(stock, carol);
+  ASSERT_TRUE(holder.run_until([&] { return writes_of(key) > 1; }));
+  settle(holder);
+  settle(last);
+  EXPECT_FALSE(carols.done()) << "Bob holds it";
+  EXPECT_FALSE(elsewhere.done()) << "Bob holds it";
+  ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(holder.get(elsewhere)));
+  EXPECT_TRUE(is<grant>(last.get(carols)));
+}
+
+// B17: it is handed to her while she is stopped, and then her lease ends.
+TEST_F(EtcdHandOverTest, WhoWasStoppedPastItsLeaseBelievesNoOldHandOver) {
+  auto carols = carol_behind_bob(1s);
+  // From here on nobody runs Carol.
+  ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  ASSERT_TRUE(eventually([&] { return !holder.inspect(stock).value(); }));
+  auto const between = as<grant>(holder.acquire(stock, alice)).fencing;
+  ASSERT_TRUE(last.run_until([&] { return carols.done() || holder.waiting(stock) == 1; }));
+  ASSERT_FALSE(carols.done()) << "granted by her key of before";
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  auto const reply = last.get(carols);
+  ASSERT_TRUE(is<grant>(reply));
+  EXPECT_GT(as<grant>(reply).fencing, between);
+}
+
+// B8: the one that Bob knows has gone by then.
+TEST_F(EtcdHandOverTest, WhoGaveUpIsSkipped) {
+  auto carols = carol_behind_bob();
+  owner_token const dave = owner_token::generate();
+  auto daves = holder.wait_for(stock, dave);
+  ASSERT_TRUE(holder.run_until([&] { return waiter.waiting(stock) == 2; }));
+  carols.cancel();
+  ASSERT_TRUE(last.run_until([&] { return carols.done() && waiter.waiting(stock) == 1; }));
+  ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(holder.get(daves)));
+  EXPECT_EQ(holder.renew(stock, dave).value(), renew_reply::renewed);
+}
+
+// Another client's key is none of ours to write.
+TEST_F(EtcdHandOverTest, AnotherClientThatIsNextIsLeftToItsOwnWatch) {
+  as<grant>(holder.acquire(stock, alice));
+  auto bobs = waiter.wait_for(stock, bob);
+  ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
+  server().member().ctl({"put", "stock/1/other", ""});
+  ASSERT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(waiter.get(bobs)));
+  settle(waiter);
+  ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
+  EXPECT_EQ(writes_of("stock/1/other"), 1);
 }
 
 // The key that it watched is still there, and would be told of to nobody.

@@ -81,6 +81,13 @@ json is_there(std::string const& key) {
   return compare;
 }
 
+json unchanged(std::string const& key, std::int64_t mod_revision) {
+  return {{"key", to_base64(key)},
+          {"target", "MOD"},
+          {"result", "EQUAL"},
+          {"mod_revision", number(mod_revision)}};
+}
+
 std::string txn(json compare, json success, json failure) {
   return json{{"compare", json::array({std::move(compare)})},
               {"success", std::move(success)},
@@ -115,7 +122,8 @@ std::vector<key_change> changes_in(json const& from) {
     if (entry == one.end()) continue;
     bool const deleted = text_at(one, "type") == "DELETE";
     changes.push_back({bytes_at(*entry, "key"), number_at(*entry, "mod_revision"),
-                       deleted ? key_change::kind::deleted : key_change::kind::written});
+                       deleted ? key_change::kind::deleted : key_change::kind::written,
+                       number_at(*entry, "create_revision"), number_at(*entry, "lease")});
   }
   return changes;
 }
@@ -165,7 +173,8 @@ std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)
 std::string watch_create_request(std::int64_t id, watched_keys const& what) {
   json create{{"key", to_base64(what.first)}, {"watch_id", number(id)}};
   if (what.is_one()) {
-    create["filters"] = json::array({"NOPUT"});
+    bool const deletion = what.what == key_change::kind::deleted;
+    create["filters"] = json::array({deletion ? "NOPUT" : "NODELETE"});
   } else {
     create["range_end"] = to_base64(what.last + std::string(1, '\0'));
   }
@@ -185,7 +194,9 @@ std::string take_request(std::string const& prefix, queue_entry const& own) {
 }
 
 std::string join_request(std::string const& prefix, queue_entry const& own) {
-  return txn(created_at(own.key, 0), json::array({put(own), get(range_of(prefix, "DESCEND", 3))}),
+  json last = range_of(prefix, "DESCEND", 2);
+  last["keys_only"] = true;
+  return txn(created_at(own.key, 0), json::array({put(own), get(std::move(last))}),
              own_and_first(prefix, own.key));
 }
 
@@ -194,6 +205,13 @@ std::string look_request(std::string const& prefix, std::int64_t mine, reading w
   look["max_create_revision"] = number(mine);
   if (way == reading::of_the_member) look["serializable"] = true;
   return look.dump();
+}
+
+std::string next_request(std::string const& prefix, std::int64_t create_revision) {
+  json next = range_of(prefix, "ASCEND", 1);
+  next["min_create_revision"] = number(create_revision + 1);
+  next["serializable"] = true;
+  return next.dump();
 }
 
 std::string list_request(std::string const& prefix, std::size_t limit) {
@@ -224,11 +242,20 @@ std::string leave_request(std::string const& prefix, std::string const& own,
 }
 
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision) {
-  json const unchanged{{"key", to_base64(own)},
-                       {"target", "MOD"},
-                       {"result", "EQUAL"},
-                       {"mod_revision", number(mod_revision)}};
-  return txn(unchanged, json::array({remove(own)}), json::array({get(range_of_key(own))}));
+  return txn(unchanged(own, mod_revision), json::array({remove(own)}),
+             json::array({get(range_of_key(own))}));
+}
+
+std::string hand_over_request(std::string const& own, std::int64_t mod_revision,
+                              key_entry const& next) {
+  json const as_it_is{
+      {"request_put",
+       {{"key", to_base64(next.key)}, {"ignore_value", true}, {"ignore_lease", true}}}};
+  return json{{"compare", json::array({unchanged(own, mod_revision),
+                                       created_at(next.key, next.create_revision)})},
+              {"success", json::array({remove(own), as_it_is})},
+              {"failure", json::array({get(range_of_key(own))})}}
+      .dump();
 }
 
 std::string remove_created_request(std::string const& own, std::int64_t create_revision) {

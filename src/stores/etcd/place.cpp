@@ -114,26 +114,6 @@ void place::on_waiter_gone() {
   if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
 }
 
-void place::on_news(watch_message const& news) {
-  bool concerns_us = news.what == watch_message::kind::created;
-  if (concerns_us) {
-    if (since_ > 0) seen_at_ = 0;  // it was interrupted
-    since_ = news.revision;
-    gone_at_ = 0;
-  }
-  auto const& awaited = watched_.is_one() ? watched_.first : before_;
-  for (auto const& change : news.changes) {
-    bool const gone = change.key == awaited && change.what == key_change::kind::deleted;
-    if (gone) gone_at_ = change.revision;
-    if (change.key == key_) since_ = std::max(since_, news.revision);
-    concerns_us = concerns_us || gone || change.key == key_;
-  }
-  if (!concerns_us) return;
-  told_at_ = std::max(told_at_, news.revision);
-  if (std::exchange(look_wanted_, true)) return;
-  add([this] { return look(); });
-}
-
 void place::close() {
   closed_ = true;
   timer_.cancel();
@@ -150,6 +130,7 @@ void place::arm() {
   auto next = state_ == state::held ? expires_at_ : keep_at_;
   if (forgets) next = *release_in_doubt_;
   if (state_ == state::queued) {
+    next = std::min(next, ready_at_);
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
   timer_.expires_at(next);
@@ -178,63 +159,16 @@ clock::time_point place::step_deadline() const {
   return clock::now() + timeout - timeout / 20;
 }
 
-void place::stop_watching() {
-  bool const key_is_gone = watched_.is_one() && gone_at_ > 0;
-  auto const rest = key_is_gone ? watch_hub::rest::nothing : watch_hub::rest::events;
-  if (watch_ != 0) around_.hub->remove(std::exchange(watch_, 0), rest);
-  watched_ = {};
-  since_ = seen_at_ = gone_at_ = 0;
-}
-
-void place::queue_behind(found_entries const& found) {
-  state_ = state::queued;
-  created_ = found.own.create_revision;
-  modified_ = found.own.mod_revision;
-  before_ = found.before.key;
-  watch_over(found.second.empty() ? from_before_to_own() : watched_keys{found.second});
-  seen_at_ = found.seen_at;
-}
-
-watched_keys place::from_before_to_own() const {
-  auto const [first, last] = std::minmax(before_, key_);
-  return {first, last};
-}
-
-// With another lease, the key goes on with another handle of the owner, which may end it.
-void place::stay_behind(range_reply const& found) {
-  auto const& all = found.entries;
-  queue_behind({all[0], all[1], all.size() > 2 ? all[2].key : std::string(),
-                all[0].lease == lease_ ? found.revision : 0});
-}
-
-void place::watch_over(watched_keys const& what) {
-  if (watch_ != 0 && watched_ == what) return;
-  stop_watching();
-  if (closed_) return;
-  watched_ = what;
-  watch_ = around_.hub->add(what, [weak = weak_from_this()](watch_message const& news) {
-    if (auto const self = weak.lock()) self->on_news(news);
-  });
-}
-
-// The key before ours was the first, ours was there behind it, and since then nothing was done to
-// ours before the other one was deleted. Whoever was stopped for long must look, though: its lease
-// may have ended after that.
-bool place::first_by_news(clock::time_point now) const {
-  bool const told_of_both = next_of_first() && since_ > 0 && seen_at_ >= since_;
-  bool const gone = gone_at_ > seen_at_;
-  bool const alive = alive_until_ - now > std::chrono::seconds(lease_ttl_) / 2;
-  return told_of_both && gone && alive && !adopted_;
-}
-
+// Whoever had to wait is probably waited for.
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
+  bool const waited = std::exchange(state_, state::held) == state::queued;
   stop_watching();
   end_doubt();
-  state_ = state::held;
   created_ = created;
   modified_ = modified;
   ttl_ = ttl;
   expires_at_ = clock::now() + ttl;
+  if (waited) search_next();
 }
 
 // The lease was kept alive some time before the look that found us first, so what is left of it
@@ -253,6 +187,8 @@ void place::grant_to(acquire_operation& op, clock::time_point sent, milliseconds
 void place::forget() {
   stop_watching();
   state_ = state::none;
+  next_ = {};
+  search_ = nullptr;
   reusable_ = false;
   adopted_ = false;
   lease_ = 0;

@@ -83,7 +83,7 @@ class place : public std::enable_shared_from_this<place> {
   struct found_entries {
     key_entry own;
     key_entry before;          ///< ours, when nobody is
-    std::string second{};      ///< the key before that one; empty: none, as far as we know
+    std::size_t position = 2;  ///< of ours, at least; 2: as far as we know, next after the first
     std::int64_t seen_at = 0;  ///< the revision of all that, on our lease; 0: of no use
   };
 
@@ -108,6 +108,9 @@ class place : public std::enable_shared_from_this<place> {
   void on_doubt_dropped();
   void on_timer();
   void on_news(watch_message const& news);
+  void on_own_news(watch_message const& news);
+  void on_own_change(key_change const& change);
+  void look_after(std::int64_t revision);
   clock::time_point step_deadline() const;
   bool wanted() const;
 
@@ -149,15 +152,24 @@ class place : public std::enable_shared_from_this<place> {
   void queue_behind(found_entries const& found);
   void stay_behind(range_reply const& found);
   void watch_over(watched_keys const& what);
+  void watch_own(std::size_t position);
   watched_keys from_before_to_own() const;
-  bool next_of_first() const { return watch_ != 0 && !watched_.is_one(); }
+  void be_ready_by(clock::time_point when);
+  void get_ready();
+  bool believes_news(clock::time_point now) const;
   bool first_by_news(clock::time_point now) const;
+  bool handed_over(clock::time_point now) const;
+  void search_next();
+  asio::awaitable<void> search(std::shared_ptr<timer> done);
+  /// What to send to give back what we hold.
+  asio::awaitable<std::string> hand_over();
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void grant_all(clock::time_point sent);
   void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
   void forget();
   void join_again();
   void stop_watching();
+  void stop_watching_before();
 
   surroundings around_;
   resource const name_;
@@ -193,14 +205,23 @@ class place : public std::enable_shared_from_this<place> {
   std::vector<std::shared_ptr<acquire_operation>> waiters_;
   std::string before_;  ///< queued: the key before ours, when we looked last
 
-  // Behind one that is not the first: the second before us, which ends before our turn comes. Next
-  // after the first: all from its key to ours, so that one watch tells of both, in order.
+  // Next after the first: all from its key to ours, so that one watch tells of both, in order.
+  // Behind others: our own key, which is written when it is handed to us; and, when we are ready
+  // for a holder that does not do that (it crashed, its time ended), the one before ours.
   watched_keys watched_;
   watch_hub::watch_id watch_ = 0;
-  // Of the watch; 0: not yet.
+  watch_hub::watch_id own_watch_ = 0;
+  bool own_stands_ = false;
+  clock::time_point ready_at_ = clock::time_point::max();
+  std::int64_t handed_at_ = 0;  ///< the revision at which our key was handed to us
+  // Of the watch that is not of our own key alone; 0: not yet.
   std::int64_t since_ = 0;    ///< it tells all that came after; raised by a change of our own key
-  std::int64_t seen_at_ = 0;  ///< the last look that found our key and those that we know before
-  std::int64_t gone_at_ = 0;  ///< the key before ours, or the one watched alone, was deleted
+  std::int64_t seen_at_ = 0;  ///< the last look that found our key and the one before it
+  std::int64_t gone_at_ = 0;  ///< the key before ours was deleted
+
+  // Held, after we had waited.
+  key_entry next_;                 ///< whom to hand over to; without a key: nobody that we know of
+  std::shared_ptr<timer> search_;  ///< while it is looked for; cancelled when that is done
 };
 
 /// For a port: the failure with the store and the subject in front.
