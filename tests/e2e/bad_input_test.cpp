@@ -81,7 +81,7 @@ TEST_F(BadInput, StoreUrlsThatMeanNothingAreUsageErrors) {
 }
 
 TEST_F(BadInput, AStoreThatCannotBeReachedIsUnavailable) {
-  std::string const url = "redis://user:s3cret@127.0.0.1:" + std::to_string(free_port());
+  std::string const url = "redis://user:s3cret@127.0.0.1:" + std::to_string(dead_port());
   expect_refused({"run", "job", "--store", url, "--", "true"}, 69, "127.0.0.1");
   expect_refused({"run", "job", "--", "true"}, 69, "127.0.0.1", {{"HERDLOCK_STORE", url}});
   expect_refused({"demo", "stampede", "--store", url}, 69, "127.0.0.1");
@@ -137,7 +137,7 @@ TEST_F(BadInput, OfTheDemoIsRefusedBeforeAnythingIsStarted) {
   refuse({"--plot", "/no/such/folder/x.svg"}, 64, "--plot");
   refuse({"--origin", "postgres://u:s3cret@h/d"}, 64, "postgres");
   refuse({"--origin", "mysql://u:s3cret@h"}, 64, "database");
-  refuse({"--origin", "mysql://u:s3cret@127.0.0.1:" + std::to_string(free_port()) + "/d"}, 69,
+  refuse({"--origin", "mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d"}, 69,
          "127.0.0.1");
 }
 

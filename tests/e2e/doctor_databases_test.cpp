@@ -54,7 +54,7 @@ TEST(DoctorMysql, FindsMissingRightsAndNoServer) {
   EXPECT_TRUE(poor.has("error store.usable")) << poor.text;
   EXPECT_EQ(poor.text.find("s3cret"), std::string::npos) << poor.text;
   auto const gone =
-      examined("mysql://u:s3cret@127.0.0.1:" + std::to_string(free_port()) + "/d?timeout=1s");
+      examined("mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d?timeout=1s");
   EXPECT_TRUE(gone.has("error mysql.reachable")) << gone.text;
   EXPECT_EQ(gone.text.find("s3cret"), std::string::npos) << gone.text;
 }
@@ -168,7 +168,7 @@ TEST(DoctorPostgres, FindsATransactionPooler) {
 
 TEST(DoctorPostgres, FindsNoServerAtAll) {
   auto const gone =
-      examined("postgres://u:s3cret@127.0.0.1:" + std::to_string(free_port()) + "/d?timeout=1s");
+      examined("postgres://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d?timeout=1s");
   EXPECT_TRUE(gone.has("error postgres.reachable")) << gone.text;
   EXPECT_EQ(gone.text.find("s3cret"), std::string::npos) << gone.text;
 }
@@ -299,7 +299,7 @@ TEST(DoctorEtcd, FindsALongLeastTtl) {
 }
 
 TEST(DoctorEtcd, FindsMissingMembersAndNoneAtAll) {
-  auto const gone = std::to_string(free_port());
+  auto const gone = std::to_string(dead_port());
   auto const some = examined("etcd://127.0.0.1:" + std::to_string(etcd_server::shared().port()) +
                              ",127.0.0.1:" + gone + "?timeout=1s");
   EXPECT_TRUE(some.has("error etcd.members")) << some.text;

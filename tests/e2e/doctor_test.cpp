@@ -82,7 +82,7 @@ TEST(DoctorRedis, FindsMissingRights) {
 
 TEST(DoctorRedis, FindsNoServerAtAll) {
   auto const report =
-      examined("redis://:s3cret@127.0.0.1:" + std::to_string(free_port()) + "?timeout=300ms");
+      examined("redis://:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "?timeout=300ms");
   EXPECT_EQ(report.findings(), (words{"error redis.reachable", "error store.usable"}))
       << report.text;
   EXPECT_EQ(report.text.find("s3cret"), std::string::npos) << report.text;

@@ -50,7 +50,7 @@ TEST(RedisCluster, ServesManyKeysOverAllSlotsAtOnce) {
 }
 
 TEST(RedisCluster, NamesThatCannotKeepTheirSideKeysAreRefusedBeforeAnythingIsSent) {
-  auto const nowhere = std::to_string(free_port());
+  auto const nowhere = std::to_string(dead_port());
   cluster_ports ports("redis+cluster://127.0.0.1:" + nowhere + "?timeout=5m");
   auto const lease = ports.acquire("a}b", mine);
   ASSERT_TRUE(lease.has_error());
@@ -79,7 +79,7 @@ TEST(RedisCluster, NamesWithHashTagsLiveTogether) {
 TEST(RedisCluster, OneLiveSeedIsEnough) {
   auto& cluster = redis_cluster::shared();
   cluster.flush();
-  auto const dead = [] { return at_port(free_port()); };
+  auto const dead = [] { return at_port(dead_port()); };
   cluster_ports ports("redis+cluster://" + dead() + "," + dead() + "," +
                       at_port(cluster.node(1).port()));
   for (std::size_t i = 0; i < cluster.size(); ++i) {
@@ -99,7 +99,7 @@ TEST(RedisCluster, ASeedThatHangsIsPassedOver) {
 }
 
 TEST(RedisCluster, WithoutAnySeedTheErrorSaysWhatIsWrong) {
-  auto const first = at_port(free_port());
+  auto const first = at_port(dead_port());
   cluster_ports ports("redis+cluster://user:sesame@" + first + "?timeout=300ms");
   auto const reply = ports.acquire("r", mine);
   ASSERT_TRUE(reply.has_error());
@@ -110,7 +110,7 @@ TEST(RedisCluster, WithoutAnySeedTheErrorSaysWhatIsWrong) {
 }
 
 TEST(RedisCluster, AWaitForTheMapCanBeCancelled) {
-  cluster_ports ports("redis+cluster://" + at_port(free_port()) + "?timeout=10m");
+  cluster_ports ports("redis+cluster://" + at_port(dead_port()) + "?timeout=10m");
   asio::cancellation_signal stop;
   std::optional<result<acquire_reply>> outcome;
   ports.start<acquire_reply>(outcome, [&](handler<acquire_reply> h) {

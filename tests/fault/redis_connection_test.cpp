@@ -12,7 +12,7 @@ namespace {
 owner_token const mine = owner_token::generate();
 
 TEST(RedisConnection, RefusedConnectSaysWhereAndHow) {
-  auto const port = std::to_string(free_port());
+  auto const port = std::to_string(dead_port());
   redis_ports ports("redis://user:sesame@127.0.0.1:" + port + "?timeout=300ms");
   auto const reply = ports.acquire("r", mine);
   ASSERT_TRUE(reply.has_error());

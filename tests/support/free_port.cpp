@@ -14,28 +14,43 @@ constexpr int lowest = 10'240;
 constexpr int highest = 32'000;
 constexpr int tries = 1000;
 
-bool can_bind(int port) {
-  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// -1: somebody has it.
+int bound_to(int port) {
+  int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) throw std::runtime_error("no socket for a free port");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
   ::close(fd);
-  return bound;
+  return -1;
+}
+
+struct bound_port {
+  int fd;
+  std::uint16_t port;
+};
+
+bound_port bind_some_port() {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  std::uniform_int_distribution<int> pick(lowest, highest);
+  for (int i = 0; i < tries; ++i) {
+    int const port = pick(random);
+    int const fd = bound_to(port);
+    if (fd >= 0) return {fd, static_cast<std::uint16_t>(port)};
+  }
+  throw std::runtime_error("no free loopback port found");
 }
 
 }  // namespace
 
 std::uint16_t free_port() {
-  static thread_local std::mt19937 random{std::random_device{}()};
-  std::uniform_int_distribution<int> pick(lowest, highest);
-  for (int i = 0; i < tries; ++i) {
-    int port = pick(random);
-    if (can_bind(port)) return static_cast<std::uint16_t>(port);
-  }
-  throw std::runtime_error("no free loopback port found");
+  auto const found = bind_some_port();
+  ::close(found.fd);
+  return found.port;
 }
+
+std::uint16_t dead_port() { return bind_some_port().port; }
 
 }  // namespace herdlock_test

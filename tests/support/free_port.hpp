@@ -1,4 +1,4 @@
-// A loopback port that nobody listens on.
+// Loopback ports that nobody listens on.
 #pragma once
 
 #include <cstdint>
@@ -9,5 +9,9 @@ namespace herdlock_test {
 /// to outgoing connections: a client that retries a stopped server on a port of that range can
 /// be connected to itself.
 std::uint16_t free_port();
+
+/// One that refuses connections as long as this process lives: it is bound, so no server that
+/// another test starts gets it.
+std::uint16_t dead_port();
 
 }  // namespace herdlock_test
