@@ -8,7 +8,7 @@ struct redis_herald : redis_queue {};
 
 // The PING in front makes the server write to the next holder before it writes to the releaser.
 TEST_F(redis_herald, GoesInFrontOfTheReleaseOfOneWhoHasWaited) {
-  server.cli("CONFIG SET slowlog-log-slower-than 0");
+  server.cli("CONFIG SET slowlog-max-len 10000 slowlog-log-slower-than 0");
   server.cli("SLOWLOG RESET");
   auto const heralds = [&] {  // the health check's PING has an argument
     auto const log = server.cli("SLOWLOG GET 10000");

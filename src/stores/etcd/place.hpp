@@ -89,7 +89,8 @@ class place : public std::enable_shared_from_this<place> {
 
   /// What became of our key when it was to be removed.
   struct removal {
-    failure why;  ///< there was no answer
+    failure why;           ///< there was no answer, or a refusal
+    bool refused = false;  ///< the server said no: nothing was done by the last attempt
     int attempts = 0;
     bool removed = false;
     bool not_there = false;  ///< as it was told; not all requests ask
@@ -161,8 +162,8 @@ class place : public std::enable_shared_from_this<place> {
   bool handed_over(clock::time_point now) const;
   void search_next();
   asio::awaitable<void> search(std::shared_ptr<timer> done);
-  /// What to send to give back what we hold.
-  asio::awaitable<std::string> hand_over();
+  /// Gives back what we hold, to the next if we know it.
+  asio::awaitable<removal> hand_over();
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void grant_all(clock::time_point sent);
   void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;

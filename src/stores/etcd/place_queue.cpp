@@ -14,6 +14,7 @@ constexpr milliseconds ready_per_place{25};
 constexpr milliseconds ready_at_last{200};
 constexpr milliseconds patience_with_news{2};
 constexpr milliseconds patience_with_search{5};
+constexpr milliseconds longest_search{1000};  // it keeps a store that is closed for so long at most
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
@@ -107,6 +108,7 @@ void place::on_news(watch_message const& news) {
     if (since_ > 0) seen_at_ = 0;  // it was interrupted
     since_ = news.revision;
     gone_at_ = 0;
+    handed_at_ = 0;
   }
   bool own = false;
   bool gone = false;
@@ -130,6 +132,7 @@ void place::on_own_news(watch_message const& news) {
   bool concerns_us = !news.changes.empty();
   if (news.what == watch_message::kind::created) {
     concerns_us = std::exchange(own_stands_, true);  // it was interrupted
+    handed_at_ = 0;
   }
   for (auto const& change : news.changes) on_own_change(change);
   if (concerns_us) look_after(news.revision);
@@ -181,24 +184,34 @@ void place::search_next() {
 asio::awaitable<void> place::search(std::shared_ptr<timer> done) {
   auto const self = shared_from_this();
   std::string const body = next_request(prefix_, created_);
-  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const deadline = std::min(step_deadline(), clock::now() + longest_search);
+  auto const outcome = co_await around_.gate->call(path::range, body, deadline);
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   done->cancel();
   if (search_ != done) co_return;
   search_ = nullptr;
   auto const* next = found ? found->first() : nullptr;
-  if (next && from_value(next->value).ttl > milliseconds{0}) next_ = *next;
+  bool const is_other = next && next->key != key_;
+  if (is_other && from_value(next->value).ttl > milliseconds{0}) next_ = *next;
 }
 
 // A search that takes longer is not waited for: the next one learns of the release by its watch of
 // the key before its own.
-asio::awaitable<std::string> place::hand_over() {
+asio::awaitable<place::removal> place::hand_over() {
   if (auto const search = search_) {
     search->expires_after(patience_with_search);
     co_await search->async_wait(quietly);
   }
-  if (next_.key.empty()) co_return remove_unchanged_request(key_, modified_);
-  co_return hand_over_request(key_, modified_, next_);
+  std::string const alone = remove_unchanged_request(key_, modified_);
+  bool const knows_next = !next_.key.empty();
+  std::string const request = knows_next ? hand_over_request(key_, modified_, next_) : alone;
+  removal made = co_await remove_by(request);
+  if (!made.refused || !knows_next) co_return made;
+  // A server without space refuses to write, but not to delete.
+  int const unanswered = std::max(made.attempts - 1, 0);
+  made = co_await remove_by(alone);
+  made.attempts += unanswered;
+  co_return made;
 }
 
 }  // namespace herdlock::etcd

@@ -185,6 +185,7 @@ asio::awaitable<void> place::look() {
   if (state_ != state::queued || !wanted()) co_return;
   auto sent = clock::now();
   bool const handed = handed_over(sent);
+  if (!handed) handed_at_ = 0;  // looked for from now on
   if (handed || first_by_news(sent)) {
     hold(created_, std::max(modified_, handed_at_), waiters_.front()->ttl);
     co_return grant_all(sent);
@@ -293,6 +294,7 @@ asio::awaitable<place::removal> place::remove_by(std::string const& request) {
   removal made;
   made.attempts = outcome.attempts;
   made.why = failure_of(outcome);
+  made.refused = !outcome.why.code && !outcome.ok();
   if (!made.why.code && !found) made.why = not_understood();
   made.removed = found && found->succeeded;
   if (!found) co_return made;
@@ -322,10 +324,7 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   // What we hold, and to the next if we know it, in one write that reads nothing, unless another
   // handle of the owner wrote it. One that arrives late finds another revision, and touches
   // nothing.
-  if (held_it) {
-    std::string const request = co_await hand_over();
-    made = co_await remove_by(request);
-  }
+  if (held_it) made = co_await hand_over();
   int const attempts = made.attempts;
   // With a look at what it was. Of what we hold or held: no key that the owner acquired anew. Not
   // of what had gone before: an attempt without an answer could then not have taken it away.
