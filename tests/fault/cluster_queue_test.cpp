@@ -24,7 +24,7 @@ struct RedisClusterQueue : testing::Test {
 };
 
 // Everybody in turn, and each of them pushed by the step that released.
-void serve_all(cluster_line& line, std::vector<cluster_wait*> const& all,
+void serve_all(cluster_line& line, std::vector<redis_wait*> const& all,
                std::vector<redis_ports*> const& of) {
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -43,7 +43,7 @@ TEST_F(RedisClusterQueue, ServesInTheOrderOfArrivalAcrossStores) {
   cluster_ports one(cluster.url());
   cluster_ports two(cluster.url());
   fence_of(holder.acquire(line.name(), mine));
-  std::vector<cluster_wait*> all;
+  std::vector<redis_wait*> all;
   std::vector<redis_ports*> of;
   for (int i = 0; i < 12; ++i) {
     of.push_back(i * 7 % 4 < 2 ? &one : &two);
@@ -59,7 +59,7 @@ TEST_F(RedisClusterQueue, EachNodePushesItsGrantsAndNobodyPolls) {
   for (std::size_t i = 0; i < 3; ++i) lines.push_back(line_at(i));
   cluster_ports holder(cluster.url());
   cluster_ports waiter(cluster.url());
-  std::vector<cluster_wait*> waits;
+  std::vector<redis_wait*> waits;
   std::vector<std::string> hubs;
   for (auto& line : lines) {
     fence_of(holder.acquire(line.name(), mine));
@@ -114,7 +114,7 @@ TEST_F(RedisClusterQueue, WaitersKeepTheirPlacesAndArePushedToWhereTheirSlotHasM
   cluster_ports two(cluster.url());
   fence_of(holder.acquire(line.name(), mine));
   std::vector<redis_ports*> const of{&one, &two, &two, &one, &one, &two};
-  std::vector<cluster_wait*> all;
+  std::vector<redis_wait*> all;
   for (auto* ports : of) all.push_back(line.enqueue(*ports));
   auto const old_hub = line.hub_of(all[0]->owner);
   auto const old_home = &line.home();
@@ -249,7 +249,7 @@ TEST_F(RedisClusterQueue, WaitersGoOnAtTheReplicaThatTakesOverAndTokensStillRise
   ASSERT_TRUE(eventually(is_master));
   // As if its replication had lagged.
   own.node(3).command({"SET", line.fence_key(), std::to_string(before - 10)});
-  auto const heard = [&](cluster_wait const* one) {
+  auto const heard = [&](redis_wait const* one) {
     auto const hub = one->owner.str();
     auto const all = own.node(3).command({"ZRANGE", line.queue_key(), "0", "-1"});
     return all.find(hub) != std::string::npos;

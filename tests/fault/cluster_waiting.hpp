@@ -1,22 +1,10 @@
 // Waits at a Redis Cluster, and what its queues look like from the outside.
 #pragma once
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-
 #include "cluster_ports.hpp"
+#include "redis_wait.hpp"
 
 namespace herdlock_test {
-
-struct cluster_wait {
-  owner_token owner = owner_token::generate();
-  std::optional<result<acquire_reply>> outcome;
-  asio::cancellation_signal cancel;
-
-  bool granted() const {
-    return outcome && outcome->has_value() && std::holds_alternative<grant>(**outcome);
-  }
-  grant const& got() const { return std::get<grant>(**outcome); }
-};
 
 /// Of one name. The waits have to outlive the stores that they are started on.
 class cluster_line {
@@ -32,18 +20,13 @@ class cluster_line {
   std::string queue_key() const { return "{" + name_ + "}:herdlock:queue"; }
   std::string fence_key() const { return "{" + name_ + "}:herdlock:fence"; }
 
-  cluster_wait* start(redis_ports& ports, milliseconds wait = 1min) {
-    auto* const one = waits_.emplace_back(std::make_unique<cluster_wait>()).get();
-    ports.leases().acquire(
-        {resource(name_), one->owner, 30s, wait},
-        asio::bind_cancellation_slot(one->cancel.slot(), [to = one](auto outcome) {
-          EXPECT_FALSE(to->outcome.has_value()) << "the handler was called twice";
-          to->outcome = std::move(outcome);
-        }));
+  redis_wait* start(redis_ports& ports, milliseconds wait = 1min) {
+    auto* const one = waits_.emplace_back(std::make_unique<redis_wait>()).get();
+    one->start(ports, resource(name_), wait);
     return one;
   }
   /// In the queue when it returns, by a hub that listens at the very node.
-  cluster_wait* enqueue(redis_ports& ports) {
+  redis_wait* enqueue(redis_ports& ports) {
     auto* const one = start(ports);
     EXPECT_TRUE(ports.wait_for([&] { return is_heard(one->owner); })) << members();
     return one;
@@ -64,7 +47,7 @@ class cluster_line {
     return count.ends_with("\n1") || count.ends_with("\n1\n");
   }
   /// The owners among these that are in the queue, in its order.
-  bool stands_in_order(std::vector<cluster_wait*> const& these) const {
+  bool stands_in_order(std::vector<redis_wait*> const& these) const {
     auto const all = members();
     std::size_t last = 0;
     for (auto const* one : these) {
@@ -78,7 +61,7 @@ class cluster_line {
  private:
   redis_cluster* cluster_;
   std::string name_;
-  std::vector<std::unique_ptr<cluster_wait>> waits_;
+  std::vector<std::unique_ptr<redis_wait>> waits_;
 };
 
 inline long calls_of(redis_server const& server, std::string const& command) {

@@ -111,10 +111,11 @@ TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
 // The server does not come back to the statement for longer than the test waits: its connection is
 // ended at the deadline, and nobody waits for it.
 TEST_P(mysql_by_row_of_table, AStatementThatIsNotAnsweredInTimeKeepsNoConnection) {
+  client first(kind, url);
+  ASSERT_TRUE(is<grant>(first.acquire(resource("other"), alice)));  // which makes the table
   relay wire(server().port());
   client c(kind, mysql_through(wire, url) + "&timeout=500ms&pool=1");
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
-  ASSERT_TRUE(is<grant>(c.acquire(resource("other"), alice)));
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
   server().sql("USE `" + mysql_database(url) +
                "`;\nDELIMITER //\nCREATE TRIGGER slow BEFORE UPDATE ON herdlock_leases FOR EACH "

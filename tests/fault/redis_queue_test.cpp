@@ -32,7 +32,7 @@ TEST_F(redis_queue, ServesInTheOrderOfArrivalAcrossStores) {
   std::vector<std::unique_ptr<redis_ports>> stores;
   for (int i = 0; i < 4; ++i) stores.push_back(std::make_unique<redis_ports>(server.url()));
   fence_of(holder.acquire("r", mine));
-  std::vector<waiting*> all;
+  std::vector<redis_wait*> all;
   for (std::size_t i = 0; i < 24; ++i) all.push_back(enqueue(*stores[i * 7 % 4]));
   holder.release("r", mine);
   std::uint64_t last = 0;

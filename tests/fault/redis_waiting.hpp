@@ -1,47 +1,30 @@
 // Waiters of Redis stores, and the queue as the server sees it.
 #pragma once
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <memory>
 #include <vector>
 
-#include "redis_ports.hpp"
+#include "redis_wait.hpp"
 
 namespace herdlock_test {
-
-struct waiting {
-  owner_token owner = owner_token::generate();
-  std::optional<result<acquire_reply>> outcome;
-  asio::cancellation_signal cancel;
-
-  bool granted() const {
-    return outcome && outcome->has_value() && std::holds_alternative<grant>(**outcome);
-  }
-  grant const& got() const { return std::get<grant>(**outcome); }
-};
 
 struct redis_queue : testing::Test {
   redis_queue() { server.flush(); }
 
   // In the queue when it returns, under the name of the hub that hears the push.
-  waiting* enqueue(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
+  redis_wait* enqueue(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
     auto* const one = start(ports, wait, ttl);
     EXPECT_TRUE(ports.wait_for([&] { return is_pushed_to(*one); })) << queue();
     return one;
   }
-  bool is_pushed_to(waiting const& one) {
+  bool is_pushed_to(redis_wait const& one) {
     auto const members = "\n" + queue();
     auto const at = members.find(one.owner.str());
     return at != std::string::npos && members.compare(members.rfind('\n', at) + 1, 2, "- ") != 0;
   }
-  waiting* start(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
-    auto* const one = kept.emplace_back(std::make_unique<waiting>()).get();
-    ports.leases().acquire(
-        {resource("r"), one->owner, ttl, wait},
-        asio::bind_cancellation_slot(one->cancel.slot(), [to = one](auto outcome) {
-          EXPECT_FALSE(to->outcome.has_value()) << "the handler was called twice";
-          to->outcome = std::move(outcome);
-        }));
+  redis_wait* start(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
+    auto* const one = kept.emplace_back(std::make_unique<redis_wait>()).get();
+    one->start(ports, resource("r"), wait, ttl);
     return one;
   }
   long waiters() { return std::stol(server.cli("ZCARD {r}:herdlock:queue")); }
@@ -54,7 +37,7 @@ struct redis_queue : testing::Test {
 
   redis_server& server = redis_server::shared();
   owner_token mine = owner_token::generate();
-  std::vector<std::unique_ptr<waiting>> kept;  // until the stores are closed
+  std::vector<std::unique_ptr<redis_wait>> kept;  // until the stores are closed
 };
 
 }  // namespace herdlock_test
