@@ -108,7 +108,7 @@ class contest {
       progress_(round);
       settle();
       if (how != leader_stop::graceful) dwell();
-      int const old = in_.board.leader();
+      int const old = leader_at_rest();
       std::int64_t const since = stop(how, old);
       int const next = await_successor();
       into.took_ms.push_back(ms_between(since, in_.board.at(next).begun_ns));
@@ -165,6 +165,14 @@ class contest {
     old_term_ = in_.board.highest();
   }
 
+  int leader_at_rest() const {
+    int const who = in_.board.leader();
+    if (who != takeover_board::nobody) return who;
+    throw command_error(
+        exit_code::unavailable,
+        "the leader lost its term by itself; is the machine too busy for this ttl?");
+  }
+
   // To any moment between two renewals.
   void dwell() {
     std::uniform_int_distribution<std::int64_t> any(0, in_.ttl.count() / 2);
@@ -192,10 +200,12 @@ class contest {
   }
 
   int await_successor() {
-    await("nobody took over", [this] {
-      return in_.board.highest() > old_term_ && in_.board.leader() != takeover_board::nobody;
+    int next = takeover_board::nobody;
+    await("nobody took over", [&] {
+      if (in_.board.highest() > old_term_) next = in_.board.leader();
+      return next != takeover_board::nobody;
     });
-    return in_.board.leader();
+    return next;
   }
 
   void bring_back(leader_stop how, int who, takeover_figures& into) {
