@@ -10,8 +10,12 @@ add_executable(herdlock_pch_programs EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmak
 target_link_libraries(herdlock_pch_programs PRIVATE herdlock_headers herdlock_options)
 target_precompile_headers(herdlock_pch_programs PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.hpp)
 
-# Calls herdlock_use_pch for each compiled target of a directory and below it.
+# Calls herdlock_use_pch for each compiled target of a directory and below it. Not the tests: they
+# have other options, and their joint sources gain nothing by it.
 function(herdlock_pch_below dir)
+  if(dir STREQUAL "${PROJECT_SOURCE_DIR}/tests")
+    return()
+  endif()
   get_property(targets DIRECTORY ${dir} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     herdlock_use_pch(${target})

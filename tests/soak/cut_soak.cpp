@@ -29,6 +29,7 @@
 #include <support/redis_server.hpp>
 #include <support/relay.hpp>
 #include <support/temp_dir.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -48,6 +49,7 @@ struct signs {
   std::atomic<std::int64_t> first_alive{0};
   std::atomic<std::int64_t> second_alive{0};
   std::atomic<std::int64_t> next_began{0};
+  std::atomic<std::int64_t> stood_still{0};  // the longest between two signs of one process
 
   static signs& in(std::string const& path) {
     int const fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -65,8 +67,10 @@ struct signs {
   ::signal(SIGTERM, SIG_IGN);
   auto& shared = signs::in(path);
   auto& mine = ::fork() == 0 ? shared.second_alive : shared.first_alive;
-  while (true) {
-    mine = now_ns();
+  for (auto before = now_ns();;) {
+    auto const now = now_ns();
+    shared.stood_still = std::max(shared.stood_still.load(), now - std::exchange(before, now));
+    mine = now;
     ::poll(nullptr, 0, 1);
   }
 }
@@ -171,6 +175,17 @@ child_process start_run(std::string const& url, soak_options const& options,
 
 enum class fault { cut, kill };
 
+// Did nobody end it, or did nobody run at all?
+void tell_of_a_long_life(outcome const& of, signs const& shared) {
+  double const survived = of.survived_ms.back();
+  if (survived < 100) return;
+  std::printf(
+      "kill: round %zu: the command outlived herdlock by %.1f ms; one of its processes\n"
+      "  did not get to run for %.1f ms of them\n",
+      of.survived_ms.size(), survived, ms_of(shared.stood_still));
+  std::fflush(stdout);
+}
+
 void take_a_command_away(soak_options const& options, fault what, outcome& into) {
   auto& server = redis_server::shared();
   server.flush();
@@ -184,6 +199,7 @@ void take_a_command_away(soak_options const& options, fault what, outcome& into)
           "the command does not run: " + holder.errors());
   auto next = start_run(server.url(), options, {SOAK_PROGRAM, "--mark", page});
   require(eventually([&] { return waiting(judge) == 1; }), "nobody waits: " + next.errors());
+  shared.stood_still = 0;
   auto const since = now_ns();
   if (what == fault::cut) path.stop_forwarding();
   if (what == fault::kill) holder.kill();
@@ -195,6 +211,7 @@ void take_a_command_away(soak_options const& options, fault what, outcome& into)
     require(status && status->code == 76, "the lease was not lost: " + holder.errors());
   } else {
     into.survived_ms.push_back(std::max(0.0, ms_of(last - since)));
+    tell_of_a_long_life(into, shared);
   }
   require(shared.last() == last, "the command lives on");
   into.gaps_ms.push_back(ms_of(shared.next_began - last));

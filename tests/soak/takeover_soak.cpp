@@ -1,6 +1,7 @@
 // How soon another leads, and do ever two: `herdlock bench takeover` on servers of its own.
 //
-//   takeover_soak [--rounds N] [--ttl TIME] [--only redis|sqlite|postgres|zookeeper] [--json]
+//   takeover_soak [--rounds N] [--ttl TIME] [--excess TIME]
+//                 [--only redis|sqlite|postgres|zookeeper] [--json]
 //
 // Prints the command's table; ends with its status: 1 when a promise was broken.
 #include <cstdio>
@@ -38,6 +39,8 @@ std::optional<soak_options> parse(int argc, char** argv) {
       options.rounds = argv[i];
     else if (word == "--ttl")
       options.ttl = argv[i];
+    else if (word == "--excess")
+      options.passed_on.insert(options.passed_on.end(), {word, argv[i]});
     else if (word == "--only")
       options.only = argv[i];
     else
@@ -81,7 +84,10 @@ int soak(soak_options const& options) {
 int main(int argc, char** argv) {
   auto const options = parse(argc, argv);
   if (!options) {
-    std::fputs("usage: takeover_soak [--rounds N] [--ttl TIME] [--only STORE] [--json]\n", stderr);
+    std::fputs(
+        "usage: takeover_soak [--rounds N] [--ttl TIME] [--excess TIME] [--only STORE] "
+        "[--json]\n",
+        stderr);
     return 64;
   }
   try {

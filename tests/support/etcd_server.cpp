@@ -6,8 +6,6 @@
 namespace herdlock_test {
 namespace {
 
-constexpr int start_attempts = 5;
-
 std::string at(std::uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); }
 
 std::vector<std::string> server_side(etcd_tls how, tls_files const& files) {

@@ -10,6 +10,10 @@ namespace herdlock_test {
 /// be connected to itself.
 std::uint16_t free_port();
 
+/// How often a server is started on a free port: another process may take it between choice and
+/// bind.
+inline constexpr int start_attempts = 5;
+
 /// One that refuses connections as long as this process lives: it is bound, so no server that
 /// another test starts gets it.
 std::uint16_t dead_port();

@@ -1,39 +1,28 @@
-#include <pwd.h>
 #include <unistd.h>
 
 #include <stdexcept>
 #include <support/free_port.hpp>
 #include <support/mariadb_server.hpp>
+#include <support/system_user.hpp>
 
 namespace herdlock_test {
 namespace {
 
-constexpr int start_attempts = 5;
-
 // As root the server wants another user. The package mariadb-server makes `mysql`, but the tests
 // need mariadb-server-core alone, and any user without rights will do.
-char const* server_user() { return ::getpwnam("mysql") ? "mysql" : "nobody"; }
+std::string mariadb_user() { return server_user("mysql"); }
 
 bool as_root() { return ::geteuid() == 0; }
 
 std::vector<std::string> with_user(std::vector<std::string> argv) {
-  if (as_root()) argv.push_back(std::string("--user=") + server_user());
+  if (as_root()) argv.push_back("--user=" + mariadb_user());
   return argv;
-}
-
-void give_to_server_user(std::filesystem::path const& folder) {
-  if (!as_root()) return;
-  passwd* user = ::getpwnam(server_user());
-  if (!user) throw std::runtime_error("no system user 'mysql' or 'nobody' to run mariadbd as");
-  if (::chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) {
-    throw std::runtime_error("cannot give " + folder.string() + " to " + server_user());
-  }
 }
 
 }  // namespace
 
 mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std::move(options)) {
-  give_to_server_user(folder_.path());
+  give_to(mariadb_user(), folder_.path());
   child_options install;
   install.argv =
       with_user({find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
@@ -68,7 +57,7 @@ void mariadb_server::start() {
               "--innodb-flush-log-at-trx-commit=2"};
   how.argv.insert(how.argv.end(), options_.begin(), options_.end());
   // Not its own --user: changing the user there would undo "killed with the test".
-  how.user = server_user();
+  how.user = mariadb_user();
   how.folder = "/";
   child_.emplace(std::move(how));
 }

@@ -1,4 +1,3 @@
-#include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,15 +6,14 @@
 #include <stdexcept>
 #include <support/free_port.hpp>
 #include <support/postgres_server.hpp>
+#include <support/system_user.hpp>
 
 namespace herdlock_test {
 namespace {
 
-constexpr int start_attempts = 5;
-
 // The programs refuse to run as root. The package postgresql makes `postgres`, but the tests need
 // its programs alone, and any user without rights will do.
-char const* server_user() { return ::getpwnam("postgres") ? "postgres" : "nobody"; }
+std::string postgres_user() { return server_user("postgres"); }
 
 // Debian keeps the server's programs out of PATH.
 std::string server_program(std::string const& name) {
@@ -33,25 +31,16 @@ std::string server_program(std::string const& name) {
 child_options as_server_user(std::vector<std::string> argv) {
   child_options how;
   how.argv = std::move(argv);
-  how.user = server_user();
+  how.user = postgres_user();
   how.folder = "/";
   return how;
-}
-
-void give_to_server_user(std::filesystem::path const& folder) {
-  if (::geteuid() != 0) return;
-  passwd* user = ::getpwnam(server_user());
-  if (!user) throw std::runtime_error("no system user 'postgres' or 'nobody' to run postgres as");
-  if (::chown(folder.c_str(), user->pw_uid, user->pw_gid) != 0) {
-    throw std::runtime_error("cannot give " + folder.string() + " to " + server_user());
-  }
 }
 
 }  // namespace
 
 postgres_server::postgres_server(std::vector<std::string> settings)
     : settings_(std::move(settings)) {
-  give_to_server_user(folder_.path());
+  give_to(postgres_user(), folder_.path());
   std::string const data = folder_.path().string();
   run_command(as_server_user({server_program("initdb"), "-D", data, "-A", "trust", "-U", "postgres",
                               "--no-sync", "-E", "UTF8", "--locale=C"}));

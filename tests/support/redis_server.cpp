@@ -13,8 +13,6 @@
 namespace herdlock_test {
 namespace {
 
-constexpr int start_attempts = 5;  // another process may take the port between choice and bind
-
 // A blocking RESP2 connection of a few lines, independent of the client under test.
 class raw_client {
  public:

@@ -13,8 +13,6 @@
 namespace herdlock_test {
 namespace {
 
-constexpr int start_attempts = 5;
-
 std::string class_path() {
   char const* const jars[] = {"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-nop.jar"};
   std::string path;

@@ -18,7 +18,7 @@
 
 #include "scripted_cache_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 
 using text = std::optional<std::string>;
 
@@ -125,4 +125,4 @@ class CacheTest : public ::testing::Test {
   held_loader loader{io.get_executor()};
 };
 
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

@@ -2,7 +2,7 @@
 #include "cache_fixture.hpp"
 #include "scripted_lease_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -36,4 +36,4 @@ TEST(cache_over_locks, AClaimIsNoLongerThanItsStoreProves) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

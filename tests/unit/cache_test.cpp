@@ -3,7 +3,7 @@
 
 #include "cache_fixture.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -298,4 +298,4 @@ TEST_F(CacheTest, AnInvalidatedLoadIsNotStoredAndTheNextCallerLoadsAnew) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

@@ -6,7 +6,7 @@
 
 #include "cache_fixture.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -247,4 +247,4 @@ TEST_F(CacheTrouble, WhateverFailsEveryoneIsAnsweredOnceAndNoClaimIsLeft) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

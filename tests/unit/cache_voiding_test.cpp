@@ -3,7 +3,7 @@
 #include "cache_fixture.hpp"
 #include "scripted_lease_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 class CacheVoiding : public CacheTest {
@@ -107,4 +107,4 @@ TEST_F(CacheVoiding, AFillWithoutAPutBesideItIsStored) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

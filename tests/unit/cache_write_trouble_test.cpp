@@ -3,7 +3,7 @@
 
 #include "cache_fixture.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ TEST_F(CacheWriteTrouble, CallersOfABusyExecutorAreBoundedToo) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

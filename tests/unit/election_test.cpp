@@ -11,7 +11,7 @@
 
 #include "scripted_lease_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -369,4 +369,4 @@ TEST_F(ElectionTest, RefusesOptionsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

@@ -14,6 +14,7 @@
 #include <herdlock/keyed_mutex.hpp>
 #include <vector>
 
+#include "keyed_mutex_arrivals.hpp"
 #include "local/keyed_mutex_core.hpp"
 
 namespace herdlock {
@@ -21,19 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using guard = keyed_mutex::guard;
-
-// Handlers that note who came through, and keep what they got.
-struct arrivals {
-  std::vector<int> order;
-  std::vector<result<guard>> got;
-
-  auto note(int who) {
-    return [this, who](result<guard> r) {
-      order.push_back(who);
-      got.push_back(std::move(r));
-    };
-  }
-};
 
 class keyed_mutex_cancellation : public testing::TestWithParam<asio::cancellation_type> {};
 

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "keyed_mutex_arrivals.hpp"
 #include "local/keyed_mutex_core.hpp"
 #include "support/eventually.hpp"
 
@@ -24,19 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using herdlock_test::eventually;
 using guard = keyed_mutex::guard;
-
-// Handlers that note who came through, and keep what they got.
-struct arrivals {
-  std::vector<int> order;
-  std::vector<result<guard>> got;
-
-  auto note(int who) {
-    return [this, who](result<guard> r) {
-      order.push_back(who);
-      got.push_back(std::move(r));
-    };
-  }
-};
 
 TEST(keyed_mutex, AKeyIsHeldByOneAndOtherKeysStayFree) {
   keyed_mutex mutex;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace herdlock;
-using LeaseTest = herdlock::testing::LockTest;
+using LeaseTest = herdlock::scripted::LockTest;
 
 TEST_F(LeaseTest, TheLeaseIsRenewedInTheBackground) {
   auto lease = take({.ttl = 1s});

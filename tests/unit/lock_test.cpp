@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace herdlock;
-using herdlock::testing::LockTest;
-using herdlock::testing::outcome;
-using herdlock::testing::scripted_fixture;
+using herdlock::scripted::LockTest;
+using herdlock::scripted::outcome;
+using herdlock::scripted::scripted_fixture;
 
 TEST_F(LockTest, AGrantBecomesALeaseWithItsFencingToken) {
   auto lease = take();

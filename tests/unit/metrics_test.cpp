@@ -16,7 +16,7 @@
 
 #include "scripted_lease_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 namespace {
 
 using namespace std::chrono_literals;
@@ -266,4 +266,4 @@ TEST_F(MetricsEndpoint, APortThatIsTakenIsTold) {
 }
 
 }  // namespace
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

@@ -14,7 +14,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/store.hpp>
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 
 enum class fault {
   none,
@@ -162,4 +162,4 @@ class scripted_cache_store : public cache_store {
   asio::any_io_executor executor_;
 };
 
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

@@ -10,7 +10,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/store.hpp>
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 
 /// Records requests and keeps their handlers until the test answers them.
 class scripted_lease_store : public lease_store {
@@ -122,4 +122,4 @@ struct scripted_fixture {
   }
 };
 
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

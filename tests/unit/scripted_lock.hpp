@@ -9,7 +9,7 @@
 
 #include "scripted_lease_store.hpp"
 
-namespace herdlock::testing {
+namespace herdlock::scripted {
 
 // What an asynchronous acquisition came to.
 struct outcome {
@@ -49,4 +49,4 @@ class LockTest : public ::testing::Test {
   lock where{*f.opened, "orders/42"};
 };
 
-}  // namespace herdlock::testing
+}  // namespace herdlock::scripted

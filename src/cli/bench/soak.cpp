@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char const* footer = R"(
+constexpr char const* soak_footer = R"(
 Every thread of every process acquires the lock, touches a thing that all share,
 and releases, until the hand-overs are used up. The thing counts who is inside,
 the increments made there, and the fencing tokens it was shown, so the locks
@@ -190,7 +190,7 @@ CLI::App* add_soak_command(CLI::App& bench, soak_options& arguments) {
       ->type_name("N")
       ->capture_default_str();
   app->add_flag("--json", arguments.json, "Print the figures as JSON");
-  app->footer(footer);
+  app->footer(soak_footer);
   return app;
 }
 

@@ -17,7 +17,7 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr char const* footer = R"(
+constexpr char const* stores_footer = R"(
 Of each store, in turn, round after round:
   pairs/s      acquire and release, one after the other, nobody else there
   64 at once   the same by 64 users in one process, each with its own resource
@@ -128,7 +128,7 @@ CLI::App* add_stores_command(CLI::App& bench, stores_options& arguments) {
   app->add_option("--plot", arguments.plot, "Draw the figures into this file (SVG)")
       ->type_name("FILE");
   app->add_flag("--json", arguments.json, "Print the figures as JSON");
-  app->footer(footer);
+  app->footer(stores_footer);
   return app;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char const* footer = R"(
+constexpr char const* takeover_footer = R"(
 Three candidates in processes of their own; one leads and acts once in a
 millisecond, asking its term before each act. It is stopped, again and again:
 
@@ -35,7 +35,7 @@ and each work that begins while another runs. `thawed` is how long the work of a
 leader that is continued takes to end; it does not act in that time.
 
 What is promised: no overlap, and after kill and freeze a new leader within
-the ttl and a second. ZooKeeper ends a session, not a term: give such a URL
+the ttl and a second (or --excess). ZooKeeper ends a session, not a term: give such a URL
 the ttl as its session_timeout.
 
 Exit status: 0; 1 if a promise was broken; 64 for usage; 69 if a store could
@@ -44,8 +44,6 @@ not be measured (the others are).
 Examples:
   herdlock bench takeover --store sqlite:a.db --store redis://127.0.0.1
   herdlock bench takeover --store redis://127.0.0.1 --stop kill --rounds 100)";
-
-constexpr milliseconds longest_excess = 1s;
 
 std::vector<leader_stop> stops_of(std::string const& text) {
   if (text == "all") return {leader_stop::graceful, leader_stop::kill, leader_stop::freeze};
@@ -58,10 +56,19 @@ std::vector<leader_stop> stops_of(std::string const& text) {
 
 double worst(std::vector<double> const& values) { return store_figures::percentile(values, 1); }
 
+struct promise {
+  explicit promise(takeover_options const& options)
+      : ttl(duration_argument("--ttl", options.ttl)),
+        excess(duration_argument("--excess", options.excess)) {}
+
+  milliseconds ttl;
+  milliseconds excess;
+};
+
 // What the table promises; nothing for a hand-over, which depends on the store's round trip.
-bool kept(takeover_figures const& of, milliseconds ttl) {
+bool kept(takeover_figures const& of, promise const& what) {
   if (of.overlaps != 0) return false;
-  auto const bound = static_cast<double>((ttl + longest_excess).count());
+  auto const bound = static_cast<double>((what.ttl + what.excess).count());
   return of.how == leader_stop::graceful || worst(of.took_ms) <= bound;
 }
 
@@ -91,11 +98,11 @@ std::vector<takeover_figures> measure_all(takeover_options const& options) {
   return all;
 }
 
-void print_table(std::vector<takeover_figures> const& all, milliseconds ttl) {
+void print_table(std::vector<takeover_figures> const& all, promise const& what) {
   std::size_t width = 5;
   for (auto const& each : all) width = std::max(width, each.store.size());
-  fmt::print("ttl {}\n{:<{}} {:<8} {:>6} {:>12} {:>12} {:>12} {:>12} {:>8}\n", say(ttl), "store",
-             width, "stop", "rounds", "p50", "p99", "worst", "thawed, p99", "overlaps");
+  fmt::print("ttl {}\n{:<{}} {:<8} {:>6} {:>12} {:>12} {:>12} {:>12} {:>8}\n", say(what.ttl),
+             "store", width, "stop", "rounds", "p50", "p99", "worst", "thawed, p99", "overlaps");
   for (auto const& each : all) {
     if (!each.trouble.empty()) {
       fmt::print("{:<{}} {:<8} not measured: {}\n", each.store, width, name_of(each.how),
@@ -110,11 +117,11 @@ void print_table(std::vector<takeover_figures> const& all, milliseconds ttl) {
                each.store, width, name_of(each.how), each.took_ms.size(),
                store_figures::percentile(each.took_ms, 0.5),
                store_figures::percentile(each.took_ms, 0.99), worst(each.took_ms), thawed,
-               each.overlaps, kept(each, ttl) ? "" : "  BROKEN");
+               each.overlaps, kept(each, what) ? "" : "  BROKEN");
   }
 }
 
-void print_json(std::vector<takeover_figures> const& all, milliseconds ttl) {
+void print_json(std::vector<takeover_figures> const& all, promise const& what) {
   auto list = nlohmann::ordered_json::array();
   auto const rounded = [](double value) { return std::round(value * 1000) / 1000; };
   for (auto const& each : all) {
@@ -124,7 +131,7 @@ void print_json(std::vector<takeover_figures> const& all, milliseconds ttl) {
       list.push_back(std::move(one));
       continue;
     }
-    one["ttl_ms"] = ttl.count();
+    one["ttl_ms"] = what.ttl.count();
     one["rounds"] = each.took_ms.size();
     one["p50_ms"] = rounded(store_figures::percentile(each.took_ms, 0.5));
     one["p99_ms"] = rounded(store_figures::percentile(each.took_ms, 0.99));
@@ -134,7 +141,7 @@ void print_json(std::vector<takeover_figures> const& all, milliseconds ttl) {
     }
     one["acts"] = each.acts;
     one["overlaps"] = each.overlaps;
-    one["kept"] = kept(each, ttl);
+    one["kept"] = kept(each, what);
     list.push_back(std::move(one));
   }
   fmt::print("{}\n", list.dump(2));
@@ -157,11 +164,14 @@ CLI::App* add_takeover_command(CLI::App& bench, takeover_options& arguments) {
   app->add_option("--ttl", arguments.ttl, "How long a dead leader is waited for")
       ->type_name("TIME")
       ->capture_default_str();
+  app->add_option("--excess", arguments.excess, "How much longer than the ttl it may take")
+      ->type_name("TIME")
+      ->capture_default_str();
   app->add_option("--stop", arguments.stop, "all, graceful, kill or freeze")
       ->type_name("HOW")
       ->capture_default_str();
   app->add_flag("--json", arguments.json, "Print the figures as JSON");
-  app->footer(footer);
+  app->footer(takeover_footer);
   return app;
 }
 
@@ -176,6 +186,7 @@ void check(takeover_options const& options) {
     throw command_error(exit_code::usage,
                         fmt::format("--ttl {}: must be between 100 ms and 60 s", options.ttl));
   }
+  duration_argument("--excess", options.excess);
   stops_of(options.stop);
   for (auto const& url : options.urls) {
     require_shareable(url, 3);
@@ -185,12 +196,12 @@ void check(takeover_options const& options) {
 
 int bench_takeover(takeover_options const& options) {
   auto const all = measure_all(options);
-  auto const ttl = duration_argument("--ttl", options.ttl);
-  options.json ? print_json(all, ttl) : print_table(all, ttl);
+  promise const what(options);
+  options.json ? print_json(all, what) : print_table(all, what);
   bool const unmeasured =
       std::any_of(all.begin(), all.end(), [](auto const& f) { return !f.trouble.empty(); });
   bool const fine = std::all_of(all.begin(), all.end(),
-                                [&](auto const& f) { return !f.trouble.empty() || kept(f, ttl); });
+                                [&](auto const& f) { return !f.trouble.empty() || kept(f, what); });
   if (!fine) return 1;
   return static_cast<int>(unmeasured ? exit_code::unavailable : exit_code::success);
 }

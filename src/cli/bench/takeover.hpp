@@ -13,6 +13,7 @@ struct takeover_options {
   std::vector<std::string> urls;
   int rounds = 10;
   std::string ttl = "2s";
+  std::string excess = "1s";
   std::string stop = "all";
   bool json = false;
 };

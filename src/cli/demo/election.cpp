@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 constexpr int most_workers = 16;
 constexpr milliseconds patience = 90s;
 
-constexpr char const* footer = R"(
+constexpr char const* election_footer = R"(
 Workers, each a process of its own, stand for one job: one works, the others
 wait. When the one that works has renewed its term, it is stopped, and the next
 one takes over:
@@ -373,7 +373,7 @@ CLI::App* add_election_command(CLI::App& demo, election_demo_options& arguments)
       ->type_name("HOW")
       ->capture_default_str();
   app->add_flag("--json", arguments.json, "Print a JSON object for each event");
-  app->footer(footer);
+  app->footer(election_footer);
   return app;
 }
 

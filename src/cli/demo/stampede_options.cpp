@@ -13,7 +13,7 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr char const* footer = R"(
+constexpr char const* stampede_footer = R"(
 A product's cache entry expires while every process gets requests for it. Each
 process is a real one; they share the cache (--store) and the database
 (--origin), whose query is deliberately slow. Loads are counted by the database:
@@ -130,7 +130,7 @@ CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
   app->add_flag("--json", arguments.json, "Print the figures as JSON");
   app->add_option("--plot", arguments.plot, "Draw the timeline of one expiry of each mode")
       ->type_name("FILE.svg");
-  app->footer(footer);
+  app->footer(stampede_footer);
   return app;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr char const* footer = R"(
+constexpr char const* doctor_footer = R"(
 Looks at the server behind the URL for what breaks locks, takes and gives back a
 lease under a name of its own, and tells for each finding what is, what follows
 from it, and what to do. Nothing stays behind but, where the store keeps them, an
@@ -112,7 +112,7 @@ runnable add_doctor_command(CLI::App& app, doctor_arguments& arguments) {
   usage_line::set(*made, "herdlock doctor [--store URL] [OPTIONS]");
   add_store_options(*made, arguments.store);
   made->add_flag("--json", arguments.json, "For programs");
-  made->footer(footer);
+  made->footer(doctor_footer);
   return {made, [&arguments] { return doctor(arguments); }};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int most_terms = 1'000'000;
 
-constexpr char const* footer = R"(
+constexpr char const* elect_footer = R"(
 Start it on every machine: one of them, the leader, runs CMD; the others stand
 by. The leader goes on until it is told to stop (SIGTERM, SIGINT, SIGHUP,
 SIGQUIT), dies, or cannot renew its term any more; then the next takes over: at
@@ -104,7 +104,7 @@ CLI::App* add_elect_command(CLI::App& app, elect_arguments& arguments) {
       ->add_option("--diagram", arguments.diagram,
                    "Print the machine that runs here, as mermaid or graphviz")
       ->type_name("FORMAT");
-  elect->footer(footer);
+  elect->footer(elect_footer);
   return elect;
 }
 

@@ -11,7 +11,7 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr char const* footer = R"(
+constexpr char const* run_footer = R"(
 CMD runs in a process group of its own, with HERDLOCK_RESOURCE and
 HERDLOCK_FENCING_TOKEN in its environment; hand the token to what CMD writes to,
 so that it can refuse whoever comes late. The lease is renewed while CMD runs,
@@ -105,7 +105,7 @@ CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
       ->type_name("TIME");
   run->add_flag("--verbose", arguments.verbose, "Tell on standard error what becomes of the lease");
   run->add_flag("--json", arguments.json, "The same, each as a line of JSON");
-  run->footer(footer);
+  run->footer(run_footer);
   return run;
 }
 

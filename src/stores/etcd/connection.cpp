@@ -1,12 +1,10 @@
 #include "stores/etcd/connection.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -16,6 +14,7 @@
 #include <type_traits>
 
 #include "stores/common/close_on_exec.hpp"
+#include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -27,7 +26,6 @@ using asio::ip::tcp;
 
 constexpr std::size_t max_answer_bytes = std::size_t{8} * 1024 * 1024;
 constexpr std::size_t usual_answer_bytes = std::size_t{4} * 1024;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 using plain_stream = beast::tcp_stream;
 using tls_stream = ssl::stream<beast::tcp_stream>;

@@ -1,16 +1,15 @@
 #include "stores/etcd/gateway.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
 namespace {
 
-constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{250};
+constexpr milliseconds first_rest{20};
+constexpr milliseconds longest_rest{250};
 constexpr int most_token_renewals = 2;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 // No leader at present, a member that stops, a request that the cluster could not agree on.
 bool may_pass(refusal const& refused) {
@@ -76,7 +75,7 @@ asio::awaitable<call_outcome> gateway::call(char const* path, std::string const&
     co_return outcome;
   }
   slot const held(*this);
-  milliseconds pause = first_pause;
+  milliseconds pause = first_rest;
   for (std::size_t tried = 1;; ++tried) {
     bool const settled = co_await attempt(path, body, deadline, outcome);
     if (settled || clock::now() >= deadline) co_return outcome;
@@ -85,7 +84,7 @@ asio::awaitable<call_outcome> gateway::call(char const* path, std::string const&
     timer rest(executor_, std::min(clock::now() + pause, deadline));
     auto const rested = co_await rest.async_wait(quietly);
     if (std::get<0>(rested)) co_return outcome;
-    pause = std::min(pause * 2, longest_pause);
+    pause = std::min(pause * 2, longest_rest);
   }
 }
 

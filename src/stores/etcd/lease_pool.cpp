@@ -1,10 +1,10 @@
 #include "stores/etcd/lease_pool.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -14,7 +14,6 @@ constexpr milliseconds patience_at_the_end{1000};
 constexpr std::size_t most_idle = 64;
 constexpr std::size_t most_over = 4096;
 constexpr std::size_t most_at_once = 8;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

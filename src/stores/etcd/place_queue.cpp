@@ -1,11 +1,10 @@
 // A place among the others: what it watches, what it is told, whom it hands over to.
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "stores/etcd/place.hpp"
+#include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -15,7 +14,6 @@ constexpr milliseconds ready_at_last{200};
 constexpr milliseconds patience_with_news{2};
 constexpr milliseconds patience_with_search{5};
 constexpr milliseconds longest_search{1000};  // it keeps a store that is closed for so long at most
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 #include "stores/etcd/watch_hub.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <deque>
+
+#include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -12,7 +12,6 @@ namespace {
 constexpr milliseconds first_pause{20};
 constexpr milliseconds longest_pause{1000};
 constexpr std::size_t most_left = 256;
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

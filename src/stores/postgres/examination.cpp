@@ -19,9 +19,9 @@ struct query_failed {
 };
 
 // Blocking, unlike the store's own; for looking only.
-class session {
+class exam_session {
  public:
-  explicit session(settings const& how) {
+  explicit exam_session(settings const& how) {
     auto all = how.parameters;
     all.emplace_back("host", how.host);
     all.emplace_back("port", how.port);
@@ -80,7 +80,7 @@ class server_check {
 
   void make() {
     try {
-      session const db(how_);
+      exam_session const db(how_);
       into_.pass("postgres.reachable");
       recovery(db);
       durability(db);
@@ -97,7 +97,7 @@ class server_check {
  private:
   std::string at() const { return "the server at " + place_; }
 
-  void recovery(session const& db) {
+  void recovery(exam_session const& db) {
     bool const standby = db.run("SELECT pg_is_in_recovery()") == "t";
     into_.expect(!standby, {"postgres.standby", severity::error, at() + " is a hot standby",
                             "no lease can be written there; advisory locks there exclude nobody "
@@ -110,7 +110,7 @@ class server_check {
         {"postgres.read_only", severity::error, at() + " makes this user's transactions read-only",
          "no lease can be written there", "ALTER ROLE … SET default_transaction_read_only = off"});
   }
-  void durability(session const& db) {
+  void durability(exam_session const& db) {
     if (how_.mode == lock_mode::advisory) return;
     into_.expect(db.setting("synchronous_commit") != "off",
                  {"postgres.synchronous_commit", severity::warning,
@@ -122,7 +122,7 @@ class server_check {
                  {"postgres.fsync", severity::warning, at() + " has fsync = off",
                   "a crash of the machine forgets grants, or damages all data", "set fsync = on"});
   }
-  void time_outs(session const& db) {
+  void time_outs(exam_session const& db) {
     if (how_.mode == lock_mode::table) return;
     std::string ends;
     for (char const* name : {"idle_session_timeout", "idle_in_transaction_session_timeout"}) {
@@ -133,7 +133,7 @@ class server_check {
                                 "the lock of a lease with a long ttl ends with its idle session",
                                 "set them to 0 for this user, or use mode=table"});
   }
-  void skew(session const& db) {
+  void skew(exam_session const& db) {
     auto const before = wall_clock_us();
     auto const text =
         db.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text");
@@ -141,7 +141,7 @@ class server_check {
     std::from_chars(text.data(), text.data() + text.size(), server);
     check_skew(into_, "postgres.clock", place_, skew_of(server, before, wall_clock_us()));
   }
-  void rights(session const& db) {
+  void rights(exam_session const& db) {
     if (how_.mode != lock_mode::table) return session_rights(db);
     auto const name = db.quoted(how_.table);
     bool const there = db.run("SELECT to_regclass(" + name + ") IS NOT NULL") == "t";
@@ -156,18 +156,18 @@ class server_check {
     }
     expect_rights(db, missing, "leases cannot be kept there");
   }
-  void expect_rights(session const& db, std::string const& missing, char const* consequence) {
+  void expect_rights(exam_session const& db, std::string const& missing, char const* consequence) {
     into_.expect(missing.empty(),
                  {"postgres.rights", severity::error,
                   "the user " + db.run("SELECT current_user") + " may not" + missing, consequence,
                   "GRANT them, or let the owner run herdlock once"});
   }
-  std::string missing_to_create(session const& db) {
+  std::string missing_to_create(exam_session const& db) {
     if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") == "t") return {};
     return " CREATE in the schema, where the table " + how_.table + " is still to be made";
   }
   // What is missing may show only after a crash of the server, when the tokens leap.
-  void session_rights(session const& db) {
+  void session_rights(exam_session const& db) {
     auto const tokens = db.quoted(how_.table + "_fencing");
     auto const unbroken = db.quoted(how_.table + "_unbroken");
     if (db.run("SELECT to_regclass(" + tokens + ") IS NULL") == "t") {
@@ -187,9 +187,9 @@ class server_check {
   }
   // A pooler makes up the number that it announces. In transaction mode, a second client's
   // transaction gets the connection that the first one's last statement ran on.
-  void pooling(session const& db) {
+  void pooling(exam_session const& db) {
     auto const first = db.run("SELECT pg_backend_pid()");
-    session const other(how_);
+    exam_session const other(how_);
     other.run("BEGIN");
     auto const theirs = other.run("SELECT pg_backend_pid()");
     auto const again = db.run("SELECT pg_backend_pid()");

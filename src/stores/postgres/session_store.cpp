@@ -13,12 +13,6 @@ using stores::operation;
 using stores::operation_board;
 using stores::order;
 
-template <class T>
-class simple_operation final : public operation<T> {
- public:
-  using operation<T>::operation;
-};
-
 class session_store final : public lease_store {
  public:
   session_store(settings what, std::shared_ptr<operation_board> board)
@@ -128,8 +122,8 @@ class session_store final : public lease_store {
 
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one = std::make_shared<simple_operation<T>>(board_, std::move(what),
-                                                     clock::now() + shop_->what.timeout);
+    auto one =
+        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + shop_->what.timeout);
     return one->admit() ? one : nullptr;
   }
 

@@ -28,12 +28,6 @@ clock::time_point end_of(milliseconds wait, milliseconds timeout) {
   return clock::now() + std::min(wait, limits::max_ttl) + timeout;
 }
 
-template <class T>
-class simple_operation final : public operation<T> {
- public:
-  using operation<T>::operation;
-};
-
 class table_store final : public lease_store,
                           public link_listener,
                           public std::enable_shared_from_this<table_store> {
@@ -122,7 +116,7 @@ class table_store final : public lease_store,
     return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
   }
 
-  using asked_once = simple_operation<acquire_reply>;
+  using asked_once = operation<acquire_reply>;
 
   // As if it were free; if it is not, by a second question.
   void grab(std::shared_ptr<asked_once> const& one, acquire_request const& request) {
@@ -168,8 +162,8 @@ class table_store final : public lease_store,
 
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one = std::make_shared<simple_operation<T>>(board_, std::move(what),
-                                                     clock::now() + what_.timeout);
+    auto one =
+        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + what_.timeout);
     return one->admit() ? one : nullptr;
   }
 

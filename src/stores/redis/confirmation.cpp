@@ -48,7 +48,7 @@ struct info_call : text_answer {
   }
 };
 
-struct get_call : text_answer {
+struct stored_call : text_answer {
   void encode(command_writer& out, script_form) const {
     out.begin("GET");
     out.add(subject);
@@ -238,8 +238,8 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
       if (one->take(holder)) one->holders[i] = std::move(*holder);
       answered();
     };
-    typed_command<get_call>::start(*link_, get_call{{one->entries[i].name.str()}},
-                                   std::move(on_holder));
+    typed_command<stored_call>::start(*link_, stored_call{{one->entries[i].name.str()}},
+                                      std::move(on_holder));
   }
   if (how_.durable.replicas > 0) {
     ++one->missing;

@@ -127,12 +127,13 @@ std::optional<position> from_text(std::string_view text) {
   return at;
 }
 
-using operation = stores::operation<lease_page>;
+using page_operation = stores::operation<lease_page>;
 
 // One part on its way.
 class walk : public std::enable_shared_from_this<walk> {
  public:
-  walk(std::shared_ptr<lease_source const> from, std::shared_ptr<operation> one, list_request asked)
+  walk(std::shared_ptr<lease_source const> from, std::shared_ptr<page_operation> one,
+       list_request asked)
       : from_(std::move(from)), one_(std::move(one)), asked_(std::move(asked)) {
     most_ = page_size(asked_);
     if (from_->judged) most_ = std::min(most_, limits::max_listed);
@@ -230,7 +231,7 @@ class walk : public std::enable_shared_from_this<walk> {
   }
 
   std::shared_ptr<lease_source const> from_;
-  std::shared_ptr<operation> one_;
+  std::shared_ptr<page_operation> one_;
   list_request asked_;
   std::size_t most_;
   std::vector<std::shared_ptr<link>> servers_;
@@ -255,7 +256,7 @@ lease_list::~lease_list() {
 }
 
 void lease_list::part(list_request request, handler<lease_page> done) {
-  auto const one = std::make_shared<operation>(
+  auto const one = std::make_shared<page_operation>(
       board_, stores::order<lease_page>{"list", "leases", std::move(done)},
       clock::now() + from_->timeout);
   if (!one->admit()) return;

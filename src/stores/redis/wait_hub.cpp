@@ -1,14 +1,11 @@
 #include "stores/redis/wait_hub.hpp"
 
 #include "stores/redis/jitter.hpp"
+#include "stores/redis/waits.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-// Beyond this a wait is "for ever" and is given back to the caller to ask again.
-constexpr milliseconds longest_wait{std::chrono::hours{24}};
-// Redis expires a key in the millisecond after its ttl.
-constexpr milliseconds expiry_slack{2};
 constexpr algo::backoff_options polling{milliseconds{1}, milliseconds{50}};
 constexpr milliseconds beat_interval{500};
 constexpr milliseconds min_beat_interval{20};

@@ -4,14 +4,10 @@
 
 #include "stores/redis/entry_codec.hpp"
 #include "stores/redis/typed_command.hpp"
+#include "stores/redis/waits.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-// Beyond this a wait is "for ever" and is given back to the caller to look again.
-constexpr milliseconds longest_wait{std::chrono::hours{24}};
-// Redis expires a key in the millisecond after its ttl.
-constexpr milliseconds expiry_slack{2};
 
 // How long the claim on a key has yet; 0 when there is none.
 struct look_call {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock::etcd {
+
+/// A coroutine's wait that gives its error code instead of throwing it.
+inline constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace herdlock::etcd

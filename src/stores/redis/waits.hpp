@@ -1,0 +1,13 @@
+#pragma once
+
+#include <herdlock/types.hpp>
+
+namespace herdlock::redis {
+
+/// Beyond this a wait is "for ever" and is given back to the caller to ask again.
+inline constexpr milliseconds longest_wait{std::chrono::hours{24}};
+
+/// Redis expires a key in the millisecond after its ttl.
+inline constexpr milliseconds expiry_slack{2};
+
+}  // namespace herdlock::redis
