@@ -1,3 +1,4 @@
+// Who came through a keyed_mutex, in order.
 #pragma once
 
 #include <herdlock/keyed_mutex.hpp>

@@ -1,3 +1,4 @@
+// How this store's coroutines wait.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

@@ -1,3 +1,4 @@
+// What everybody who waits on Redis knows of time.
 #pragma once
 
 #include <herdlock/types.hpp>
