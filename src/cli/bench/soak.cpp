@@ -41,7 +41,7 @@ Examples:
   herdlock bench soak --store redis://127.0.0.1 --hand-overs 1000000
   herdlock bench soak --threads 16 --resources 4 --json)";
 
-constexpr milliseconds ttl = 30s;
+constexpr milliseconds soak_ttl = 30s;
 // Nobody holds for more than a moment, so a wait that ends at this was not woken.
 constexpr milliseconds longest_wait = 1min;
 constexpr std::int64_t max_failures = 1000;
@@ -60,7 +60,7 @@ void pass_around(store const& opened, std::string const& prefix, int resource, s
   while (judge.take_turn()) {
     try {
       auto const asked = now_us();
-      auto held = where.acquire({.ttl = ttl, .wait = longest_wait});
+      auto held = where.acquire({.ttl = soak_ttl, .wait = longest_wait});
       if (!held) {
         ++judge.lost_wake_ups;
         continue;
@@ -86,7 +86,7 @@ int run_process(soak_options const& options, std::string const& prefix, soak_jud
   }
   // A store that cannot be used is told at once, not after the longest wait.
   try {
-    lock(*opened, prefix + "probe").try_acquire({.ttl = ttl});
+    lock(*opened, prefix + "probe").try_acquire({.ttl = soak_ttl});
   } catch (std::exception const& e) {
     judge.complain(e.what());
     ++judge.failures;

@@ -34,7 +34,7 @@ struct closer {
 using statement = std::unique_ptr<sqlite3_stmt, finalizer>;
 
 // Writers of one process queue here instead of in the busy handler.
-std::mutex& writer() {
+std::mutex& writing() {
   static std::mutex one;
   return one;
 }
@@ -144,7 +144,7 @@ product sqlite_origin::revise(std::int64_t revision) {
 
 product sqlite_origin::load(load_label const& label) {
   {
-    std::lock_guard const held(writer());
+    std::lock_guard const held(writing());
     statement const s =
         prepare("INSERT INTO herdlock_demo_load(run, mode, expiry, process) VALUES (?, ?, ?, ?)");
     bind_text(s, 1, label.run);
