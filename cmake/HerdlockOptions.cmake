@@ -13,8 +13,9 @@ endif()
 
 # Several sources of one target are compiled as one: most of a source's compile time is templates
 # that its neighbours need as well. Like the precompiled header only a matter of build time: the
-# clang preset compiles each source alone. Two sources that use a name of their own for different
-# things do not go together; the second one is then excepted with herdlock_compile_alone.
+# clang preset and a build without presets compile each source alone. Two sources that use a name of
+# their own for different things do not go together; the second one is then excepted with
+# herdlock_compile_alone.
 if(HERDLOCK_PCH)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)

@@ -26,13 +26,11 @@ function(herdlock_pch_below dir)
   endforeach()
 endfunction()
 
-# Targets say HERDLOCK_NO_PCH when they must not have it (the header check) or do not need it.
 function(herdlock_use_pch target)
   get_target_property(type ${target} TYPE)
   get_target_property(sources ${target} SOURCES)
-  get_target_property(excluded ${target} HERDLOCK_NO_PCH)
   if(type MATCHES "^(EXECUTABLE|STATIC_LIBRARY|OBJECT_LIBRARY)$" AND sources MATCHES "\\.cpp"
-     AND NOT excluded AND NOT target MATCHES "^herdlock_pch")
+     AND NOT target MATCHES "^herdlock_pch")
     if(type STREQUAL "EXECUTABLE")
       target_precompile_headers(${target} REUSE_FROM herdlock_pch_programs)
     else()

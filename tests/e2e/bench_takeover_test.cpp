@@ -24,6 +24,7 @@ TEST(BenchTakeover, StopsALeaderInEachWayAndNobodyActsInAnOlderTerm) {
     EXPECT_EQ(figures[i]["stop"], (std::vector{"graceful", "kill", "freeze"}[i]));
     EXPECT_EQ(figures[i]["rounds"], 1) << figures;
     EXPECT_EQ(figures[i]["overlaps"], 0) << figures;
+    EXPECT_EQ(figures[i]["excess_ms"], 1000) << figures;
     EXPECT_GT(figures[i]["acts"], 10) << figures;
   }
 }
@@ -42,6 +43,8 @@ TEST(BenchTakeover, WhatCannotBeMeasuredIsRefused) {
   for (std::vector<std::string> const& bad : {std::vector<std::string>{"--store", "memory:"},
                                               {"--store", "sqlite:a.db", "--rounds", "0"},
                                               {"--store", "sqlite:a.db", "--ttl", "1h"},
+                                              {"--store", "sqlite:a.db", "--excess", "2h"},
+                                              {"--store", "sqlite:a.db", "--excess", "some"},
                                               {"--store", "sqlite:a.db", "--stop", "gently"}}) {
     std::vector<std::string> words{"bench", "takeover"};
     words.insert(words.end(), bad.begin(), bad.end());

@@ -181,7 +181,7 @@ void tell_of_a_long_life(outcome const& of, signs const& shared) {
   if (survived < 100) return;
   std::printf(
       "kill: round %zu: the command outlived herdlock by %.1f ms; one of its processes\n"
-      "  did not get to run for %.1f ms of them\n",
+      "  did not get to run for %.1f ms in between\n",
       of.survived_ms.size(), survived, ms_of(shared.stood_still));
   std::fflush(stdout);
 }

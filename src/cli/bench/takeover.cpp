@@ -132,6 +132,7 @@ void print_json(std::vector<takeover_figures> const& all, promise const& what) {
       continue;
     }
     one["ttl_ms"] = what.ttl.count();
+    one["excess_ms"] = what.excess.count();
     one["rounds"] = each.took_ms.size();
     one["p50_ms"] = rounded(store_figures::percentile(each.took_ms, 0.5));
     one["p99_ms"] = rounded(store_figures::percentile(each.took_ms, 0.99));
@@ -186,7 +187,10 @@ void check(takeover_options const& options) {
     throw command_error(exit_code::usage,
                         fmt::format("--ttl {}: must be between 100 ms and 60 s", options.ttl));
   }
-  duration_argument("--excess", options.excess);
+  if (duration_argument("--excess", options.excess) > 1h) {
+    throw command_error(exit_code::usage,
+                        fmt::format("--excess {}: must be at most 1 h", options.excess));
+  }
   stops_of(options.stop);
   for (auto const& url : options.urls) {
     require_shareable(url, 3);

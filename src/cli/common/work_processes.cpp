@@ -221,11 +221,8 @@ std::size_t signal_work(work_signs const& signs, int number) noexcept {
   };
   for (auto& one : all) one.chosen = !is_spared(signs, one.id) && shows(signs, one);
   tell_all();
-  // To look for the mark takes long; whoever has it was born after us.
-  auto const* const self = all.find(::getpid());
   for (auto& one : all) {
     if (!signs.mark || one.chosen || is_spared(signs, one.id)) continue;
-    if (self && one.started < self->started) continue;
     if (signs.sleepers == kernel_sleepers::passed_over && sleeps_in_kernel(one.id)) continue;
     one.chosen = has_mark(one.id, signs.mark);
     tell(one);

@@ -3,7 +3,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <herdlock/types.hpp>
+#include <herdlock/detail/async.hpp>
 
 namespace herdlock::etcd {
 
