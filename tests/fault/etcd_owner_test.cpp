@@ -38,6 +38,23 @@ class EtcdOwnerTest : public testing::Test {
   owner_token const carol = owner_token::generate();
 };
 
+// It is renewed before the news of its turn is read, which makes it the holder.
+TEST_F(EtcdOwnerTest, AWaiterWhoseOwnerRenewsInTheMomentOfItsTurnIsGranted) {
+  as<grant>(first.acquire(stock, alice));
+  auto bobs = second.wait_for(stock, bob);
+  ASSERT_TRUE(second.run_until([&] { return first.waiting(stock) == 1; }));
+  // From here on nobody runs the second until the renewal has begun.
+  ASSERT_EQ(first.release(stock, alice).value(), release_reply::released);
+  ASSERT_EQ(second.renew(stock, bob).value(), renew_reply::renewed);
+  auto const reply = second.get(bobs);
+  ASSERT_TRUE(is<grant>(reply));
+  EXPECT_GT(as<grant>(reply).term->ttl, milliseconds{0});
+  EXPECT_EQ(second.renew(stock, bob).value(), renew_reply::renewed);
+  EXPECT_TRUE(is<busy>(first.acquire(stock, carol)));
+  EXPECT_EQ(second.release(stock, bob).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(first.acquire(stock, carol)));
+}
+
 // The second goes on with an idle lease of its own, of which an operator has ended all: they are
 // left alone after the first, else they would use up its attempts.
 TEST_F(EtcdOwnerTest, AWaiterAdoptsTheOwnersKeyAlthoughItsIdleLeasesWereRevoked) {

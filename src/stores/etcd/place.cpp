@@ -211,6 +211,10 @@ void place::give_lease_away() {
 // the place in the queue is lost, the wait is not.
 void place::join_again() {
   forget();
+  join_waiters();
+}
+
+void place::join_waiters() {
   auto const all = std::exchange(waiters_, {});
   for (auto const& op : all) {
     if (!op->settled()) steps_.push_back([this, op] { return join(op, nullptr); });

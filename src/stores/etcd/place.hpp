@@ -169,6 +169,7 @@ class place : public std::enable_shared_from_this<place> {
   void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
   void forget();
   void join_again();
+  void join_waiters();
   void stop_watching();
   void stop_watching_before();
 

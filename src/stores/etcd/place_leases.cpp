@@ -144,6 +144,7 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
   auto const deadline = step_deadline();
   std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
   std::string const grant_body = grant_request(next, lease_seconds(ttl));
+  auto const sent = clock::now();
   auto const granted = co_await around_.gate->call(path::grant, grant_body, deadline);
   if (lease_exists(granted)) {
     why = co_await freshen(next, ttl, deadline);
@@ -165,6 +166,7 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
   }
   lease_ = next;
   reusable_ = false;
+  alive_until_ = after(sent, lease_seconds(ttl));
   hold(own.create_revision, written->revision, ttl);
   co_await revoke(own.lease);
   co_return renew_reply::renewed;

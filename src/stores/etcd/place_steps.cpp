@@ -283,6 +283,8 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
   key_entry const own = *first;
   auto const reply = co_await move_to_new_lease(own, ttl, why);
   if (why.code) co_return settle_with(*op, why);
+  // Waiters of the same owner, whose turn had come: they ask who holds it, and it is them.
+  if (reply == renew_reply::renewed) join_waiters();
   if (reply == renew_reply::lost) drop();
   op->settle(reply);
 }
