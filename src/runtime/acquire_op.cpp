@@ -188,7 +188,8 @@ void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
   if (!done_) return clean_up();
   if (reply.has_error()) {
     unknown_ = true;
-    return finish(reply.error());
+    // The place in the queue is lost with it perhaps, the wait is not.
+    return restoring_ ? finish(reply.error()) : on_failure(reply.error());
   }
   if (*reply == renew_reply::renewed) return hand_out(fencing);
   // It ran out before we could prove it. The owner token has had its grant: take a new one.

@@ -36,6 +36,8 @@ class clean_up_job final : public closing_listener,
     auto on_reply = [self = shared_from_this()](result<release_reply> reply) {
       auto const now = clock::now();
       bool const released = reply.has_value() && *reply == release_reply::released;
+      // Over a connection that was lost meanwhile, its own request may come late.
+      if (reply.has_error()) self->late_until_ = std::max(self->late_until_, now + late_arrival);
       bool const enough = released || (reply.has_value() && now >= self->late_until_);
       if (!enough && now < self->until_) self->again();
       if (reply.has_value() || now >= self->until_) self->answered();

@@ -346,6 +346,16 @@ TEST_P(postgres_sessions, AFullPoolSaysSoAndServesWhenASessionComesBack) {
   EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
 }
 
+// B8: while it waits for a lock the server does not look after its client by itself.
+TEST_P(postgres_sessions, AKilledWaiterLeavesTheServer) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto dead = holder("60000");
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
+  dead.kill();
+  EXPECT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 0; }));
+}
+
 // B7: the wait in the server ends with its caller.
 TEST_P(postgres_sessions, ACancelledWaitLeavesNobodyWaitingInTheServer) {
   client holder(postgres, url());
@@ -367,16 +377,21 @@ TEST_P(postgres_sessions, ACutSessionLeavesNoGhost) {
   relay cutter(server().port());
   client c(postgres, through(cutter));
   for (auto const way : {direction::to_server, direction::to_client}) {
-    for (std::size_t bytes = 0; bytes < 240; bytes += 20) {
+    int cuts = 0;
+    for (std::size_t bytes = 0; bytes < 400; bytes += 20) {
       auto const owner = owner_token::generate();
-      ASSERT_TRUE(in_the_end([&] { return c.inspect(stock).has_value(); }));
+      // It leaves a session behind that is set up, so that the next one begins with its lock.
+      ASSERT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, owner)); }));
+      ASSERT_TRUE(in_the_end([&] { return c.release(stock, owner).has_value(); }));
       cutter.cut_after_bytes(way, bytes);
       static_cast<void>(c.acquire(stock, owner));
+      cuts += cutter.cut_pending() ? 0 : 1;
       cutter.disarm();
       static_cast<void>(c.release(stock, owner));
       ASSERT_TRUE(eventually([&] { return !judge.inspect(stock).value().has_value(); }))
           << "a ghost after " << bytes;
     }
+    EXPECT_GT(cuts, 3);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "redis_ports.hpp"
+#include "redis_wait.hpp"
 #include "stores/redis/link.hpp"
 #include "stores/redis/server_exam.hpp"
 
@@ -78,6 +79,26 @@ TEST(RedisExam, AUserWithoutInfoAndTimeWorksWithAWarning) {
   EXPECT_TRUE(ports.put("k", std::string("v")).has_value());
   EXPECT_TRUE(warns_of(ports, "INFO and TIME")) << ports.ports().warnings->list().size();
   EXPECT_FALSE(warns_of(ports, "opensesame"));
+}
+
+// B2: without the server's time a counter would begin at 1, as it did before it was lost.
+TEST(RedisExam, WithoutTheTimeNothingIsGrantedThatHasNoFencingCounter) {
+  redis_options options;
+  options.users = {"alice on >opensesame ~* &* +@all -time"};
+  redis_server server(options);
+  redis_ports ports("redis://alice:opensesame@127.0.0.1:" + std::to_string(server.port()));
+  redis_wait waits;
+  waits.start(ports, resource("r"), 1min, 30s);
+  ASSERT_TRUE(ports.wait_for([&] { return waits.outcome.has_value(); }));
+  ASSERT_TRUE(waits.outcome->has_error());
+  EXPECT_EQ(waits.outcome->error(), errc::access_denied) << waits.outcome->error().message;
+  EXPECT_EQ(server.cli("EXISTS r"), "0") << "a ghost";
+  auto const tried = ports.acquire("r", mine);
+  ASSERT_TRUE(tried.has_error());
+  EXPECT_EQ(tried.error(), errc::access_denied) << tried.error().message;
+  EXPECT_EQ(server.cli("EXISTS r"), "0") << "a ghost";
+  server.cli("SET {r}:herdlock:fence 1732332855000000");
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), 1732332855000000u);
 }
 
 TEST(RedisExam, AnEvictingPolicyIsAWarningAndTheUsualServerIsNone) {

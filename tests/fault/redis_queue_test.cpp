@@ -323,6 +323,48 @@ TEST_F(redis_queue, AWaitThatIsCutAnywhereEndsWithALiveGrantOrLeavesNothing) {
   }
 }
 
+// B7: what it may have been granted is on its way to be given back when the owner asks once more,
+// as the runtime does at the end of a wait. There is one decision for each grant.
+TEST_F(redis_queue, AnOwnerWhoseWaitFailedAndWhoAsksWithoutAWaitKeepsWhatItIsGranted) {
+  relay through(server.port());
+  redis_ports waiter(relay_url(through));
+  fence_of(waiter.acquire("warm", mine));
+  for (int i = 0; i < 20; ++i) {
+    through.cut_after_bytes(direction::to_client, 0);
+    auto* const a = start(waiter);
+    ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); }));
+    through.disarm();
+    auto const again = waiter.acquire("r", a->owner);
+    bool const held = again.has_value() && std::holds_alternative<grant>(*again);
+    if (held) {
+      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
+      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
+      EXPECT_EQ(waiter.release("r", a->owner).value(), release_reply::released);
+    }
+    ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0"; })) << "a ghost";
+  }
+}
+
+// B8, B10: the server would go on knowing one by the name of those who hear no push.
+TEST_F(redis_queue, WaitersWhoseReturnToThePushesIsCutReturnLater) {
+  relay through(server.port());
+  redis_ports holder(server.url());
+  redis_ports waiter(relay_url(through));
+  fence_of(holder.acquire("r", mine));
+  auto* const a = enqueue(waiter);
+  auto* const b = enqueue(waiter);
+  int cuts = 0;
+  for (std::size_t n = 0; n < 2000; n += 100) {
+    server.cli("CLIENT KILL TYPE pubsub");
+    through.cut_after_bytes(direction::to_server, n);
+    ASSERT_TRUE(waiter.wait_for([&] { return !through.cut_pending() || !is_pushed_to(*b); }));
+    ASSERT_TRUE(waiter.wait_for([&] { return is_pushed_to(*a) && is_pushed_to(*b); })) << n;
+    cuts += through.cut_pending() ? 0 : 1;
+    through.disarm();
+  }
+  EXPECT_GT(cuts, 5);
+}
+
 // Exactly once: the request is cut after every byte, and the reply.
 TEST_F(redis_queue, AReleaseAskedAgainAfterALostReplyTellsItsFirstAnswer) {
   for (auto way : {direction::to_server, direction::to_client}) {

@@ -230,6 +230,8 @@ asio::awaitable<void> place::expire() {
   auto const lease = lease_;
   forget();
   if (found && found->succeeded) co_await revoke(lease);
+  // Whoever renewed it elsewhere has put the key on another lease.
+  if (!found) around_.pool->end(lease);
 }
 
 // A key that another made ends by itself, unless that one goes on with it.

@@ -78,6 +78,13 @@ void connection::start_libpq(std::string const& addresses) {
     keys.push_back("hostaddr");
     values.push_back(addresses.c_str());
   }
+  // A wait of an hour sends nothing: whatever lies in between may have dropped the connection.
+  for (auto const& [key, value] : std::initializer_list<std::pair<char const*, char const*>>{
+           {"keepalives_idle", "10"}, {"keepalives_interval", "5"}, {"keepalives_count", "3"}}) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  // What the URL says comes later, and counts.
   for (auto const& [key, value] : what_.parameters) {
     keys.push_back(key.c_str());
     values.push_back(value.c_str());

@@ -69,6 +69,9 @@ constexpr char set_up[] =
     "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
     "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
+    // Who waits for a lock and has died: else its session would wait on.
+    "SELECT set_config(name, '1s', false) FROM pg_settings"
+    " WHERE name = 'client_connection_check_interval';"
     // Else the first five runs of each statement plan it anew; see link.cpp.
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;"
     // The leap over tokens that may be lost is not to be lost itself.

@@ -127,8 +127,10 @@ void enter_call::encode(command_writer& out, script_form how) const {
   out.end();
 }
 
-void leave_call::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().leave, form);
+// With its source, always: one that the server does not know by its hash is sent again, and would
+// come behind the owner's next arrival, and take that out of the queue.
+void leave_call::encode(command_writer& out, script_form) const {
+  out.begin(lease_scripts().leave, script_form::with_source);
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
   out.add_number(fence_floor);

@@ -29,9 +29,9 @@ using grant_or_held = std::variant<fencing_token, held>;
 /// PTTL is -1 for a key without a ttl. 0 is "unknown".
 inline milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
 
-/// The floor 1 would let a counter begin with 1.
+/// Below 3 a counter that was not there could begin with 1 or, asked twice in one step, with 2.
 inline std::int64_t fence_floor_of(router const& home) {
-  return std::max<std::int64_t>(2, home.fence_floor());
+  return std::max<std::int64_t>(3, home.fence_floor());
 }
 
 result<held> parse_held(reply const& answer, std::string_view name);

@@ -15,7 +15,10 @@ class lease_port final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
-    bool const waits = queue_ && request.wait > milliseconds{0};
+    // Also without a wait right behind one of the same owner: that one's grant may be on its way to
+    // be given back, and there is one decision for each.
+    bool const waits = queue_ && (request.wait > milliseconds{0} ||
+                                  queue_->knows(request.name.str(), request.owner));
     if (waits) return queue_->wait(std::move(request), std::move(done));
     start(acquire_call{std::move(request), floor()}, std::move(done));
   }

@@ -8,15 +8,20 @@ namespace {
 // this server's time of office (a replica that lagged was promoted). Then it is seeded with the
 // server's time in microseconds, which is larger than any token given before: an older seed was an
 // earlier time, and a resource is not granted once per microsecond. A clock that was set back
-// seeds with the floor. The ttl is set with the seed only, so that resources that are used no more
-// leave nothing behind. Below 2^53, so exact in Lua's numbers.
+// seeds with the floor; a server that does not tell the time gets no counter. The ttl is set with
+// the seed only, so that resources that are used no more leave nothing behind. Below 2^53, so exact
+// in Lua's numbers.
 #define HERDLOCK_NEXT_FENCE                                          \
   "local function next_fence(floor)\n"                               \
   "  local fence = redis.pcall('INCR', KEYS[2])\n"                   \
   "  if type(fence) ~= 'number' or fence >= floor then\n"            \
   "    return fence\n"                                               \
   "  end\n"                                                          \
-  "  local now = redis.call('TIME')\n"                               \
+  "  local now = redis.pcall('TIME')\n"                              \
+  "  if now.err then\n"                                              \
+  "    redis.pcall('DEL', KEYS[2])\n"                                \
+  "    return now\n"                                                 \
+  "  end\n"                                                          \
   "  local seed = math.max(now[1] * 1000000 + now[2], floor)\n"      \
   "  redis.call('SET', KEYS[2], string.format('%.0f', seed), 'EX', " \
   "604800)\n"                                                        \

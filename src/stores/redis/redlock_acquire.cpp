@@ -54,13 +54,17 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     conclude();
   }
 
-  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
+  void on_refused(node_verb verb, std::size_t node, failure const& why) override {
+    if (verb != node_verb::raise) return no_answer(node, why);
     note_trouble(why);
+    act(machine_->not_raised(node, clock::now()));
+    conclude();
+  }
+
+  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
     lost_.set(node);
-    if (verb == node_verb::raise) {
-      act(machine_->not_raised(node, clock::now()));
-      return conclude();
-    }
+    if (verb == node_verb::raise) return on_refused(verb, node, why);
+    note_trouble(why);
     // B7: what was given back there meanwhile may have come before it.
     if (refused_ && !core_->closed()) {
       core_->node(node).give_back(node_verb::undo, question_, late_grants::possible);

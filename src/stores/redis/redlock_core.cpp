@@ -34,13 +34,14 @@ void redlock_op::ask_all(node_verb verb) {
   }
 }
 
-redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how)
+redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how,
+                           std::shared_ptr<store_warnings> const& warnings)
     : executor_(std::move(executor)),
       how_(std::move(how)),
       gate_timer_(executor_),
       timer_(executor_) {
   for (std::size_t i = 0; i < how_.nodes.size(); ++i) {
-    nodes_.push_back(std::make_shared<redlock_node>(executor_, how_.nodes[i], i));
+    nodes_.push_back(std::make_shared<redlock_node>(executor_, how_.nodes[i], i, warnings));
   }
 }
 

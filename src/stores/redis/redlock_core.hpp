@@ -48,7 +48,9 @@ class redlock_op : public node_request, public std::enable_shared_from_this<redl
 
 class redlock_core final : public node_owner, public std::enable_shared_from_this<redlock_core> {
  public:
-  redlock_core(asio::any_io_executor executor, redlock_settings how);
+  /// What weakens a lock at its nodes is told to `warnings`.
+  redlock_core(asio::any_io_executor executor, redlock_settings how,
+               std::shared_ptr<store_warnings> const& warnings);
 
   void open();
   void close();

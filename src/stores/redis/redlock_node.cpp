@@ -8,6 +8,7 @@ namespace herdlock::redis {
 namespace {
 
 constexpr milliseconds pay_again{500};
+constexpr milliseconds pay_on{100};  // where more is owed than is paid at once
 
 std::int64_t number_after(std::string_view text, std::string_view label) {
   auto const at = text.find(label);
@@ -43,8 +44,7 @@ class node_command final : public command {
     auto const self = take();
     home_->on_command_over(redlock_node::command_end::answered);
     if (answer.is_error()) {
-      return self->on_no_answer(verb_, home_->index(),
-                                server_failure(answer.text(), home_->place()));
+      return self->on_refused(verb_, home_->index(), server_failure(answer.text(), home_->place()));
     }
     self->on_answer(verb_, home_->index(), answer);
   }
@@ -93,8 +93,8 @@ class load_command final : public command {
   bool open_ = true;
 };
 
-// Then each connection is asked: how long the server runs, and its clock. A restart ends
-// all connections, so what was seen once holds as long as this one.
+// Then each connection is asked: what the server is, how long it runs, and its clock. A restart
+// ends all connections, so what was seen once holds as long as this one.
 class vetting_command final : public command {
  public:
   explicit vetting_command(std::shared_ptr<redlock_node> home)
@@ -102,7 +102,7 @@ class vetting_command final : public command {
 
   void encode(command_writer& out, script_form) const override {
     out.begin("INFO");
-    out.add("server");
+    out.add("default");
     out.end();
   }
 
@@ -112,6 +112,9 @@ class vetting_command final : public command {
     if (answer.is_error()) {
       return home_->on_vetted(server_failure(answer.text(), home_->place()), generation_);
     }
+    auto const judged =
+        home_->exam_.judge(std::span(&answer, 1), home_->connection().how().place());
+    if (judged.why.code) return home_->on_vetted(judged.why, generation_);
     auto const time = number_after(answer.text(), "\nserver_time_usec:");
     if (auto const owner = home_->owner_.lock(); owner && time > 0) owner->on_node_time(time);
     home_->on_vetted(number_after(answer.text(), "\nuptime_in_seconds:"), generation_);
@@ -158,6 +161,12 @@ class redlock_node::owed_release final : public node_request,
     settling_ = true;
     if (auto const home = home_.lock()) home->owe(shared_from_this());
   }
+  // Of a server that is loading or busy it can be had a little later; what it will never do is not
+  // asked again.
+  void on_refused(node_verb, std::size_t, failure const& why) override {
+    auto const home = home_.lock();
+    if (home && why == errc::unavailable) home->owe(shared_from_this());
+  }
   void on_no_answer(node_verb, std::size_t, failure const&) override {
     doubtful_ = true;
     if (auto const home = home_.lock()) home->owe(shared_from_this());
@@ -196,14 +205,22 @@ void redlock_node::pay_after(milliseconds pause) {
 
 void redlock_node::pay() {
   if (!ready() || silent_) return;
-  for (auto const& one : std::exchange(owed_, {})) one->go();
+  for (auto left = std::min(owed_.size(), max_paid_at_once); left > 0 && !owed_.empty(); --left) {
+    auto const one = std::move(owed_.front());
+    owed_.pop_front();
+    one->go();
+  }
+  if (!owed_.empty()) pay_after(pay_on);
 }
 
 // ---------------------------------------------------------------------------------- the node
 
 redlock_node::redlock_node(asio::any_io_executor const& executor, settings const& how,
-                           std::size_t index)
-    : link_(std::make_shared<link>(executor, how)), index_(index), pay_timer_(executor) {
+                           std::size_t index, std::shared_ptr<store_warnings> warnings)
+    : link_(std::make_shared<link>(executor, how)),
+      index_(index),
+      exam_(how, std::move(warnings)),
+      pay_timer_(executor) {
   down_ = make_failure(errc::unavailable, place() + ": not connected yet");
   silent_why_ = make_failure(errc::timed_out, place() + ": the server hangs: it does not answer");
 }

@@ -15,6 +15,8 @@ namespace herdlock::redis {
 inline constexpr std::size_t max_node_backlog = 10'000;
 /// What one node is to be given back when it is reachable again; more (the oldest) ends by its ttl.
 inline constexpr std::size_t max_owed_releases = 10'000;
+/// What is paid at once: others have to ask it, too.
+inline constexpr std::size_t max_paid_at_once = 500;
 /// For so long a node that was never reached again is owed anything at all.
 inline constexpr milliseconds owed_for{std::chrono::minutes{10}};
 /// "Not yours" is no proof while the request may still be on its way over a connection that was
@@ -24,7 +26,7 @@ inline constexpr milliseconds settled_after{10'000};
 /// Whether a request that grants may still be on its way to a node.
 enum class late_grants { none, possible };
 
-/// Who asks a node, and hears from it: exactly one of the two for each send(), on the executor,
+/// Who asks a node, and hears from it: exactly one of the three for each send(), on the executor,
 /// never inside it.
 class node_request {
  public:
@@ -34,6 +36,8 @@ class node_request {
   node_request& operator=(node_request const&) = delete;
 
   virtual void on_answer(node_verb verb, std::size_t node, reply const& answer) = 0;
+  /// It said no, and has done nothing: a missing right, a key of another type, no memory.
+  virtual void on_refused(node_verb verb, std::size_t node, failure const& why) = 0;
   /// Whether it acted is unknown.
   virtual void on_no_answer(node_verb verb, std::size_t node, failure const& why) = 0;
 
@@ -55,7 +59,9 @@ class node_owner {
 
 class redlock_node final : public link_observer, public std::enable_shared_from_this<redlock_node> {
  public:
-  redlock_node(asio::any_io_executor const& executor, settings const& how, std::size_t index);
+  /// `warnings` may be null.
+  redlock_node(asio::any_io_executor const& executor, settings const& how, std::size_t index,
+               std::shared_ptr<store_warnings> warnings);
 
   void open(std::weak_ptr<node_owner> owner, milliseconds restart_delay);
   void close();
@@ -98,6 +104,7 @@ class redlock_node final : public link_observer, public std::enable_shared_from_
 
   std::shared_ptr<link> link_;
   std::size_t index_;
+  server_exam exam_;
   std::weak_ptr<node_owner> owner_;
   milliseconds restart_delay_{0};
   asio::steady_timer pay_timer_;

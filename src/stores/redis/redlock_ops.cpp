@@ -43,6 +43,9 @@ class tally_op : public redlock_caller<T> {
     *said != 0 ? tally_->yes(node) : tally_->no(node);
     conclude();
   }
+  void on_refused(node_verb, std::size_t node, failure const& why) override {
+    no_answer(node, why);
+  }
   void on_no_answer(node_verb, std::size_t node, failure const& why) override {
     no_answer(node, why);
   }
@@ -89,6 +92,10 @@ class release_op final : public tally_op<release_reply> {
   release_op(std::shared_ptr<redlock_core> core, lease_question what, handler<release_reply> done)
       : tally_op(std::move(core), std::move(what), node_verb::release, std::move(done)) {}
 
+  void on_refused(node_verb verb, std::size_t node, failure const& why) override {
+    if (why == errc::unavailable) give_back_later(node, late_grants::none);
+    tally_op::on_refused(verb, node, why);
+  }
   void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
     give_back_later(node, late_grants::possible);
     tally_op::on_no_answer(verb, node, why);

@@ -1,5 +1,7 @@
 #include "stores/redis/redlock_scripts.hpp"
 
+#include "stores/redis/lease_scripts.hpp"
+
 namespace herdlock::redis {
 namespace {
 
@@ -11,21 +13,22 @@ namespace {
 // numbers stay below 2^53, exact in Lua; they are written with %.0f because its own form of large
 // numbers is 1.7e+15.
 
-// Everything that can fail for junk in the side key comes before the SET: a script that fails
-// behind it would leave a ghost. The attempt's number only rises while the owner stays: an older
-// request that comes late must not open the newer grant to its undo.
+// Everything that can fail for junk in the side key or a missing right comes before the SET: a
+// script that fails behind it would leave a ghost. The attempt's number only rises while the owner
+// stays: an older request that comes late must not open the newer grant to its undo.
 //
 // KEYS: resource, quorum. ARGV: owner, ttl, attempt.
 constexpr std::string_view acquire_lua = R"lua(
 local was = redis.call('GET', KEYS[2])
 local fence = ARGV[3]
 local counter = was and tonumber(string.match(was, '^(%d+) %d+$'))
+local first = counter
+if not first then
+  local now = redis.call('TIME')
+  first = tonumber(now[1]) * 1000000 + tonumber(now[2])
+end
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  if not counter then
-    local now = redis.call('TIME')
-    counter = tonumber(now[1]) * 1000000 + tonumber(now[2])
-  end
-  if counter >= tonumber(fence) then fence = string.format('%.0f', counter + 1) end
+  if first >= tonumber(fence) then fence = string.format('%.0f', first + 1) end
   redis.call('SET', KEYS[2], fence .. ' ' .. ARGV[3], 'EX', 604800)
   return tonumber(fence)
 end
@@ -66,10 +69,16 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 )lua";
 
-// KEYS: resource. ARGV: owner.
+// RENAME leaves the mark of who released it last, for the rest of the ttl. 2: it was released
+// before, by a request whose answer was lost, perhaps.
+//
+// KEYS: resource, last. ARGV: owner.
 constexpr std::string_view release_lua = R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return redis.call('GET', KEYS[2]) == ARGV[1] and 2 or 0
+end
+redis.call('RENAME', KEYS[1], KEYS[2])
+return 1
 )lua";
 
 // KEYS: resource, quorum.
@@ -91,7 +100,7 @@ struct redlock_scripts {
   script raise{raise_lua, "2"};
   script undo{undo_lua, "2"};
   script renew{renew_lua, "1"};
-  script release{release_lua, "1"};
+  script release{release_lua, "2"};
   script inspect{inspect_lua, "2"};
   script force_release{force_release_lua, "1"};
 };
@@ -124,7 +133,9 @@ void encode_question(node_verb verb, lease_question const& what, command_writer&
   script const& lua = script_of(verb);
   out.begin(lua, form);
   out.add(what.name.str());
-  if (lua.key_count == "2") out.add_side_key(what.name.str(), quorum_role);
+  if (lua.key_count == "2") {
+    out.add_side_key(what.name.str(), verb == node_verb::release ? last_role : quorum_role);
+  }
   if (verb != node_verb::inspect && verb != node_verb::force_release) out.add(what.owner);
   if (verb == node_verb::acquire || verb == node_verb::renew) out.add_number(what.ttl.count());
   if (verb == node_verb::acquire || verb == node_verb::undo) out.add_number(what.attempt);

@@ -44,14 +44,15 @@ result<backend> open_redlock(store_url url, asio::any_io_executor executor) {
   if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
       tls.has_error())
     return tls.error();
-  auto const core = std::make_shared<redis::redlock_core>(executor, *how);
+  auto const warnings = warnings_for(*how);
+  auto const core = std::make_shared<redis::redlock_core>(executor, *how, warnings);
   auto const both = std::make_shared<port_and_core>(core);
   backend made;
   made.leases = std::shared_ptr<lease_store>(both, both->port.get());
   made.traits.across_processes = true;
   made.traits.across_hosts = true;
   made.display_name = how->display_name;
-  made.warnings = warnings_for(*how);
+  made.warnings = warnings;
   asio::post(executor, [core] { core->open(); });
   return made;
 }

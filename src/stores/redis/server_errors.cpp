@@ -25,7 +25,7 @@ constexpr meaning meanings[] = {
     {"NOAUTH", errc::access_denied,
      "the server asks for a password; write one in the store URL: redis://:password@host"},
     {"NOPERM", errc::access_denied,
-     "the user lacks a right (commands EVAL, EVALSHA, GET, SET, …, the keys and their "
+     "the user lacks a right (commands EVAL, EVALSHA, GET, SET, TIME, …, the keys and their "
      "{key}:herdlock:* side keys, channels); extend its ACL"},
     {"LOADING", errc::unavailable, "the server is still loading its data; try again later"},
     {"BUSY", errc::unavailable, "the server is busy running a script; try again later"},
@@ -63,6 +63,12 @@ bool is_about_a_missing_command(std::string_view line) {
   return line.starts_with("ERR ") && (says("unknown command") || says("Unknown Redis command"));
 }
 
+// "NOPERM …", or what a script is told (7.0: "ERR The user executing the script can't run this
+// command or subcommand").
+bool is_about_a_right(std::string_view line) {
+  return line.starts_with("ERR ") && line.find("user executing the script can't") != line.npos;
+}
+
 // "NOPERM … one of the channels used as arguments"; in a script "… can't publish to the channel …".
 bool is_about_channels(std::string_view line) {
   auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
@@ -89,7 +95,9 @@ failure server_failure(std::string_view line, std::string_view store) {
                                   line));
   }
   for (auto const& m : meanings) {
-    if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
+    bool const is_right = m.code == errc::access_denied && m.word == "NOPERM";
+    if (has_code(line, m.word) || (is_right && is_about_a_right(line)))
+      return make_failure(m.code, explained(store, m.advice, line));
   }
   return make_failure(errc::protocol, std::string(store) + ": the server answered with an error: " +
                                           in_quotes(line));

@@ -54,7 +54,8 @@ void server_exam::read(std::span<reply const> answers, std::string const& place)
       warn("the server at " + place + " does not let us look at it (it says " +
            in_quotes(one.text()) +
            "), so nobody can tell whether it is a master, evicts leases or has a lagging fencing "
-           "counter; permit INFO and TIME in the user's ACL");
+           "counter; permit INFO and TIME in the user's ACL (without TIME no lease is granted of "
+           "what has no fencing counter yet)");
     } else if (auto const time = read_time(one)) {
       facts_.time_us = time;
     } else {

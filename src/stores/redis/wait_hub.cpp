@@ -47,6 +47,11 @@ void wait_hub::wait(acquire_request request, handler<acquire_reply> done) {
   enter(add(std::move(request), std::move(done)), reason::arrival);
 }
 
+bool wait_hub::knows(std::string const& name, owner_token const& owner) const {
+  auto const found = places_.find(name);
+  return found != places_.end() && found->second.by_owner.contains(owner.str());
+}
+
 wait_hub::waiter& wait_hub::add(acquire_request request, handler<acquire_reply> done) {
   auto const id = ++last_id_;
   place& at = place_of(request.name.str());
@@ -106,7 +111,11 @@ void wait_hub::on_entered(std::uint64_t id, reason why, clock::time_point sent, 
     return after_a_late_answer(one, answer);
   }
   if (answer.has_error()) {
-    if (stands_by(one, answer.error())) return look_soon(at);
+    if (stands_by(one, answer.error())) {
+      // The server may know it by its former name: the next look that succeeds says it once more.
+      if (std::exchange(one.again, false) || why == reason::change) at.has_unheard = true;
+      return look_soon(at);
+    }
     if (why == reason::look) return fail_all(at, answer.error());
     return fail(one, answer.error());
   }
@@ -137,7 +146,8 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   if (!places_by_id_.contains(place_id)) return;
   plan_look(at, state);
   // The queue had forgotten us all.
-  if (was_queued && state.added && why == reason::look) enter_all(at, id);
+  bool const forgotten = was_queued && state.added;
+  if (why == reason::look && (std::exchange(at.has_unheard, false) || forgotten)) enter_all(at, id);
   auto const still = waiters_.find(id);
   if (still == waiters_.end() || still->second.now != phase::waiting) return;
   waiter& waits = still->second;

@@ -50,6 +50,8 @@ class wait_hub final : public grant_listener,
 
   /// lease_store::acquire with a wait.
   void wait(acquire_request request, handler<acquire_reply> done);
+  /// Whether a wait of this owner has not come to its end yet, with all that it leaves to do.
+  bool knows(std::string const& name, owner_token const& owner) const;
   /// Whether the next one is likely to wait behind the lease that is being released: this one has
   /// waited. A hint.
   bool takes_turns(std::string_view name) { return queued_for_.take(name); }
@@ -86,7 +88,8 @@ class wait_hub final : public grant_listener,
     algo::backoff pause;
     std::shared_ptr<grant_channel> channel{};  // of its server, as far as is known
     bool looking = false;
-    bool has_strays = false;  // somebody may be queued by another channel than that
+    bool has_strays = false;   // somebody may be queued by another channel than that
+    bool has_unheard = false;  // somebody's entering anew failed
     // Fencing tokens of the last grants that were decided on, either way. One grant is heard of in
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
     fencing_token taken{};

@@ -141,11 +141,14 @@ char const* network_file_system(std::uint64_t type) {
     char const* name;
   };
   static constexpr known all[] = {
-      {0x6969, "NFS"},        {0x517b, "SMB"},      {0xff534d42, "CIFS"},
-      {0xfe534d42, "SMB2"},   {0x5346414f, "AFS"},  {0x6b414653, "AFS"},
-      {0x00c36400, "Ceph"},   {0x73757245, "Coda"}, {0x01021997, "9p"},
-      {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x01161970, "GFS2"},
-      {0x7461636f, "OCFS2"},  {0x564c, "NCP"},      {0x65735546, "FUSE: sshfs, GlusterFS, …"}};
+      {0x6969, "NFS"},         {0x517b, "SMB"},        {0xff534d42, "CIFS"},
+      {0xfe534d42, "SMB2"},    {0x5346414f, "AFS"},    {0x6b414653, "AFS"},
+      {0x00c36400, "Ceph"},    {0x73757245, "Coda"},   {0x01021997, "9p"},
+      {0x0bd00bd0, "Lustre"},  {0x47504653, "GPFS"},   {0x01161970, "GFS2"},
+      {0x7461636f, "OCFS2"},   {0x564c, "NCP"},        {0x65735546, "FUSE: sshfs, GlusterFS, …"},
+      {0x19830326, "BeeGFS"},  {0x786f4256, "vboxsf"}, {0xbacbacbc, "vmhgfs"},
+      {0x7c7c6673, "prl_fs"},  {0xaad7aaea, "PanFS"},  {0x20030528, "OrangeFS"},
+      {0xbeefdead, "StorNext"}};
   for (auto const& each : all) {
     if (each.type == static_cast<std::uint32_t>(type)) return each.name;
   }
