@@ -16,13 +16,20 @@ namespace {
 using namespace herdlock_test;
 using words = std::vector<std::string>;
 
+// The leak check looks at every thread, and says so of one that has been joined and that the kernel
+// has not taken off its list yet.
+bool is_of_the_sanitizer(std::string const& line) {
+  return line.starts_with("==") && line.find("Unable to get registers") != line.npos;
+}
+
 // One line that begins with the program's name, says `part`, and shows no password.
 void expect_refused(words const& arguments, int code, std::string const& part,
                     environment const& env = {}) {
   auto const refused = run_herdlock(arguments, env);
   std::string const what = ::testing::PrintToString(arguments);
   EXPECT_EQ(refused.code, code) << what << "\n" << refused.err;
-  auto const lines = lines_of(refused.err);
+  auto lines = lines_of(refused.err);
+  std::erase_if(lines, is_of_the_sanitizer);
   ASSERT_EQ(lines.size(), 1u) << what << "\n" << refused.err;
   EXPECT_EQ(lines[0].rfind("herdlock: ", 0), 0u) << lines[0];
   EXPECT_NE(lines[0].find(part), std::string::npos) << what << "\n" << lines[0];
