@@ -354,7 +354,7 @@ TEST_F(redis_queue, WaitersWhoseReturnToThePushesIsCutReturnLater) {
   auto* const a = enqueue(waiter);
   auto* const b = enqueue(waiter);
   int cuts = 0;
-  for (std::size_t n = 0; n < 2000; n += 100) {
+  for (std::size_t n = 0; n < 4000; n += 100) {
     server.cli("CLIENT KILL TYPE pubsub");
     through.cut_after_bytes(direction::to_server, n);
     ASSERT_TRUE(waiter.wait_for([&] { return !through.cut_pending() || !is_pushed_to(*b); }));
