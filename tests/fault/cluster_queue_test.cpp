@@ -68,13 +68,13 @@ TEST_F(RedisClusterQueue, EachNodePushesItsGrantsAndNobodyPolls) {
   }
   EXPECT_NE(hubs[0], hubs[1]);
   EXPECT_NE(hubs[1], hubs[2]);
-  auto const before = calls_of(cluster.node(0), "evalsha");
+  auto const before = cluster.node(0).calls("evalsha");
   auto const begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(waiter.wait_for([&] { return calls_of(cluster.node(0), "evalsha") >= before + 4; }));
+  ASSERT_TRUE(waiter.wait_for([&] { return cluster.node(0).calls("evalsha") >= before + 4; }));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 1500ms) << "four looks, half a second each";
 
   constexpr int turns = 30;
-  auto const first = calls_of(cluster.node(0), "evalsha");
+  auto const first = cluster.node(0).calls("evalsha");
   auto const start = std::chrono::steady_clock::now();
   auto last = mine;
   for (int i = 0; i < turns; ++i) {
@@ -85,7 +85,7 @@ TEST_F(RedisClusterQueue, EachNodePushesItsGrantsAndNobodyPolls) {
     waits[0] = next;
   }
   auto const seconds = (std::chrono::steady_clock::now() - start) / 1s;
-  auto const asked = calls_of(cluster.node(0), "evalsha") - first;
+  auto const asked = cluster.node(0).calls("evalsha") - first;
   EXPECT_LE(asked, 2 * turns + 3 * (seconds + 1)) << "more than an entering and a release each";
 }
 

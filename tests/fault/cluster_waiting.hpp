@@ -64,10 +64,4 @@ class cluster_line {
   std::vector<std::unique_ptr<redis_wait>> waits_;
 };
 
-inline long calls_of(redis_server const& server, std::string const& command) {
-  auto const stats = server.cli("INFO commandstats");
-  auto const at = stats.find("cmdstat_" + command + ":calls=");
-  return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
-}
-
 }  // namespace herdlock_test

@@ -39,14 +39,7 @@ struct redis_bundle : testing::Test {
         [&] { return std::ranges::all_of(released, [](auto& one) { return one.has_value(); }); }));
   }
 
-  long script_calls() {
-    std::string const stats = server.cli("INFO commandstats");
-    auto const calls_of = [&](std::string const& verb) {
-      auto const at = stats.find("cmdstat_" + verb + ":calls=");
-      return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
-    };
-    return calls_of("evalsha") + calls_of("eval");
-  }
+  long script_calls() { return server.calls("evalsha") + server.calls("eval"); }
 
   static std::vector<std::string> numbered(std::string const& stem, int count) {
     std::vector<std::string> names;

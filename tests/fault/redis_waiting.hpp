@@ -29,11 +29,6 @@ struct redis_queue : testing::Test {
   }
   long waiters() { return std::stol(server.cli("ZCARD {r}:herdlock:queue")); }
   std::string queue() { return server.cli("ZRANGE {r}:herdlock:queue 0 -1"); }
-  long calls(std::string const& command) {
-    auto const stats = server.cli("INFO commandstats");
-    auto const at = stats.find("cmdstat_" + command + ":calls=");
-    return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
-  }
 
   redis_server& server = redis_server::shared();
   owner_token mine = owner_token::generate();

@@ -214,4 +214,10 @@ std::string redis_server::cli(std::string_view text) const {
   return command(list);
 }
 
+long redis_server::calls(std::string const& command_name) const {
+  auto const stats = cli("INFO commandstats");
+  auto const at = stats.find("cmdstat_" + command_name + ":calls=");
+  return at == std::string::npos ? 0 : std::stol(stats.substr(stats.find('=', at) + 1));
+}
+
 }  // namespace herdlock_test

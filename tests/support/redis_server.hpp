@@ -65,6 +65,8 @@ class redis_server {
   std::string command(std::vector<std::string> const& arguments) const;
   /// The same for a command without spaces in its arguments.
   std::string cli(std::string_view text) const;
+  /// How often it has executed this command since it was started or its counts were reset.
+  long calls(std::string const& command_name) const;
 
  private:
   void start();
