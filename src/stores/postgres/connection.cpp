@@ -72,17 +72,19 @@ void connection::start_libpq(std::string const& addresses) {
   for (char const c : addresses) {
     if (c == ',') hosts += "," + what_.host;
   }
-  std::vector<char const*> keys{"host", "port", "client_encoding", "fallback_application_name"};
-  std::vector<char const*> values{hosts.c_str(), what_.port.c_str(), "UTF8", "herdlock"};
+  // A wait of an hour sends nothing: whatever lies in between may have dropped the connection.
+  std::vector<char const*> keys{"host",
+                                "port",
+                                "client_encoding",
+                                "fallback_application_name",
+                                "keepalives_idle",
+                                "keepalives_interval",
+                                "keepalives_count"};
+  std::vector<char const*> values{
+      hosts.c_str(), what_.port.c_str(), "UTF8", "herdlock", "10", "5", "3"};
   if (!addresses.empty()) {
     keys.push_back("hostaddr");
     values.push_back(addresses.c_str());
-  }
-  // A wait of an hour sends nothing: whatever lies in between may have dropped the connection.
-  for (auto const& [key, value] : std::initializer_list<std::pair<char const*, char const*>>{
-           {"keepalives_idle", "10"}, {"keepalives_interval", "5"}, {"keepalives_count", "3"}}) {
-    keys.push_back(key);
-    values.push_back(value);
   }
   // What the URL says comes later, and counts.
   for (auto const& [key, value] : what_.parameters) {

@@ -12,9 +12,6 @@ namespace {
 // much of the time that each of them has.
 constexpr int lock_wait_parts = 10;
 
-// READ COMMITTED: the functions rely on seeing what others committed while they waited.
-// synchronous_commit: a grant that a crash of the server takes back would be given twice.
-// client_connection_check_interval: a connection that was cut ends what still runs for it.
 // plan_cache_mode: else the first five runs of each statement on each connection plan it anew,
 // which takes longer than to run it. Such a plan stays until the table is analyzed, and that it was
 // empty once must not make it a scan. (A scan that has to be would pass for one that is worth to be
@@ -24,16 +21,11 @@ std::string session_script(settings const& what) {
                                 ? "SET plan_cache_mode = force_generic_plan;"
                                   "SET enable_seqscan = off; SET jit = off;"
                                 : "";
-  return plans +
+  return plans + std::string(common_set_up) +
          "SET client_min_messages = warning; SET bytea_output = hex;"
-         "SET default_transaction_isolation = 'read committed';"
          "SET statement_timeout = " +
          std::to_string(what.timeout.count()) + "; SET lock_timeout = " +
-         std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) +
-         "; SELECT set_config(name, '1s', false) FROM pg_settings"
-         " WHERE name = 'client_connection_check_interval'"
-         "; SELECT set_config('synchronous_commit', 'on', false)"
-         " WHERE current_setting('synchronous_commit') = 'off';";
+         std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) + ";";
 }
 
 bool schema_is_gone(trouble const& why) {

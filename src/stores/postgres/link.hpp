@@ -5,10 +5,24 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "stores/postgres/connection.hpp"
 
 namespace herdlock::postgres {
+
+/// What every connection is told at first.
+/// READ COMMITTED: the functions rely on seeing what others committed while they waited.
+/// client_connection_check_interval: a connection that was cut ends what still runs for it, and
+/// whoever died leaves the line for a lock.
+/// synchronous_commit: a grant, or a leap of the tokens, that a crash of the server takes back
+/// would be given twice.
+inline constexpr std::string_view common_set_up =
+    "SET default_transaction_isolation = 'read committed';"
+    "SELECT set_config(name, '1s', false) FROM pg_settings"
+    " WHERE name = 'client_connection_check_interval';"
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off';";
 
 using reply = result<rows>;
 using on_reply = std::function<void(reply)>;

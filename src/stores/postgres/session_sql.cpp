@@ -66,17 +66,11 @@ std::string filled(std::string_view text, settings const& what) {
 }
 
 constexpr char set_up[] =
-    "SET client_min_messages = error; SET default_transaction_isolation = 'read committed';"
+    "SET client_min_messages = error;"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
     "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
-    // Who waits for a lock and has died: else its session would wait on.
-    "SELECT set_config(name, '1s', false) FROM pg_settings"
-    " WHERE name = 'client_connection_check_interval';"
     // Else the first five runs of each statement plan it anew; see link.cpp.
-    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;"
-    // The leap over tokens that may be lost is not to be lost itself.
-    "SELECT set_config('synchronous_commit', 'on', false)"
-    " WHERE current_setting('synchronous_commit') = 'off';";
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;";
 
 constexpr char advisory_schema[] =
     "SELECT to_regclass('@_names') IS NOT NULL AND to_regclass('@_fencing') IS NOT NULL"
@@ -207,7 +201,7 @@ preparation session_preparation(settings const& what) {
 }
 
 std::string session_set_up(settings const& what) {
-  return set_up + with_table(leap, what) + "SELECT pg_backend_pid()";
+  return std::string(common_set_up) + set_up + with_table(leap, what) + "SELECT pg_backend_pid()";
 }
 
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {

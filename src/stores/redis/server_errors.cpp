@@ -15,6 +15,10 @@ constexpr std::string_view channel_advice =
     "the user may not use the channels {key}:herdlock:events:* and herdlock:grants:*; extend its "
     "ACL, for example with &*";
 
+constexpr std::string_view rights_advice =
+    "the user lacks a right (commands EVAL, EVALSHA, GET, SET, TIME, …, the keys and their "
+    "{key}:herdlock:* side keys, channels); extend its ACL";
+
 constexpr std::string_view cluster_advice =
     "the server is a cluster node; open it with redis+cluster:// (or rediss+cluster://)";
 
@@ -24,9 +28,7 @@ constexpr meaning meanings[] = {
     {"WRONGPASS", errc::access_denied, "wrong user or password; correct them in the store URL"},
     {"NOAUTH", errc::access_denied,
      "the server asks for a password; write one in the store URL: redis://:password@host"},
-    {"NOPERM", errc::access_denied,
-     "the user lacks a right (commands EVAL, EVALSHA, GET, SET, TIME, …, the keys and their "
-     "{key}:herdlock:* side keys, channels); extend its ACL"},
+    {"NOPERM", errc::access_denied, rights_advice},
     {"LOADING", errc::unavailable, "the server is still loading its data; try again later"},
     {"BUSY", errc::unavailable, "the server is busy running a script; try again later"},
     {"READONLY", errc::unavailable, "the server is a read-only replica; connect to the master"},
@@ -63,9 +65,8 @@ bool is_about_a_missing_command(std::string_view line) {
   return line.starts_with("ERR ") && (says("unknown command") || says("Unknown Redis command"));
 }
 
-// "NOPERM …", or what a script is told (7.0: "ERR The user executing the script can't run this
-// command or subcommand").
-bool is_about_a_right(std::string_view line) {
+// NOPERM as a script is told it (7.0): "ERR The user executing the script can't run this command".
+bool is_about_a_right_in_a_script(std::string_view line) {
   return line.starts_with("ERR ") && line.find("user executing the script can't") != line.npos;
 }
 
@@ -87,6 +88,9 @@ failure server_failure(std::string_view line, std::string_view store) {
   if (is_about_channels(line)) {
     return make_failure(errc::access_denied, explained(store, channel_advice, line));
   }
+  if (is_about_a_right_in_a_script(line)) {
+    return make_failure(errc::access_denied, explained(store, rights_advice, line));
+  }
   if (is_about_a_missing_command(line)) {
     return make_failure(errc::not_supported,
                         explained(store,
@@ -95,9 +99,7 @@ failure server_failure(std::string_view line, std::string_view store) {
                                   line));
   }
   for (auto const& m : meanings) {
-    bool const is_right = m.code == errc::access_denied && m.word == "NOPERM";
-    if (has_code(line, m.word) || (is_right && is_about_a_right(line)))
-      return make_failure(m.code, explained(store, m.advice, line));
+    if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
   }
   return make_failure(errc::protocol, std::string(store) + ": the server answered with an error: " +
                                           in_quotes(line));
