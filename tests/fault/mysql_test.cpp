@@ -27,6 +27,9 @@ struct mysql_base : testing::Test {
     static int number = 0;
     return server().url("fault_" + std::to_string(++number)) + "?mode=" + mode + more;
   }
+  static std::string database_of(std::string const& url) {
+    return url.substr(url.rfind('/') + 1, url.find('?') - url.rfind('/') - 1);
+  }
   bool taken_soon(client& c, owner_token const& who, fencing_token& token) {
     return eventually([&] {
       auto const reply = c.acquire(stock, who);
@@ -145,7 +148,7 @@ TEST_P(mysql_modes, WrongCredentialsAreToldWithoutThePassword) {
 }
 
 TEST_P(mysql_modes, WithoutTheRightToMakeTheTableTheErrorTellsTheStatement) {
-  std::string const database = url.substr(url.rfind('/') + 1, url.find('?') - url.rfind('/') - 1);
+  std::string const database = database_of(url);
   server().sql(
       "CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'pw'; GRANT SELECT, INSERT, UPDATE, "
       "DELETE ON `" +
@@ -221,6 +224,23 @@ TEST_P(mysql_session, ManyWaitersOfAStoreNeedOneConnection) {
   for (auto const& each : all) EXPECT_TRUE(is<grant>(b.get(each)));
 }
 
+// The lock was the releaser's until then, and its session is there to say so.
+TEST_P(mysql_session, AReleaseWhoseSuccessorCannotBeWrittenDownIsARelease) {
+  std::string const url = url_of(GetParam());
+  client c(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
+  std::string const database = database_of(url);
+  server().sql("USE `" + database + "`; CREATE TRIGGER no_bob BEFORE UPDATE ON herdlock_" +
+               GetParam() + "_leases FOR EACH ROW SET NEW.fencing = IF(NEW.owner = '" +
+               std::string(bob.str()) + "', (SELECT 1 UNION SELECT 2), NEW.fencing)");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto bobs = c.start_acquire({stock, bob, 1min, 1min});
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_FALSE(c.get(bobs).has_value());
+  EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
+}
+
 // A handler may ask again at once: that, too, is one question at the server, with the one session.
 TEST_P(mysql_session, WhoWaitsFromInsideTheAnswerBusyIsQueuedOnce) {
   std::string const url = url_of(GetParam());
@@ -267,6 +287,29 @@ TEST_F(mysql_table, MoreOperationsThanConnectionsTakeTurns) {
   for (auto const& each : all) EXPECT_TRUE(is<grant>(c.get(each)));
 }
 
+// Whoever has it by now: the one whose answer was lost is not told that it lost the lease.
+TEST_F(mysql_table, AReleaseThatIsAskedAgainTellsItsFirstAnswer) {
+  std::string const url = url_of("table");
+  client other(kind, url);
+  relay wire(server().port());
+  client c(kind, through(wire, url));
+  int unanswered = 0;
+  for (std::size_t bytes = 0; bytes < 60; bytes += 4) {
+    ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+    wire.cut_after_bytes(direction::to_client, bytes);
+    unanswered += c.release(stock, alice).has_value() ? 0 : 1;
+    wire.disarm();
+    fencing_token token;
+    ASSERT_TRUE(bytes % 8 == 0 || taken_soon(other, bob, token));
+    EXPECT_EQ(c.release(stock, alice).value(), release_reply::released) << bytes;
+    ASSERT_TRUE(other.release(stock, bob).has_value());
+  }
+  EXPECT_GT(unanswered, 3);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  EXPECT_EQ(other.force_release(stock).value(), release_reply::released);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost) << "an earlier one's answer";
+}
+
 TEST_F(mysql_table, RowsThatNobodyHoldsAreSweptAndTokensGoOnRising) {
   std::string const url = url_of("table", "&keep=0");
   client c(kind, url);
@@ -278,7 +321,7 @@ TEST_F(mysql_table, RowsThatNobodyHoldsAreSweptAndTokensGoOnRising) {
     ASSERT_TRUE(is<grant>(c.acquire(name, alice)));
     ASSERT_EQ(c.release(name, alice).value(), release_reply::released);
   }
-  std::string const database = url.substr(url.rfind('/') + 1, url.find('?') - url.rfind('/') - 1);
+  std::string const database = database_of(url);
   EXPECT_TRUE(eventually([&] {
     return std::stoi(server().sql("SELECT COUNT(*) FROM `" + database + "`.herdlock_leases")) < 80;
   }));

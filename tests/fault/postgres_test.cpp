@@ -2,49 +2,12 @@
 #include <signal.h>
 
 #include <herdlock/herdlock.hpp>
-#include <support/child_process.hpp>
-#include <support/postgres_server.hpp>
-#include <support/relay.hpp>
 #include <thread>
 
-#include "../contract/fixture.hpp"
-#include "stores/postgres/postgres_store.hpp"
+#include "postgres_faults.hpp"
 
 namespace herdlock_test {
 namespace {
-
-store_case const postgres{"postgres", {}, &open_postgres};
-
-class postgres_faults : public testing::TestWithParam<std::string> {
- protected:
-  static postgres_server& server() { return postgres_server::shared(); }
-  std::string url(std::string const& options = "") const {
-    return url_ + "&mode=" + GetParam() + options;
-  }
-  std::string through(relay const& by, std::string const& options = "") const {
-    return postgres_server::through(url(options), server().port(), by.port());
-  }
-  std::string sql(std::string const& statements) const { return server().sql(url_, statements); }
-  child_process holder(std::string const& ttl_ms) const {
-    return child_process(
-        child_options{.argv = {HERDLOCK_LOCK_HOLDER, url(), "stock:1", ttl_ms, "hold"}});
-  }
-  static bool said(child_process const& by, std::string const& line) {
-    return eventually([&] { return by.output().find(line) != std::string::npos; });
-  }
-  // Until the server has been reached again: what was lost meanwhile fails.
-  template <class Ask>
-  static bool in_the_end(Ask ask) {
-    return eventually([&] { return ask(); });
-  }
-
-  std::string const url_ = server().fresh_url();
-  resource const stock{"stock:1"};
-  owner_token const alice = owner_token::generate();
-  owner_token const bob = owner_token::generate();
-};
-
-std::string mode_name(testing::TestParamInfo<std::string> const& info) { return info.param; }
 
 class postgres_tables : public postgres_faults {};
 INSTANTIATE_TEST_SUITE_P(modes, postgres_tables, testing::Values("table"), mode_name);
@@ -114,7 +77,6 @@ TEST_P(postgres_tables, AStoppedWaiterHoldsUpTheLineForItsFirstTermOnly) {
 TEST_P(postgres_tables, AUserWhoMayNotCreateTablesIsToldTheStatementsAndMayUseThem) {
   auto guest = url();
   guest.replace(guest.find("postgres@"), 9, "guest@");
-  auto const table = url_.substr(url_.find("table=") + 6);
   std::string script;
   {
     client c(postgres, guest);
@@ -125,8 +87,8 @@ TEST_P(postgres_tables, AUserWhoMayNotCreateTablesIsToldTheStatementsAndMayUseTh
     script = refused.error().message.substr(at + 5);
     script = script.substr(0, script.rfind(';') + 1);
   }
-  sql(script + "GRANT ALL ON " + table + ", " + table +
-      "_waiters TO guest; GRANT ALL ON SEQUENCE " + table + "_fencing TO guest;");
+  sql(script + "GRANT ALL ON " + table() + ", " + table() +
+      "_waiters TO guest; GRANT ALL ON SEQUENCE " + table() + "_fencing TO guest;");
   client c(postgres, guest);
   EXPECT_TRUE(is<grant>(c.acquire(stock, alice)));
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
@@ -135,8 +97,7 @@ TEST_P(postgres_tables, AUserWhoMayNotCreateTablesIsToldTheStatementsAndMayUseTh
 TEST_P(postgres_tables, DroppedTablesAreMadeAgainAndTokensGoOnRising) {
   client c(postgres, url());
   auto const first = as<grant>(c.acquire(stock, alice)).fencing;
-  auto const table = url_.substr(url_.find("table=") + 6);
-  sql("DROP TABLE " + table + ", " + table + "_waiters; DROP SEQUENCE " + table + "_fencing");
+  sql("DROP TABLE " + table() + ", " + table() + "_waiters; DROP SEQUENCE " + table() + "_fencing");
   fencing_token next{};
   EXPECT_TRUE(in_the_end([&] {
     auto const reply = c.acquire(stock, bob);
@@ -148,15 +109,14 @@ TEST_P(postgres_tables, DroppedTablesAreMadeAgainAndTokensGoOnRising) {
 
 TEST_P(postgres_tables, TheSweeperRemovesRowsLongFreeAndNoOthers) {
   client(postgres, url()).inspect(stock).value();
-  auto const table = url_.substr(url_.find("table=") + 6);
-  sql("INSERT INTO " + table +
+  sql("INSERT INTO " + table() +
       " SELECT n::text::bytea, '', n, now(), now() - "
       "CASE WHEN n % 2 = 0 THEN interval '11 min' ELSE interval '1 min' END "
       "FROM generate_series(1, 2000) n");
   client c(postgres, url());
   c.inspect(stock).value();
-  EXPECT_TRUE(c.run_until([&] { return sql("SELECT count(*) FROM " + table) == "1000\n"; }));
-  EXPECT_EQ(sql("SELECT count(*) FROM " + table + " WHERE fencing % 2 = 0"), "0\n");
+  EXPECT_TRUE(c.run_until([&] { return sql("SELECT count(*) FROM " + table()) == "1000\n"; }));
+  EXPECT_EQ(sql("SELECT count(*) FROM " + table() + " WHERE fencing % 2 = 0"), "0\n");
 }
 
 // B7: cut after each byte count of a whole exchange, in both directions. Whatever was lost, the
@@ -182,10 +142,25 @@ TEST_P(postgres_tables, ACutAnywhereLeavesNoGhostAndGrantsNothingTwice) {
       cutter.cut_after_bytes(way, bytes);
       static_cast<void>(c.release(stock, owner));
       cutter.disarm();
-      ASSERT_TRUE(in_the_end([&] { return c.release(stock, owner).has_value(); }));
+      result<release_reply> released = release_reply::lost;
+      ASSERT_TRUE(in_the_end([&] { return (released = c.release(stock, owner)).has_value(); }));
+      EXPECT_EQ(*released, release_reply::released) << bytes;
       ASSERT_FALSE(judge.inspect(stock).value().has_value()) << "a ghost after " << bytes;
     }
   }
+}
+
+// Whoever has it by now, but not for a lease of its own that was taken from it afterwards.
+TEST_P(postgres_tables, AReleaseThatIsAskedAgainTellsItsFirstAnswer) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, bob)));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  ASSERT_EQ(c.release(stock, bob).value(), release_reply::released);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, bob)));
+  ASSERT_EQ(c.force_release(stock).value(), release_reply::released);
+  EXPECT_EQ(c.release(stock, bob).value(), release_reply::lost) << "an earlier one's answer";
 }
 
 class postgres_every_mode : public postgres_faults {};
@@ -194,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(modes, postgres_every_mode, testing::Values("table", "a
 
 // What a role or a database is set to does not matter.
 TEST_P(postgres_every_mode, AUserWhoseBytesAreWrittenInTheOldWayLocksAsAnyOther) {
-  auto const role = "old_way_" + url_.substr(url_.find("table=") + 6);
+  auto const role = "old_way_" + table();
   sql("CREATE ROLE " + role + " LOGIN SUPERUSER; ALTER ROLE " + role +
       " SET bytea_output = escape");
   auto old_way = url();
@@ -281,117 +256,6 @@ TEST_P(postgres_every_mode, BadOptionsAreRefusedWithASentence) {
     auto const opened = open_postgres(parsed, io.get_executor());
     ASSERT_TRUE(opened.has_error()) << bad;
     EXPECT_TRUE(opened.error() == errc::invalid_url) << opened.error().message;
-  }
-}
-
-class postgres_sessions : public postgres_faults {
- protected:
-  // The server's processes that hold or wait for something of this test, by what they say.
-  std::string end_holders() const {
-    return sql(
-        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
-        "WHERE application_name LIKE 'herdlock %' AND pid <> pg_backend_pid()");
-  }
-};
-INSTANTIATE_TEST_SUITE_P(modes, postgres_sessions, testing::Values("advisory", "row"), mode_name);
-
-// B1, B19: no silent reconnection; what the session held is lost.
-TEST_P(postgres_sessions, AHolderWhoseSessionIsEndedHasLostAtOnce) {
-  client c(postgres, url());
-  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
-  EXPECT_EQ(end_holders(), "1\n");
-  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
-  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
-  EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
-}
-
-// More than PostgreSQL logs of a sequence at a time, so that some are in no log that was written.
-TEST_P(postgres_sessions, AServerThatCrashesWhileHeldLosesTheLockAndKeepsTheTokensRising) {
-  client c(postgres, url());
-  for (int i = 0; i < 40; ++i) {
-    ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
-    ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
-  }
-  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
-  server().restart();
-  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
-  fencing_token next{};
-  EXPECT_TRUE(in_the_end([&] {
-    auto const reply = c.acquire(stock, bob);
-    if (is<grant>(reply)) next = as<grant>(reply).fencing;
-    return is<grant>(reply);
-  }));
-  EXPECT_GT(next, first);
-}
-
-TEST_P(postgres_sessions, AWaitThroughACrashOfTheServerFailsAndMayBeAskedAgain) {
-  client holder(postgres, url());
-  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
-  client c(postgres, url());
-  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
-  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
-  server().restart();
-  EXPECT_FALSE(c.get(waiting).has_value());
-  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
-}
-
-TEST_P(postgres_sessions, AFullPoolSaysSoAndServesWhenASessionComesBack) {
-  client c(postgres, url("&sessions=2&timeout=1s"));
-  ASSERT_TRUE(is<grant>(c.acquire(resource("a"), alice)));
-  ASSERT_TRUE(is<grant>(c.acquire(resource("b"), alice)));
-  auto const refused = c.acquire(stock, alice);
-  EXPECT_TRUE(refused.error() == errc::timed_out);
-  EXPECT_NE(refused.error().message.find("sessions=2"), std::string::npos);
-  EXPECT_EQ(c.release(resource("a"), alice).value(), release_reply::released);
-  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
-}
-
-// B8: while it waits for a lock the server does not look after its client by itself.
-TEST_P(postgres_sessions, AKilledWaiterLeavesTheServer) {
-  client c(postgres, url());
-  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
-  auto dead = holder("60000");
-  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
-  dead.kill();
-  EXPECT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 0; }));
-}
-
-// B7: the wait in the server ends with its caller.
-TEST_P(postgres_sessions, ACancelledWaitLeavesNobodyWaitingInTheServer) {
-  client holder(postgres, url());
-  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
-  client c(postgres, url());
-  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
-  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
-  waiting.cancel();
-  EXPECT_TRUE(c.get(waiting).error() == errc::canceled);
-  EXPECT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 0; }));
-  EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
-  EXPECT_FALSE(holder.inspect(stock).value().has_value());
-}
-
-// B7: see the same test of the table mode. What is cut here is the session that asks.
-TEST_P(postgres_sessions, ACutSessionLeavesNoGhost) {
-  client judge(postgres, url());
-  judge.inspect(stock).value();
-  relay cutter(server().port());
-  client c(postgres, through(cutter));
-  for (auto const way : {direction::to_server, direction::to_client}) {
-    int cuts = 0;
-    for (std::size_t bytes = 0; bytes < 400; bytes += 20) {
-      auto const owner = owner_token::generate();
-      // It leaves a session behind that is set up, so that the next one begins with its lock.
-      ASSERT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, owner)); }));
-      ASSERT_TRUE(in_the_end([&] { return c.release(stock, owner).has_value(); }));
-      cutter.cut_after_bytes(way, bytes);
-      static_cast<void>(c.acquire(stock, owner));
-      cuts += cutter.cut_pending() ? 0 : 1;
-      cutter.disarm();
-      static_cast<void>(c.release(stock, owner));
-      ASSERT_TRUE(eventually([&] { return !judge.inspect(stock).value().has_value(); }))
-          << "a ghost after " << bytes;
-    }
-    EXPECT_GT(cuts, 3);
   }
 }
 

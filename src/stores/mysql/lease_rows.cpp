@@ -12,6 +12,12 @@ std::string where(resource const& name, std::optional<owner_token> const& owner)
   return joined({" WHERE resource = ", literal(name.str()), " AND expires_at > ", now_sql, owned});
 }
 
+// Who released it last is kept for the one that asks again after a lost answer; not beyond a grant
+// of its own.
+std::string another_sql(owner_token const& owner) {
+  return joined({"IF(released_by = ", literal(owner.str()), ", '', released_by)"});
+}
+
 acquire_reply as_held(lease_row const& found, acquire_request const& request) {
   if (found.owner == request.owner.str()) return grant{found.fencing};
   return busy{owner_label(found.owner), found.remaining()};
@@ -57,10 +63,11 @@ std::string next_token_sql() {
 std::string grab_sql(settings const& how, acquire_request const& request, look too) {
   std::string const read =
       too == look::yes ? joined({"; ", read_sql(how.table, request.name)}) : "";
-  return joined({"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
-                 ", owner = ", literal(request.owner.str()), ", acquired_at = ", now_sql,
-                 ", expires_at = ", after_sql(request.ttl), " WHERE resource = ",
-                 literal(request.name.str()), " AND expires_at <= ", now_sql, read});
+  return joined(
+      {"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
+       ", owner = ", literal(request.owner.str()), ", released_by = ", another_sql(request.owner),
+       ", acquired_at = ", now_sql, ", expires_at = ", after_sql(request.ttl),
+       " WHERE resource = ", literal(request.name.str()), " AND expires_at <= ", now_sql, read});
 }
 
 std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request) {
@@ -85,7 +92,8 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
       literal(request.name.str()) + ", " + owner + ", " + now_us_sql + ", " + now + ", " +
       after_sql(request.ttl) + ", 0) ON DUPLICATE KEY UPDATE fencing = " + free +
       "GREATEST(fencing + 1, " + now_us_sql + "), fencing), owner = " + free + owner +
-      ", owner), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
+      ", owner), released_by = " + free + another_sql(request.owner) +
+      ", released_by), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
       after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
   auto const found = as_lease_row(db.run(sql).last());
   if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
@@ -100,11 +108,24 @@ renew_reply renew_row(connection& db, settings const& how, acquire_request const
 
 std::string free_sql(settings const& how, resource const& name,
                      std::optional<owner_token> const& owner) {
-  return joined({"UPDATE `", how.table, "` SET expires_at = ", never_sql, where(name, owner)});
+  char const* const who = owner ? "owner" : "released_by";
+  return joined({"UPDATE `", how.table, "` SET released_by = ", who, ", expires_at = ", never_sql,
+                 where(name, owner)});
 }
 
-release_reply as_freed(outcomes const& all) {
-  return all.last().matched > 0 ? release_reply::released : release_reply::lost;
+std::optional<release_reply> as_freed(outcomes const& all) {
+  if (all.last().matched > 0) return release_reply::released;
+  return std::nullopt;
+}
+
+release_reply free_row(connection& db, settings const& how, resource const& name,
+                       std::optional<owner_token> const& owner) {
+  if (auto const freed = as_freed(db.run(free_sql(how, name, owner)))) return *freed;
+  if (!owner) return release_reply::lost;
+  auto const found =
+      db.run(joined({"SELECT 1 FROM `", how.table, "` WHERE resource = ", literal(name.str()),
+                     " AND released_by = ", literal(owner->str())}));
+  return found.last().rows.empty() ? release_reply::lost : release_reply::released;
 }
 
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {

@@ -49,7 +49,10 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
 std::string free_sql(settings const& how, resource const& name,
                      std::optional<owner_token> const& owner);
-release_reply as_freed(outcomes const& all);
+/// Nothing: ask free_row, which knows the one that has released it before.
+std::optional<release_reply> as_freed(outcomes const& all);
+release_reply free_row(connection& db, settings const& how, resource const& name,
+                       std::optional<owner_token> const& owner);
 std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
 
 /// Names whose rows say that they are held: of the next `most` rows, by name; the cursor is the

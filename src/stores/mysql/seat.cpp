@@ -294,9 +294,11 @@ void seat::pass_on(releasing const& op) {
       [op, wanted](seat& self, answer got) { self.on_passed(wanted, std::move(got), op); });
 }
 
+// A session that tells of an error has had the lock until then.
 void seat::on_passed(bid const& given, answer got, releasing const& op) {
+  bool const gone = got.error && got.error->ends_session();
   got.error ? lose() : serve(given, got);
-  if (op) op->settle(got.error ? release_reply::lost : release_reply::released);
+  if (op) op->settle(gone ? release_reply::lost : release_reply::released);
 }
 
 // The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.

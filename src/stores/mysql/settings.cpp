@@ -107,8 +107,8 @@ std::string settings::ddl() const {
   std::string text = "CREATE TABLE IF NOT EXISTS `" + table +
                      "`(resource VARBINARY(512) NOT NULL PRIMARY KEY, owner VARBINARY(128) NOT "
                      "NULL, fencing BIGINT UNSIGNED NOT NULL, acquired_at DATETIME(6) NOT NULL, "
-                     "expires_at DATETIME(6) NOT NULL, session BIGINT UNSIGNED NOT NULL) "
-                     "ENGINE = InnoDB;";
+                     "expires_at DATETIME(6) NOT NULL, session BIGINT UNSIGNED NOT NULL, "
+                     "released_by VARBINARY(128) NOT NULL DEFAULT '') ENGINE = InnoDB;";
   if (mode == lock_mode::row) {
     text += " CREATE TABLE IF NOT EXISTS `" + table +
             "_lock`(resource VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB;";

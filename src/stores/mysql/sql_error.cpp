@@ -6,7 +6,10 @@
 namespace herdlock::mysql {
 namespace {
 
-constexpr unsigned mysql_nowait = 3572;  // ER_LOCK_NOWAIT of MySQL 8
+// Of MySQL 8.
+constexpr unsigned mysql_nowait = 3572;          // ER_LOCK_NOWAIT
+constexpr unsigned mysql_session_killed = 3169;  // ER_SESSION_WAS_KILLED
+constexpr unsigned mysql_idle_too_long = 4031;   // ER_CLIENT_INTERACTION_TIMEOUT
 
 struct verdict {
   errc code;
@@ -72,6 +75,11 @@ bool sql_error::is_deadlock() const { return code == ER_LOCK_DEADLOCK; }
 bool sql_error::is_missing_table() const { return code == ER_NO_SUCH_TABLE; }
 bool sql_error::is_lost_connection() const {
   return code == CR_SERVER_LOST || code == CR_SERVER_GONE_ERROR;
+}
+bool sql_error::ends_session() const {
+  bool const told_by_server = code >= 1000 && (code < CR_MIN_ERROR || code > CR_MAX_ERROR);
+  return !told_by_server || code == ER_CONNECTION_KILLED || code == ER_SERVER_SHUTDOWN ||
+         code == mysql_session_killed || code == mysql_idle_too_long;
 }
 bool sql_error::is_unreachable() const {
   return code == CR_CONN_HOST_ERROR || code == CR_CONNECTION_ERROR;

@@ -17,6 +17,8 @@ struct sql_error {
   bool is_deadlock() const;
   bool is_missing_table() const;
   bool is_lost_connection() const;
+  /// Or may have ended before: the session was not there to tell of anything else.
+  bool ends_session() const;
   /// Nobody listens at the address, or it cannot be reached.
   bool is_unreachable() const;
   /// The row is locked by another transaction, still after the wait that was allowed.

@@ -44,7 +44,7 @@ class table_leases final : public lease_store {
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    free(std::move(what), free_sql(with_->how, name, owner));
+    free(std::move(what), std::move(name), std::move(owner));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
@@ -56,7 +56,7 @@ class table_leases final : public lease_store {
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    free(std::move(what), free_sql(with_->how, name, std::nullopt));
+    free(std::move(what), std::move(name), std::nullopt);
   }
 
   void list(list_request request, handler<lease_page> done) override {
@@ -68,11 +68,12 @@ class table_leases final : public lease_store {
   }
 
  private:
-  void free(order<release_reply> what, std::string sql) {
-    auto work = [sql](connection& db) { return result<release_reply>(as_freed(db.run(sql))); };
-    shortcut quick{std::move(sql),
-                   [](outcomes const& all) { return std::optional(as_freed(all)); }};
-    begin(with_, std::move(what), std::move(quick), std::move(work));
+  void free(order<release_reply> what, resource name, std::optional<owner_token> owner) {
+    shortcut quick{free_sql(with_->how, name, owner), &as_freed};
+    begin(with_, std::move(what), std::move(quick),
+          [with = with_.get(), name = std::move(name), owner = std::move(owner)](connection& db) {
+            return result<release_reply>(free_row(db, with->how, name, owner));
+          });
   }
 
   void sweep_sometimes(resource const& name) {

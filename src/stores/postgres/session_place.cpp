@@ -168,6 +168,8 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
     }
     return ask();
   }
+  // One that tells of an error has had the lock until then.
+  if (!ends_session(a.error())) tell_released(release_reply::released);
   drop_session();
   refused(one, explain(a.error()));
 }
@@ -324,7 +326,7 @@ void session_place::gone(session_acquire& one) {
   was->on_loss(nullptr);
   asking_ = nullptr;
   shop_->commands->run(
-      {"end", {as_number(was->pid())}},
+      {"end", {as_number(was->pid()), as_number(was->since())}},
       [shop = shop_, was, told = std::exchange(released_, nullptr)](reply const& a) {
         shop->sessions->end(was);
         if (told) told(a ? release_reply::released : release_reply::lost);

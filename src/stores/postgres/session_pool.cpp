@@ -18,6 +18,7 @@ void session::on_open(std::optional<trouble> failed) {
   connection_->run_script(session_set_up(what_), [self = shared_from_this()](answer const& a) {
     if (!a) return self->opened(explain(a.error()));
     self->pid_ = static_cast<int>(a->number(0, 0));
+    self->since_ = a->number(0, 1);
     self->set_up();
   });
 }

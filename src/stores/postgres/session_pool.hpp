@@ -27,6 +27,8 @@ class session : public connection_events, public std::enable_shared_from_this<se
   void close();
   bool alive() const { return alive_; }
   int pid() const { return pid_; }
+  /// When it began, in the server's microseconds.
+  std::int64_t since() const { return since_; }
   /// What to do when it ends by itself.
   void on_loss(std::function<void()> lost) { lost_ = std::move(lost); }
 
@@ -45,6 +47,7 @@ class session : public connection_events, public std::enable_shared_from_this<se
   std::function<void()> lost_;
   bool alive_ = false;
   int pid_ = 0;
+  std::int64_t since_ = 0;
 };
 
 class session_pool : public std::enable_shared_from_this<session_pool> {

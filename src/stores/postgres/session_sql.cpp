@@ -65,6 +65,9 @@ std::string filled(std::string_view text, settings const& what) {
   return out;
 }
 
+// A process number is used again; with its beginning it is one session's.
+constexpr char since[] = "(extract(epoch FROM backend_start) * 1000000)::bigint";
+
 constexpr char set_up[] =
     "SET client_min_messages = error;"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
@@ -196,12 +199,15 @@ preparation session_preparation(settings const& what) {
            {"force",
             filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
                    what)},
-           {"end", "SELECT pg_terminate_backend($1::int)"}},
+           {"end", std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1::int)"
+                               " WHERE ") +
+                       since + " = $2::bigint"}},
           ""};
 }
 
 std::string session_set_up(settings const& what) {
-  return std::string(common_set_up) + set_up + with_table(leap, what) + "SELECT pg_backend_pid()";
+  return std::string(common_set_up) + set_up + with_table(leap, what) + "SELECT pid, " + since +
+         " FROM pg_stat_get_activity(pg_backend_pid())";
 }
 
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {

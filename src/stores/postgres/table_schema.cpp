@@ -32,7 +32,7 @@ SELECT pg_advisory_xact_lock(7526676539574742016);
 CREATE TABLE IF NOT EXISTS @ (
   name bytea PRIMARY KEY, owner bytea NOT NULL, fencing bigint NOT NULL,
   acquired_at timestamptz NOT NULL, expires_at timestamptz NOT NULL,
-  awaited boolean NOT NULL DEFAULT false) WITH (fillfactor = 70);
+  awaited boolean NOT NULL DEFAULT false, released_by bytea) WITH (fillfactor = 70);
 CREATE TABLE IF NOT EXISTS @_waiters (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL, owner bytea NOT NULL,
   ttl_ms bigint NOT NULL, channel text NOT NULL, waiter bigint NOT NULL, pid int NOT NULL,
@@ -57,7 +57,8 @@ BEGIN
   LOOP
     WITH w AS (DELETE FROM @_waiters WHERE id = (
       SELECT id FROM @_waiters WHERE name = p_name ORDER BY id LIMIT 1) RETURNING *)
-    UPDATE @ l SET owner = w.owner, fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
+    UPDATE @ l SET owner = w.owner, released_by = nullif(l.released_by, w.owner),
+      fencing = nextval('@_fencing'), acquired_at = clock_timestamp(),
       expires_at = clock_timestamp() + least(w.ttl_ms, 3000) * interval '1 ms'
     FROM w WHERE l.name = p_name AND (w.pid = pg_backend_pid()
       OR NOT pg_try_advisory_xact_lock_shared(1751477356, w.pid))
@@ -78,14 +79,14 @@ constexpr char grab[] =
     "INSERT INTO @ AS h VALUES ($1::bytea, $2::bytea, nextval('@_fencing'),"
     " clock_timestamp(), clock_timestamp() + $3::bigint * interval '1 ms')"
     " ON CONFLICT (name) DO UPDATE SET owner = $2::bytea, fencing = nextval('@_fencing'),"
-    " acquired_at = clock_timestamp(),"
+    " released_by = nullif(h.released_by, $2::bytea), acquired_at = clock_timestamp(),"
     " expires_at = clock_timestamp() + $3::bigint * interval '1 ms'"
     " WHERE h.expires_at <= clock_timestamp() AND NOT h.awaited RETURNING fencing";
 
 // Likewise: it is ours. No row: the function of release looks whether we wait for it. The function
 // of the hand-over sees, in a snapshot of its own, what the statement around it has done.
 constexpr char give_back[] =
-    "UPDATE @ SET owner = '', expires_at = clock_timestamp()"
+    "UPDATE @ SET owner = '', released_by = owner, expires_at = clock_timestamp()"
     " WHERE name = $1::bytea AND owner = $2::bytea AND expires_at > clock_timestamp()"
     " RETURNING CASE WHEN awaited THEN @_hand_over_v1(name) END";
 
@@ -108,7 +109,7 @@ BEGIN
       INSERT INTO @ AS h VALUES (p_name, p_owner, nextval('@_fencing'), clock_timestamp(),
         clock_timestamp() + p_ttl * interval '1 ms')
       ON CONFLICT (name) DO UPDATE SET owner = p_owner, fencing = nextval('@_fencing'),
-        acquired_at = clock_timestamp(),
+        released_by = nullif(h.released_by, p_owner), acquired_at = clock_timestamp(),
         expires_at = clock_timestamp() + p_ttl * interval '1 ms'
         WHERE h.expires_at <= clock_timestamp() AND NOT h.awaited
       RETURNING * INTO l;
@@ -157,25 +158,27 @@ BEGIN
 END $f$;
 )sql";
 
-// p_owner NULL: from whoever holds it. One who waits is taken out of the line; should the lease be
+// p_owner NULL: from whoever holds it. Who asks again after a lost answer is told its first one, as
+// long as nobody else has released it. One who waits is taken out of the line; should the lease be
 // handed to it in that moment, it is the owner when the row's lock is got, and gives it back.
 constexpr char release[] = R"sql(
 CREATE OR REPLACE FUNCTION @_release_v1(p_name bytea, p_owner bytea)
 RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE done boolean;
 BEGIN
-  UPDATE @ SET owner = '', expires_at = clock_timestamp()
+  UPDATE @ SET owner = '', released_by = coalesce(p_owner, released_by),
+    expires_at = clock_timestamp()
   WHERE name = p_name AND owner = coalesce(p_owner, owner) AND expires_at > clock_timestamp();
   done := FOUND;
   IF NOT done AND EXISTS (SELECT FROM @_waiters WHERE name = p_name AND owner = p_owner) THEN
     PERFORM FROM @ WHERE name = p_name FOR UPDATE;
     DELETE FROM @_waiters WHERE name = p_name AND owner = p_owner;
-    UPDATE @ SET owner = '', expires_at = clock_timestamp()
+    UPDATE @ SET owner = '', released_by = owner, expires_at = clock_timestamp()
     WHERE name = p_name AND owner = p_owner AND expires_at > clock_timestamp();
     done := FOUND;
   END IF;
   IF done THEN PERFORM @_hand_over_v1(p_name); END IF;
-  RETURN done;
+  RETURN done OR EXISTS (SELECT FROM @ WHERE name = p_name AND released_by = p_owner);
 END $f$;
 )sql";
 

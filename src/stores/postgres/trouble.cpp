@@ -50,6 +50,11 @@ bool speaks_of_security(std::string_view text) {
 
 }  // namespace
 
+bool ends_session(trouble const& why) {
+  return why.state.empty() || why.state.starts_with("08") || why.state.starts_with("57P") ||
+         why.state == "25P03";
+}
+
 failure explain(trouble const& why) {
   if (why.state.empty() && speaks_of_credentials(why.message)) {
     return make_failure(errc::access_denied, why.message + "; check user and password");

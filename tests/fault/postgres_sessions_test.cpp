@@ -1,0 +1,130 @@
+// The PostgreSQL store in its session modes, when its server and its sessions fail.
+#include "postgres_faults.hpp"
+
+namespace herdlock_test {
+namespace {
+
+class postgres_sessions : public postgres_faults {
+ protected:
+  // The server's processes that hold or wait for something of this test, by what they say.
+  std::string end_holders() const {
+    return sql(
+        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+        "WHERE application_name LIKE 'herdlock %' AND pid <> pg_backend_pid()");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_sessions, testing::Values("advisory", "row"), mode_name);
+
+// B1, B19: no silent reconnection; what the session held is lost.
+TEST_P(postgres_sessions, AHolderWhoseSessionIsEndedHasLostAtOnce) {
+  client c(postgres, url());
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
+  EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
+}
+
+// More than PostgreSQL logs of a sequence at a time, so that some are in no log that was written.
+TEST_P(postgres_sessions, AServerThatCrashesWhileHeldLosesTheLockAndKeepsTheTokensRising) {
+  client c(postgres, url());
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+    ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
+  }
+  auto const first = as<grant>(c.acquire(stock, alice)).fencing;
+  server().restart();
+  EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
+  fencing_token next{};
+  EXPECT_TRUE(in_the_end([&] {
+    auto const reply = c.acquire(stock, bob);
+    if (is<grant>(reply)) next = as<grant>(reply).fencing;
+    return is<grant>(reply);
+  }));
+  EXPECT_GT(next, first);
+}
+
+TEST_P(postgres_sessions, AWaitThroughACrashOfTheServerFailsAndMayBeAskedAgain) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  server().restart();
+  EXPECT_FALSE(c.get(waiting).has_value());
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+TEST_P(postgres_sessions, AFullPoolSaysSoAndServesWhenASessionComesBack) {
+  client c(postgres, url("&sessions=2&timeout=1s"));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("a"), alice)));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("b"), alice)));
+  auto const refused = c.acquire(stock, alice);
+  EXPECT_TRUE(refused.error() == errc::timed_out);
+  EXPECT_NE(refused.error().message.find("sessions=2"), std::string::npos);
+  EXPECT_EQ(c.release(resource("a"), alice).value(), release_reply::released);
+  EXPECT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, bob)); }));
+}
+
+// B8: while it waits for a lock the server does not look after its client by itself.
+TEST_P(postgres_sessions, AKilledWaiterLeavesTheServer) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto dead = holder("60000");
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 1; }));
+  dead.kill();
+  EXPECT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 0; }));
+}
+
+// B7: the wait in the server ends with its caller.
+TEST_P(postgres_sessions, ACancelledWaitLeavesNobodyWaitingInTheServer) {
+  client holder(postgres, url());
+  ASSERT_TRUE(is<grant>(holder.acquire(stock, alice)));
+  client c(postgres, url());
+  auto waiting = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 1; }));
+  waiting.cancel();
+  EXPECT_TRUE(c.get(waiting).error() == errc::canceled);
+  EXPECT_TRUE(c.run_until([&] { return holder.inspect(stock).value()->waiting == 0; }));
+  EXPECT_EQ(holder.release(stock, alice).value(), release_reply::released);
+  EXPECT_FALSE(holder.inspect(stock).value().has_value());
+}
+
+// The lock was the releaser's until then, and its session is there to say so.
+TEST_P(postgres_sessions, AReleaseWhoseSuccessorGetsNoTokenIsARelease) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto bobs = c.start_acquire({stock, bob, 1min, 1min});
+  sql("SELECT setval('" + table() + "_fencing', 9223372036854775807)");
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_FALSE(c.get(bobs).has_value());
+  EXPECT_FALSE(c.inspect(stock).value().has_value());
+}
+
+// B7: see the same test of the table mode. What is cut here is the session that asks.
+TEST_P(postgres_sessions, ACutSessionLeavesNoGhost) {
+  client judge(postgres, url());
+  judge.inspect(stock).value();
+  relay cutter(server().port());
+  client c(postgres, through(cutter));
+  for (auto const way : {direction::to_server, direction::to_client}) {
+    int cuts = 0;
+    for (std::size_t bytes = 0; bytes < 400; bytes += 20) {
+      auto const owner = owner_token::generate();
+      // It leaves a session behind that is set up, so that the next one begins with its lock.
+      ASSERT_TRUE(in_the_end([&] { return is<grant>(c.acquire(stock, owner)); }));
+      ASSERT_TRUE(in_the_end([&] { return c.release(stock, owner).has_value(); }));
+      cutter.cut_after_bytes(way, bytes);
+      static_cast<void>(c.acquire(stock, owner));
+      cuts += cutter.cut_pending() ? 0 : 1;
+      cutter.disarm();
+      static_cast<void>(c.release(stock, owner));
+      ASSERT_TRUE(eventually([&] { return !judge.inspect(stock).value().has_value(); }))
+          << "a ghost after " << bytes;
+    }
+    EXPECT_GT(cuts, 3);
+  }
+}
+
+}  // namespace
+}  // namespace herdlock_test
