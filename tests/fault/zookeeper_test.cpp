@@ -5,6 +5,7 @@
 #include <support/relay.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "../contract/fixture.hpp"
 #include "zookeeper_ports.hpp"
 
 namespace herdlock_test {
@@ -87,6 +88,21 @@ TEST_F(zookeeper_fault, AReleaseWhoseReplyIsLostIsRepeated) {
     between.cut_after_bytes(way, 0);
     EXPECT_EQ(a.release(stock, alice_).value(), release_reply::released);
     EXPECT_FALSE(b.inspect(stock).value().has_value());
+  }
+}
+
+// Nothing runs the holder's executor, and the connection ends with the removal on it. The C client
+// makes another one, and the session lives on.
+TEST_F(zookeeper_fault, AnExpiryWhoseRemovalIsLostIsRepeated) {
+  relay between(server_.port());
+  zookeeper_ports b(url_);
+  for (auto way : {direction::to_server, direction::to_client}) {
+    client a({"zookeeper", {}, &open_zookeeper},
+             through(between, chroot_) + "?session_timeout=40s");
+    ASSERT_TRUE(is<grant>(a.acquire(resource(stock), alice_, 500ms)));
+    between.cut_after_bytes(way, 0);
+    EXPECT_TRUE(eventually([&] { return granted(b.acquire(stock, bob_)); }));
+    EXPECT_EQ(b.release(stock, bob_).value(), release_reply::released);
   }
 }
 

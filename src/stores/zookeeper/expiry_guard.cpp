@@ -1,8 +1,15 @@
 #include "stores/zookeeper/expiry_guard.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace herdlock::zookeeper {
+namespace {
+
+// About what the C client needs for a new connection.
+constexpr milliseconds before_next_try{200};
+
+}  // namespace
 
 expiry_guard::expiry_guard(std::function<void(node const&)> remove) : remove_(std::move(remove)) {
   thread_.add([this] { run(); });
@@ -53,24 +60,46 @@ void expiry_guard::unfile(void const* who, clock::time_point end) {
   }
 }
 
+void expiry_guard::remove_again(node what) {
+  std::lock_guard const alone(mutex_);
+  again_.push_back({std::move(what), clock::now() + before_next_try});
+  changed_.notify_all();
+}
+
 void expiry_guard::run() {
   std::unique_lock alone(mutex_);
   while (!closing_) {
-    if (by_end_.empty()) {
+    auto const when = next();
+    if (!when) {
       changed_.wait(alone);
-      continue;
+    } else if (*when > clock::now()) {
+      changed_.wait_until(alone, *when);
+    } else {
+      auto const over = take_next();
+      alone.unlock();
+      remove_(over);
+      alone.lock();
     }
-    auto const first = by_end_.begin();
-    if (auto const end = first->first; end > clock::now()) {
-      changed_.wait_until(alone, end);
-      continue;
-    }
-    auto const over = entries_.extract(first->second);
-    by_end_.erase(first);
-    alone.unlock();
-    remove_(over.mapped().what);
-    alone.lock();
   }
+}
+
+std::optional<clock::time_point> expiry_guard::next() const {
+  std::optional<clock::time_point> first;
+  if (!by_end_.empty()) first = by_end_.begin()->first;
+  if (!again_.empty()) first = std::min(first.value_or(again_.front().end), again_.front().end);
+  return first;
+}
+
+expiry_guard::node expiry_guard::take_next() {
+  if (!again_.empty() && again_.front().end == next()) {
+    auto over = std::move(again_.front().what);
+    again_.pop_front();
+    return over;
+  }
+  auto const first = by_end_.begin();
+  auto over = entries_.extract(first->second);
+  by_end_.erase(first);
+  return std::move(over.mapped().what);
 }
 
 }  // namespace herdlock::zookeeper

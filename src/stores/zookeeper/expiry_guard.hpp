@@ -2,10 +2,12 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <herdlock/types.hpp>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "stores/common/worker_threads.hpp"
@@ -22,7 +24,8 @@ class expiry_guard {
     std::uint64_t session;
   };
 
-  /// `remove` is called on the guard's thread; it throws nothing and does not wait.
+  /// `remove` is called on the guard's thread; it throws nothing and does not wait. When it learns
+  /// that the node may still be there, it calls remove_again.
   explicit expiry_guard(std::function<void(node const&)> remove);
   /// Waits for a removal that is being sent.
   ~expiry_guard();
@@ -34,6 +37,8 @@ class expiry_guard {
   /// False when the end has come: the node is gone, or going.
   bool prolong(void const* who, clock::time_point end);
   void forget(void const* who);
+  /// After a moment, and whoever has forgotten it.
+  void remove_again(node what);
 
  private:
   struct entry {
@@ -41,6 +46,8 @@ class expiry_guard {
     clock::time_point end;
   };
   void run();
+  std::optional<clock::time_point> next() const;
+  node take_next();
   void file(void const* who, clock::time_point end);
   void unfile(void const* who, clock::time_point end);
 
@@ -49,6 +56,7 @@ class expiry_guard {
   std::condition_variable changed_;
   std::map<void const*, entry> entries_;
   std::multimap<clock::time_point, void const*> by_end_;
+  std::deque<entry> again_;  ///< in the order of their times
   bool closing_ = false;
   stores::worker_threads thread_{1};
 };

@@ -8,7 +8,8 @@ namespace herdlock::zookeeper {
 
 struct session_link::call {
   session_link* via;
-  reply_handler done;
+  reply_handler done;             // on the executor
+  std::function<void(int)> told;  // instead, and at once
   clock::time_point sent;
   std::list<std::unique_ptr<call>>::iterator place{};
   // The C client writes to it when a transaction ends.
@@ -129,13 +130,21 @@ void session_link::log_in(std::string const& login) {
 }
 
 void session_link::send(request const& what, access acl, reply_handler done) {
+  submit(std::make_unique<call>(call{this, std::move(done), nullptr, clock::now()}), what, acl);
+}
+
+void session_link::remove(std::string const& path, std::function<void(int)> told) {
+  submit(std::make_unique<call>(call{this, nullptr, std::move(told), clock::now()}),
+         {verb::remove, path}, access::open);
+}
+
+void session_link::submit(std::unique_ptr<call> fresh, request const& what, access acl) {
   // All the way: close() frees what is under way as soon as it has had this guard.
   std::lock_guard const open(handle_guard_);
   call* one = nullptr;
   {
     std::lock_guard const alone(calls_guard_);
     if (detached_) return;
-    auto fresh = std::make_unique<call>(call{this, std::move(done), clock::now()});
     one = fresh.get();
     one->place = calls_.insert(calls_.end(), std::move(fresh));
   }
@@ -184,8 +193,10 @@ void session_link::finish(call& one, reply answer) {
   answer.sent = one.sent;
   answer.session = number_;
   auto done = std::move(one.done);
+  auto const told = std::move(one.told);
   calls_.erase(one.place);
   if (detached_) return;
+  if (told) return told(answer.code);
   asio::post(executor_, [done = std::move(done), answer = std::move(answer)]() mutable {
     done(std::move(answer));
   });

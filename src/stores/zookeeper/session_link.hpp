@@ -83,12 +83,16 @@ class session_link {
   /// the connection is lost.
   void send(request const& what, access acl, reply_handler done);
   void log_in(std::string const& login);
+  /// From any thread but the C client's. `told` is called on one of those, or at once, and never
+  /// after close(); it calls nothing of the link.
+  void remove(std::string const& path, std::function<void(int code)> told);
 
  private:
   struct call;
   struct callbacks;
   friend struct callbacks;
 
+  void submit(std::unique_ptr<call> fresh, request const& what, access acl);
   /// With handle_guard_.
   int start(call& one, request const& what, access acl);
   void finish(call& one, reply answer);
