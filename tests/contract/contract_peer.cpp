@@ -41,6 +41,12 @@ struct peer {
         [&](auto done) { store.leases->release(name, owner, std::move(done)); });
   }
 
+  renew_reply renew(resource const& name, owner_token const& owner) {
+    return call<renew_reply>([&](auto done) {
+      store.leases->renew(name, owner, std::chrono::hours(1), std::move(done));
+    });
+  }
+
   asio::io_context io;
   backend store;
 };
@@ -104,6 +110,25 @@ void bound_files(rlim_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
+// Others fill the disk, and what is there already has to do.
+int renew_on_a_full_disk(std::string const& folder) {
+  disk const kind = make_small_disk(folder);
+  peer p("sqlite:" + folder + "/store.db");
+  resource const first("first");
+  auto const owner = owner_token::generate();
+  p.acquire(first, owner, std::chrono::hours(1));
+  if (kind == disk::small) {
+    std::ofstream(folder + "/ballast") << std::string(1 << 20, 'x');
+  } else {
+    bound_files(std::filesystem::file_size(folder + "/store.db-wal"));
+  }
+  int renewals = 0;
+  while (renewals < 300 && p.renew(first, owner) == renew_reply::renewed) ++renewals;
+  std::cout << renewals << " renewals\n";
+  if (p.release(first, owner) == release_reply::released) std::cout << "released" << std::endl;
+  return 0;
+}
+
 // Takes leases until the disk is full, says what it was told, makes room, and says what then.
 int fill_the_disk(std::string const& folder) {
   disk const kind = make_small_disk(folder);
@@ -142,6 +167,7 @@ int main(int argc, char** argv) try {
   if (what == "hold" && argc == 5) return hold(argv[2], argv[3], std::stoi(argv[4]));
   if (what == "stop-in-transaction" && argc == 3) return stop_in_transaction(argv[2]);
   if (what == "fill-the-disk" && argc == 3) return fill_the_disk(argv[2]);
+  if (what == "renew-on-a-full-disk" && argc == 3) return renew_on_a_full_disk(argv[2]);
   std::cerr << "contract_peer: unknown arguments\n";
   return 64;
 } catch (std::exception const& failed) {

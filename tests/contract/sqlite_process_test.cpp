@@ -98,5 +98,11 @@ TEST_F(sqlite_processes, AFullDiskIsToldAndTakesNothingOfWhatIsHeld) {
   }
 }
 
+TEST_F(sqlite_processes, OnADiskThatOthersFilledWhatIsHeldIsRenewedAndReleased) {
+  auto holder = peer({"renew-on-a-full-disk", scratch_.path().string()});
+  ASSERT_TRUE(holder.wait().has_value());
+  EXPECT_EQ(holder.output(), "300 renewals\nreleased\n") << holder.errors();
+}
+
 }  // namespace
 }  // namespace herdlock_test

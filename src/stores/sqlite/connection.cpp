@@ -27,6 +27,12 @@ int on_busy(void* self, int) { return static_cast<connection*>(self)->wait_a_lit
 
 }  // namespace
 
+bool sql_error::no_room() const {
+  int const kind = code & 0xff;
+  bool const told = system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
+  return kind == SQLITE_FULL || (kind == SQLITE_IOERR && told);
+}
+
 bool sql_error::busy() const {
   int primary = code & 0xff;
   return primary == SQLITE_BUSY || primary == SQLITE_LOCKED;
@@ -170,6 +176,11 @@ void connection::roll_back() {
   if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
+// What it could not do shows in the next statement.
+void connection::empty_log() {
+  sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+}
+
 void connection::give_up() {
   given_up_ = true;
   sqlite3_interrupt(db_);
@@ -187,8 +198,6 @@ void transaction::commit() {
 }
 
 namespace {
-
-bool no_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 failure describe(sql_error const& error, file_settings const& file) {
   std::string const& path = file.path;
@@ -218,7 +227,7 @@ failure describe(sql_error const& error, file_settings const& file) {
       return make_failure(errc::unavailable, path + " is damaged (" + error.text +
                                                  "); stop its users, remove it and start again");
     case SQLITE_IOERR:
-      if (!no_room(error.system_error)) {
+      if (!error.no_room()) {
         return make_failure(errc::unavailable, path + ": input/output error (" + reason + ")");
       }
       [[fallthrough]];

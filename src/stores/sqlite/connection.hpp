@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -21,6 +22,7 @@ struct sql_error {
   std::string text;
 
   bool busy() const;
+  bool no_room() const;
 };
 
 /// A prepared statement in use: reset when it goes out of scope, so that no read stays open and
@@ -79,6 +81,9 @@ class connection {
   /// Waits a little, unless the deadline has come.
   bool wait_a_little();
   void roll_back();
+  /// Moves the log's content into the file, so that the log begins anew; waits for those who read.
+  /// On a full disk that is often room enough for what changes no size.
+  void empty_log();
   /// From any thread: ends the present wait, and all later ones.
   void give_up();
   bool given_up() const { return given_up_; }
@@ -119,14 +124,19 @@ failure explain(sql_error const& error, std::string const& subject, file_setting
 
 /// Runs `work(connection&)`, again and again while another process is in the way, until the
 /// deadline. (SQLite's own waiting does not cover every such case, recovery after a crash and the
-/// last closer's checkpoint among them.)
+/// last closer's checkpoint among them.) Once again, too, where there was no room for a longer log.
 template <class T, class Work>
 result<T> attempt(connection& db, std::string const& subject, Work& work) {
+  bool emptied = false;
   while (true) {
     try {
       return work(db);
     } catch (sql_error const& error) {
       db.roll_back();
+      if (error.no_room() && !std::exchange(emptied, true)) {
+        db.empty_log();
+        continue;
+      }
       if (!error.busy() || !db.wait_a_little()) return explain(error, subject, db);
     }
   }
