@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
@@ -92,14 +93,16 @@ int stop_in_transaction(std::string const& path) {
   wait_to_be_killed();
 }
 
-// A small disk of its own where this process may mount one; else a bound on its files.
+// A small disk of its own, if one is wanted and this process may mount it; else a bound on its
+// files, which fails as a quota does.
 enum class disk { small, bounded };
-disk make_small_disk(std::string const& folder) {
+disk make_small_disk(std::string const& folder, std::string const& wanted) {
   char const* const how = "size=256k";
+  ::signal(SIGXFSZ, SIG_IGN);
+  if (wanted != "disk") return disk::bounded;
   bool const own = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
   ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   if (own && ::mount("tmpfs", folder.c_str(), "tmpfs", 0, how) == 0) return disk::small;
-  ::signal(SIGXFSZ, SIG_IGN);
   return disk::bounded;
 }
 
@@ -111,8 +114,8 @@ void bound_files(rlim_t bytes) {
 }
 
 // Others fill the disk, and what is there already has to do.
-int renew_on_a_full_disk(std::string const& folder) {
-  disk const kind = make_small_disk(folder);
+int renew_on_a_full_disk(std::string const& folder, std::string const& wanted) {
+  disk const kind = make_small_disk(folder, wanted);
   peer p("sqlite:" + folder + "/store.db");
   resource const first("first");
   auto const owner = owner_token::generate();
@@ -120,7 +123,8 @@ int renew_on_a_full_disk(std::string const& folder) {
   if (kind == disk::small) {
     std::ofstream(folder + "/ballast") << std::string(1 << 20, 'x');
   } else {
-    bound_files(std::filesystem::file_size(folder + "/store.db-wal"));
+    bound_files(std::max(std::filesystem::file_size(folder + "/store.db"),
+                         std::filesystem::file_size(folder + "/store.db-wal")));
   }
   int renewals = 0;
   while (renewals < 300 && p.renew(first, owner) == renew_reply::renewed) ++renewals;
@@ -130,8 +134,8 @@ int renew_on_a_full_disk(std::string const& folder) {
 }
 
 // Takes leases until the disk is full, says what it was told, makes room, and says what then.
-int fill_the_disk(std::string const& folder) {
-  disk const kind = make_small_disk(folder);
+int fill_the_disk(std::string const& folder, std::string const& wanted) {
+  disk const kind = make_small_disk(folder, wanted);
   peer p("sqlite:" + folder + "/store.db");
   auto const owner = owner_token::generate();
   auto const held = std::get<grant>(p.acquire(resource("first"), owner, std::chrono::hours(1)));
@@ -166,8 +170,8 @@ int main(int argc, char** argv) try {
   if (what == "count" && argc == 5) return count(argv[2], argv[3], std::stoi(argv[4]));
   if (what == "hold" && argc == 5) return hold(argv[2], argv[3], std::stoi(argv[4]));
   if (what == "stop-in-transaction" && argc == 3) return stop_in_transaction(argv[2]);
-  if (what == "fill-the-disk" && argc == 3) return fill_the_disk(argv[2]);
-  if (what == "renew-on-a-full-disk" && argc == 3) return renew_on_a_full_disk(argv[2]);
+  if (what == "fill-the-disk" && argc == 4) return fill_the_disk(argv[2], argv[3]);
+  if (what == "renew-on-a-full-disk" && argc == 4) return renew_on_a_full_disk(argv[2], argv[3]);
   std::cerr << "contract_peer: unknown arguments\n";
   return 64;
 } catch (std::exception const& failed) {

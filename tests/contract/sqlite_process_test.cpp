@@ -87,8 +87,12 @@ TEST_F(sqlite_processes, AProcessKilledInsideATransactionChangesNobodysLease) {
   EXPECT_GT(as<grant>(other.acquire(stock, bob)).fencing, first);
 }
 
-TEST_F(sqlite_processes, AFullDiskIsToldAndTakesNothingOfWhatIsHeld) {
-  auto filling = peer({"fill-the-disk", scratch_.path().string()});
+struct sqlite_full_disk : sqlite_processes, testing::WithParamInterface<char const*> {};
+INSTANTIATE_TEST_SUITE_P(kinds, sqlite_full_disk, testing::Values("disk", "quota"),
+                         [](auto const& kind) { return std::string(kind.param); });
+
+TEST_P(sqlite_full_disk, IsToldAndTakesNothingOfWhatIsHeld) {
+  auto filling = peer({"fill-the-disk", scratch_.path().string(), GetParam()});
   ASSERT_TRUE(filling.wait().has_value());
   std::string const said = filling.output();
   for (std::string const& part :
@@ -98,8 +102,9 @@ TEST_F(sqlite_processes, AFullDiskIsToldAndTakesNothingOfWhatIsHeld) {
   }
 }
 
-TEST_F(sqlite_processes, OnADiskThatOthersFilledWhatIsHeldIsRenewedAndReleased) {
-  auto holder = peer({"renew-on-a-full-disk", scratch_.path().string()});
+// Others have filled it.
+TEST_P(sqlite_full_disk, WhatIsHeldIsRenewedAndReleased) {
+  auto holder = peer({"renew-on-a-full-disk", scratch_.path().string(), GetParam()});
   ASSERT_TRUE(holder.wait().has_value());
   EXPECT_EQ(holder.output(), "300 renewals\nreleased\n") << holder.errors();
 }

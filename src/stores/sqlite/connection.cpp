@@ -23,6 +23,18 @@ void now_us(sqlite3_context* context, int, sqlite3_value**) {
   sqlite3_result_int64(context, now.count());
 }
 
+// A COMMIT that fails keeps the system's error to itself; the log's file knows it.
+int system_error_of(sqlite3* db) {
+  int error = sqlite3_system_errno(db);
+  sqlite3_file* log = nullptr;
+  bool const writing = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
+  if (error != 0 || !writing) return error;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
+  if (log == nullptr || log->pMethods == nullptr) return error;
+  log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  return error;
+}
+
 int on_busy(void* self, int) { return static_cast<connection*>(self)->wait_a_little() ? 1 : 0; }
 
 }  // namespace
@@ -46,7 +58,7 @@ statement::~statement() {
 void statement::check(int code) const {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
   sqlite3* db = sqlite3_db_handle(prepared_);
-  throw sql_error{sqlite3_extended_errcode(db), sqlite3_system_errno(db), sqlite3_errmsg(db)};
+  throw sql_error{sqlite3_extended_errcode(db), system_error_of(db), sqlite3_errmsg(db)};
 }
 
 statement& statement::bind(int index, std::int64_t number) {
@@ -134,7 +146,7 @@ void connection::set_up() {
 }
 
 void connection::fail(int code) const {
-  throw sql_error{code, sqlite3_system_errno(db_), sqlite3_errmsg(db_)};
+  throw sql_error{code, system_error_of(db_), sqlite3_errmsg(db_)};
 }
 
 statement connection::prepare(char const* sql) {
