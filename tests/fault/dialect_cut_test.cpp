@@ -1,5 +1,5 @@
-// dialect=plain and dialect=getset over connections that are cut after every byte of every
-// exchange: no lock that nobody has, none that two have, and no `lost` for what is held.
+// Every dialect, and one that waits for a replica, over connections that are cut after every byte
+// of every exchange: no lock that nobody has, none that two have, and no `lost` for what is held.
 #include <array>
 #include <atomic>
 #include <functional>
@@ -17,8 +17,10 @@ constexpr milliseconds ttl = 60s;
 
 struct cut_kind {
   std::string name;
-  std::string options;
-  std::string left_behind;  // what the key holds before: getset takes over what is over
+  std::string options{};
+  std::string left_behind{};  // what the key holds before: getset takes over what is over
+  bool remembers = false;     // a release that is asked again tells its first answer
+  bool replicated = false;
 };
 
 void PrintTo(cut_kind const& kind, std::ostream* out) { *out << kind.name; }
@@ -51,7 +53,7 @@ class cut_lane {
   void run(direction way, std::size_t first) {
     server_.cli("DEL " + name_);
     rival_takes_and_returns();  // the server knows the scripts then
-    EXPECT_EQ(ours_.release(name_, rival_).value(), release_reply::lost);
+    EXPECT_EQ(ours_.release(name_, owner_token::generate()).value(), release_reply::lost);
     for (std::size_t n = first; !testing::Test::HasFailure(); n += lanes) {
       SCOPED_TRACE("cut after " + std::to_string(n) + " bytes, " + kind_.name);
       if (!kind_.left_behind.empty()) server_.cli("SET " + name_ + " " + kind_.left_behind);
@@ -75,11 +77,11 @@ class cut_lane {
     EXPECT_TRUE(renewed.has_value() && *renewed == renew_reply::renewed) << "a false `lost`";
     EXPECT_TRUE(is_busy(theirs_.acquire(name_, rival_, ttl))) << "granted twice after a renewal";
     auto released = ours_.release(name_, mine);
-    // Asked again it may be `lost`: the first one may have done it, and leaves no trace.
+    // Asked again it may be `lost`: the first one may have done it, and leave no trace.
     bool const again = released.has_error();
     if (again) released = ours_.release(name_, mine);
     EXPECT_TRUE(released.has_value()) << released.error().message;
-    if (!again && released.has_value()) {
+    if ((!again || kind_.remembers) && released.has_value()) {
       EXPECT_EQ(*released, release_reply::released) << "a false `lost`";
     }
   }
@@ -134,12 +136,24 @@ class cut_lane {
 
 class DialectCut : public testing::TestWithParam<cut_kind> {
  protected:
-  DialectCut() { server.flush(); }
+  DialectCut() {
+    server.flush();
+    if (!GetParam().replicated) return;
+    auto const port = std::to_string(server.port());
+    replica.emplace(redis_options{.arguments = {"--replicaof", "127.0.0.1", port}});
+    EXPECT_TRUE(eventually([&] { return server.cli("WAIT 1 1000") == "1"; }));
+  }
   redis_server& server = redis_server::shared();
+  std::optional<redis_server> replica;
 };
 
 INSTANTIATE_TEST_SUITE_P(kinds, DialectCut,
-                         testing::Values(cut_kind{"plain", "?dialect=plain", ""},
+                         testing::Values(cut_kind{.name = "herdlock", .remembers = true},
+                                         cut_kind{.name = "wait",
+                                                  .options = "?wait_replicas=1",
+                                                  .remembers = true,
+                                                  .replicated = true},
+                                         cut_kind{"plain", "?dialect=plain", ""},
                                          cut_kind{"getset", "?dialect=getset", ""},
                                          cut_kind{"getset_takeover", "?dialect=getset", "1"}),
                          [](auto const& of) { return of.param.name; });

@@ -1,6 +1,8 @@
 // Sentinels: a master that is found, lost and found again; and what is said when there is none.
+#include <atomic>
 #include <set>
 #include <support/redis_sentinels.hpp>
+#include <thread>
 
 #include "redis_ports.hpp"
 
@@ -46,6 +48,46 @@ TEST(RedisSentinel, AListOfManyPartsMayBeTheFirstThingAsked) {
   } while (!next.cursor.empty());
   EXPECT_GT(parts, 1);
   EXPECT_EQ(names, std::set<std::string>{"r"});
+}
+
+// B7: on the way to the master. Each lane cuts at some of the bytes, so that the pauses overlap.
+void cut_the_question(redis_sentinels& group, direction way, std::size_t first, std::size_t step,
+                      std::atomic<std::size_t>& cuts) {
+  std::string const name = "r" + std::to_string(first);
+  for (std::size_t n = first; !testing::Test::HasFailure(); n += step) {
+    SCOPED_TRACE("cut after " + std::to_string(n) + " bytes");
+    relay through(group.sentinel(0).port());
+    through.cut_after_bytes(way, n);
+    redis_ports ports("redis+sentinel://127.0.0.1:" + std::to_string(through.port()) + "/mymaster");
+    auto const owner = owner_token::generate();
+    auto reply = ports.acquire(name, owner);
+    bool const was_cut = !through.cut_pending();
+    through.disarm();
+    EXPECT_TRUE(reply.has_value() || (was_cut && reply.error() == errc::unavailable));
+    EXPECT_TRUE(ports.wait_for(
+        [&] { return reply.has_value() || (reply = ports.acquire(name, owner)).has_value(); }));
+    EXPECT_GT(fence_of(reply), 0u);
+    EXPECT_EQ(ports.release(name, owner).value(), release_reply::released);
+    if (!was_cut) return;
+    ++cuts;
+  }
+}
+
+TEST(RedisSentinel, ACutAnywhereInTheQuestionForTheMasterIsAskedAgain) {
+  constexpr std::size_t lanes = 16;
+  redis_sentinels group;
+  for (auto way : {direction::to_server, direction::to_client}) {
+    std::atomic<std::size_t> cuts{0};
+    std::vector<std::thread> all;
+    for (std::size_t i = 0; i < lanes; ++i) {
+      all.emplace_back([&, i] { cut_the_question(group, way, i, lanes, cuts); });
+    }
+    for (auto& one : all) one.join();
+    std::printf("%s: %zu cuts\n", way == direction::to_server ? "requests" : "replies",
+                cuts.load());
+    EXPECT_GT(cuts, 100u);
+  }
+  EXPECT_EQ(group.master().cli("EXISTS r0 r1 r2 r3"), "0");
 }
 
 // B16: after a failover the lock is neither held twice nor out of reach.

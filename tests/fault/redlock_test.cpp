@@ -260,44 +260,6 @@ TEST_F(redlock, NodesRestartedEmptyLetNoSecondHolderIn) {
   EXPECT_TRUE(shown || tries < 5) << "without the delay the test would not see a second holder";
 }
 
-// B7: the one node that makes the majority is cut off at each byte of the exchange.
-TEST_F(redlock, CutAtEveryByteOfAnAcquireLeavesNoGhost) {
-  for (auto way : {direction::to_server, direction::to_client}) {
-    relay through(nodes[0].port());
-    auto ports_of = nodes.ports();
-    ports_of[0] = through.port();
-    redis_ports ports(redis_nodes::url_of(ports_of), &open_redlock);
-    fence_of(ports.acquire("warm", mine));
-    auto const before = through.bytes(way);
-    fence_of(ports.acquire("r", mine));
-    ASSERT_TRUE(ports.wait_for([&] { return nodes[0].cli("EXISTS r") == "1"; }));
-    auto const length = through.bytes(way) - before;
-    ports.release("r", mine);
-    ASSERT_TRUE(gone_soon(ports));
-    nodes[3].kill();
-    nodes[4].kill();
-    std::size_t failed = 0;
-    std::size_t const step = way == direction::to_server ? 7 : 1;
-    for (std::size_t n = 0; n <= length; n += step) {
-      auto const owner = owner_token::generate();
-      ASSERT_TRUE(ports.wait_for([&] { return ports.renew("r", owner, 30s).has_value(); }));
-      through.cut_after_bytes(way, n);
-      auto const reply = ports.acquire("r", owner);
-      if (reply.has_error()) ++failed;
-      through.disarm();
-      bool const held = reply.has_value() && std::holds_alternative<grant>(*reply);
-      if (held) ports.release("r", owner);
-      ASSERT_TRUE(ports.wait_for([&] {
-        return nodes[0].cli("EXISTS r") + nodes[1].cli("EXISTS r") + nodes[2].cli("EXISTS r") ==
-               "000";
-      })) << "a ghost after "
-          << n << " bytes";
-    }
-    EXPECT_GT(failed, 0u);
-    nodes.reset();
-  }
-}
-
 // ---------------------------------------------------------------------------------- the URL
 
 std::string refusal(std::string const& url) {
