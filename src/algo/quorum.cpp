@@ -125,6 +125,14 @@ node_set quorum_grant::lagging() {
   return set;
 }
 
+// A token that a wrong clock gave stays with the nodes that are raised to it.
+bool quorum_grant::others_may_settle_it() const {
+  if (unanswered().none()) return false;
+  return std::any_of(nodes_.begin(), nodes_.begin() + count_, [this](node const& one) {
+    return one.said == answer::ours && one.counter + far_ahead < token_;
+  });
+}
+
 quorum_action quorum_grant::decide(clock::time_point now) {
   if (state_ != state::asking) return {};
   auto const mine = ours();
@@ -145,6 +153,7 @@ quorum_action quorum_grant::decide(clock::time_point now) {
     return {quorum_action::verdict::granted, {}, {}};
   }
   if (possible < majority_) return refuse();
+  if (others_may_settle_it()) return {};
   return {{}, lagging(), {}};
 }
 

@@ -9,7 +9,8 @@
 // the next holder comes later, finds at least T and returns more: its token is greater. Where all
 // counters agree, the usual case, both majorities are the first answers: one round trip. Else the
 // counters that lag are raised, compared with the owner in the same step at the node, and later
-// answers may settle it sooner: with all nodes' answers the median needs no raising.
+// answers may settle it sooner: with all nodes' answers the median needs no raising. Nothing is
+// raised to a number that is hours ahead, a wrong clock's, before these are in or not to be had.
 //
 // Counters are never lowered: a message can arrive after its sender's time is over.
 //
@@ -27,6 +28,9 @@
 namespace herdlock::algo {
 
 inline constexpr std::size_t max_quorum_nodes = 15;
+/// In microseconds, which counters begin with. What is further ahead than the others by more comes
+/// from a clock that is, or once was, wrong.
+inline constexpr std::int64_t far_ahead = std::int64_t{3600} * 1'000'000;
 using node_set = std::bitset<max_quorum_nodes>;
 
 /// Any two of this size share a node, for even numbers too.
@@ -92,6 +96,7 @@ class quorum_grant {
   quorum_action decide(clock::time_point now);
   quorum_action refuse();
   node_set lagging();
+  bool others_may_settle_it() const;
   void choose(node_set among);
   node_set ours() const;
   node_set all() const;

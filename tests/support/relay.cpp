@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
@@ -15,6 +16,7 @@
 #include <limits>
 #include <list>
 #include <optional>
+#include <span>
 #include <support/free_port.hpp>
 #include <support/relay.hpp>
 #include <thread>
@@ -60,6 +62,8 @@ struct relay::state {
   std::list<std::weak_ptr<session>> sessions;
   std::chrono::milliseconds delay{0};
   bool stopped = false;
+  std::string replaced;
+  std::string replacement;
   std::array<std::atomic<std::size_t>, 2> passed{};
   std::array<std::atomic<std::size_t>, 2> allowance{unlimited, unlimited};
   std::atomic<std::size_t> open{0};
@@ -131,6 +135,7 @@ struct relay::state {
       std::size_t n = co_await from.async_read_some(asio::buffer(chunk),
                                                     asio::redirect_error(asio::use_awaitable, ec));
       if (ec) break;
+      if (!up) replace_in({chunk.data(), n});
       co_await hold(*one);
       std::size_t const pass = take_allowance(way, n);
       co_await asio::async_write(to, asio::buffer(chunk, pass),
@@ -153,6 +158,12 @@ struct relay::state {
     if (delay.count() == 0) co_return;
     asio::steady_timer pause(context, delay);
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+  }
+
+  void replace_in(std::span<char> text) {
+    if (replaced.empty()) return;
+    auto const found = std::ranges::search(text, replaced);
+    if (!found.empty()) std::ranges::copy(replacement, found.begin());
   }
 
   std::size_t take_allowance(direction way, std::size_t wanted) {
@@ -226,6 +237,13 @@ void relay::refuse() {
 
 void relay::accept() {
   state_->run([s = state_.get()] { s->listen(); });
+}
+
+void relay::replace_in_replies(std::string what, std::string with) {
+  state_->run([&] {
+    state_->replaced = std::move(what);
+    state_->replacement = std::move(with);
+  });
 }
 
 void relay::set_delay(std::chrono::milliseconds each_way) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace herdlock_test {
 
@@ -35,6 +36,9 @@ class relay {
   void cut_after_bytes(direction way, std::size_t bytes);
   bool cut_pending() const;  ///< armed and not yet happened
   void disarm();
+
+  /// In what a server says, of the same length; only where a read brings all of it.
+  void replace_in_replies(std::string what, std::string with);
 
  private:
   struct state;

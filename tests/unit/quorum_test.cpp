@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algo/lease_machine.hpp"
+#include "algo/node_clocks.hpp"
 #include "algo/quorum.hpp"
 
 namespace herdlock::algo {
@@ -70,6 +71,27 @@ TEST(QuorumGrant, TheMedianOfAllAnswersNeedsNoRaise) {
   for (std::size_t i = 0; i < 5; ++i) last = q.yes(i, counters[i]).decided;
   EXPECT_EQ(last, verdict::granted);
   EXPECT_EQ(q.machine.token().value, 30u);
+}
+
+// One clock that is years ahead must not carry the tokens with it.
+TEST(QuorumGrant, ACounterFarAheadIsFollowedOnlyWhenTheOthersCannotSettleIt) {
+  constexpr auto years_ahead = std::uint64_t{5'000'000'000'000'000};
+  for (bool const others_answer : {true, false}) {
+    five q;
+    q.yes(0, years_ahead);
+    q.yes(1, 5);
+    EXPECT_TRUE(q.yes(2, 5).raise.none());
+    if (others_answer) {
+      EXPECT_EQ(q.yes(3, 5).decided, verdict::granted);
+      EXPECT_EQ(q.machine.token().value, 5u);
+    } else {
+      EXPECT_TRUE(q.machine.failed(3, at(2ms)).raise.none());
+      EXPECT_EQ(q.machine.give_up(at(3ms)).raise, nodes({1, 2}));
+      q.machine.raised(1, years_ahead, at(4ms));
+      EXPECT_EQ(q.machine.raised(2, years_ahead, at(4ms)).decided, verdict::granted);
+      EXPECT_EQ(q.machine.token().value, years_ahead);
+    }
+  }
 }
 
 // An answer to an older raise proves the older number only.
@@ -235,6 +257,31 @@ TEST(QuorumGrant, EvenNumbersNeedMoreThanHalf) {
   quorum_grant other(4, at(0ms), ttl);
   other.busy(0, at(1ms));
   EXPECT_EQ(other.busy(1, at(1ms)).decided, verdict::refused);
+}
+
+TEST(NodeClocks, TheFurthestIsFollowedButNotOneThatIsHoursAheadOfTheOthers) {
+  node_clocks clocks(5);
+  clocks.heard(0, 9 * far_ahead);
+  clocks.heard(1, 20);
+  EXPECT_EQ(clocks.ahead(), 0) << "two of five cannot tell who is right";
+  EXPECT_TRUE(clocks.disbelieved().none());
+  clocks.heard(2, 10);
+  EXPECT_EQ(clocks.ahead(), 20);
+  EXPECT_EQ(clocks.disbelieved(), nodes({0}));
+  clocks.heard(3, 10 + far_ahead);
+  EXPECT_EQ(clocks.ahead(), 10 + far_ahead) << "within the hour";
+  clocks.heard(4, -9 * far_ahead);
+  EXPECT_EQ(clocks.ahead(), 10 + far_ahead);
+  clocks.heard(0, 30);
+  EXPECT_TRUE(clocks.disbelieved().none()) << "set right";
+}
+
+TEST(NodeClocks, TwoThatAreYearsBehindDoNotMakeTheOthersWrong) {
+  node_clocks clocks(5);
+  for (std::size_t i : {0, 1}) clocks.heard(i, -9 * far_ahead);
+  for (std::size_t i : {2, 3, 4}) clocks.heard(i, 50);
+  EXPECT_EQ(clocks.ahead(), 50);
+  EXPECT_TRUE(clocks.disbelieved().none());
 }
 
 TEST(QuorumTally, CountsEachNodesFirstAnswer) {

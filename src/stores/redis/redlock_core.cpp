@@ -8,9 +8,6 @@ namespace {
 // The attempts' numbers are this far ahead of the servers' clocks, so that nodes without a counter
 // all take the attempt's number instead of times that differ by microseconds.
 constexpr std::int64_t ahead_of_servers = 10'000;
-// A counter further ahead than an hour comes from a clock that was wrong once. It is not followed,
-// or it would spread to all other resources.
-constexpr std::int64_t follow_at_most = std::int64_t{3600} * 1'000'000;
 
 std::int64_t local_micros() {
   auto const now = std::chrono::steady_clock::now().time_since_epoch();
@@ -39,7 +36,9 @@ redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how,
     : executor_(std::move(executor)),
       how_(std::move(how)),
       gate_timer_(executor_),
-      timer_(executor_) {
+      timer_(executor_),
+      warnings_(warnings),
+      clocks_(how_.nodes.size()) {
   for (std::size_t i = 0; i < how_.nodes.size(); ++i) {
     nodes_.push_back(std::make_shared<redlock_node>(executor_, how_.nodes[i], i, warnings));
   }
@@ -148,23 +147,36 @@ void redlock_core::on_timer() {
   if (next != time_point::max()) arm(next);
   for (auto const& op : late) {
     if (op->active.is_linked()) op->give_up();
+    if (!op->active.is_linked()) continue;
+    op->deadline = now + op->limit;  // it has more to ask, and at the next give_up() no more
+    if (op->deadline < armed_for_) arm(op->deadline);
   }
 }
 
 // ---------------------------------------------------------------------------------- attempts
 
-void redlock_core::on_node_time(std::int64_t server_time) {
-  ahead_ = std::max(ahead_, server_time - local_micros());
+// A token that came of a clock that is years ahead would outlive the counters: the next ones, of
+// right clocks again, would be smaller.
+void redlock_core::on_node_time(std::size_t node, std::int64_t server_time) {
+  clocks_.heard(node, server_time - local_micros());
+  auto const wrong = clocks_.disbelieved();
+  for (std::size_t i = 0; i < size() && warnings_; ++i) {
+    if (!wrong[i]) continue;
+    warnings_->add(how_.display_name + ": the clock of the node at " + nodes_[i]->place() +
+                   " is more than an hour ahead of the other nodes' clocks, so it is not followed "
+                   "for fencing tokens; set it right");
+  }
 }
 
 std::int64_t redlock_core::next_attempt() {
-  last_attempt_ = std::max(last_attempt_ + 1, local_micros() + ahead_ + ahead_of_servers);
+  last_attempt_ = std::max(last_attempt_ + 1, local_micros() + clocks_.ahead() + ahead_of_servers);
   return last_attempt_;
 }
 
 void redlock_core::heard_counter(std::uint64_t counter) {
   auto const value = static_cast<std::int64_t>(counter);
-  if (value < local_micros() + ahead_ + follow_at_most) {
+  // Or it would spread to all other resources.
+  if (value < local_micros() + clocks_.ahead() + algo::far_ahead) {
     last_attempt_ = std::max(last_attempt_, value);
   }
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "algo/node_clocks.hpp"
 #include "algo/quorum.hpp"
 #include "stores/redis/redlock_node.hpp"
 #include "stores/redis/redlock_settings.hpp"
@@ -85,7 +86,7 @@ class redlock_core final : public node_owner, public std::enable_shared_from_thi
   using time_point = std::chrono::steady_clock::time_point;
 
   void on_node_settled() override;
-  void on_node_time(std::int64_t server_time) override;
+  void on_node_time(std::size_t node, std::int64_t server_time) override;
 
   std::size_t ready_count() const;
   void wait_for_nodes(milliseconds pause);
@@ -106,7 +107,8 @@ class redlock_core final : public node_owner, public std::enable_shared_from_thi
   time_point armed_for_ = time_point::max();
   op_list active_;
 
-  std::int64_t ahead_ = 0;  // of the servers' clock to ours, in microseconds
+  std::shared_ptr<store_warnings> warnings_;
+  algo::node_clocks clocks_;
   std::int64_t last_attempt_ = 0;
   bool closed_ = false;
 };

@@ -116,7 +116,9 @@ class vetting_command final : public command {
         home_->exam_.judge(std::span(&answer, 1), home_->connection().how().place());
     if (judged.why.code) return home_->on_vetted(judged.why, generation_);
     auto const time = number_after(answer.text(), "\nserver_time_usec:");
-    if (auto const owner = home_->owner_.lock(); owner && time > 0) owner->on_node_time(time);
+    if (auto const owner = home_->owner_.lock(); owner && time > 0) {
+      owner->on_node_time(home_->index(), time);
+    }
     home_->on_vetted(number_after(answer.text(), "\nuptime_in_seconds:"), generation_);
   }
 

@@ -54,7 +54,7 @@ class node_owner {
   /// Connected and looked at, or found to be down: whichever was first.
   virtual void on_node_settled() = 0;
   /// Its clock, in microseconds.
-  virtual void on_node_time(std::int64_t server_time) = 0;
+  virtual void on_node_time(std::size_t node, std::int64_t server_time) = 0;
 };
 
 class redlock_node final : public link_observer, public std::enable_shared_from_this<redlock_node> {
