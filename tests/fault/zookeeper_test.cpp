@@ -102,8 +102,23 @@ TEST_F(zookeeper_fault, AnExpiryWhoseRemovalIsLostIsRepeated) {
     ASSERT_TRUE(is<grant>(a.acquire(resource(stock), alice_, 500ms)));
     between.cut_after_bytes(way, 0);
     EXPECT_TRUE(eventually([&] { return granted(b.acquire(stock, bob_)); }));
+    EXPECT_FALSE(between.cut_pending());
     EXPECT_EQ(b.release(stock, bob_).value(), release_reply::released);
   }
+}
+
+// The same with a release, behind which nobody runs the executor any more: the ttl ends it.
+TEST_F(zookeeper_fault, AReleaseThatIsLostBesideABlockedExecutorEndsWithTheTtl) {
+  relay between(server_.port());
+  zookeeper_ports b(url_);
+  client a({"zookeeper", {}, &open_zookeeper}, through(between, chroot_) + "?session_timeout=40s");
+  ASSERT_TRUE(is<grant>(a.acquire(resource(stock), alice_, 2s)));
+  between.cut_after_bytes(direction::to_server, 0);
+  auto const releasing = a.start<release_reply>(
+      [&](auto done) { a.store().leases->release(resource(stock), alice_, std::move(done)); });
+  ASSERT_TRUE(a.run_until([&] { return !between.cut_pending(); }));
+  EXPECT_FALSE(releasing.done());
+  EXPECT_TRUE(eventually([&] { return granted(b.acquire(stock, bob_)); }));
 }
 
 // B1: the session ended while we could not hear of it.

@@ -51,7 +51,12 @@ class row_protocol final : public session_protocol {
     session.run(silence_sql(next.ttl));
     keep_silence(session, next.ttl);
     if (!session.in_transaction()) throw sql_error{bad_reply, "the transaction has ended"};
-    return record(session, next);
+    try {
+      return record(session, next);
+    } catch (sql_error const& error) {
+      if (error.ends_session()) throw sql_error{not_written, error.text};
+      throw;
+    }
   }
 
   bool renew(connection& session, possession const& what, milliseconds ttl) override {

@@ -77,8 +77,13 @@ bool sql_error::is_lost_connection() const {
   return code == CR_SERVER_LOST || code == CR_SERVER_GONE_ERROR;
 }
 bool sql_error::ends_session() const {
-  bool const told_by_server = code >= 1000 && (code < CR_MIN_ERROR || code > CR_MAX_ERROR);
-  return !told_by_server || code == ER_CONNECTION_KILLED || code == ER_SERVER_SHUTDOWN ||
+  // Proxies have numbers of their own, from 9000 on.
+  bool const told_by_server =
+      code >= 1000 && code < 9000 && (code < CR_MIN_ERROR || code > CR_MAX_ERROR);
+  bool const network = code >= ER_ABORTING_CONNECTION && code <= ER_NET_WRITE_INTERRUPTED;
+  if (code == not_written) return false;
+  return !told_by_server || network || code == ER_NEW_ABORTING_CONNECTION ||
+         code == ER_CONNECTION_KILLED || code == ER_SERVER_SHUTDOWN ||
          code == mysql_session_killed || code == mysql_idle_too_long;
 }
 bool sql_error::is_unreachable() const {

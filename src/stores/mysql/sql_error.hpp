@@ -31,6 +31,7 @@ inline constexpr unsigned pool_is_closed = 2;
 inline constexpr unsigned not_for_cluster = 3;
 inline constexpr unsigned bad_reply = 4;
 inline constexpr unsigned too_late = 5;
+inline constexpr unsigned not_written = 6;  ///< by another connection; the session is as it was
 
 /// `subject` is "acquire 'stock:1'".
 failure explain(sql_error const& error, std::string const& subject, settings const& how);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
+#include <string_view>
 #include <utility>
 
 namespace herdlock::postgres {
@@ -28,7 +29,10 @@ answer to_answer(PGresult* result) {
   char const* hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
   std::string message = text ? text : one_line(PQresultErrorMessage(result));
   if (hint) message += std::string("; ") + hint;
-  return trouble{state ? state : "", one_line(std::move(message))};
+  char const* severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  std::string_view const how = severity ? severity : "";
+  return trouble{state ? state : "", one_line(std::move(message)),
+                 how == "FATAL" || how == "PANIC"};
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ std::string from_hex(std::string_view digits);
 struct trouble {
   std::string state;
   std::string message;
+  bool ends_all = false;  ///< the server has ended the session with it
 };
 
 using answer = boost::system::result<rows, trouble>;

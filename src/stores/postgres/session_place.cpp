@@ -157,9 +157,10 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
     asking_ = nullptr;
     if (shop_->what.mode == lock_mode::row) {
       give_up_session();
+      tell_released(release_reply::released);
     } else {
       // A wait that ended in an error may have ended behind the lock, at the token's sequence.
-      a ? return_session() : drop_session();
+      a ? return_session() : drop_session(release_reply::released);
     }
     busy_elsewhere(one);
     auto const trying = std::exchange(line_, {});
@@ -169,8 +170,7 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
     return ask();
   }
   // One that tells of an error has had the lock until then.
-  if (!ends_session(a.error())) tell_released(release_reply::released);
-  drop_session();
+  drop_session(ends_session(a.error()) ? release_reply::lost : release_reply::released);
   refused(one, explain(a.error()));
 }
 
@@ -301,10 +301,10 @@ void session_place::return_session() {
 }
 
 // With it goes what the server had not yet given to the next.
-void session_place::drop_session() {
+void session_place::drop_session(release_reply of_release) {
   auto const was = std::exchange(session_, nullptr);
   if (was) shop_->sessions->end(was);
-  tell_released(release_reply::lost);
+  tell_released(of_release);
 }
 
 void session_place::tell_released(release_reply outcome) {
@@ -329,7 +329,8 @@ void session_place::gone(session_acquire& one) {
       {"end", {as_number(was->pid()), as_number(was->since())}},
       [shop = shop_, was, told = std::exchange(released_, nullptr)](reply const& a) {
         shop->sessions->end(was);
-        if (told) told(a ? release_reply::released : release_reply::lost);
+        bool const lived = a && a->count() > 0;
+        if (told) told(lived ? release_reply::released : release_reply::lost);
       });
   ask();
 }

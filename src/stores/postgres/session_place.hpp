@@ -95,7 +95,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void hand_on();
   void give_up_session();
   void return_session();
-  void drop_session();
+  void drop_session(release_reply of_release = release_reply::lost);
   void tell_released(release_reply outcome);
   void lost();
   void arm_end();

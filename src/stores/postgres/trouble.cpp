@@ -51,8 +51,8 @@ bool speaks_of_security(std::string_view text) {
 }  // namespace
 
 bool ends_session(trouble const& why) {
-  return why.state.empty() || why.state.starts_with("08") || why.state.starts_with("57P") ||
-         why.state == "25P03";
+  return why.state.empty() || why.ends_all || why.state.starts_with("08") ||
+         why.state.starts_with("57P") || why.state.starts_with("25P");
 }
 
 failure explain(trouble const& why) {

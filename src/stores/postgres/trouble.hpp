@@ -9,7 +9,7 @@ namespace herdlock::postgres {
 
 /// The store is not named in the message: its operation board puts it in front.
 failure explain(trouble const& why);
-/// Or may have ended before: the session was not there to tell of anything else.
+/// Or may have ended before, it or its transaction: it was not there to tell of anything else.
 bool ends_session(trouble const& why);
 inline bool is_refusal(trouble const& why) { return why.state == "42501"; }
 

@@ -27,7 +27,7 @@ void now_us(sqlite3_context* context, int, sqlite3_value**) {
 int system_error_of(sqlite3* db) {
   int error = sqlite3_system_errno(db);
   sqlite3_file* log = nullptr;
-  bool const writing = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
+  bool const writing = sqlite3_extended_errcode(db) == SQLITE_IOERR_WRITE;
   if (error != 0 || !writing) return error;
   sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
   if (log == nullptr || log->pMethods == nullptr) return error;
@@ -188,9 +188,10 @@ void connection::roll_back() {
   if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-// What it could not do shows in the next statement.
+// What it could not do shows in the next statement. It keeps no writer from the file, and waits for
+// nobody: who renews meanwhile must not be late.
 void connection::empty_log() {
-  sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+  sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
 void connection::give_up() {

@@ -81,8 +81,8 @@ class connection {
   /// Waits a little, unless the deadline has come.
   bool wait_a_little();
   void roll_back();
-  /// Moves the log's content into the file, so that the log begins anew; waits for those who read.
-  /// On a full disk that is often room enough for what changes no size.
+  /// Moves the log's content into the file, so that the log begins anew, unless somebody reads. On
+  /// a full disk that is often room enough for what changes no size.
   void empty_log();
   /// From any thread: ends the present wait, and all later ones.
   void give_up();

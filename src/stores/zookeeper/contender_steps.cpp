@@ -216,7 +216,7 @@ void contender::leave(reason why) {
   reason_ = why;
   unwatch();
   timer_.cancel();
-  home_->ensemble().expiry().forget(this);
+  // Until the node is gone the guard goes on watching: our executor may be blocked from here on.
   if (was == state::entering && still_parked()) return be_gone();
   // Otherwise the answer on its way tells whether there is anything to remove.
   if (!node_.empty()) remove_node();

@@ -26,6 +26,8 @@ expiry_guard::~expiry_guard() {
 void expiry_guard::watch_over(void const* who, node what, clock::time_point end) {
   forget(who);
   std::lock_guard const alone(mutex_);
+  // The names begin anew when the resource's own node has gone and come back.
+  std::erase_if(again_, [&](entry const& each) { return each.what.path == what.path; });
   entries_[who] = {std::move(what), end};
   file(who, end);
 }

@@ -146,8 +146,8 @@ void session::call(request what, std::weak_ptr<void> owner, reply_handler done) 
   waiting_.push_back(std::move(one));
 }
 
-// On the guard's thread. A connection that is lost with it, or a server's refusal, is no end of the
-// lease: the C client keeps the session alive, and the executor may be blocked for long.
+// On the guard's thread. A connection that is lost with it is no end of the lease: the C client
+// keeps the session alive, and the executor may be blocked for long.
 void session::remove_at_once(expiry_guard::node const& over) {
   std::shared_ptr<session_link> link;
   {
@@ -156,8 +156,7 @@ void session::remove_at_once(expiry_guard::node const& over) {
   }
   if (!link || link->number() != over.session) return;
   link->remove(over.path, [this, over](int code) {
-    code = simplified(code);
-    if (code != ZOK && code != ZNONODE && code != ZSESSIONEXPIRED) expiry_.remove_again(over);
+    if (simplified(code) == ZCONNECTIONLOSS) expiry_.remove_again(over);
   });
 }
 
