@@ -38,30 +38,36 @@ void session::start() {
 }
 
 void session::close() {
+  std::shared_ptr<session_link> last;
   {
     std::lock_guard const alone(guard_);
     if (closed_) return;
     closed_ = true;
-  }
-  worker_.reset();
-  std::shared_ptr<session_link> last;
-  {
-    std::lock_guard const alone(guard_);
     last.swap(link_);
   }
-  if (last) last->close();
+  if (last) last->detach(session_link::calls::dropped);
+  // Without a thread for it, it ends with the last of those who have it.
+  if (last && !links_.run([last] { last->end(); })) last.reset();
+  links_.wait_until(clock::now() + settings_.timeout);
 }
 
-// On the executor. The old link is closed before the new one is opened, by the worker.
 void session::replace_link() {
+  if (!loose_threads::crowded() && start_link()) return;
+  refusal_ = "no thread is left to look " + settings_.servers + " up; is the DNS server down?";
+  retry_later();
+}
+
+// On the executor. The old link is ended before the new one is opened.
+bool session::start_link() {
   std::lock_guard const alone(guard_);
-  if (closed_) return;
+  if (closed_) return true;
   auto old = std::move(link_);
+  if (old) old->detach(session_link::calls::answered);
   ++number_;
   logged_in_ = false;
   link_ = std::make_shared<session_link>(executor_, weak_from_this(), number_);
-  worker_->add([old, fresh = link_, how = settings_] {
-    if (old) old->close(session_link::calls::answered);
+  return links_.run([old, fresh = link_, how = settings_] {
+    if (old) old->end();
     fresh->open(how);
   });
 }

@@ -5,8 +5,8 @@
 #include <deque>
 #include <optional>
 
-#include "stores/common/worker_threads.hpp"
 #include "stores/zookeeper/expiry_guard.hpp"
+#include "stores/zookeeper/loose_threads.hpp"
 #include "stores/zookeeper/session_link.hpp"
 
 namespace herdlock::zookeeper {
@@ -33,7 +33,7 @@ class session final : public link_listener, public std::enable_shared_from_this<
 
   /// From any thread.
   void start();
-  /// From any thread; see session_link.
+  /// From any thread; waits for the session's end, but no longer than an operation may take.
   void close();
 
   /// `done` is not called once `owner` has gone; it must not hold the owner itself. With
@@ -60,8 +60,8 @@ class session final : public link_listener, public std::enable_shared_from_this<
   void on_link_event(std::uint64_t number, link_event what, milliseconds timeout) override;
   void on_node_event(std::string const& path, node_event what) override;
 
-  void make_link();
   void replace_link();
+  bool start_link();
   void on_connected(milliseconds timeout);
   void lose();
   void retry_later();
@@ -88,9 +88,8 @@ class session final : public link_listener, public std::enable_shared_from_this<
   std::string refusal_;
   std::deque<waiting_call> waiting_;
   std::size_t tidy_at_ = 64;
-  // Threads, last, so that they end before the rest: what opens and closes links, which blocks; and
-  // what ends leases.
-  std::optional<stores::worker_threads> worker_{std::in_place, 1};
+  loose_threads links_;  ///< where they are opened and ended, which blocks
+  // Last, so that its thread ends before the rest.
   expiry_guard expiry_{[this](expiry_guard::node const& over) { remove_at_once(over); }};
 };
 

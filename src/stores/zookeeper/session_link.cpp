@@ -83,34 +83,49 @@ struct session_link::callbacks {
 
 session_link::session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
                            std::uint64_t number)
-    : executor_(std::move(executor)), listener_(std::move(listener)), number_(number) {}
+    : listener_(std::move(listener)), number_(number), executor_(std::move(executor)) {}
 
-session_link::~session_link() { close(); }
+session_link::~session_link() {
+  detach(calls::dropped);
+  end();
+}
 
 void session_link::open(settings const& how) {
   std::lock_guard const alone(handle_guard_);
-  if (closed_) return;
+  {
+    std::lock_guard const with_calls(calls_guard_);
+    if (detached_) return;
+  }
   auto const timeout = static_cast<int>(how.session_timeout.count());
   handle_ = zookeeper_init2(how.servers.c_str(), &callbacks::on_event, timeout, nullptr, this, 0,
                             &callbacks::on_log);
   if (!handle_) tell(link_event::no_handle, {});
 }
 
-void session_link::close(calls under_way) {
-  {
-    // At once: the C client's own last answers, while it closes, are as good as none.
-    std::lock_guard const alone(calls_guard_);
-    detached_ = true;
-    for (auto const& one : calls_) {
-      if (under_way == calls::dropped || !one->done) continue;
-      reply expired{.code = ZSESSIONEXPIRED, .sent = one->sent, .session = number_};
-      asio::post(executor_, [done = std::exchange(one->done, nullptr), expired] { done(expired); });
+// The C client's own last answers, while it closes, are as good as none.
+void session_link::detach(calls under_way) {
+  asio::any_io_executor last;  // these two go without the guard
+  std::vector<reply_handler> unanswered;
+  std::lock_guard const alone(calls_guard_);
+  if (detached_) return;
+  detached_ = true;
+  last.swap(executor_);
+  for (auto const& one : calls_) {
+    if (!one->done) continue;
+    auto done = std::exchange(one->done, nullptr);
+    if (under_way == calls::dropped) {
+      unanswered.push_back(std::move(done));
+      continue;
     }
+    reply expired{.code = ZSESSIONEXPIRED, .sent = one->sent, .session = number_};
+    asio::post(last, [done = std::move(done), expired] { done(expired); });
   }
+}
+
+void session_link::end() {
   _zhandle* handle = nullptr;
   {
     std::lock_guard const alone(handle_guard_);
-    closed_ = true;
     handle = std::exchange(handle_, nullptr);
   }
   if (handle) zookeeper_close(handle);
@@ -139,7 +154,7 @@ void session_link::remove(std::string const& path, std::function<void(int)> told
 }
 
 void session_link::submit(std::unique_ptr<call> fresh, request const& what, access acl) {
-  // All the way: close() frees what is under way as soon as it has had this guard.
+  // All the way: end() frees what is under way as soon as it has had this guard.
   std::lock_guard const open(handle_guard_);
   call* one = nullptr;
   {

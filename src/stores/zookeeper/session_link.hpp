@@ -60,7 +60,7 @@ class link_listener {
 };
 
 /// The C client has two threads of its own, on which it calls back; each callback is posted to the
-/// executor at once. After close() has returned nothing is posted any more.
+/// executor at once. After detach() nothing is posted any more, and the executor may go.
 class session_link {
  public:
   session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
@@ -71,20 +71,23 @@ class session_link {
 
   std::uint64_t number() const { return number_; }
 
-  /// Blocks while names are looked up; not for the executor.
+  /// Blocks while names are looked up, perhaps for ever; not for the executor.
   void open(settings const& how);
   /// What becomes of the calls that are under way.
   enum class calls { dropped, answered };
-  /// From any thread but the C client's; blocks until its threads have ended. Calls are answered
-  /// with ZSESSIONEXPIRED, as events of the executor, if they are.
-  void close(calls under_way = calls::dropped);
+  /// From any thread. Calls are answered with ZSESSIONEXPIRED, as events of the executor, if they
+  /// are.
+  void detach(calls under_way);
+  /// Once it is detached, from any thread but the C client's; blocks until open() is done and the
+  /// C client's threads have ended, which look names up, too, when they connect again.
+  void end();
 
   /// From the executor. The handler is called as an event of it, with an error at the latest when
   /// the connection is lost.
   void send(request const& what, access acl, reply_handler done);
   void log_in(std::string const& login);
   /// From any thread but the C client's. `told` is called on one of those, or at once, and never
-  /// after close(); it calls nothing of the link.
+  /// after detach(); it calls nothing of the link.
   void remove(std::string const& path, std::function<void(int code)> told);
 
  private:
@@ -99,15 +102,14 @@ class session_link {
   void tell(link_event what, milliseconds timeout);
   void tell_node_event(char const* path, int type);
 
-  asio::any_io_executor const executor_;
   std::weak_ptr<link_listener> const listener_;
   std::uint64_t const number_;
 
   std::mutex handle_guard_;  ///< before calls_guard_; never taken by the C client's threads
   _zhandle* handle_ = nullptr;
-  bool closed_ = false;
 
   std::mutex calls_guard_;
+  asio::any_io_executor executor_;  ///< none once it is detached
   std::list<std::unique_ptr<call>> calls_;
   bool detached_ = false;
 };

@@ -1,0 +1,124 @@
+// An ensemble that is named, by a resolver of our own: this program's getaddrinfo.
+#include <dlfcn.h>
+#include <netdb.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <support/relay.hpp>
+#include <support/zookeeper_server.hpp>
+
+#include "zookeeper_ports.hpp"
+
+namespace {
+
+constexpr std::string_view ensemble_name = "ensemble.example";
+constexpr char const* ensemble_address = "127.0.0.1";
+
+using resolver = int (*)(char const*, char const*, addrinfo const*, addrinfo**);
+
+int ask_the_system(char const* host, char const* service, addrinfo const* hints, addrinfo** found) {
+  static auto const real = reinterpret_cast<resolver>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(host, service, hints, found);
+}
+
+// Where those who ask for the name wait while there is no answer.
+class name_server {
+ public:
+  void pass() {
+    std::unique_lock alone(mutex_);
+    ++asking_;
+    answers_again_.wait(alone, [this] { return answers_; });
+    --asking_;
+  }
+  void hang() {
+    std::lock_guard const alone(mutex_);
+    answers_ = false;
+  }
+  void answer() {
+    std::lock_guard const alone(mutex_);
+    answers_ = true;
+    answers_again_.notify_all();
+  }
+  int asking() {
+    std::lock_guard const alone(mutex_);
+    return asking_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable answers_again_;
+  bool answers_ = true;
+  int asking_ = 0;
+};
+
+name_server& names() {
+  static auto& one = *new name_server;  // for threads that outlive main()
+  return one;
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] int getaddrinfo(char const* host, char const* service,
+                                                          addrinfo const* hints, addrinfo** found) {
+  if (!host || ensemble_name != host) return ask_the_system(host, service, hints, found);
+  names().pass();
+  return ask_the_system(ensemble_address, service, hints, found);
+}
+
+namespace herdlock_test {
+namespace {
+
+class zookeeper_look_up : public testing::Test {
+ protected:
+  static std::string by_name(std::uint16_t port) {
+    return "zk://" + std::string(ensemble_name) + ":" + std::to_string(port) +
+           zookeeper_server::shared().fresh_chroot() + "?timeout=500ms&session_timeout=20s";
+  }
+  // As a process that ends would: from another thread, to see that it ends. What was left behind
+  // goes on afterwards.
+  static bool closes_while_names_hang(std::unique_ptr<zookeeper_ports> store) {
+    std::atomic<bool> closed = false;
+    std::thread closing([&] {
+      store.reset();
+      closed = true;
+    });
+    bool const soon = eventually([&] { return closed.load(); });
+    EXPECT_GT(names().asking(), 0);
+    names().answer();
+    closing.join();
+    return soon && eventually([] { return names().asking() == 0; });
+  }
+
+  std::string const stock_ = "stock/1";
+  relay between_{zookeeper_server::shared().port()};
+};
+
+TEST_F(zookeeper_look_up, AStoreWhoseFirstLookUpHangsCanBeClosed) {
+  names().hang();
+  auto a = std::make_unique<zookeeper_ports>(by_name(between_.port()));
+  ASSERT_TRUE(eventually([] { return names().asking() == 1; }));
+  EXPECT_TRUE(closes_while_names_hang(std::move(a)));
+}
+
+// The C client looks the name up again when it has lost its connection.
+TEST_F(zookeeper_look_up, AStoreThatLooksItsServerUpAgainCanBeClosed) {
+  auto a = std::make_unique<zookeeper_ports>(by_name(between_.port()));
+  ASSERT_TRUE(eventually([&] { return granted(a->acquire(stock_, owner_token::generate())); }));
+  names().hang();
+  between_.cut_all();
+  ASSERT_TRUE(eventually([] { return names().asking() == 1; }));
+  EXPECT_TRUE(closes_while_names_hang(std::move(a)));
+}
+
+TEST_F(zookeeper_look_up, ANameThatIsFoundAgainIsUsed) {
+  names().hang();
+  zookeeper_ports a(by_name(between_.port()));
+  EXPECT_EQ(a.acquire(stock_, owner_token::generate()).error(), errc::timed_out);
+  names().answer();
+  EXPECT_TRUE(eventually([&] { return granted(a.acquire(stock_, owner_token::generate())); }));
+}
+
+}  // namespace
+}  // namespace herdlock_test
