@@ -35,6 +35,15 @@ class postgres_faults : public testing::TestWithParam<std::string> {
   static bool in_the_end(Ask ask) {
     return eventually([&] { return ask(); });
   }
+  fencing_token granted_in_the_end(client& c, owner_token const& who) const {
+    fencing_token token{};
+    EXPECT_TRUE(in_the_end([&] {
+      auto const reply = c.acquire(stock, who);
+      if (is<grant>(reply)) token = as<grant>(reply).fencing;
+      return is<grant>(reply);
+    }));
+    return token;
+  }
 
   std::string const url_ = server().fresh_url();
   resource const stock{"stock:1"};

@@ -98,13 +98,7 @@ TEST_P(postgres_tables, DroppedTablesAreMadeAgainAndTokensGoOnRising) {
   client c(postgres, url());
   auto const first = as<grant>(c.acquire(stock, alice)).fencing;
   sql("DROP TABLE " + table() + ", " + table() + "_waiters; DROP SEQUENCE " + table() + "_fencing");
-  fencing_token next{};
-  EXPECT_TRUE(in_the_end([&] {
-    auto const reply = c.acquire(stock, bob);
-    if (is<grant>(reply)) next = as<grant>(reply).fencing;
-    return is<grant>(reply);
-  }));
-  EXPECT_GT(next, first);
+  EXPECT_GT(granted_in_the_end(c, bob), first);
 }
 
 TEST_P(postgres_tables, TheSweeperRemovesRowsLongFreeAndNoOthers) {
