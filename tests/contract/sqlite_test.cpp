@@ -120,6 +120,30 @@ TEST_F(sqlite_store, FencingDoesNotFollowAWallClockThatIsSetBack) {
   EXPECT_EQ(as<grant>(c.acquire(stock, bob)).fencing.value, static_cast<std::uint64_t>(ahead + 1));
 }
 
+// The same where only the row of the lease knows how far the tokens were, and after it has gone.
+TEST_F(sqlite_store, FencingGoesOnFromALeaseThatWasReleasedSweptOrFromBeforeAReboot) {
+  std::int64_t ahead = 4'000'000'000'000'000;
+  auto const granted_to = [&](owner_token const& owner) {
+    client c(sqlite, url());
+    auto const token = as<grant>(c.acquire(stock, owner)).fencing.value;
+    c.release(stock, owner).value();
+    return static_cast<std::int64_t>(token);
+  };
+  EXPECT_LT(granted_to(alice), ahead);
+  run("UPDATE herdlock_leases SET fencing = " + std::to_string(ahead));
+  EXPECT_EQ(granted_to(bob), ahead + 1);
+  {
+    client c(sqlite, url());
+    EXPECT_TRUE(eventually([&] {
+      c.renew(stock, alice).value();
+      return count("herdlock_leases") == 0;
+    }));
+  }
+  EXPECT_EQ(granted_to(alice), ahead + 2);
+  run("UPDATE herdlock_store SET boot_id = 'another boot'");
+  EXPECT_EQ(granted_to(bob), ahead + 3);
+}
+
 TEST_F(sqlite_store, ANewerSchemaIsRefusedAndLeftAlone) {
   { client c(sqlite, url()); }
   run("UPDATE herdlock_store SET version = 99");
@@ -271,6 +295,18 @@ TEST_F(sqlite_store, WhatExpiredIsSweptAway) {
   EXPECT_TRUE(eventually([&] {
     for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
     return ++i > 2 && count("herdlock_leases") == 0 && count("herdlock_entries") == 0;
+  }));
+}
+
+// One sweep goes through 256 rows; the next goes on where it was.
+TEST_F(sqlite_store, WhatExpiredBehindManyThatAreHeldIsSweptAwayToo) {
+  client c(sqlite, url());
+  constexpr int held = 600;
+  for (int i = 0; i < held; ++i) c.acquire(resource("a:" + std::to_string(i)), alice).value();
+  for (int i = 0; i < 10; ++i) c.acquire(resource("b:" + std::to_string(i)), alice, 10ms).value();
+  EXPECT_TRUE(eventually([&] {
+    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
+    return count("herdlock_leases") == held;
   }));
 }
 

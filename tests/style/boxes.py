@@ -22,7 +22,7 @@ ALLOWED = {
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.
     "bench": {"bench", "include", "stores/redis", "stores/etcd", "stores/mysql",
-              "stores/postgres", "stores/zookeeper", "tests/support"},
+              "stores/postgres", "stores/sqlite", "stores/zookeeper", "tests/support"},
 }
 
 # Client libraries, and the boxes that are built around them.

@@ -253,8 +253,7 @@ std::string hand_over_request(std::string const& own, std::int64_t mod_revision,
        {{"key", to_base64(next.key)}, {"ignore_value", true}, {"ignore_lease", true}}}};
   return json{{"compare", json::array({unchanged(own, mod_revision),
                                        created_at(next.key, next.create_revision)})},
-              {"success", json::array({remove(own), as_it_is})},
-              {"failure", json::array({get(range_of_key(own))})}}
+              {"success", json::array({remove(own), as_it_is})}}
       .dump();
 }
 

@@ -1,5 +1,7 @@
 // What the ports' operations do on a connection. Each is one step for everyone else: one statement,
-// or one transaction that holds the write lock from its start. They throw sql_error.
+// or one transaction in which nothing that was read can be outdated when it is written. They throw
+// sql_error.
+// sql_error.
 #pragma once
 
 #include <herdlock/store.hpp>
@@ -42,8 +44,10 @@ void put(connection& db, put_request const& request);
 bool invalidate(connection& db, cache_key const& key);
 
 /// Deletes some of what has expired: more rows per call than the calls that made them since, so
-/// that abandoned rows never pile up.
+/// that abandoned rows never pile up. Leases are gone through by name, from behind `after`, which
+/// begins empty and is led on.
 inline constexpr int commands_per_sweep = 64;
-void sweep(connection& db);
+void sweep_leases(connection& db, std::string& after);
+void sweep_entries(connection& db);
 
 }  // namespace herdlock::sqlite

@@ -199,7 +199,9 @@ void connection::give_up() {
   sqlite3_interrupt(db_);
 }
 
-transaction::transaction(connection& db) : db_(db) { db_.prepare("BEGIN IMMEDIATE").step(); }
+transaction::transaction(connection& db, write_lock when) : db_(db) {
+  db_.prepare(when == write_lock::at_once ? "BEGIN IMMEDIATE" : "BEGIN").step();
+}
 
 transaction::~transaction() {
   if (open_) db_.roll_back();

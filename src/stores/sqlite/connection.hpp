@@ -102,11 +102,14 @@ class connection {
   std::atomic<bool> given_up_ = false;
 };
 
-/// Takes the write lock at once, so that nothing read inside can be outdated when it is written;
-/// rolls back unless committed.
+/// What is read inside a transaction is never outdated when it is written: the write lock is taken
+/// at once, or by the first write, which is `busy` if somebody else wrote since the first read.
+enum class write_lock { at_once, by_first_write };
+
+/// Rolls back unless committed.
 class transaction {
  public:
-  explicit transaction(connection& db);
+  explicit transaction(connection& db, write_lock when = write_lock::at_once);
   ~transaction();
   transaction(transaction const&) = delete;
   transaction& operator=(transaction const&) = delete;

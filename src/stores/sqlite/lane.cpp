@@ -47,6 +47,7 @@ std::shared_ptr<job> lane::next() {
 // Sweeping comes after a job's answer is on its way, and when it fails the next one makes up.
 void lane::run() {
   int since_sweep = 0;
+  std::string swept;
   while (auto one = next()) {
     if (!one->wanted()) continue;
     job& todo = *one;
@@ -55,7 +56,8 @@ void lane::run() {
     since_sweep = 0;
     db_->set_deadline(clock::now());
     try {
-      sweep(*db_);
+      sweep_leases(*db_, swept);
+      sweep_entries(*db_);
     } catch (sql_error const&) {
       db_->roll_back();
     }

@@ -23,6 +23,8 @@ acquire_reply answer(lease_row const& held, owner_token const& asking) {
   return busy{owner_label(held.owner), remaining(held.left_us)};
 }
 
+constexpr std::int64_t rows_per_sweep = 256;
+
 std::chrono::microseconds wall_time() {
   return std::chrono::floor<std::chrono::microseconds>(
       std::chrono::system_clock::now().time_since_epoch());
@@ -33,6 +35,29 @@ std::optional<milliseconds> age_of(fencing_token token) {
   auto const age = wall_time() - std::chrono::microseconds(token.value);
   if (age.count() < 0) return std::nullopt;
   return std::chrono::floor<milliseconds>(age);
+}
+
+acquire_reply take_or_tell(connection& db, acquire_request const& request, write_lock when) {
+  transaction change(db, when);
+  if (auto held = live_lease(db, request.name)) {
+    change.commit();
+    return answer(*held, request.owner);
+  }
+  statement take = db.prepare(
+      "INSERT INTO herdlock_leases(resource, owner, fencing, expires_us) VALUES (?1, ?2, max(?3, "
+      "(SELECT last_fencing + 1 FROM herdlock_store WHERE id = 1)), herdlock_now() + ?4) "
+      "ON CONFLICT(resource) DO UPDATE SET owner = excluded.owner, "
+      "fencing = max(herdlock_leases.fencing + 1, excluded.fencing), "
+      "expires_us = excluded.expires_us RETURNING fencing");
+  take.blob(1, request.name.str())
+      .text(2, request.owner.str())
+      .bind(3, wall_time().count())
+      .bind(4, in_us(request.ttl));
+  if (!take.step()) throw sql_error{1, 0, "the row of a lease was not written"};
+  grant const mine{{static_cast<std::uint64_t>(take.number(0))}};
+  take.step();
+  change.commit();
+  return mine;
 }
 
 }  // namespace
@@ -53,21 +78,12 @@ fencing_token next_fencing(connection& db) {
 // Whoever finds it held learns so from a plain read, without the write lock: those who wait and ask
 // again don't slow the holder down.
 acquire_reply acquire(connection& db, acquire_request const& request) {
-  if (auto held = live_lease(db, request.name)) return answer(*held, request.owner);
-  transaction change(db);
-  if (auto held = live_lease(db, request.name)) return answer(*held, request.owner);
-  grant mine{next_fencing(db)};
-  db.prepare(
-        "INSERT INTO herdlock_leases(resource, owner, fencing, expires_us) "
-        "VALUES (?1, ?2, ?3, herdlock_now() + ?4) ON CONFLICT(resource) DO UPDATE SET "
-        "owner = excluded.owner, fencing = excluded.fencing, expires_us = excluded.expires_us")
-      .blob(1, request.name.str())
-      .text(2, request.owner.str())
-      .bind(3, static_cast<std::int64_t>(mine.fencing.value))
-      .bind(4, in_us(request.ttl))
-      .step();
-  change.commit();
-  return mine;
+  try {
+    return take_or_tell(db, request, write_lock::by_first_write);
+  } catch (sql_error const& error) {
+    if (!error.busy()) throw;
+  }
+  return take_or_tell(db, request, write_lock::at_once);
 }
 
 renew_reply renew(connection& db, resource const& name, owner_token const& owner,
@@ -84,7 +100,7 @@ renew_reply renew(connection& db, resource const& name, owner_token const& owner
 
 release_reply release(connection& db, resource const& name, owner_token const& owner) {
   db.prepare(
-        "DELETE FROM herdlock_leases "
+        "UPDATE herdlock_leases SET expires_us = 0 "
         "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .text(2, owner.str())
@@ -93,7 +109,9 @@ release_reply release(connection& db, resource const& name, owner_token const& o
 }
 
 release_reply force_release(connection& db, resource const& name) {
-  db.prepare("DELETE FROM herdlock_leases WHERE resource = ?1 AND expires_us > herdlock_now()")
+  db.prepare(
+        "UPDATE herdlock_leases SET expires_us = 0 "
+        "WHERE resource = ?1 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .step();
   return db.changes() > 0 ? release_reply::released : release_reply::lost;
@@ -126,10 +144,34 @@ lease_page list(connection& db, list_request const& request) {
   return page;
 }
 
-void sweep(connection& db) {
-  db.execute(
-      "DELETE FROM herdlock_leases WHERE rowid IN (SELECT rowid FROM herdlock_leases "
-      "WHERE expires_us <= herdlock_now() ORDER BY expires_us LIMIT 256)");
+// By what the clock says once, so that all rows that go are among those whose tokens are kept.
+void sweep_leases(connection& db, std::string& after) {
+  std::string const from = std::exchange(after, {});
+  std::string last;
+  {
+    statement part = db.prepare(
+        "SELECT max(resource), count(*), coalesce(sum(expires_us <= herdlock_now()), 0) FROM "
+        "(SELECT resource, expires_us FROM herdlock_leases WHERE resource > ?1 ORDER BY resource "
+        "LIMIT ?2)");
+    part.blob(1, from).bind(2, rows_per_sweep);
+    if (!part.step()) return;
+    last = part.bytes(0);
+    if (part.number(1) == rows_per_sweep) after = last;
+    if (part.number(2) == 0) return;
+  }
+  auto const now = std::chrono::floor<std::chrono::microseconds>(clock::now().time_since_epoch());
+  transaction change(db);
+  for (char const* const sql :
+       {"UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT coalesce(max(fencing), "
+        "0) FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3))",
+        "DELETE FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 AND expires_us <= "
+        "?3"}) {
+    db.prepare(sql).blob(1, from).blob(2, last).bind(3, now.count()).step();
+  }
+  change.commit();
+}
+
+void sweep_entries(connection& db) {
   db.execute(
       "DELETE FROM herdlock_entries WHERE rowid IN (SELECT rowid FROM herdlock_entries "
       "WHERE expires_us <= herdlock_now() ORDER BY expires_us LIMIT 256)");

@@ -13,8 +13,9 @@
 namespace herdlock::sqlite {
 namespace {
 
-// Fencing tokens come from one sequence for the whole file, kept apart from the rows of the leases:
-// rows can be deleted at release and swept at leisure, and no resource's tokens ever step back.
+// A commit costs by the pages that it writes: a lease is one row of one tree, without an index. It
+// stays when it is released, as what the next fencing token rises from; the sweep, and a new boot,
+// hand that on to last_fencing, from which the tokens of new rows rise.
 //
 // An entry is in one of the states of entry_kind at a time; see cache_commands.cpp.
 constexpr char create_tables[] = R"(
@@ -29,8 +30,7 @@ constexpr char create_tables[] = R"(
     owner TEXT NOT NULL,
     fencing INTEGER NOT NULL,
     expires_us INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS herdlock_leases_expires ON herdlock_leases(expires_us);
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS herdlock_entries(
     key BLOB PRIMARY KEY NOT NULL,
     kind INTEGER NOT NULL,
@@ -120,7 +120,10 @@ result<void> bring_up_to_date(connection& db) {
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
   db.execute(create_tables);
   if (!state || state->boot != now) {
-    db.execute("DELETE FROM herdlock_leases; DELETE FROM herdlock_entries;");
+    db.execute(
+        "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "
+        "coalesce(max(fencing), 0) FROM herdlock_leases));"
+        "DELETE FROM herdlock_leases; DELETE FROM herdlock_entries;");
     db.prepare(
           "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
           "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")
