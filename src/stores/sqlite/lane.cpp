@@ -44,23 +44,28 @@ std::shared_ptr<job> lane::next() {
   return first;
 }
 
-// Sweeping comes after a job's answer is on its way, and when it fails the next one makes up.
+// Sweeping comes after a job's answer is on its way, and at the end, for those who never stay long.
 void lane::run() {
   int since_sweep = 0;
-  std::string swept;
   while (auto one = next()) {
     if (!one->wanted()) continue;
     job& todo = *one;
     todo.run(*db_, std::move(one));
     if (kind_ == kind::reads || ++since_sweep < commands_per_sweep) continue;
     since_sweep = 0;
-    db_->set_deadline(clock::now());
-    try {
-      sweep_leases(*db_, swept);
-      sweep_entries(*db_);
-    } catch (sql_error const&) {
-      db_->roll_back();
-    }
+    sweep();
+  }
+  if (since_sweep > 0 && kind_ == kind::writes) sweep();
+}
+
+// It waits for nobody, and when it fails the next one makes up.
+void lane::sweep() {
+  db_->set_deadline(clock::now());
+  try {
+    sweep_leases(*db_, swept_);
+    sweep_entries(*db_);
+  } catch (sql_error const&) {
+    db_->roll_back();
   }
 }
 

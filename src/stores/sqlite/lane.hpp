@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "stores/sqlite/connection.hpp"
@@ -37,10 +38,12 @@ class lane {
 
  private:
   void run();
+  void sweep();
   std::shared_ptr<job> next();
 
   std::unique_ptr<connection> db_;
   kind kind_;
+  std::string swept_;  ///< the lane's thread alone: the name behind which the next sweep begins
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<job>> jobs_;
