@@ -1,7 +1,10 @@
 // An operation as a job for a lane.
 #pragma once
 
+#include <optional>
+
 #include "stores/common/operation_board.hpp"
+#include "stores/sqlite/answers.hpp"
 #include "stores/sqlite/lane.hpp"
 
 namespace herdlock::sqlite {
@@ -10,8 +13,9 @@ template <class T, class Work>
 class command final : public stores::operation<T>, public job {
  public:
   command(std::shared_ptr<stores::operation_board> const& board, stores::order<T> what,
-          milliseconds timeout, Work work)
+          milliseconds timeout, std::shared_ptr<answers> const& to, Work work)
       : stores::operation<T>(board, std::move(what), clock::now() + timeout),
+        to_(to),
         margin_(timeout / 20),
         work_(std::move(work)) {}
 
@@ -22,16 +26,23 @@ class command final : public stores::operation<T>, public job {
   // the timer's, and leaves no doubt about the outcome.
   void run(connection& db, std::shared_ptr<job> self) noexcept override {
     db.set_deadline(this->deadline() - margin_);
-    auto const executor = this->executor();
-    asio::post(executor, [self = std::move(self), this,
-                          outcome = attempt<T>(db, this->subject(), work_)]() mutable {
-      this->settle(std::move(outcome));
-    });
+    outcome_ = attempt<T>(
+        db, [this] { return this->subject(); }, work_);
+    if (auto const to = to_.lock()) to->give(std::move(self));
+  }
+
+  void deliver() override { this->settle(std::move(*outcome_)); }
+
+ protected:
+  void on_settled() override {
+    if (auto const to = to_.lock()) to->settled();
   }
 
  private:
+  std::weak_ptr<answers> to_;
   milliseconds margin_;
   Work work_;
+  std::optional<result<T>> outcome_;
 };
 
 }  // namespace herdlock::sqlite

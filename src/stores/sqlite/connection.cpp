@@ -11,6 +11,7 @@ namespace herdlock::sqlite {
 namespace {
 
 constexpr int page_bytes = 4096;
+constexpr milliseconds look_for_move_every{10};
 constexpr int log_bytes_kept = 16 * 1024 * 1024;
 
 // The store's clock, as an SQL function. All processes that may open the file share one machine
@@ -167,9 +168,12 @@ std::int64_t connection::changes() const { return sqlite3_changes64(db_); }
 
 bool connection::writable() const { return sqlite3_db_readonly(db_, "main") == 0; }
 
-bool connection::moved() const {
+bool connection::moved() {
+  auto const now = clock::now();
+  if (now < in_place_until_) return false;
   int moved = 0;
   sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved == 0) in_place_until_ = now + look_for_move_every;
   return moved != 0;
 }
 

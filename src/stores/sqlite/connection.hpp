@@ -73,8 +73,9 @@ class connection {
   void execute(char const* sql);
   std::int64_t changes() const;
   bool writable() const;
-  /// The path leads to another file now, or to none: locks in this one exclude nobody.
-  bool moved() const;
+  /// The path leads to another file now, or to none: locks in this one exclude nobody. Seen some
+  /// milliseconds late: a lease that was got in them is as good as one got just before the move.
+  bool moved();
 
   /// Waiting for other processes ends at this time.
   void set_deadline(clock::time_point deadline) { deadline_ = deadline; }
@@ -98,6 +99,7 @@ class connection {
   sqlite3* db_ = nullptr;
   std::unordered_map<char const*, sqlite3_stmt*> statements_;
   clock::time_point deadline_{};
+  clock::time_point in_place_until_{};
   std::uint32_t jitter_;
   std::atomic<bool> given_up_ = false;
 };
@@ -128,8 +130,8 @@ failure explain(sql_error const& error, std::string const& subject, file_setting
 /// Runs `work(connection&)`, again and again while another process is in the way, until the
 /// deadline. (SQLite's own waiting does not cover every such case, recovery after a crash and the
 /// last closer's checkpoint among them.) Once again, too, where there was no room for a longer log.
-template <class T, class Work>
-result<T> attempt(connection& db, std::string const& subject, Work& work) {
+template <class T, class Subject, class Work>
+result<T> attempt(connection& db, Subject subject, Work& work) {
   bool emptied = false;
   while (true) {
     try {
@@ -140,7 +142,7 @@ result<T> attempt(connection& db, std::string const& subject, Work& work) {
         db.empty_log();
         continue;
       }
-      if (!error.busy() || !db.wait_a_little()) return explain(error, subject, db);
+      if (!error.busy() || !db.wait_a_little()) return explain(error, subject(), db);
     }
   }
 }

@@ -12,7 +12,7 @@
 
 namespace herdlock::sqlite {
 
-/// Something to be done on a connection. On the lane's thread; throws nothing.
+/// Something to be done on a connection. On the lane's thread but for its end; throws nothing.
 class job {
  public:
   virtual ~job() = default;
@@ -20,6 +20,8 @@ class job {
   virtual bool wanted() const = 0;
   /// `self` is the lane's own reference.
   virtual void run(connection& db, std::shared_ptr<job> self) noexcept = 0;
+  /// What came of it. On the executor.
+  virtual void deliver() = 0;
 };
 
 /// SQLite's calls block, so they run here, one after the other, in the order they were added. The

@@ -181,7 +181,8 @@ failure prepare_file(file_settings const& settings) {
   auto db = connect(settings);
   if (!db) return db.error();
   (*db)->set_deadline(clock::now() + settings.timeout);
-  auto done = attempt<void>(**db, "open", bring_up_to_date);
+  auto done = attempt<void>(
+      **db, [] { return "open"; }, bring_up_to_date);
   return done ? failure{} : done.error();
 }
 

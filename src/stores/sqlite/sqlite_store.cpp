@@ -36,14 +36,19 @@ failure check_in_place(connection& db) {
 class store final : public lease_store, public cache_store {
  public:
   store(std::shared_ptr<operation_board> board, milliseconds timeout,
-        std::unique_ptr<connection> writer, std::unique_ptr<connection> reader)
+        std::shared_ptr<answers> answers, std::unique_ptr<connection> writer,
+        std::unique_ptr<connection> reader)
       : board_(std::move(board)),
+        answers_(std::move(answers)),
         timeout_(timeout),
         writes_(std::move(writer), lane::kind::writes),
         reads_(std::move(reader), lane::kind::reads) {}
 
   ~store() override {
-    asio::post(board_->executor(), [board = board_] { board->close(); });
+    asio::post(board_->executor(), [board = board_, answers = answers_] {
+      answers->close();
+      board->close();
+    });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
@@ -168,9 +173,11 @@ class store final : public lease_store, public cache_store {
       return detail::post_result<T>(board_->executor(), std::move(what.done),
                                     explain(what.subject(), bad));
     }
-    auto const one =
-        std::make_shared<command<T, Work>>(board_, std::move(what), timeout_, std::move(work));
-    if (one->admit()) on.add(one);
+    auto const one = std::make_shared<command<T, Work>>(board_, std::move(what), timeout_, answers_,
+                                                        std::move(work));
+    if (!one->admit()) return;
+    answers_->expect();
+    on.add(one);
   }
 
   static failure explain(std::string const& subject, failure why) {
@@ -179,6 +186,7 @@ class store final : public lease_store, public cache_store {
   }
 
   std::shared_ptr<operation_board> board_;
+  std::shared_ptr<answers> answers_;
   milliseconds timeout_;
   lane writes_;
   lane reads_;  ///< so that a hit never waits for a writer
@@ -246,6 +254,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   if (!writer) return writer.error();
   auto reader = sqlite::connect(settings->file);
   if (!reader) return reader.error();
+  auto answers = sqlite::answers::open(executor);
+  if (!answers) return answers.error();
   auto const& file = settings->file;
   auto board = std::make_shared<stores::operation_board>(
       std::move(executor),
@@ -255,8 +265,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
                                      " ms; the disk hangs or too many commands wait for it",
                              .closed = file.path + " is being closed",
                              .max_pending = settings->max_pending});
-  auto store = std::make_shared<sqlite::store>(std::move(board), file.timeout, std::move(*writer),
-                                               std::move(*reader));
+  auto store = std::make_shared<sqlite::store>(std::move(board), file.timeout, std::move(*answers),
+                                               std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
 }

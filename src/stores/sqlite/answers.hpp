@@ -1,0 +1,54 @@
+// What a lane has done, on its way back to the executor.
+#pragma once
+
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/error.hpp>
+
+namespace herdlock::sqlite {
+
+class job;
+
+/// A queue with an eventfd that the executor reads. Posting each answer would do the same, but Asio
+/// wakes its thread while it holds its queue's mutex: the woken thread runs into that mutex at
+/// once, which is two switches of threads more for each operation.
+///
+/// Members are called on the executor unless they say otherwise. The executor's context has work
+/// while an answer is expected.
+class answers : public std::enable_shared_from_this<answers> {
+ public:
+  /// Fails with errc::unavailable when the process has no file descriptor left.
+  static result<std::shared_ptr<answers>> open(asio::any_io_executor const& executor);
+
+  /// For one more operation, until it is settled.
+  void expect();
+  void settled();
+  /// Hands out what is here; what comes later is dropped.
+  void close();
+
+  /// From any thread; `done` is delivered on the executor.
+  void give(std::shared_ptr<job> done);
+
+ private:
+  answers(asio::any_io_executor const& executor, int bell) : bell_(executor, bell) {}
+  void listen();
+  void hand_out();
+
+  asio::posix::basic_stream_descriptor<asio::any_io_executor> bell_;
+  std::array<std::byte, sizeof(std::uint64_t)> rings_{};
+  std::size_t expected_ = 0;
+  bool listening_ = false;
+
+  std::mutex mutex_;  ///< guards all that follows
+  std::vector<std::shared_ptr<job>> done_;
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::sqlite
