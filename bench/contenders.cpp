@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -71,6 +72,8 @@ double pairs_of(turn_taker& by, std::size_t pairs) {
          1000 / static_cast<double>(pairs);
 }
 
+void turn_taker::hold(std::chrono::nanoseconds how_long) { std::this_thread::sleep_for(how_long); }
+
 contest::contest(std::function<turn_takers(std::size_t number)> const& make)
     : shared_(board::make()) {
   for (std::size_t i = 0; i < contenders; ++i) {
@@ -102,7 +105,7 @@ void contest::take_part(board& shared, turn_takers const& ways) {
     by->take();
     auto& mine = shared.turns.at(shared.turns_taken.fetch_add(1));
     mine.acquired = std::chrono::steady_clock::now();
-    std::this_thread::sleep_for(1ms);
+    by->hold(1ms);
     mine.released = std::chrono::steady_clock::now();
     by->give_back();
     shared.meet();
@@ -155,6 +158,14 @@ void lease_taker::take() {
   io_.restart();
   while (!done) io_.run_one();
   if (!held_.has_value()) give_up("acquire", "busy for a minute");
+}
+
+void lease_taker::hold(std::chrono::nanoseconds how_long) {
+  bool over = false;
+  asio::steady_timer until(io_, how_long);
+  until.async_wait([&over](boost::system::error_code) { over = true; });
+  io_.restart();
+  while (!over) io_.run_one();
 }
 
 void lease_taker::give_back() {

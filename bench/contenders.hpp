@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <array>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ class turn_taker {
   virtual ~turn_taker() = default;
   virtual void take() = 0;
   virtual void give_back() = 0;
+  /// In between. What has an event loop lets it go on, as a program that holds something does.
+  virtual void hold(std::chrono::nanoseconds how_long);
 };
 using turn_takers = std::vector<std::unique_ptr<turn_taker>>;
 
@@ -71,6 +74,7 @@ class lease_taker final : public turn_taker {
   lease_taker(std::string const& url, std::string const& name);
   void take() override;
   void give_back() override;
+  void hold(std::chrono::nanoseconds how_long) override;
 
  private:
   asio::io_context io_{1};

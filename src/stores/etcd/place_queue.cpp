@@ -200,14 +200,16 @@ asio::awaitable<place::removal> place::hand_over() {
     search->expires_after(patience_with_search);
     co_await search->async_wait(quietly);
   }
+  int unanswered = 0;
+  if (!next_.key.empty()) {
+    std::string const request = hand_over_request(key_, modified_, next_);
+    removal made = co_await remove_by(request);
+    if (!made.refused) co_return made;
+    // A server without space refuses to write, but not to delete.
+    unanswered = std::max(made.attempts - 1, 0);
+  }
   std::string const alone = remove_unchanged_request(key_, modified_);
-  bool const knows_next = !next_.key.empty();
-  std::string const request = knows_next ? hand_over_request(key_, modified_, next_) : alone;
-  removal made = co_await remove_by(request);
-  if (!made.refused || !knows_next) co_return made;
-  // A server without space refuses to write, but not to delete.
-  int const unanswered = std::max(made.attempts - 1, 0);
-  made = co_await remove_by(alone);
+  removal made = co_await remove_by(alone);
   made.attempts += unanswered;
   co_return made;
 }
