@@ -17,10 +17,10 @@ class operation_board_test : public testing::Test {
   using one_operation = stores::operation<int>;
   using answers = std::vector<result<int>>;
 
-  std::shared_ptr<one_operation> make(answers& told) {
+  std::shared_ptr<one_operation> make(answers& told, clock::duration time = 1h) {
     handler<int> done([&told](result<int> outcome) { told.push_back(std::move(outcome)); });
     stores::order<int> what{"acquire", "stock", std::move(done)};
-    return std::make_shared<one_operation>(board, std::move(what), clock::now() + 1h);
+    return std::make_shared<one_operation>(board, std::move(what), clock::now() + time);
   }
 
   asio::io_context io;
@@ -55,6 +55,24 @@ TEST_F(operation_board_test, WhatIsNotListedAnyMoreIsNotRemovedOnceMore) {
   io.run();
   EXPECT_EQ(first.at(0).value(), 1);
   EXPECT_EQ(second.at(0).value(), 2);
+}
+
+// The timer stands for the one before, and must do for this one, whose deadline is sooner or later.
+TEST_F(operation_board_test, EachEndsByItsOwnDeadlineWhateverTheOneBeforeHad) {
+  for (auto const& [before, own] :
+       {std::pair<clock::duration, clock::duration>{1h, 5ms}, {5ms, 10ms}}) {
+    answers past, late;
+    auto const gone = make(past, before);
+    auto const stays = make(late, own);
+    ASSERT_TRUE(gone->admit());
+    gone->settle(1);
+    ASSERT_TRUE(stays->admit());
+    io.restart();
+    io.run_for(20s);
+    EXPECT_TRUE(io.stopped());
+    ASSERT_EQ(late.size(), 1U);
+    EXPECT_EQ(late[0].error(), errc::timed_out);
+  }
 }
 
 }  // namespace

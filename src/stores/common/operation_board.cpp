@@ -7,16 +7,29 @@ namespace herdlock::stores {
 void operation_board::add(std::shared_ptr<board_entry> const& entry) {
   auto at = pending_.end();
   while (at != pending_.begin() && (*std::prev(at))->deadline() > entry->deadline()) --at;
-  bool const first = at == pending_.begin();
   entry->place_ = pending_.insert(at, entry);
-  if (first) arm();
+  auto const first = pending_.front()->deadline();
+  if (!armed_for_ || first < *armed_for_) arm();
 }
 
 void operation_board::remove(board_entry& entry) {
   auto const place = std::exchange(entry.place_, std::nullopt);
   if (!place) return;
   pending_.erase(*place);
-  if (pending_.empty()) timer_.cancel();
+  if (pending_.empty()) rest();
+}
+
+// Soon, not at once: whoever does one thing after the other begins the next one before, and finds
+// the timer armed. Armed for longer, it would keep the context running.
+void operation_board::rest() {
+  if (std::exchange(resting_, true)) return;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->resting_ = false;
+    if (!self->pending_.empty() || !std::exchange(self->armed_for_, std::nullopt)) return;
+    self->timer_.cancel();
+  });
 }
 
 void operation_board::close() {
@@ -29,7 +42,8 @@ void operation_board::close() {
 
 // Setting the time again ends the wait that was armed for a later deadline.
 void operation_board::arm() {
-  timer_.expires_at(pending_.front()->deadline());
+  armed_for_ = pending_.front()->deadline();
+  timer_.expires_at(*armed_for_);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (!ec && self) self->on_timer();
@@ -37,6 +51,7 @@ void operation_board::arm() {
 }
 
 void operation_board::on_timer() {
+  armed_for_ = std::nullopt;
   auto const now = clock::now();
   while (!pending_.empty() && pending_.front()->deadline() <= now) {
     auto const late = pending_.front();

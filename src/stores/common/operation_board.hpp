@@ -65,11 +65,14 @@ class operation_board : public std::enable_shared_from_this<operation_board> {
 
  private:
   void arm();
+  void rest();
   void on_timer();
 
   asio::any_io_executor executor_;
   asio::basic_waitable_timer<clock> timer_;
   board_settings settings_;
+  std::optional<clock::time_point> armed_for_;
+  bool resting_ = false;
   std::list<std::shared_ptr<board_entry>> pending_;  // by deadline
   bool closed_ = false;
 };
