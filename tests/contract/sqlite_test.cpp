@@ -1,65 +1,14 @@
 // What only the SQLite store does: its file.
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "fixture.hpp"
+#include "sqlite_fixture.hpp"
 #include "stores/sqlite/schema.hpp"
-#include "stores/sqlite/sqlite_store.hpp"
 
 namespace herdlock_test {
 namespace {
-
-store_case const sqlite{"sqlite", {}, &open_sqlite};
-
-class sqlite_store : public testing::Test {
- protected:
-  std::string path(std::string const& file = "store.db") const {
-    return (scratch_ / file).string();
-  }
-  std::string url(std::string const& options = "") const { return "sqlite:" + path() + options; }
-
-  static failure refusal(std::string const& text) {
-    asio::io_context io;
-    auto opened = open_sqlite(store_url::parse(text).value(), io.get_executor());
-    EXPECT_FALSE(opened.has_value()) << text;
-    if (opened) return {};
-    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
-    return opened.error();
-  }
-
-  // Runs SQL on the file as another program would.
-  void run(std::string const& sql) {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 10'000);
-    char* message = nullptr;
-    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
-    sqlite3_free(message);
-    sqlite3_close(db);
-  }
-
-  std::int64_t count(std::string const& table) {
-    sqlite3* db = nullptr;
-    sqlite3_stmt* query = nullptr;
-    EXPECT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
-    std::string sql = "SELECT count(*) FROM " + table;
-    EXPECT_EQ(sqlite3_prepare_v2(db, sql.c_str(), -1, &query, nullptr), SQLITE_OK);
-    EXPECT_EQ(sqlite3_step(query), SQLITE_ROW);
-    std::int64_t rows = sqlite3_column_int64(query, 0);
-    sqlite3_finalize(query);
-    sqlite3_close(db);
-    return rows;
-  }
-
-  temp_dir scratch_;
-  resource const stock{"stock:1"};
-  cache_key const key{"product:1"};
-  owner_token const alice = owner_token::generate();
-  owner_token const bob = owner_token::generate();
-};
 
 TEST_F(sqlite_store, ItsFilesAreForTheirOwnerOnly) {
   client c(sqlite, url());
@@ -118,31 +67,6 @@ TEST_F(sqlite_store, FencingDoesNotFollowAWallClockThatIsSetBack) {
   run("UPDATE herdlock_store SET last_fencing = " + std::to_string(ahead));
   c.release(stock, alice).value();
   EXPECT_EQ(as<grant>(c.acquire(stock, bob)).fencing.value, static_cast<std::uint64_t>(ahead + 1));
-}
-
-// The same where only the row of the lease knows how far the tokens were, and after it has gone.
-TEST_F(sqlite_store, FencingGoesOnFromALeaseThatWasReleasedSweptOrFromBeforeAReboot) {
-  std::int64_t const ahead = 4'000'000'000'000'000;
-  auto const granted_to = [this](client& c, owner_token const& owner) {
-    return static_cast<std::int64_t>(
-        as<grant>(c.acquire(stock, owner, limits::max_ttl)).fencing.value);
-  };
-  {
-    client c(sqlite, url());
-    EXPECT_LT(granted_to(c, alice), ahead);
-    c.release(stock, alice).value();
-    run("UPDATE herdlock_leases SET fencing = " + std::to_string(ahead));
-    EXPECT_EQ(granted_to(c, bob), ahead + 1);
-    c.release(stock, bob).value();
-  }
-  EXPECT_EQ(count("herdlock_leases"), 0);  // swept at the end
-  {
-    client c(sqlite, url());
-    EXPECT_EQ(granted_to(c, alice), ahead + 2);
-  }
-  run("UPDATE herdlock_store SET boot_id = 'another boot'");
-  client c(sqlite, url());
-  EXPECT_EQ(granted_to(c, bob), ahead + 3);
 }
 
 TEST_F(sqlite_store, ANewerSchemaIsRefusedAndLeftAlone) {
@@ -238,53 +162,6 @@ TEST_F(sqlite_store, ALockedFileTimesOutWithItsNameWhileReadsGoOn) {
   EXPECT_TRUE(is<grant>(c.acquire(stock, bob)));
 }
 
-// An open handle alone is no work, and neither is a command that its caller has given up and that
-// still waits for another process.
-TEST_F(sqlite_store, AnEventLoopEndsWhenNoAnswerIsExpected) {
-  asio::io_context io;
-  auto opened = open_sqlite(store_url::parse(url("?timeout=1h")).value(), io.get_executor());
-  lease_store& store = *opened.value().leases;
-  auto const ends = [&io] {
-    io.restart();
-    io.run_for(std::chrono::seconds(20));
-    return io.stopped();
-  };
-  std::optional<result<acquire_reply>> first, second;
-  store.acquire({stock, alice, 1min}, [&](auto reply) { first = std::move(reply); });
-  ASSERT_TRUE(ends());
-  EXPECT_TRUE(is<grant>(first.value()));
-
-  sqlite3* other = nullptr;
-  ASSERT_EQ(sqlite3_open(path().c_str(), &other), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  asio::cancellation_signal stop;
-  store.acquire(
-      {resource("stock:2"), alice, 1min},
-      asio::bind_cancellation_slot(stop.slot(), [&](auto reply) { second = std::move(reply); }));
-  asio::post(io, [&] { stop.emit(asio::cancellation_type::terminal); });
-  EXPECT_TRUE(ends());
-  ASSERT_TRUE(second);
-  EXPECT_TRUE(second->error() == errc::canceled) << second->error().message;
-  sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
-  sqlite3_close(other);
-}
-
-// A lock in a file that nobody else can find excludes nobody.
-TEST_F(sqlite_store, ARemovedFileIsNoticed) {
-  client c(sqlite, url());
-  c.acquire(stock, alice).value();
-  for (char const* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path() + suffix);
-  std::optional<failure> seen;
-  ASSERT_TRUE(eventually([&] {
-    auto reply = c.acquire(resource("stock:2"), bob);
-    if (!reply) seen = reply.error();
-    return seen.has_value();
-  }));
-  EXPECT_TRUE(*seen == errc::unavailable) << seen->message;
-  EXPECT_NE(seen->message.find("removed or replaced"), std::string::npos) << seen->message;
-  EXPECT_FALSE(c.renew(stock, alice).has_value());
-}
-
 TEST_F(sqlite_store, FileSystemsOfSeveralMachinesAreKnownByTheirNumbers) {
   using sqlite::network_file_system;
   for (std::uint64_t const type : {0x6969ull, 0x517bull, 0xff534d42ull, 0xfe534d42ull,
@@ -320,43 +197,6 @@ TEST_F(sqlite_store, AFullFileSaysSoAndKeepsWorkingForWhatFits) {
   EXPECT_TRUE(full.error() == errc::unavailable);
   EXPECT_NE(full.error().message.find("max_bytes"), std::string::npos) << full.error().message;
   EXPECT_TRUE(c.put(key, std::string("small")).has_value());
-}
-
-// Leases that are abandoned and entries that expire don't pile up.
-TEST_F(sqlite_store, WhatExpiredIsSweptAway) {
-  client c(sqlite, url());
-  for (int i = 0; i < 300; ++i) {
-    c.acquire(resource("lease:" + std::to_string(i)), alice, 10ms).value();
-    c.put(cache_key("entry:" + std::to_string(i)), std::string("v"), 10ms).value();
-  }
-  int i = 0;
-  EXPECT_TRUE(eventually([&] {
-    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return ++i > 2 && count("herdlock_leases") == 0 && count("herdlock_entries") == 0;
-  }));
-}
-
-// A process for each job: none is there for long enough to sweep now and then.
-TEST_F(sqlite_store, WhatShortLivedProcessesLeaveIsSweptAway) {
-  for (int i = 0; i < 5; ++i) {
-    client c(sqlite, url());
-    resource const job("job:" + std::to_string(i));
-    c.acquire(job, alice).value();
-    c.release(job, alice).value();
-  }
-  EXPECT_EQ(count("herdlock_leases"), 0);
-}
-
-// One sweep goes through 256 rows; the next goes on where it was.
-TEST_F(sqlite_store, WhatExpiredBehindManyThatAreHeldIsSweptAwayToo) {
-  client c(sqlite, url());
-  constexpr int held = 600;
-  for (int i = 0; i < held; ++i) c.acquire(resource("a:" + std::to_string(i)), alice).value();
-  for (int i = 0; i < 10; ++i) c.acquire(resource("b:" + std::to_string(i)), alice, 10ms).value();
-  EXPECT_TRUE(eventually([&] {
-    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return count("herdlock_leases") == held;
-  }));
 }
 
 }  // namespace

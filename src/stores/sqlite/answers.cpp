@@ -5,6 +5,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -15,13 +16,18 @@
 namespace herdlock::sqlite {
 
 result<std::shared_ptr<answers>> answers::open(asio::any_io_executor const& executor) {
+  auto const refuse = [](std::string const& why) {
+    return make_failure(errc::unavailable, "sqlite: open: no eventfd (" + why +
+                                               "); raise the limits of open and of watched files");
+  };
   int const bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (bell < 0) {
-    return make_failure(errc::unavailable, std::string("sqlite: open: no eventfd (") +
-                                               std::strerror(errno) +
-                                               "); raise the limit of open files");
-  }
-  return std::shared_ptr<answers>(new answers(executor, bell));
+  if (bell < 0) return refuse(std::strerror(errno));
+  std::shared_ptr<answers> made(new answers(executor));
+  boost::system::error_code ec;
+  made->bell_.assign(bell, ec);
+  if (!ec) return made;
+  ::close(bell);
+  return refuse(ec.message());
 }
 
 void answers::expect() {
@@ -36,11 +42,11 @@ void answers::settled() {
 
 // The descriptor stays open: a lane may be about to ring.
 void answers::close() {
-  {
-    std::lock_guard alone(mutex_);
-    closed_ = true;
+  std::lock_guard alone(mutex_);
+  closed_ = true;
+  for (auto& each : std::exchange(done_, {})) {
+    asio::post(bell_.get_executor(), [each = std::move(each)] { each->deliver(); });
   }
-  hand_out();
 }
 
 void answers::give(std::shared_ptr<job> done) {
@@ -50,6 +56,10 @@ void answers::give(std::shared_ptr<job> done) {
     done_.push_back(std::move(done));
     if (done_.size() > 1) return;  // it has been rung for
   }
+  ring();
+}
+
+void answers::ring() {
   std::uint64_t const once = 1;
   [[maybe_unused]] auto const written = ::write(bell_.native_handle(), &once, sizeof once);
 }
@@ -58,21 +68,34 @@ void answers::give(std::shared_ptr<job> done) {
 void answers::listen() {
   if (listening_ || expected_ == 0) return;
   listening_ = true;
-  bell_.async_read_some(asio::buffer(rings_),
-                        [self = shared_from_this()](boost::system::error_code ec, std::size_t) {
-                          self->listening_ = false;
-                          if (!ec) self->hand_out();
-                          if (!ec || ec == asio::error::operation_aborted) self->listen();
-                        });
+  auto on_read = [self = shared_from_this()](boost::system::error_code ec, std::size_t) {
+    self->listening_ = false;
+    if (!ec) self->on_ring();
+    if (ec == asio::error::operation_aborted) self->listen();
+  };
+  bell_.async_read_some(asio::buffer(rings_), std::move(on_read));
 }
 
-void answers::hand_out() {
-  std::vector<std::shared_ptr<job>> now;
+// One answer for each ring, and all is set for the others before it is delivered: its handler may
+// throw, or run the event loop until one of them has come.
+void answers::on_ring() {
+  std::shared_ptr<job> first;
+  bool more = false;
   {
     std::lock_guard alone(mutex_);
-    now.swap(done_);
+    if (!done_.empty()) {
+      first = std::move(done_.front());
+      done_.pop_front();
+    }
+    more = !done_.empty();
   }
-  for (auto& each : now) std::exchange(each, nullptr)->deliver();
+  if (more) ring();
+  struct listen_again {
+    answers& to;
+    ~listen_again() { to.listen(); }
+  } const afterwards{*this};
+  if (expected_ > 1) listen();
+  if (first) first->deliver();
 }
 
 }  // namespace herdlock::sqlite

@@ -5,9 +5,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/error.hpp>
@@ -24,22 +24,23 @@ class job;
 /// while an answer is expected.
 class answers : public std::enable_shared_from_this<answers> {
  public:
-  /// Fails with errc::unavailable when the process has no file descriptor left.
+  /// Fails with errc::unavailable when there is no file descriptor left.
   static result<std::shared_ptr<answers>> open(asio::any_io_executor const& executor);
 
   /// For one more operation, until it is settled.
   void expect();
   void settled();
-  /// Hands out what is here; what comes later is dropped.
+  /// What is here is still on its way; what comes later is dropped.
   void close();
 
   /// From any thread; `done` is delivered on the executor.
   void give(std::shared_ptr<job> done);
 
  private:
-  answers(asio::any_io_executor const& executor, int bell) : bell_(executor, bell) {}
+  explicit answers(asio::any_io_executor const& executor) : bell_(executor) {}
+  void ring();
   void listen();
-  void hand_out();
+  void on_ring();
 
   asio::posix::basic_stream_descriptor<asio::any_io_executor> bell_;
   std::array<std::byte, sizeof(std::uint64_t)> rings_{};
@@ -47,7 +48,7 @@ class answers : public std::enable_shared_from_this<answers> {
   bool listening_ = false;
 
   std::mutex mutex_;  ///< guards all that follows
-  std::vector<std::shared_ptr<job>> done_;
+  std::deque<std::shared_ptr<job>> done_;
   bool closed_ = false;
 };
 

@@ -1,7 +1,6 @@
 // What the ports' operations do on a connection. Each is one step for everyone else: one statement,
 // or one transaction in which nothing that was read can be outdated when it is written. They throw
 // sql_error.
-// sql_error.
 #pragma once
 
 #include <herdlock/store.hpp>
@@ -44,10 +43,10 @@ void put(connection& db, put_request const& request);
 bool invalidate(connection& db, cache_key const& key);
 
 /// Deletes some of what has expired: more rows per call than the calls that made them since, so
-/// that abandoned rows never pile up. Leases are gone through by name, from behind `after`, which
-/// begins empty and is led on.
+/// that abandoned rows never pile up. Leases are gone through by name; where the next sweep goes
+/// on, whichever process's it is, is in the file.
 inline constexpr int commands_per_sweep = 64;
-void sweep_leases(connection& db, std::string& after);
+void sweep_leases(connection& db);
 void sweep_entries(connection& db);
 
 }  // namespace herdlock::sqlite

@@ -181,7 +181,7 @@ bool connection::moved() {
 // length keep many processes from asking in step and none from starving.
 bool connection::wait_a_little() {
   auto now = clock::now();
-  if (given_up_ || now >= deadline_) return false;
+  if (given_up_ || now >= deadline_ || moved()) return false;
   jitter_ = jitter_ * 1664525u + 1013904223u;
   auto pause = std::chrono::microseconds(100 + (jitter_ >> 16) % 1900);
   std::this_thread::sleep_for(std::min<clock::duration>(pause, deadline_ - now));
@@ -271,11 +271,22 @@ failure explain(sql_error const& error, std::string const& subject, file_setting
   return why;
 }
 
-failure explain(sql_error const& error, std::string const& subject, connection const& db) {
+failure explain(sql_error const& error, std::string const& subject, connection& db) {
   if (db.given_up() && error.busy()) {
     return make_failure(errc::canceled, "sqlite: " + subject + ": the store is being closed");
   }
+  if (error.busy() && db.moved()) {
+    failure why = moved_away(db.settings());
+    why.message = "sqlite: " + subject + ": " + why.message;
+    return why;
+  }
   return explain(error, subject, db.settings());
+}
+
+failure moved_away(file_settings const& file) {
+  return make_failure(errc::unavailable, file.path +
+                                             " was removed or replaced while it was open; restart "
+                                             "this process to use the new file");
 }
 
 }  // namespace herdlock::sqlite

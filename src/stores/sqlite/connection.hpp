@@ -79,7 +79,7 @@ class connection {
 
   /// Waiting for other processes ends at this time.
   void set_deadline(clock::time_point deadline) { deadline_ = deadline; }
-  /// Waits a little, unless the deadline has come.
+  /// Waits a little, unless the deadline has come or the file has moved.
   bool wait_a_little();
   void roll_back();
   /// Moves the log's content into the file, so that the log begins anew, unless somebody reads. On
@@ -123,8 +123,10 @@ class transaction {
 };
 
 /// What a failed command tells the caller: `subject` is "acquire 'stock:1'".
-failure explain(sql_error const& error, std::string const& subject, connection const& db);
-/// The same while there is no connection yet.
+failure explain(sql_error const& error, std::string const& subject, connection& db);
+/// Why nothing is written to a file that others don't find any more.
+failure moved_away(file_settings const& file);
+/// As `explain`, while there is no connection yet.
 failure explain(sql_error const& error, std::string const& subject, file_settings const& settings);
 
 /// Runs `work(connection&)`, again and again while another process is in the way, until the

@@ -45,27 +45,32 @@ std::shared_ptr<job> lane::next() {
 }
 
 // Sweeping comes after a job's answer is on its way, and at the end, for those who never stay long.
+// Those who never come to an end either sweep at their first command, one in so many.
 void lane::run() {
-  int since_sweep = 0;
+  auto until_sweep = clock::now().time_since_epoch().count() % commands_per_sweep;
+  bool unswept = false;
   while (auto one = next()) {
     if (!one->wanted()) continue;
     job& todo = *one;
     todo.run(*db_, std::move(one));
-    if (kind_ == kind::reads || ++since_sweep < commands_per_sweep) continue;
-    since_sweep = 0;
+    if (kind_ == kind::reads) continue;
+    unswept = until_sweep-- > 0;
+    if (unswept) continue;
+    until_sweep = commands_per_sweep - 1;
     sweep();
   }
-  if (since_sweep > 0 && kind_ == kind::writes) sweep();
+  if (unswept) sweep();
 }
 
 // It waits for nobody, and when it fails the next one makes up.
 void lane::sweep() {
-  db_->set_deadline(clock::now());
-  try {
-    sweep_leases(*db_, swept_);
-    sweep_entries(*db_);
-  } catch (sql_error const&) {
-    db_->roll_back();
+  for (auto const part : {&sweep_leases, &sweep_entries}) {
+    db_->set_deadline(clock::now());
+    try {
+      part(*db_);
+    } catch (sql_error const&) {
+      db_->roll_back();
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "stores/sqlite/connection.hpp"
@@ -45,7 +44,6 @@ class lane {
 
   std::unique_ptr<connection> db_;
   kind kind_;
-  std::string swept_;  ///< the lane's thread alone: the name behind which the next sweep begins
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<job>> jobs_;

@@ -25,6 +25,27 @@ acquire_reply answer(lease_row const& held, owner_token const& asking) {
 
 constexpr std::int64_t rows_per_sweep = 256;
 
+struct part_to_sweep {
+  std::string last;
+  std::int64_t rows = 0;
+  std::int64_t over = 0;
+};
+
+std::string sweep_begins_behind(connection& db) {
+  statement query = db.prepare("SELECT swept FROM herdlock_store WHERE id = 1");
+  return query.step() ? query.bytes(0) : std::string();
+}
+
+part_to_sweep rows_behind(connection& db, std::string const& from) {
+  statement query = db.prepare(
+      "SELECT max(resource), count(*), coalesce(sum(expires_us <= herdlock_now()), 0) FROM "
+      "(SELECT resource, expires_us FROM herdlock_leases WHERE resource > ?1 ORDER BY resource "
+      "LIMIT ?2)");
+  query.blob(1, from).bind(2, rows_per_sweep);
+  if (!query.step()) return {};
+  return {query.bytes(0), query.number(1), query.number(2)};
+}
+
 std::chrono::microseconds wall_time() {
   return std::chrono::floor<std::chrono::microseconds>(
       std::chrono::system_clock::now().time_since_epoch());
@@ -145,29 +166,28 @@ lease_page list(connection& db, list_request const& request) {
 }
 
 // By what the clock says once, so that all rows that go are among those whose tokens are kept.
-void sweep_leases(connection& db, std::string& after) {
-  std::string const from = std::exchange(after, {});
-  std::string last;
-  {
-    statement part = db.prepare(
-        "SELECT max(resource), count(*), coalesce(sum(expires_us <= herdlock_now()), 0) FROM "
-        "(SELECT resource, expires_us FROM herdlock_leases WHERE resource > ?1 ORDER BY resource "
-        "LIMIT ?2)");
-    part.blob(1, from).bind(2, rows_per_sweep);
-    if (!part.step()) return;
-    last = part.bytes(0);
-    if (part.number(1) == rows_per_sweep) after = last;
-    if (part.number(2) == 0) return;
-  }
+void sweep_leases(connection& db) {
+  std::string const from = sweep_begins_behind(db);
+  auto const part = rows_behind(db, from);
+  std::string const next = part.rows == rows_per_sweep ? part.last : std::string();
+  if (part.over == 0 && next == from) return;
   auto const now = std::chrono::floor<std::chrono::microseconds>(clock::now().time_since_epoch());
   transaction change(db);
-  for (char const* const sql :
-       {"UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT coalesce(max(fencing), "
-        "0) FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3))",
-        "DELETE FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 AND expires_us <= "
-        "?3"}) {
-    db.prepare(sql).blob(1, from).blob(2, last).bind(3, now.count()).step();
-  }
+  db.prepare(
+        "UPDATE herdlock_store SET swept = ?4, last_fencing = max(last_fencing, (SELECT "
+        "coalesce(max(fencing), 0) FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 "
+        "AND expires_us <= ?3))")
+      .blob(1, from)
+      .blob(2, part.last)
+      .bind(3, now.count())
+      .blob(4, next)
+      .step();
+  db.prepare(
+        "DELETE FROM herdlock_leases WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3")
+      .blob(1, from)
+      .blob(2, part.last)
+      .bind(3, now.count())
+      .step();
   change.commit();
 }
 

@@ -17,13 +17,16 @@ namespace {
 // stays when it is released, as what the next fencing token rises from; the sweep, and a new boot,
 // hand that on to last_fencing, from which the tokens of new rows rise.
 //
+// `swept` is the name behind which the next sweep begins.
+//
 // An entry is in one of the states of entry_kind at a time; see cache_commands.cpp.
 constexpr char create_tables[] = R"(
   CREATE TABLE IF NOT EXISTS herdlock_store(
     id INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL,
     boot_id TEXT NOT NULL,
-    last_fencing INTEGER NOT NULL
+    last_fencing INTEGER NOT NULL,
+    swept BLOB NOT NULL DEFAULT x''
   ) STRICT;
   CREATE TABLE IF NOT EXISTS herdlock_leases(
     resource BLOB PRIMARY KEY NOT NULL,
@@ -40,6 +43,18 @@ constexpr char create_tables[] = R"(
     body BLOB NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS herdlock_entries_expires ON herdlock_entries(expires_us);
+)";
+
+constexpr char bring_up_from_1[] = R"(
+  ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x'';
+  ALTER TABLE herdlock_leases RENAME TO herdlock_leases_1;
+)";
+
+constexpr char take_over_from_1[] = R"(
+  INSERT INTO herdlock_leases(resource, owner, fencing, expires_us)
+    SELECT resource, owner, fencing, expires_us FROM herdlock_leases_1;
+  DROP TABLE herdlock_leases_1;
+  UPDATE herdlock_store SET version = 2;
 )";
 
 // CLOCK_BOOTTIME starts anew with each boot: times from before mean nothing after it.
@@ -99,7 +114,7 @@ std::optional<file_state> read_state(connection& db) {
 }
 
 failure check_version(std::optional<file_state> const& state, std::string const& path) {
-  if (!state || state->version == schema_version) return {};
+  if (!state || (state->version >= 1 && state->version <= schema_version)) return {};
   return refuse(errc::unavailable, path,
                 "has schema version " + std::to_string(state->version) +
                     ", this herdlock knows version " + std::to_string(schema_version) +
@@ -114,11 +129,14 @@ result<void> bring_up_to_date(connection& db) {
   }
   auto state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
-  if (state && state->boot == now) return {};
+  if (state && state->boot == now && state->version == schema_version) return {};
   transaction change(db);
   state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
+  bool const is_older = state && state->version < schema_version;
+  if (is_older) db.execute(bring_up_from_1);
   db.execute(create_tables);
+  if (is_older) db.execute(take_over_from_1);
   if (!state || state->boot != now) {
     db.execute(
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "

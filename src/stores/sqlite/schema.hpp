@@ -8,7 +8,9 @@
 
 namespace herdlock::sqlite {
 
-inline constexpr int schema_version = 1;
+/// 1 had another table of leases, and kept each token in herdlock_store at once. Files of it are
+/// brought up to date when they are opened, and then refused by the builds that made them.
+inline constexpr int schema_version = 2;
 
 /// The name of a file system that several machines may have mounted, by statfs's `f_type`; null for
 /// all others. Two machines that see the same file have two boot ids and two clocks, and each would

@@ -28,9 +28,9 @@ failure check_back_off(milliseconds back_off) {
 // A lock in a file that others don't find any more excludes nobody.
 failure check_in_place(connection& db) {
   if (!db.moved()) return {};
-  return make_failure(errc::unavailable, "sqlite: " + db.settings().path +
-                                             " was removed or replaced while it was open; restart "
-                                             "this process to use the new file");
+  failure why = moved_away(db.settings());
+  why.message = "sqlite: " + why.message;
+  return why;
 }
 
 class store final : public lease_store, public cache_store {
@@ -47,7 +47,7 @@ class store final : public lease_store, public cache_store {
   ~store() override {
     asio::post(board_->executor(), [board = board_, answers = answers_] {
       answers->close();
-      board->close();
+      asio::post(board->executor(), [board] { board->close(); });
     });
   }
 

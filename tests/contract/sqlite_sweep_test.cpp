@@ -1,0 +1,118 @@
+// The rows of leases: what becomes of those that are over, and of their tokens.
+#include "sqlite_fixture.hpp"
+
+namespace herdlock_test {
+namespace {
+
+constexpr std::int64_t ahead = 4'000'000'000'000'000;  // of the wall clock
+
+// The same where only the row of the lease knows how far the tokens were, and after it has gone.
+TEST_F(sqlite_store, FencingGoesOnFromALeaseThatWasReleasedSweptOrFromBeforeAReboot) {
+  auto const granted_to = [this](client& c, owner_token const& owner) {
+    return static_cast<std::int64_t>(
+        as<grant>(c.acquire(stock, owner, limits::max_ttl)).fencing.value);
+  };
+  {
+    client c(sqlite, url());
+    EXPECT_LT(granted_to(c, alice), ahead);
+    c.release(stock, alice).value();
+    run("UPDATE herdlock_leases SET fencing = " + std::to_string(ahead));
+    EXPECT_EQ(granted_to(c, bob), ahead + 1);
+    c.release(stock, bob).value();
+  }
+  EXPECT_EQ(count("herdlock_leases"), 0);  // swept at the end
+  {
+    client c(sqlite, url());
+    EXPECT_EQ(granted_to(c, alice), ahead + 2);
+  }
+  run("UPDATE herdlock_store SET boot_id = 'another boot'");
+  client c(sqlite, url());
+  EXPECT_EQ(granted_to(c, bob), ahead + 3);
+}
+
+// Leases that are abandoned and entries that expire don't pile up.
+TEST_F(sqlite_store, WhatExpiredIsSweptAway) {
+  client c(sqlite, url());
+  for (int i = 0; i < 300; ++i) {
+    c.acquire(resource("lease:" + std::to_string(i)), alice, 10ms).value();
+    c.put(cache_key("entry:" + std::to_string(i)), std::string("v"), 10ms).value();
+  }
+  int i = 0;
+  EXPECT_TRUE(eventually([&] {
+    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
+    return ++i > 2 && count("herdlock_leases") == 0 && count("herdlock_entries") == 0;
+  }));
+}
+
+// A process for each job: none is there for long enough to sweep now and then.
+TEST_F(sqlite_store, WhatShortLivedProcessesLeaveIsSweptAway) {
+  for (int i = 0; i < 5; ++i) {
+    client c(sqlite, url());
+    resource const job("job:" + std::to_string(i));
+    c.acquire(job, alice).value();
+    c.release(job, alice).value();
+  }
+  EXPECT_EQ(count("herdlock_leases"), 0);
+}
+
+// One sweep goes through 256 rows; the next goes on where it was.
+TEST_F(sqlite_store, WhatExpiredBehindManyThatAreHeldIsSweptAwayToo) {
+  client c(sqlite, url());
+  constexpr int held = 600;
+  for (int i = 0; i < held; ++i) c.acquire(resource("a:" + std::to_string(i)), alice).value();
+  for (int i = 0; i < 10; ++i) c.acquire(resource("b:" + std::to_string(i)), alice, 10ms).value();
+  EXPECT_TRUE(eventually([&] {
+    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
+    return count("herdlock_leases") == held;
+  }));
+}
+
+// Nor behind many others, though each of the processes sweeps but one part of the rows.
+TEST_F(sqlite_store, WhatShortLivedProcessesLeaveBehindManyIsSweptAway) {
+  client c(sqlite, url());
+  constexpr int held = 600;
+  for (int i = 0; i < held; ++i) c.acquire(resource("a:" + std::to_string(i)), alice).value();
+  for (int i = 0; i < 30; ++i) {
+    client brief(sqlite, url());
+    resource const job("job:" + std::to_string(i));
+    brief.acquire(job, alice).value();
+    brief.release(job, alice).value();
+  }
+  EXPECT_LT(count("herdlock_leases"), held + 5);
+}
+
+// Both forms of it: with a tree of its own for names, and without.
+class sqlite_older_file : public sqlite_store, public testing::WithParamInterface<char const*> {};
+
+TEST_P(sqlite_older_file, IsBroughtUpToDateWithAllThatIsHeld) {
+  { client c(sqlite, url()); }
+  std::string const numbers = std::to_string(ahead) + ", (SELECT expires_us FROM kept))";
+  {
+    client c(sqlite, url());
+    c.acquire(stock, alice, limits::max_ttl).value();
+    run("CREATE TABLE kept AS SELECT expires_us FROM herdlock_leases;"
+        "DROP TABLE herdlock_leases;"
+        "ALTER TABLE herdlock_store DROP COLUMN swept;"
+        "UPDATE herdlock_store SET version = 1;"
+        "CREATE TABLE herdlock_leases(resource BLOB PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
+        "fencing INTEGER NOT NULL, expires_us INTEGER NOT NULL) " +
+        std::string(GetParam()) +
+        ";CREATE INDEX herdlock_leases_expires ON herdlock_leases(expires_us);"
+        "INSERT INTO herdlock_leases VALUES (CAST('stock:1' AS BLOB), '" +
+        alice.str() + "', " + numbers + ";DROP TABLE kept");
+  }
+  client c(sqlite, url());
+  EXPECT_TRUE(is<busy>(c.acquire(stock, bob)));
+  EXPECT_EQ(as<grant>(c.acquire(stock, alice)).fencing.value, static_cast<std::uint64_t>(ahead));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_EQ(as<grant>(c.acquire(stock, bob)).fencing.value, static_cast<std::uint64_t>(ahead + 1));
+  EXPECT_EQ(count("herdlock_store WHERE version = 2 AND swept = x''"), 1);
+  EXPECT_EQ(count("sqlite_schema WHERE tbl_name LIKE 'herdlock_leases%'"), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(forms, sqlite_older_file,
+                         testing::Values("STRICT", "STRICT, WITHOUT ROWID"),
+                         [](auto const& form) { return form.index == 0 ? "first" : "second"; });
+
+}  // namespace
+}  // namespace herdlock_test
