@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <stdexcept>
 #include <vector>
 
 #include "stores/common/operation_board.hpp"
@@ -23,9 +25,20 @@ class operation_board_test : public testing::Test {
     return std::make_shared<one_operation>(board, std::move(what), clock::now() + time);
   }
 
+  // Its handler throws, as its user's may.
+  std::shared_ptr<one_operation> make_throwing(answers& told, clock::duration time = 1h) {
+    handler<int> done([&told](result<int> outcome) {
+      told.push_back(std::move(outcome));
+      throw std::runtime_error("from a handler");
+    });
+    stores::order<int> what{"acquire", "stock", std::move(done)};
+    return std::make_shared<one_operation>(board, std::move(what), clock::now() + time);
+  }
+
+  // A strand lets what a handler throws through to whoever dispatched it.
   asio::io_context io;
   std::shared_ptr<stores::operation_board> const board =
-      std::make_shared<stores::operation_board>(io.get_executor(), stores::board_settings{});
+      std::make_shared<stores::operation_board>(asio::make_strand(io), stores::board_settings{});
   answers first;
   answers second;
 };
@@ -55,6 +68,28 @@ TEST_F(operation_board_test, WhatIsNotListedAnyMoreIsNotRemovedOnceMore) {
   io.run();
   EXPECT_EQ(first.at(0).value(), 1);
   EXPECT_EQ(second.at(0).value(), 2);
+}
+
+TEST_F(operation_board_test, AHandlerThatThrowsAtTheEndKeepsNobodyFromBeingTold) {
+  ASSERT_TRUE(make_throwing(first)->admit());
+  ASSERT_TRUE(make(second)->admit());
+  asio::post(board->executor(), [this] { board->close(); });
+  EXPECT_THROW(io.run(), std::runtime_error);
+  io.run();
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].error(), errc::canceled);
+}
+
+TEST_F(operation_board_test, AHandlerThatThrowsForBeingLateKeepsNobodyFromBeingTold) {
+  ASSERT_TRUE(make_throwing(first, 5ms)->admit());
+  ASSERT_TRUE(make(second, 5ms)->admit());
+  EXPECT_THROW(io.run_for(20s), std::runtime_error);
+  io.run_for(20s);
+  EXPECT_TRUE(io.stopped());
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].error(), errc::timed_out);
 }
 
 // The timer stands for the one before, and must do for this one, whose deadline is sooner or later.

@@ -27,7 +27,8 @@ void operation_board::rest() {
     auto const self = weak.lock();
     if (!self) return;
     self->resting_ = false;
-    if (!self->pending_.empty() || !std::exchange(self->armed_for_, std::nullopt)) return;
+    if (!self->pending_.empty()) return;
+    self->armed_for_ = std::nullopt;
     self->timer_.cancel();
   });
 }

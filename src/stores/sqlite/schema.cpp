@@ -28,7 +28,7 @@ constexpr char create_tables[] = R"(
     last_fencing INTEGER NOT NULL,
     swept BLOB NOT NULL DEFAULT x''
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS herdlock_leases(
+  CREATE TABLE IF NOT EXISTS herdlock_leases_2(
     resource BLOB PRIMARY KEY NOT NULL,
     owner TEXT NOT NULL,
     fencing INTEGER NOT NULL,
@@ -45,15 +45,24 @@ constexpr char create_tables[] = R"(
   CREATE INDEX IF NOT EXISTS herdlock_entries_expires ON herdlock_entries(expires_us);
 )";
 
-constexpr char bring_up_from_1[] = R"(
-  ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x'';
-  ALTER TABLE herdlock_leases RENAME TO herdlock_leases_1;
+// What is not needed goes first, so that a file which has its max_bytes has room for the copy.
+// ?1 is the boot that the times mean something in.
+constexpr char drop_what_is_over_in_1[] =
+    "DELETE FROM herdlock_leases WHERE expires_us <= herdlock_now() OR (SELECT boot_id FROM "
+    "herdlock_store) <> ?1";
+
+constexpr char make_room_in_1[] = R"(
+  UPDATE herdlock_store SET last_fencing =
+    max(last_fencing, (SELECT coalesce(max(fencing), 0) FROM herdlock_leases));
+  DELETE FROM herdlock_entries;
 )";
 
+// A build that has the file open finds its table gone: it fails, and grants nothing beside us.
 constexpr char take_over_from_1[] = R"(
-  INSERT INTO herdlock_leases(resource, owner, fencing, expires_us)
-    SELECT resource, owner, fencing, expires_us FROM herdlock_leases_1;
-  DROP TABLE herdlock_leases_1;
+  ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x'';
+  INSERT INTO herdlock_leases_2(resource, owner, fencing, expires_us)
+    SELECT resource, owner, fencing, expires_us FROM herdlock_leases;
+  DROP TABLE herdlock_leases;
   UPDATE herdlock_store SET version = 2;
 )";
 
@@ -121,6 +130,11 @@ failure check_version(std::optional<file_state> const& state, std::string const&
                     "; update herdlock or choose another path");
 }
 
+void make_room(connection& db, std::string const& boot) {
+  db.execute(make_room_in_1);
+  db.prepare(drop_what_is_over_in_1).text(1, boot).step();
+}
+
 result<void> bring_up_to_date(connection& db) {
   std::string const now = boot_id();
   if (now.empty()) {
@@ -134,14 +148,14 @@ result<void> bring_up_to_date(connection& db) {
   state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
   bool const is_older = state && state->version < schema_version;
-  if (is_older) db.execute(bring_up_from_1);
+  if (is_older) make_room(db, now);
   db.execute(create_tables);
   if (is_older) db.execute(take_over_from_1);
   if (!state || state->boot != now) {
     db.execute(
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "
-        "coalesce(max(fencing), 0) FROM herdlock_leases));"
-        "DELETE FROM herdlock_leases; DELETE FROM herdlock_entries;");
+        "coalesce(max(fencing), 0) FROM herdlock_leases_2));"
+        "DELETE FROM herdlock_leases_2; DELETE FROM herdlock_entries;");
     db.prepare(
           "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
           "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")

@@ -9,7 +9,8 @@
 namespace herdlock::sqlite {
 
 /// 1 had another table of leases, and kept each token in herdlock_store at once. Files of it are
-/// brought up to date when they are opened, and then refused by the builds that made them.
+/// brought up to date when they are opened: what is held stays held, what was cached goes. The
+/// builds that made them refuse them then, and fail where they have them open.
 inline constexpr int schema_version = 2;
 
 /// The name of a file system that several machines may have mounted, by statfs's `f_type`; null for
