@@ -84,9 +84,9 @@ int stop_in_transaction(std::string const& path) {
   sqlite3* db = nullptr;
   if (sqlite3_open(path.c_str(), &db) != SQLITE_OK) return 2;
   char const* sql =
-      "BEGIN IMMEDIATE; INSERT INTO herdlock_leases_2 "
+      "BEGIN IMMEDIATE; INSERT INTO herdlock_leases_3 "
       "VALUES (CAST('half written' AS BLOB), 'x', 1, 9223372036854775807);"
-      "UPDATE herdlock_leases_2 SET owner = 'thief', fencing = fencing + 1 "
+      "UPDATE herdlock_leases_3 SET owner = 'thief', fencing = fencing + 1 "
       "WHERE resource = CAST('stock:1' AS BLOB);";
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return 3;
   std::cout << "inside" << std::endl;

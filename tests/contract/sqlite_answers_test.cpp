@@ -37,7 +37,7 @@ class sqlite_answers : public sqlite_store {
                              [told, i](auto reply) { told(i, std::move(reply)); });
     }
     other.end();
-    ASSERT_TRUE(eventually([&] { return count("herdlock_leases_2") == 3; }));
+    ASSERT_TRUE(eventually([&] { return count("herdlock_leases_3") == 3; }));
   }
   bool run_until(std::function<bool()> const& done) {
     io_.restart();
@@ -80,7 +80,7 @@ TEST_F(sqlite_answers, AnEventLoopThatIsRunInsideAHandlerGoesOn) {
     });
   }
   other.end();
-  ASSERT_TRUE(eventually([&] { return count("herdlock_leases_2") == 3; }));
+  ASSERT_TRUE(eventually([&] { return count("herdlock_leases_3") == 3; }));
   io.run();
   EXPECT_TRUE(all_inside);
 }

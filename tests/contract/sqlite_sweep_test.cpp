@@ -16,11 +16,11 @@ TEST_F(sqlite_store, FencingGoesOnFromALeaseThatWasReleasedSweptOrFromBeforeAReb
     client c(sqlite, url());
     EXPECT_LT(granted_to(c, alice), ahead);
     c.release(stock, alice).value();
-    run("UPDATE herdlock_leases_2 SET fencing = " + std::to_string(ahead));
+    run("UPDATE herdlock_leases_3 SET fencing = " + std::to_string(ahead));
     EXPECT_EQ(granted_to(c, bob), ahead + 1);
     c.release(stock, bob).value();
   }
-  EXPECT_EQ(count("herdlock_leases_2"), 0);  // swept at the end
+  EXPECT_EQ(count("herdlock_leases_3"), 0);  // swept at the end
   {
     client c(sqlite, url());
     EXPECT_EQ(granted_to(c, alice), ahead + 2);
@@ -40,7 +40,7 @@ TEST_F(sqlite_store, WhatExpiredIsSweptAway) {
   int i = 0;
   EXPECT_TRUE(eventually([&] {
     for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return ++i > 2 && count("herdlock_leases_2") == 0 && count("herdlock_entries") == 0;
+    return ++i > 2 && count("herdlock_leases_3") == 0 && count("herdlock_entries") == 0;
   }));
 }
 
@@ -52,7 +52,7 @@ TEST_F(sqlite_store, WhatShortLivedProcessesLeaveIsSweptAway) {
     c.acquire(job, alice).value();
     c.release(job, alice).value();
   }
-  EXPECT_EQ(count("herdlock_leases_2"), 0);
+  EXPECT_EQ(count("herdlock_leases_3"), 0);
 }
 
 // One sweep goes through 256 rows; the next goes on where it was.
@@ -63,7 +63,7 @@ TEST_F(sqlite_store, WhatExpiredBehindManyThatAreHeldIsSweptAwayToo) {
   for (int i = 0; i < 10; ++i) c.acquire(resource("b:" + std::to_string(i)), alice, 10ms).value();
   EXPECT_TRUE(eventually([&] {
     for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return count("herdlock_leases_2") == held;
+    return count("herdlock_leases_3") == held;
   }));
 }
 
@@ -78,22 +78,28 @@ TEST_F(sqlite_store, WhatShortLivedProcessesLeaveBehindManyIsSweptAway) {
     brief.acquire(job, alice).value();
     brief.release(job, alice).value();
   }
-  EXPECT_LT(count("herdlock_leases_2"), held + 5);
+  EXPECT_LT(count("herdlock_leases_3"), held + 5);
 }
 
-// Both forms of it: with a tree of its own for names, and without.
-class sqlite_older_file : public sqlite_store, public testing::WithParamInterface<char const*> {
+struct older_form {
+  char const* name;
+  char const* version;
+  char const* tree;  ///< one of its own for names, or not
+};
+
+class sqlite_older_file : public sqlite_store, public testing::WithParamInterface<older_form> {
  protected:
   // What the older builds would have made of the file; all tokens are far ahead.
   void make_older() {
-    run("ALTER TABLE herdlock_store DROP COLUMN swept;"
-        "UPDATE herdlock_store SET version = 1;"
-        "CREATE TABLE herdlock_leases(resource BLOB PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
+    auto const& form = GetParam();
+    std::string const version = form.version;
+    if (version == "1") run("ALTER TABLE herdlock_store DROP COLUMN swept");
+    run("UPDATE herdlock_store SET version = " + version +
+        ";CREATE TABLE herdlock_leases(resource BLOB PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
         "fencing INTEGER NOT NULL, expires_us INTEGER NOT NULL) " +
-        std::string(GetParam()) +
-        ";CREATE INDEX herdlock_leases_expires ON herdlock_leases(expires_us);"
-        "INSERT INTO herdlock_leases SELECT resource, owner, " +
-        std::to_string(ahead) + ", expires_us FROM herdlock_leases_2;DROP TABLE herdlock_leases_2");
+        form.tree + ";CREATE INDEX herdlock_leases_expires ON herdlock_leases(expires_us);" +
+        "INSERT INTO herdlock_leases SELECT resource, owner, " + std::to_string(ahead) +
+        ", expires_us FROM herdlock_leases_3;DROP TABLE herdlock_leases_3");
   }
 };
 
@@ -106,7 +112,7 @@ TEST_P(sqlite_older_file, IsBroughtUpToDateWithAllThatIsHeld) {
   EXPECT_EQ(as<grant>(c.acquire(stock, alice)).fencing.value, static_cast<std::uint64_t>(ahead));
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
   EXPECT_EQ(as<grant>(c.acquire(stock, bob)).fencing.value, static_cast<std::uint64_t>(ahead + 1));
-  EXPECT_EQ(count("herdlock_store WHERE version = 2 AND swept = x''"), 1);
+  EXPECT_EQ(count("herdlock_store WHERE version = 3 AND swept = x''"), 1);
   EXPECT_EQ(count("sqlite_schema WHERE tbl_name = 'herdlock_leases'"), 0)
       << "an older build that has it open would go on";
 }
@@ -126,7 +132,7 @@ TEST_P(sqlite_older_file, IsBroughtUpToDateWhenItIsFull) {
   EXPECT_GT(entries, 10);
   client c(sqlite, bounded);
   EXPECT_TRUE(is<busy>(c.acquire(stock, bob)));
-  EXPECT_EQ(count("herdlock_leases_2"), 1);
+  EXPECT_EQ(count("herdlock_leases_3"), 1);
   EXPECT_TRUE(c.put(key, std::string(3000, 'v')).has_value());
 }
 
@@ -140,8 +146,10 @@ TEST_P(sqlite_older_file, FromBeforeARebootKeepsNothingButItsTokens) {
 }
 
 INSTANTIATE_TEST_SUITE_P(forms, sqlite_older_file,
-                         testing::Values("STRICT", "STRICT, WITHOUT ROWID"),
-                         [](auto const& form) { return form.index == 0 ? "first" : "second"; });
+                         testing::Values(older_form{"first", "1", "STRICT"},
+                                         older_form{"second", "1", "STRICT, WITHOUT ROWID"},
+                                         older_form{"third", "2", "STRICT, WITHOUT ROWID"}),
+                         [](auto const& form) { return std::string(form.param.name); });
 
 }  // namespace
 }  // namespace herdlock_test

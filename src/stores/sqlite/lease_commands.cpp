@@ -11,7 +11,7 @@ struct lease_row {
 
 std::optional<lease_row> live_lease(connection& db, resource const& name) {
   statement query = db.prepare(
-      "SELECT owner, fencing, expires_us - herdlock_now() FROM herdlock_leases_2 WHERE resource = "
+      "SELECT owner, fencing, expires_us - herdlock_now() FROM herdlock_leases_3 WHERE resource = "
       "?1");
   query.blob(1, name.str());
   if (!query.step() || query.number(2) <= 0) return std::nullopt;
@@ -39,7 +39,7 @@ std::string sweep_begins_behind(connection& db) {
 part_to_sweep rows_behind(connection& db, std::string const& from) {
   statement query = db.prepare(
       "SELECT max(resource), count(*), coalesce(sum(expires_us <= herdlock_now()), 0) FROM "
-      "(SELECT resource, expires_us FROM herdlock_leases_2 WHERE resource > ?1 ORDER BY resource "
+      "(SELECT resource, expires_us FROM herdlock_leases_3 WHERE resource > ?1 ORDER BY resource "
       "LIMIT ?2)");
   query.blob(1, from).bind(2, rows_per_sweep);
   if (!query.step()) return {};
@@ -65,10 +65,10 @@ acquire_reply take_or_tell(connection& db, acquire_request const& request, write
     return answer(*held, request.owner);
   }
   statement take = db.prepare(
-      "INSERT INTO herdlock_leases_2(resource, owner, fencing, expires_us) VALUES (?1, ?2, max(?3, "
+      "INSERT INTO herdlock_leases_3(resource, owner, fencing, expires_us) VALUES (?1, ?2, max(?3, "
       "(SELECT last_fencing + 1 FROM herdlock_store WHERE id = 1)), herdlock_now() + ?4) "
       "ON CONFLICT(resource) DO UPDATE SET owner = excluded.owner, "
-      "fencing = max(herdlock_leases_2.fencing + 1, excluded.fencing), "
+      "fencing = max(herdlock_leases_3.fencing + 1, excluded.fencing), "
       "expires_us = excluded.expires_us RETURNING fencing");
   take.blob(1, request.name.str())
       .text(2, request.owner.str())
@@ -110,7 +110,7 @@ acquire_reply acquire(connection& db, acquire_request const& request) {
 renew_reply renew(connection& db, resource const& name, owner_token const& owner,
                   milliseconds ttl) {
   db.prepare(
-        "UPDATE herdlock_leases_2 SET expires_us = herdlock_now() + ?3 "
+        "UPDATE herdlock_leases_3 SET expires_us = herdlock_now() + ?3 "
         "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .text(2, owner.str())
@@ -121,7 +121,7 @@ renew_reply renew(connection& db, resource const& name, owner_token const& owner
 
 release_reply release(connection& db, resource const& name, owner_token const& owner) {
   db.prepare(
-        "UPDATE herdlock_leases_2 SET expires_us = 0 "
+        "UPDATE herdlock_leases_3 SET expires_us = 0 "
         "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .text(2, owner.str())
@@ -131,7 +131,7 @@ release_reply release(connection& db, resource const& name, owner_token const& o
 
 release_reply force_release(connection& db, resource const& name) {
   db.prepare(
-        "UPDATE herdlock_leases_2 SET expires_us = 0 "
+        "UPDATE herdlock_leases_3 SET expires_us = 0 "
         "WHERE resource = ?1 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .step();
@@ -149,7 +149,7 @@ std::optional<lease_info> inspect(connection& db, resource const& name) {
 // Rows that have run out count as looked at, so that a page is a bounded piece of work.
 lease_page list(connection& db, list_request const& request) {
   statement query = db.prepare(
-      "SELECT resource, expires_us > herdlock_now() FROM herdlock_leases_2 WHERE resource > ?1 "
+      "SELECT resource, expires_us > herdlock_now() FROM herdlock_leases_3 WHERE resource > ?1 "
       "ORDER BY resource LIMIT ?2");
   auto const most = static_cast<std::int64_t>(page_size(request));
   query.blob(1, request.cursor).bind(2, most);
@@ -175,7 +175,7 @@ void sweep_leases(connection& db) {
   transaction change(db);
   db.prepare(
         "UPDATE herdlock_store SET swept = ?4, last_fencing = max(last_fencing, (SELECT "
-        "coalesce(max(fencing), 0) FROM herdlock_leases_2 WHERE resource > ?1 AND resource <= ?2 "
+        "coalesce(max(fencing), 0) FROM herdlock_leases_3 WHERE resource > ?1 AND resource <= ?2 "
         "AND expires_us <= ?3))")
       .blob(1, from)
       .blob(2, part.last)
@@ -183,7 +183,7 @@ void sweep_leases(connection& db) {
       .blob(4, next)
       .step();
   db.prepare(
-        "DELETE FROM herdlock_leases_2 WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3")
+        "DELETE FROM herdlock_leases_3 WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3")
       .blob(1, from)
       .blob(2, part.last)
       .bind(3, now.count())

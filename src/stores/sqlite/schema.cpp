@@ -28,7 +28,7 @@ constexpr char create_tables[] = R"(
     last_fencing INTEGER NOT NULL,
     swept BLOB NOT NULL DEFAULT x''
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS herdlock_leases_2(
+  CREATE TABLE IF NOT EXISTS herdlock_leases_3(
     resource BLOB PRIMARY KEY NOT NULL,
     owner TEXT NOT NULL,
     fencing INTEGER NOT NULL,
@@ -47,23 +47,25 @@ constexpr char create_tables[] = R"(
 
 // What is not needed goes first, so that a file which has its max_bytes has room for the copy.
 // ?1 is the boot that the times mean something in.
-constexpr char drop_what_is_over_in_1[] =
+constexpr char drop_what_is_over[] =
     "DELETE FROM herdlock_leases WHERE expires_us <= herdlock_now() OR (SELECT boot_id FROM "
     "herdlock_store) <> ?1";
 
-constexpr char make_room_in_1[] = R"(
+constexpr char fold_tokens_and_make_room[] = R"(
   UPDATE herdlock_store SET last_fencing =
     max(last_fencing, (SELECT coalesce(max(fencing), 0) FROM herdlock_leases));
   DELETE FROM herdlock_entries;
 )";
 
+constexpr char remember_the_sweep[] =
+    "ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x''";
+
 // A build that has the file open finds its table gone: it fails, and grants nothing beside us.
-constexpr char take_over_from_1[] = R"(
-  ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x'';
-  INSERT INTO herdlock_leases_2(resource, owner, fencing, expires_us)
+constexpr char take_over_leases[] = R"(
+  INSERT INTO herdlock_leases_3(resource, owner, fencing, expires_us)
     SELECT resource, owner, fencing, expires_us FROM herdlock_leases;
   DROP TABLE herdlock_leases;
-  UPDATE herdlock_store SET version = 2;
+  UPDATE herdlock_store SET version = 3;
 )";
 
 // CLOCK_BOOTTIME starts anew with each boot: times from before mean nothing after it.
@@ -131,8 +133,8 @@ failure check_version(std::optional<file_state> const& state, std::string const&
 }
 
 void make_room(connection& db, std::string const& boot) {
-  db.execute(make_room_in_1);
-  db.prepare(drop_what_is_over_in_1).text(1, boot).step();
+  db.execute(fold_tokens_and_make_room);
+  db.prepare(drop_what_is_over).text(1, boot).step();
 }
 
 result<void> bring_up_to_date(connection& db) {
@@ -150,12 +152,13 @@ result<void> bring_up_to_date(connection& db) {
   bool const is_older = state && state->version < schema_version;
   if (is_older) make_room(db, now);
   db.execute(create_tables);
-  if (is_older) db.execute(take_over_from_1);
+  if (is_older && state->version == 1) db.execute(remember_the_sweep);
+  if (is_older) db.execute(take_over_leases);
   if (!state || state->boot != now) {
     db.execute(
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "
-        "coalesce(max(fencing), 0) FROM herdlock_leases_2));"
-        "DELETE FROM herdlock_leases_2; DELETE FROM herdlock_entries;");
+        "coalesce(max(fencing), 0) FROM herdlock_leases_3));"
+        "DELETE FROM herdlock_leases_3; DELETE FROM herdlock_entries;");
     db.prepare(
           "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
           "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")
