@@ -285,9 +285,9 @@ void election_core::finish() {
   result<void> outcome;
   if (outcome_.code) outcome = std::exchange(outcome_, {});
   for (auto& waiter : std::exchange(resign_waiters_, {})) {
-    dispatch_result<void>(executor(), std::move(waiter.done), result<void>());
+    post_result<void>(executor(), std::move(waiter.done), result<void>());
   }
-  dispatch_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
+  post_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
 }
 
 }  // namespace herdlock::detail

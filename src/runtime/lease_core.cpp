@@ -139,7 +139,7 @@ failure lease_core::released_failure() const {
 
 void lease_core::answer_loss_waiters(failure const& why) {
   for (auto& waiter : std::exchange(loss_waiters_, {})) {
-    dispatch_result<void>(executor(), std::move(waiter.done), why);
+    post_result<void>(executor(), std::move(waiter.done), why);
   }
 }
 
@@ -253,7 +253,7 @@ void lease_core::on_released(result<release_reply> reply) {
            reply.has_error() ? reply.error() : failure{});
   released_ = reply;
   for (auto& done : std::exchange(release_waiters_, {})) {
-    dispatch_result<release_reply>(executor(), std::move(done), reply);
+    post_result<release_reply>(executor(), std::move(done), reply);
   }
 }
 

@@ -70,6 +70,20 @@ TEST_F(operation_board_test, WhatIsNotListedAnyMoreIsNotRemovedOnceMore) {
   EXPECT_EQ(second.at(0).value(), 2);
 }
 
+TEST_F(operation_board_test, WhatAHandlerThrowsIsNothingToWhoeverSettles) {
+  auto const one = make_throwing(first);
+  ASSERT_TRUE(one->admit());
+  bool went_on = false;
+  asio::post(board->executor(), [&] {
+    one->settle(1);
+    went_on = true;
+  });
+  EXPECT_THROW(io.run(), std::runtime_error);
+  EXPECT_TRUE(went_on);
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].value(), 1);
+}
+
 TEST_F(operation_board_test, AHandlerThatThrowsAtTheEndKeepsNobodyFromBeingTold) {
   ASSERT_TRUE(make_throwing(first)->admit());
   ASSERT_TRUE(make(second)->admit());

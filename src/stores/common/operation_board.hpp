@@ -32,8 +32,7 @@ class board_entry {
   explicit board_entry(clock::time_point deadline) : deadline_(deadline) {}
   virtual ~board_entry() = default;
   clock::time_point deadline() const { return deadline_; }
-  /// Ends it with a failure if it has not ended; its caller is told in an event of its own, so that
-  /// who ends several is not held up by any of them. On the executor.
+  /// Ends it with a failure if it has not ended. On the executor.
   virtual void fail(errc code, std::string const& why) = 0;
 
   /// From any thread: its caller has gone, so it need not begin.
@@ -118,11 +117,18 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
     return true;
   }
 
-  /// On the executor, as an event: never from inside the port's call.
+  /// On the executor. The caller is told in an event of its own: what its handler throws, or how
+  /// long it takes, is nothing to whoever settles.
   void settle(result<T> outcome) {
+    if (settled_) return;
+    settled_ = true;
+    this->abandon();
     auto keep = this->shared_from_this();
-    if (!end()) return;
-    detail::dispatch_result<T>(executor_, std::move(order_.done), std::move(outcome));
+    busy_executor_ = nullptr;
+    if (auto board = board_.lock()) board->remove(*this);
+    asio::get_associated_cancellation_slot(order_.done).clear();
+    on_settled();
+    detail::post_result<T>(executor_, std::move(order_.done), std::move(outcome));
   }
 
   /// From any thread.
@@ -133,11 +139,7 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
                });
   }
 
-  void fail(errc code, std::string const& why) override {
-    auto keep = this->shared_from_this();
-    if (!end()) return;
-    detail::post_result<T>(executor_, std::move(order_.done), failure_of(code, why));
-  }
+  void fail(errc code, std::string const& why) override { settle(failure_of(code, why)); }
 
   /// With the store and the subject in front.
   failure failure_of(errc code, std::string const& why) const {
@@ -157,18 +159,8 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
   void cancel() {
     this->abandon();
     asio::post(executor_, [self = this->shared_from_this()] {
-      self->settle(self->failure_of(errc::canceled, "it was cancelled"));
+      self->fail(errc::canceled, "it was cancelled");
     });
-  }
-
-  bool end() {
-    if (std::exchange(settled_, true)) return false;
-    this->abandon();
-    busy_executor_ = nullptr;
-    if (auto board = board_.lock()) board->remove(*this);
-    asio::get_associated_cancellation_slot(order_.done).clear();
-    on_settled();
-    return true;
   }
 
   bool refuse(operation_board const* board) {

@@ -159,16 +159,21 @@ clock::time_point place::step_deadline() const {
   return clock::now() + timeout - timeout / 20;
 }
 
-// Whoever had to wait is probably waited for.
 void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
-  bool const waited = std::exchange(state_, state::held) == state::queued;
+  state_ = state::held;
   stop_watching();
   end_doubt();
   created_ = created;
   modified_ = modified;
   ttl_ = ttl;
   expires_at_ = clock::now() + ttl;
-  if (waited) search_next();
+}
+
+// Whoever had to wait is probably waited for. Who holds is told first.
+void place::take_turn(std::int64_t modified, clock::time_point sent) {
+  hold(created_, modified, waiters_.front()->ttl);
+  grant_all(sent);
+  search_next();
 }
 
 // The lease was kept alive some time before the look that found us first, so what is left of it

@@ -165,6 +165,7 @@ class place : public std::enable_shared_from_this<place> {
   /// Gives back what we hold, to the next if we know it.
   asio::awaitable<removal> hand_over();
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
+  void take_turn(std::int64_t modified, clock::time_point sent);
   void grant_all(clock::time_point sent);
   void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
   void forget();

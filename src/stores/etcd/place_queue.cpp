@@ -170,22 +170,21 @@ bool place::handed_over(clock::time_point now) const {
 
 // ------------------------------------------------------------------------------- handing over
 
-// Who holds is told first.
 void place::search_next() {
   next_ = {};
   search_ = nullptr;
   if (closed_) return;
   auto const executor = around_.gate->executor();
   search_ = std::make_shared<timer>(executor, clock::time_point::max());
-  asio::post(executor, [self = shared_from_this(), done = search_] {
-    asio::co_spawn(self->around_.gate->executor(), self->search(done), asio::detached);
+  asio::post(executor, [executor, self = shared_from_this(), done = search_] {
+    asio::co_spawn(
+        executor, [self, done] { return self->search(done); }, asio::detached);
   });
 }
 
 // What it finds is a hint: the release compares. Other clients' keys are not written.
 asio::awaitable<void> place::search(std::shared_ptr<timer> done) {
-  if (search_ != done) co_return;
-  auto const self = shared_from_this();
+  if (search_ != done || closed_) co_return;
   std::string const body = next_request(prefix_, created_);
   auto const deadline = std::min(step_deadline(), clock::now() + longest_search);
   auto const outcome = co_await around_.gate->call(path::range, body, deadline);

@@ -187,8 +187,7 @@ asio::awaitable<void> place::look() {
   bool const handed = handed_over(sent);
   if (!handed) handed_at_ = 0;  // looked for from now on
   if (handed || first_by_news(sent)) {
-    hold(created_, std::max(modified_, handed_at_), waiters_.front()->ttl);
-    co_return grant_all(sent);
+    co_return take_turn(std::max(modified_, handed_at_), sent);
   }
   // A look found what the news tells, and nothing was missed since.
   if (told_at > 0 && since_ > 0 && seen_at_ >= std::max(since_, told_at)) co_return;
@@ -212,8 +211,7 @@ asio::awaitable<void> place::look() {
     around_.pool->end(lease_);
     co_return join_again();
   }
-  hold(own->create_revision, own->mod_revision, waiters_.front()->ttl);
-  grant_all(sent);
+  take_turn(own->mod_revision, sent);
 }
 
 // A time that was set has come: to keep the lease alive, or the end of somebody's wait.

@@ -32,7 +32,7 @@ class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>
   bool open() const { return static_cast<bool>(done_); }
 
   void finish(result<Reply> outcome) {
-    if (done_) detail::dispatch_result(executor_, take_handler(), std::move(outcome));
+    if (done_) detail::post_result(executor_, take_handler(), std::move(outcome));
   }
 
   /// The inner store has answered: from here on a cancellation ends the call by itself.

@@ -184,7 +184,7 @@ void link::refuse_waiting() {
   for (auto& one : refused) {
     if (!one->open()) continue;
     --outstanding_count_;
-    one->fail(why, completion::now);
+    one->fail(why, completion::later);
   }
 }
 

@@ -144,6 +144,7 @@ class link final : public router,
   void put_bundle(batch& into, std::size_t size);
   void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
   void work_off();
+  void work_off_later();
   void complete_some();
   void complete_slice();
   void recycle(batch_ptr used);

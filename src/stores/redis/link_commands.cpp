@@ -203,7 +203,7 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   if (examining_ && current) return on_examined(std::move(done), why);
   --batches_under_way_;
   if (why) {
-    while (!returned_.empty()) complete_some();  // these were answered before
+    work_off_later();  // these were answered before
     return on_lost_batch(from, std::move(done), *why);
   }
   returned_.push_back({std::move(done), current ? connections_ : 0});
@@ -212,16 +212,11 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
 
 void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
   bool const current = &from == transport_.get();
-  // What the handlers ask for must wait for the next connection, not go down with this one.
   if (current) up_ = false;
-  {
-    completing_ = true;
-    lowered_at_the_end const meanwhile{completing_};
-    for (auto& one : lost->commands) {
-      if (!one->open()) continue;
-      --outstanding_count_;
-      one->fail(why, completion::now);
-    }
+  for (auto& one : lost->commands) {
+    if (!one->open()) continue;
+    --outstanding_count_;
+    one->fail(why, completion::later);
   }
   // The transport's own report of its end may not come: see its on_read().
   if (current && !closed_) lose(why, outlook::may_recover);
@@ -232,8 +227,17 @@ void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
 // In slices, so that the server works on what the first handlers ask for while the others run. All
 // at once would make the two take turns: it is idle while we complete, and we are while it answers.
 void link::work_off() {
-  complete_some();
+  try {
+    complete_some();
+  } catch (...) {  // from a handler: the others are told in a moment
+    work_off_later();
+    throw;
+  }
   flush();
+  work_off_later();
+}
+
+void link::work_off_later() {
   if (returned_.empty() || completion_posted_) return;
   completion_posted_ = true;
   asio::post(executor_, [weak = weak_from_this()] {
@@ -364,7 +368,7 @@ void link::on_deadline() {
     silent =
         silent || (one.sent && !one.hurried && up_ && one.reads_at_send == transport_->reads());
     --outstanding_count_;
-    one.fail(missed_deadline(one), completion::now);
+    one.fail(missed_deadline(one), completion::later);
   }
   drop_ended();
   if (silent && up_) {

@@ -22,7 +22,6 @@ class redlock_caller : public redlock_op {
     auto const op = std::make_shared<Op>(core, std::forward<Arguments>(arguments)...);
     op->listen();
     core->start(op);
-    op->inside_the_call_ = false;
   }
 
  protected:
@@ -33,10 +32,7 @@ class redlock_caller : public redlock_op {
     auto done = std::exchange(done_, nullptr);
     if (!done) return;
     if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
-    if (inside_the_call_ || core_->closed()) {
-      return detail::post_result(core_->executor(), std::move(done), std::move(outcome));
-    }
-    detail::dispatch_result(core_->executor(), std::move(done), std::move(outcome));
+    detail::post_result(core_->executor(), std::move(done), std::move(outcome));
   }
 
   /// Kept for the message: the first, but one that time does not heal before others.
@@ -78,7 +74,6 @@ class redlock_caller : public redlock_op {
     slot.assign([weak = this->weak_from_this()](asio::cancellation_type) {
       auto const self = std::static_pointer_cast<redlock_caller>(weak.lock());
       if (!self) return;
-      self->inside_the_call_ = true;  // of the one who cancels
       self->cancel(make_failure(errc::canceled,
                                 self->core_->how().display_name + ": cancelled by the caller"));
     });
@@ -87,7 +82,6 @@ class redlock_caller : public redlock_op {
   handler<T> done_;
   failure trouble_;
   bool cancellable_ = false;
-  bool inside_the_call_ = true;
 };
 
 }  // namespace herdlock::redis

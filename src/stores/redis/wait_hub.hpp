@@ -131,7 +131,7 @@ class wait_hub final : public grant_listener,
   void take(waiter& one, grant what);
   void fail(waiter& one, failure const& why);
   void fail_all(place& at, failure const& why);
-  void complete(waiter& one, result<acquire_reply> what, completion when);
+  void complete(waiter& one, result<acquire_reply> what);
   void forget_if_over(std::uint64_t id);
   void forget_if_unused(place& at);
   void keep_beating();

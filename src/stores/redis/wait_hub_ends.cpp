@@ -20,8 +20,7 @@ void wait_hub::on_cancel(std::uint64_t id) {
   complete(found->second,
            make_failure(errc::canceled,
                         "cannot acquire " + in_quotes(found->second.asked.name.str()) + " at " +
-                            commands_->how().display_name + ": cancelled by the caller"),
-           completion::later);
+                            commands_->how().display_name + ": cancelled by the caller"));
   leave(found->second);
 }
 
@@ -40,7 +39,7 @@ void wait_hub::leave(waiter& one) {
   });
   if (shared || closed_) {
     one.has_left = true;
-    if (one.done) complete(one, one.last_seen, completion::later);
+    if (one.done) complete(one, one.last_seen);
     return forget_if_over(one.id);
   }
   ++one.calls;
@@ -61,7 +60,7 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
   waiter& one = found->second;
   --one.calls;
   if (answer.has_error()) {
-    if (one.done) complete(one, answer.error(), completion::later);
+    if (one.done) complete(one, answer.error());
     if (one.leaves < max_leaves && !closed_) return leave(one);
   } else if (*answer) {
     // The grant crossed. Who still waits for an answer gets it; else it is given back.
@@ -70,11 +69,11 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
                  {(*answer)->fencing, grant_term{sent, (*answer)->remaining}}, news::answer);
     auto const still = waiters_.find(id);
     if (still == waiters_.end()) return;
-    if (still->second.done) complete(still->second, still->second.last_seen, completion::later);
+    if (still->second.done) complete(still->second, still->second.last_seen);
     return forget_if_over(id);
   }
   one.has_left = true;
-  if (one.done) complete(one, one.last_seen, completion::later);
+  if (one.done) complete(one, one.last_seen);
   forget_if_over(id);
 }
 
@@ -120,13 +119,13 @@ void wait_hub::take(waiter& one, grant what) {
   alarms_->cancel(one.id);
   if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
-  complete(one, acquire_reply(what), completion::now);
+  complete(one, acquire_reply(what));
   forget_if_over(id);
 }
 
 // What the server has refused (a wrong type, a missing right) has not put it into the queue.
 void wait_hub::fail(waiter& one, failure const& why) {
-  complete(one, why, completion::later);
+  complete(one, why);
   bool const unknown = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
   if (unknown || one.queued) return leave(one);
   one.now = phase::leaving;
@@ -143,14 +142,11 @@ void wait_hub::fail_all(place& at, failure const& why) {
   }
 }
 
-void wait_hub::complete(waiter& one, result<acquire_reply> what, completion when) {
+void wait_hub::complete(waiter& one, result<acquire_reply> what) {
   auto done = std::exchange(one.done, nullptr);
   if (!done) return;
   if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
-  if (when == completion::later) {
-    return detail::post_result(commands_->executor(), std::move(done), std::move(what));
-  }
-  detail::dispatch_result(commands_->executor(), std::move(done), std::move(what));
+  detail::post_result(commands_->executor(), std::move(done), std::move(what));
 }
 
 void wait_hub::forget_if_over(std::uint64_t id) {
@@ -179,10 +175,8 @@ void wait_hub::close() {
   if (alarms_) alarms_->close();
   channels_->close();
   for (auto& [id, one] : waiters_) {
-    complete(one,
-             make_failure(errc::canceled,
-                          commands_->how().display_name + ": the store handle is being closed"),
-             completion::later);
+    complete(one, make_failure(errc::canceled, commands_->how().display_name +
+                                                   ": the store handle is being closed"));
   }
   waiters_.clear();
   places_by_id_.clear();

@@ -75,8 +75,7 @@ void watch_hub::close() {
   while (!watches_.empty()) {
     finish(watches_.begin()->first,
            make_failure(errc::canceled,
-                        commands_->how().display_name + ": the store handle is being closed"),
-           completion::later);
+                        commands_->how().display_name + ": the store handle is being closed"));
   }
 }
 
@@ -112,7 +111,7 @@ void watch_hub::on_link_down() {
 void watch_hub::finish_every(result<watch_reply> const& outcome) {
   std::vector<std::uint64_t> ids;
   for (auto const& [id, one] : watches_) ids.push_back(id);
-  for (auto const id : ids) finish(id, outcome, completion::now);
+  for (auto const id : ids) finish(id, outcome);
 }
 
 // ["subscribe", channel, count] or ["message", channel, event]; an error when the user may not. An
@@ -185,13 +184,11 @@ void watch_hub::leave_if_unused(channel& from) {
 // ---------------------------------------------------------------------------------- watches
 
 void watch_hub::on_cancel(std::uint64_t id) {
-  finish(id,
-         make_failure(errc::canceled,
-                      commands_->how().display_name + ": the watch was cancelled by the caller"),
-         completion::later);
+  finish(id, make_failure(errc::canceled, commands_->how().display_name +
+                                              ": the watch was cancelled by the caller"));
 }
 
-void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome, completion when) {
+void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome) {
   auto node = watches_.extract(id);
   if (node.empty()) return;
   entry& one = node.mapped();
@@ -204,16 +201,13 @@ void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome, completion
   }
   auto done = std::move(one.done);
   if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
-  if (when == completion::later) {
-    return detail::post_result(commands_->executor(), std::move(done), std::move(outcome));
-  }
-  detail::dispatch_result(commands_->executor(), std::move(done), std::move(outcome));
+  detail::post_result(commands_->executor(), std::move(done), std::move(outcome));
 }
 
 void watch_hub::finish_all(channel& at, watch_reply const& outcome) {
   auto const self = shared_from_this();
   auto const ids = std::set<std::uint64_t>(at.watches);
-  for (auto const id : ids) finish(id, outcome, completion::now);
+  for (auto const id : ids) finish(id, outcome);
 }
 
 void watch_hub::set_alarm(entry& one, time_point when) {
@@ -237,7 +231,7 @@ void watch_hub::on_alarm() {
   while (!alarms_.empty() && alarms_.begin()->first <= now) {
     entry& one = watches_.at(alarms_.begin()->second);
     if (one.end <= now || !events_->up()) {
-      finish(one.id, watch_reply(look_again{}), completion::now);
+      finish(one.id, watch_reply(look_again{}));
       continue;
     }
     set_alarm(one, one.end);

@@ -67,7 +67,7 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
   void leave_if_unused(channel& from);
 
   void on_cancel(std::uint64_t id);
-  void finish(std::uint64_t id, result<watch_reply> outcome, completion when);
+  void finish(std::uint64_t id, result<watch_reply> outcome);
   void finish_every(result<watch_reply> const& outcome);
   void finish_all(channel& at, watch_reply const& outcome);
   void set_alarm(entry& one, time_point when);

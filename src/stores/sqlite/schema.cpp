@@ -45,27 +45,17 @@ constexpr char create_tables[] = R"(
   CREATE INDEX IF NOT EXISTS herdlock_entries_expires ON herdlock_entries(expires_us);
 )";
 
-// What is not needed goes first, so that a file which has its max_bytes has room for the copy.
-// ?1 is the boot that the times mean something in.
-constexpr char drop_what_is_over[] =
-    "DELETE FROM herdlock_leases WHERE expires_us <= herdlock_now() OR (SELECT boot_id FROM "
-    "herdlock_store) <> ?1";
-
-constexpr char fold_tokens_and_make_room[] = R"(
-  UPDATE herdlock_store SET last_fencing =
-    max(last_fencing, (SELECT coalesce(max(fencing), 0) FROM herdlock_leases));
-  DELETE FROM herdlock_entries;
-)";
-
 constexpr char remember_the_sweep[] =
     "ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x''";
 
-// A build that has the file open finds its table gone: it fails, and grants nothing beside us.
+// Renamed, so that a build that has the file open fails and grants nothing beside us; and not
+// copied, so that it needs no room. The first builds' tree of its own for names makes no
+// difference to any statement.
 constexpr char take_over_leases[] = R"(
-  INSERT INTO herdlock_leases_3(resource, owner, fencing, expires_us)
-    SELECT resource, owner, fencing, expires_us FROM herdlock_leases;
-  DROP TABLE herdlock_leases;
-  UPDATE herdlock_store SET version = 3;
+  ALTER TABLE herdlock_leases RENAME TO herdlock_leases_3;
+  DROP INDEX IF EXISTS herdlock_leases_expires;
+  UPDATE herdlock_store SET version = 3, last_fencing =
+    max(last_fencing, (SELECT coalesce(max(fencing), 0) FROM herdlock_leases_3));
 )";
 
 // CLOCK_BOOTTIME starts anew with each boot: times from before mean nothing after it.
@@ -132,11 +122,6 @@ failure check_version(std::optional<file_state> const& state, std::string const&
                     "; update herdlock or choose another path");
 }
 
-void make_room(connection& db, std::string const& boot) {
-  db.execute(fold_tokens_and_make_room);
-  db.prepare(drop_what_is_over).text(1, boot).step();
-}
-
 result<void> bring_up_to_date(connection& db) {
   std::string const now = boot_id();
   if (now.empty()) {
@@ -150,10 +135,9 @@ result<void> bring_up_to_date(connection& db) {
   state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
   bool const is_older = state && state->version < schema_version;
-  if (is_older) make_room(db, now);
-  db.execute(create_tables);
   if (is_older && state->version == 1) db.execute(remember_the_sweep);
   if (is_older) db.execute(take_over_leases);
+  db.execute(create_tables);
   if (!state || state->boot != now) {
     db.execute(
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "

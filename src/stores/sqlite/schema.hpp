@@ -10,8 +10,8 @@ namespace herdlock::sqlite {
 
 /// 1 had other tables of leases, and kept each token in herdlock_store at once; 2 had one that
 /// those who knew 1 would have gone on to use. Files of both are brought up to date when they are
-/// opened: what is held stays held, what was cached goes. The builds that made them refuse them
-/// then, and fail where they have them open.
+/// opened: what is held and what is cached stays. The builds that made them refuse them then, and
+/// acquire nothing where they have them open.
 inline constexpr int schema_version = 3;
 
 /// The name of a file system that several machines may have mounted, by statfs's `f_type`; null for
