@@ -120,15 +120,16 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
   /// On the executor. The caller is told in an event of its own: what its handler throws, or how
   /// long it takes, is nothing to whoever settles.
   void settle(result<T> outcome) {
-    if (settled_) return;
-    settled_ = true;
-    this->abandon();
     auto keep = this->shared_from_this();
-    busy_executor_ = nullptr;
-    if (auto board = board_.lock()) board->remove(*this);
-    asio::get_associated_cancellation_slot(order_.done).clear();
-    on_settled();
+    if (!end()) return;
     detail::post_result<T>(executor_, std::move(order_.done), std::move(outcome));
+  }
+
+  /// The same in the caller's event, of which it must be the last thing.
+  void settle_at_the_end(result<T> outcome) {
+    auto keep = this->shared_from_this();
+    if (!end()) return;
+    detail::dispatch_result<T>(executor_, std::move(order_.done), std::move(outcome));
   }
 
   /// From any thread.
@@ -161,6 +162,17 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
     asio::post(executor_, [self = this->shared_from_this()] {
       self->fail(errc::canceled, "it was cancelled");
     });
+  }
+
+  bool end() {
+    if (settled_) return false;
+    settled_ = true;
+    this->abandon();
+    busy_executor_ = nullptr;
+    if (auto board = board_.lock()) board->remove(*this);
+    asio::get_associated_cancellation_slot(order_.done).clear();
+    on_settled();
+    return true;
   }
 
   bool refuse(operation_board const* board) {

@@ -31,7 +31,7 @@ class command final : public stores::operation<T>, public job {
     if (auto const to = to_.lock()) to->give(std::move(self));
   }
 
-  void deliver() override { this->settle(std::move(*outcome_)); }
+  void deliver() override { this->settle_at_the_end(std::move(*outcome_)); }
 
  protected:
   void on_settled() override {
