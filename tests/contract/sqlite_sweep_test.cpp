@@ -93,13 +93,13 @@ class sqlite_older_file : public sqlite_store, public testing::WithParamInterfac
   void make_older() {
     auto const& form = GetParam();
     std::string const version = form.version;
+    bool const has_index = std::string(form.name) == "first";
     if (version == "1") run("ALTER TABLE herdlock_store DROP COLUMN swept");
     run("UPDATE herdlock_store SET version = " + version +
         ";CREATE TABLE herdlock_leases(resource BLOB PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
         "fencing INTEGER NOT NULL, expires_us INTEGER NOT NULL) " +
         form.tree +
-        (version == "1" ? ";CREATE INDEX herdlock_leases_expires ON herdlock_leases(expires_us)"
-                        : "") +
+        (has_index ? ";CREATE INDEX herdlock_leases_expires ON herdlock_leases(expires_us)" : "") +
         ";INSERT INTO herdlock_leases SELECT resource, owner, " + std::to_string(ahead) +
         ", expires_us FROM herdlock_leases_3;DROP TABLE herdlock_leases_3");
   }

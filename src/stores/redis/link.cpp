@@ -188,6 +188,19 @@ void link::refuse_waiting() {
   }
 }
 
+failure link::missed_deadline(command const& one) const {
+  std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
+  if (one.sent) {
+    return make_failure(errc::timed_out, how_.display_name + ": the server did not answer" + limit +
+                                             "; whether it acted is unknown");
+  }
+  if (last_failure_.code) {
+    return failure{last_failure_.code,
+                   last_failure_.message + " (tried again and again" + limit + ")"};
+  }
+  return no_connection(errc::timed_out);
+}
+
 void link::on_push(transport& from, reply const& message) {
   if (&from != transport_.get()) return;
   if (auto const watcher = observer_.lock()) watcher->on_message(message);

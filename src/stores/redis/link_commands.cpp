@@ -203,7 +203,13 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   if (examining_ && current) return on_examined(std::move(done), why);
   --batches_under_way_;
   if (why) {
-    work_off_later();  // these were answered before
+    try {
+      while (!returned_.empty()) complete_some();  // these were answered before
+    } catch (...) {                                // from a handler
+      work_off_later();
+      on_lost_batch(from, std::move(done), *why);
+      throw;
+    }
     return on_lost_batch(from, std::move(done), *why);
   }
   returned_.push_back({std::move(done), current ? connections_ : 0});
@@ -227,12 +233,7 @@ void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
 // In slices, so that the server works on what the first handlers ask for while the others run. All
 // at once would make the two take turns: it is idle while we complete, and we are while it answers.
 void link::work_off() {
-  try {
-    complete_some();
-  } catch (...) {  // from a handler: the others are told in a moment
-    work_off_later();
-    throw;
-  }
+  complete_some();
   flush();
   work_off_later();
 }
@@ -249,7 +250,12 @@ void link::work_off_later() {
 }
 
 void link::complete_some() {
-  complete_slice();
+  try {
+    complete_slice();
+  } catch (...) {  // from a handler: the others are told in a moment
+    work_off_later();
+    throw;
+  }
   if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
   auto done = std::move(returned_.front());
   returned_.pop_front();
@@ -378,19 +384,6 @@ void link::on_deadline() {
          outlook::may_recover);
   }
   arm_deadline();
-}
-
-failure link::missed_deadline(command const& one) const {
-  std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
-  if (one.sent) {
-    return make_failure(errc::timed_out, how_.display_name + ": the server did not answer" + limit +
-                                             "; whether it acted is unknown");
-  }
-  if (last_failure_.code) {
-    return failure{last_failure_.code,
-                   last_failure_.message + " (tried again and again" + limit + ")"};
-  }
-  return no_connection(errc::timed_out);
 }
 
 }  // namespace herdlock::redis

@@ -132,6 +132,7 @@ class wait_hub final : public grant_listener,
   void fail(waiter& one, failure const& why);
   void fail_all(place& at, failure const& why);
   void complete(waiter& one, result<acquire_reply> what);
+  static handler<acquire_reply> take_handler(waiter& one);
   void forget_if_over(std::uint64_t id);
   void forget_if_unused(place& at);
   void keep_beating();

@@ -119,8 +119,12 @@ void wait_hub::take(waiter& one, grant what) {
   alarms_->cancel(one.id);
   if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
-  complete(one, acquire_reply(what));
+  auto done = take_handler(one);
   forget_if_over(id);
+  // Last, and at once: not behind the answer to what its owner asked after this.
+  if (done)
+    detail::dispatch_result<acquire_reply>(commands_->executor(), std::move(done),
+                                           acquire_reply(what));
 }
 
 // What the server has refused (a wrong type, a missing right) has not put it into the queue.
@@ -143,10 +147,14 @@ void wait_hub::fail_all(place& at, failure const& why) {
 }
 
 void wait_hub::complete(waiter& one, result<acquire_reply> what) {
+  auto done = take_handler(one);
+  if (done) detail::post_result(commands_->executor(), std::move(done), std::move(what));
+}
+
+handler<acquire_reply> wait_hub::take_handler(waiter& one) {
   auto done = std::exchange(one.done, nullptr);
-  if (!done) return;
-  if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
-  detail::post_result(commands_->executor(), std::move(done), std::move(what));
+  if (done && one.cancellable) asio::get_associated_cancellation_slot(done).clear();
+  return done;
 }
 
 void wait_hub::forget_if_over(std::uint64_t id) {
