@@ -1,6 +1,12 @@
-// MariaDB over TLS: who the server must be.
+// MariaDB over TLS: who the server must be; and what a server may ask for that is not known.
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
+#include <thread>
 
 #include "mysql_ports.hpp"
 
@@ -65,6 +71,70 @@ TEST_F(mysql_tls, AnotherHostsCertificateIsRefusedUnlessNothingIsVerified) {
 
 TEST_F(mysql_tls, AServerWithoutTlsIsRefused) {
   expect_refused(mysql_url("table", "&tls=on&cafile=" + files().authority.string()));
+}
+
+/// Somebody at a port who answers like a server and wants the password in clear.
+class password_thief {
+ public:
+  password_thief() : port_(listener_.local_endpoint().port()), thread_([this] { serve(); }) {}
+  ~password_thief() { thread_.join(); }
+  password_thief(password_thief const&) = delete;
+  password_thief& operator=(password_thief const&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  /// All that one client said, once it has gone.
+  std::string const& heard() {
+    if (thread_.joinable()) thread_.join();
+    thread_ = std::thread([] {});
+    return heard_;
+  }
+
+ private:
+  using tcp = asio::ip::tcp;
+
+  void serve() {
+    tcp::socket client = listener_.accept();
+    using namespace std::string_literals;
+    // Protocol 10, version, thread, 8 bytes of a challenge, capabilities, character set, status,
+    // more capabilities, length of the challenge, reserved, the rest of it, method.
+    say(client, 0,
+        "\x0a"s + "10.11.0-MariaDB\0"s + "\1\0\0\0"s + "12345678\0"s + "\xff\xf7"s + "\x2d"s +
+            "\2\0"s + "\xff\x81"s + "\x15"s + std::string(10, '\0') + "123456789012\0"s +
+            "mysql_native_password\0"s);
+    listen(client);
+    say(client, 2, "\xfe" + "mysql_clear_password\0"s);
+    listen(client);
+  }
+  static void say(tcp::socket& client, char number, std::string const& what) {
+    std::string const head{static_cast<char>(what.size()), 0, 0, number};
+    asio::write(client, asio::buffer(head + what));
+  }
+  // One packet, or the end.
+  void listen(tcp::socket& client) {
+    boost::system::error_code ec;
+    std::array<unsigned char, 4> head{};
+    asio::read(client, asio::buffer(head), ec);
+    std::string text(ec ? 0 : head[0] + 256U * head[1], '\0');
+    text.resize(asio::read(client, asio::buffer(text), ec));
+    heard_ += text;
+  }
+
+  asio::io_context io_;
+  tcp::acceptor listener_{io_, {asio::ip::address_v4::loopback(), 0}};
+  std::uint16_t port_;
+  std::string heard_;
+  std::thread thread_;
+};
+
+TEST_F(mysql_tls, AServerThatIsNotKnownDoesNotGetThePasswordInClear) {
+  password_thief thief;
+  auto const url = "mysql://app:TopSecret@127.0.0.1:" + std::to_string(thief.port()) + "/shop";
+  auto const refused = acquire(url);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error() == errc::access_denied) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("tls=on"), std::string::npos) << refused.error().message;
+  EXPECT_NE(thief.heard().find("app"), std::string::npos);
+  EXPECT_EQ(thief.heard().find("TopSecret"), std::string::npos);
 }
 
 }  // namespace

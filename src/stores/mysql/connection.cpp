@@ -29,7 +29,18 @@ unsigned in_seconds(milliseconds span) {
 
 char const* or_null(std::string const& text) { return text.empty() ? nullptr : text.c_str(); }
 
+// Of these methods none shows the password to a server that does not have it already.
+constexpr char const* challenges = "mysql_native_password,client_ed25519,parsec,auth_gssapi_client";
+
+// Whoever answers may ask for the password in clear. Only a server that we know gets it: one whose
+// certificate was verified, or one behind a Unix socket.
+void restrict_authentication(MYSQL* handle, settings const& how) {
+  bool const known = !how.socket.empty() || how.security == encryption::tls;
+  if (!known) mysql_optionsv(handle, MARIADB_OPT_RESTRICTED_AUTH, challenges);
+}
+
 void set_security(MYSQL* handle, settings const& how) {
+  restrict_authentication(handle, how);
   if (how.security == encryption::none) return;
   my_bool const yes = 1;
   my_bool const verify = how.security == encryption::tls ? 1 : 0;

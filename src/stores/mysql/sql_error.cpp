@@ -31,6 +31,11 @@ verdict judge(unsigned code, settings const& how) {
     case ER_ACCESS_DENIED_ERROR:
     case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
       return {errc::access_denied, "check user and password in the store's URL"};
+    case CR_PLUGIN_NOT_ALLOWED:
+      return {errc::access_denied,
+              "the server asks for the password in a way that shows it to whoever answers there; "
+              "write tls=on with cafile, or let the user be IDENTIFIED VIA ed25519 or "
+              "mysql_native_password"};
     case ER_DBACCESS_DENIED_ERROR:
     case ER_TABLEACCESS_DENIED_ERROR:
     case ER_COLUMNACCESS_DENIED_ERROR:
