@@ -60,6 +60,41 @@ TEST_P(postgres_tables, AKilledWaiterIsSkipped) {
   EXPECT_TRUE(is<grant>(bobs.outcome()));
 }
 
+// B8: a process that died may leave thousands in one line; the next that lives does not wait until
+// each of them was looked at. Each look is a statement that deletes.
+TEST_P(postgres_tables, ThousandsOfDeadWaitersArePassedOverInOneStep) {
+  client c(postgres, url());
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  sql("INSERT INTO " + table() + "_waiters (name, owner, ttl_ms, channel, waiter, pid) SELECT '" +
+      stock.str() + "', i::text::bytea, 60000, 'nobody', i, 2147483647 " +
+      "FROM generate_series(1, 5000) i");
+  auto bobs = c.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(eventually([&] { return c.inspect(stock).value()->waiting == 5001; }));
+  sql("CREATE TABLE " + table() + "_seen (number serial)");
+  sql("CREATE FUNCTION " + table() + "_look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " +
+      "INSERT INTO " + table() + "_seen DEFAULT VALUES; RETURN NULL; END $$");
+  sql("CREATE TRIGGER look AFTER DELETE ON " + table() +
+      "_waiters FOR EACH STATEMENT EXECUTE FUNCTION " + table() + "_look()");
+  c.release(stock, alice).value();
+  EXPECT_TRUE(is<grant>(c.get(bobs)));
+  EXPECT_LE(std::stoi(sql("SELECT count(*) FROM " + table() + "_seen")), 10);
+}
+
+// A waiter that went leaves the mark behind that somebody waits.
+TEST_P(postgres_tables, ARowThatNobodyWaitsForAnyMoreIsSweptWhateverItSays) {
+  client(postgres, url()).acquire(stock, alice).value();
+  client(postgres, url()).acquire(resource("stock:2"), alice).value();
+  sql("UPDATE " + table() + " SET awaited = true, expires_at = now() - interval '11 min'");
+  sql("INSERT INTO " + table() + "_waiters (name, owner, ttl_ms, channel, waiter, pid) SELECT " +
+      "'stock:2', 'bob', 60000, 'nobody', 1, pid FROM pg_stat_activity WHERE backend_type = " +
+      "'checkpointer'");
+  client c(postgres, url());  // a connection begins with a sweep
+  EXPECT_FALSE(c.inspect(stock).value().has_value());
+  EXPECT_TRUE(eventually([&] {
+    return sql("SELECT convert_from(name, 'UTF8') FROM " + table()) == "stock:2\n";
+  })) << sql("SELECT * FROM " + table());
+}
+
 // B8: a waiter that is stopped keeps its session; its turn is short.
 TEST_P(postgres_tables, AStoppedWaiterHoldsUpTheLineForItsFirstTermOnly) {
   client c(postgres, url());

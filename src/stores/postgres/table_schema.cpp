@@ -22,8 +22,8 @@ std::string with_table(std::string_view text, std::string const& table) {
 constexpr char query[] =
     "SELECT to_regclass('@') IS NOT NULL AND to_regclass('@_waiters') IS NOT NULL"
     " AND to_regclass('@_fencing') IS NOT NULL"
-    " AND to_regproc('@_acquire_v1') IS NOT NULL AND to_regproc('@_renew_v1') IS NOT NULL"
-    " AND to_regproc('@_release_v1') IS NOT NULL AND to_regproc('@_hand_over_v1') IS NOT NULL";
+    " AND to_regproc('@_acquire_v2') IS NOT NULL AND to_regproc('@_renew_v1') IS NOT NULL"
+    " AND to_regproc('@_release_v2') IS NOT NULL AND to_regproc('@_hand_over_v2') IS NOT NULL";
 
 // The fencing counter begins at the time of its making in microseconds: should the tables be
 // dropped, the tokens still go up.
@@ -49,9 +49,10 @@ END $do$;
 // The next waiter whose session lives becomes the owner, for three seconds at first: a process
 // that was stopped does not confirm it, and the one behind it has its turn. Called under the lock
 // of the lease's row. (A session lives as long as the lock on its number is taken: the list of all
-// sessions takes PostgreSQL longer than the rest.)
+// sessions takes PostgreSQL longer than the rest.) Behind a dead one there may be thousands of the
+// same process: all in front of the first that lives go in one statement.
 constexpr char hand_over[] = R"sql(
-CREATE OR REPLACE FUNCTION @_hand_over_v1(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION @_hand_over_v2(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE given boolean;
 BEGIN
   LOOP
@@ -64,6 +65,10 @@ BEGIN
       OR NOT pg_try_advisory_xact_lock_shared(1751477356, w.pid))
     RETURNING pg_notify(w.channel, w.waiter || ' ' || l.fencing) IS NOT NULL INTO given;
     IF FOUND THEN RETURN true; END IF;
+    DELETE FROM @_waiters WHERE name = p_name AND id < coalesce((
+      SELECT id FROM @_waiters w WHERE w.name = p_name AND (w.pid = pg_backend_pid()
+        OR NOT pg_try_advisory_xact_lock_shared(1751477356, w.pid)) ORDER BY id LIMIT 1),
+      9223372036854775807);
     IF NOT EXISTS (SELECT FROM @_waiters WHERE name = p_name) THEN
       UPDATE @ SET awaited = false WHERE name = p_name;
       RETURN false;
@@ -88,12 +93,12 @@ constexpr char grab[] =
 constexpr char give_back[] =
     "UPDATE @ SET owner = '', released_by = owner, expires_at = clock_timestamp()"
     " WHERE name = $1::bytea AND owner = $2::bytea AND expires_at > clock_timestamp()"
-    " RETURNING CASE WHEN awaited THEN @_hand_over_v1(name) END";
+    " RETURNING CASE WHEN awaited THEN @_hand_over_v2(name) END";
 
 // p_how: 0 asks once, 1 waits, 2 stops waiting. Who finds it held by another and does not wait
 // learns so from a plain read.
 constexpr char acquire[] = R"sql(
-CREATE OR REPLACE FUNCTION @_acquire_v1(p_name bytea, p_owner bytea, p_ttl bigint, p_how int,
+CREATE OR REPLACE FUNCTION @_acquire_v2(p_name bytea, p_owner bytea, p_ttl bigint, p_how int,
   p_channel text, p_waiter bigint,
   OUT holder bytea, OUT token bigint, OUT left_us bigint, OUT fresh boolean)
 LANGUAGE plpgsql AS $f$
@@ -131,7 +136,7 @@ BEGIN
       DELETE FROM @_waiters WHERE name = p_name AND owner = p_owner;
     END IF;
     EXIT WHEN held;
-    PERFORM @_hand_over_v1(p_name);
+    PERFORM @_hand_over_v2(p_name);
   END LOOP;
   holder := l.owner;
   token := l.fencing;
@@ -162,7 +167,7 @@ END $f$;
 // long as nobody else has released it. One who waits is taken out of the line; should the lease be
 // handed to it in that moment, it is the owner when the row's lock is got, and gives it back.
 constexpr char release[] = R"sql(
-CREATE OR REPLACE FUNCTION @_release_v1(p_name bytea, p_owner bytea)
+CREATE OR REPLACE FUNCTION @_release_v2(p_name bytea, p_owner bytea)
 RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE done boolean;
 BEGIN
@@ -177,7 +182,7 @@ BEGIN
     WHERE name = p_name AND owner = p_owner AND expires_at > clock_timestamp();
     done := FOUND;
   END IF;
-  IF done THEN PERFORM @_hand_over_v1(p_name); END IF;
+  IF done THEN PERFORM @_hand_over_v2(p_name); END IF;
   RETURN done OR EXISTS (SELECT FROM @ WHERE name = p_name AND released_by = p_owner);
 END $f$;
 )sql";
@@ -200,10 +205,13 @@ constexpr char list[] =
     " ORDER BY name LIMIT $2::bigint";
 
 // A token is drawn before its row is found to be new, so a row must outlive every statement that
-// could have drawn one before it went: ten minutes are more than twice the longest timeout.
+// could have drawn one before it went: ten minutes are more than twice the longest timeout. Who
+// begins to wait for a lease that is over hands it over in the same transaction, which changes its
+// row: such a row is not swept with a waiter that this statement does not see yet.
 constexpr char sweep[] =
-    "WITH gone AS (DELETE FROM @ WHERE name = ANY (ARRAY(SELECT name FROM @"
-    " WHERE expires_at < clock_timestamp() - interval '10 min' AND NOT awaited LIMIT 256"
+    "WITH gone AS (DELETE FROM @ WHERE name = ANY (ARRAY(SELECT name FROM @ l"
+    " WHERE expires_at < clock_timestamp() - interval '10 min' AND (NOT awaited OR NOT EXISTS ("
+    " SELECT FROM @_waiters w WHERE w.name = l.name)) LIMIT 256"
     " FOR UPDATE SKIP LOCKED)) RETURNING 1), left_behind AS (DELETE FROM @_waiters"
     " WHERE id = ANY (ARRAY(SELECT id FROM @_waiters WHERE NOT EXISTS ("
     " SELECT FROM pg_stat_get_activity(pid)) LIMIT 256 FOR UPDATE SKIP LOCKED)) RETURNING 1)"
@@ -221,12 +229,12 @@ std::string schema_script(settings const& what) {
 
 std::vector<std::pair<std::string, std::string>> table_statements(settings const& what) {
   std::vector<std::pair<std::string, std::string>> all{
-      {"acquire", "SELECT * FROM @_acquire_v1($1, $2, $3, $4, $5, $6)"},
+      {"acquire", "SELECT * FROM @_acquire_v2($1, $2, $3, $4, $5, $6)"},
       {"grab", grab},
       {"renew", "SELECT @_renew_v1($1, $2, $3)"},
       {"release", give_back},
-      {"leave", "SELECT @_release_v1($1, $2)"},
-      {"force", "SELECT @_release_v1($1, NULL)"},
+      {"leave", "SELECT @_release_v2($1, $2)"},
+      {"force", "SELECT @_release_v2($1, NULL)"},
       {"inspect", inspect},
       {"list", list},
       {"sweep", sweep}};
