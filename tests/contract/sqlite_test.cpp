@@ -33,6 +33,18 @@ TEST_F(sqlite_store, LeasesAndEntriesOutliveTheHandle) {
   EXPECT_EQ(text_of(c.look(key)), "kept");
 }
 
+// B7, B21: the first answer may have been lost, and the lease was given back in time.
+TEST_F(sqlite_store, AReleaseThatIsAskedAgainTellsItsFirstAnswer) {
+  client c(sqlite, url());
+  as<grant>(c.acquire(stock, alice));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
+  as<grant>(c.acquire(stock, bob));
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost) << "another has it";
+  EXPECT_EQ(c.force_release(stock).value(), release_reply::released);
+  EXPECT_EQ(c.release(stock, bob).value(), release_reply::lost) << "it was taken from him";
+}
+
 // Times from before a reboot mean nothing after it, and must not be taken for times of now.
 TEST_F(sqlite_store, AfterARebootLeasesAndEntriesAreGoneAndFencingGoesOn) {
   fencing_token before;
@@ -138,7 +150,7 @@ TEST_F(sqlite_store, AUrlThatMeansNothingIsRefused) {
   for (std::string text :
        {"sqlite:", "sqlite://relative/store.db", "sqlite::memory:", "sqlite:x.db?timeout=0",
         "sqlite:x.db?timeout=soon", "sqlite:x.db?network=maybe", "sqlite:x.db?colour=red",
-        "sqlite:x.db?max_pending=0"}) {
+        "sqlite:x.db?max_pending=0", "sqlite:x.db?max_bytes=4095"}) {
     EXPECT_TRUE(refusal(text) == errc::invalid_url) << text;
   }
 }

@@ -119,6 +119,8 @@ renew_reply renew(connection& db, resource const& name, owner_token const& owner
   return db.changes() > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
+// An end of 0 means that the owner in the row gave the lease back: who asks again after a lost
+// answer is told so.
 release_reply release(connection& db, resource const& name, owner_token const& owner) {
   db.prepare(
         "UPDATE herdlock_leases_3 SET expires_us = 0 "
@@ -126,12 +128,17 @@ release_reply release(connection& db, resource const& name, owner_token const& o
       .blob(1, name.str())
       .text(2, owner.str())
       .step();
-  return db.changes() > 0 ? release_reply::released : release_reply::lost;
+  if (db.changes() > 0) return release_reply::released;
+  statement before = db.prepare(
+      "SELECT 1 FROM herdlock_leases_3 WHERE resource = ?1 AND owner = ?2 AND expires_us = 0");
+  before.blob(1, name.str()).text(2, owner.str());
+  return before.step() ? release_reply::released : release_reply::lost;
 }
 
+// An end of 1: taken from the owner, not given back.
 release_reply force_release(connection& db, resource const& name) {
   db.prepare(
-        "UPDATE herdlock_leases_3 SET expires_us = 0 "
+        "UPDATE herdlock_leases_3 SET expires_us = 1 "
         "WHERE resource = ?1 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .step();

@@ -192,6 +192,9 @@ class store final : public lease_store, public cache_store {
   lane reads_;  ///< so that a hit never waits for a writer
 };
 
+// An empty file of ours has a third of it.
+constexpr std::uint64_t min_file_bytes = 131'072;
+
 result<std::uint64_t> take_number(store_url& url, char const* option, std::uint64_t fallback) {
   std::string text = url.take_text(option, std::to_string(fallback));
   std::uint64_t number = 0;
@@ -231,6 +234,11 @@ result<settings> take_settings(store_url& url) {
   taken.max_pending = *pending;
   auto bytes = take_number(url, "max_bytes", taken.file.max_bytes);
   if (!bytes) return bytes.error();
+  if (*bytes < min_file_bytes) {
+    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
+                                               ": option 'max_bytes' must be at least " +
+                                               std::to_string(min_file_bytes));
+  }
   taken.file.max_bytes = *bytes;
   std::string const network = url.take_text("network", "refuse");
   if (network != "refuse" && network != "allow") {
