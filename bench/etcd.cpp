@@ -47,7 +47,7 @@ void measure_p99(bench::report& report, bench::contest& among) {
 
 void measure_etcd(bench::report& report) {
   bench::pin_if_asked(0);
-  herdlock_test::etcd_server server;
+  herdlock_test::etcd_server server({"--unsafe-no-fsync=false"});
   bench::pin_if_asked(1);
   {
     bench::contest among([&](std::size_t number) {

@@ -188,7 +188,7 @@ TEST(RedisCluster, HasOneDatabaseAndNoUnixSocket) {
 
 TEST(RedisCluster, ADeadNodeFailsItsOwnSlotsInTimeAndNoOthers) {
   redis_cluster cluster;
-  cluster_ports ports(cluster.url() + "?timeout=700ms");
+  cluster_ports ports(cluster.url() + "?timeout=2s");
   std::vector<std::string> names;
   for (std::size_t i = 0; i < 3; ++i) names.push_back(cluster.name_at(i));
   for (auto const& name : names) EXPECT_GT(fence_of(ports.acquire(name, mine)), 0u);

@@ -207,7 +207,7 @@ TEST_F(getset_dialect, ASlowServerEndsTheOperationAndSaysWhy) {
   relay between(server.port());
   server.cli("SET r 1");  // four steps
   redis_ports ports(relay_url(between, "?dialect=getset&timeout=300ms"));
-  ASSERT_TRUE(is_grant(ports.acquire("warm", mine)));
+  ASSERT_TRUE(ports.wait_for([&] { return is_grant(ports.acquire("warm", mine)); }));
   between.set_delay(90ms);
   auto const reply = ports.acquire("r", mine);
   ASSERT_TRUE(reply.has_error());

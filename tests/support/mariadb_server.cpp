@@ -54,7 +54,8 @@ void mariadb_server::start() {
               "--pid-file=" + folder + "/m.pid",
               "--bind-address=127.0.0.1",
               "--port=" + std::to_string(port_),
-              "--innodb-flush-log-at-trx-commit=2"};
+              "--innodb-flush-log-at-trx-commit=2",
+              "--innodb-flush-method=nosync"};
   how.argv.insert(how.argv.end(), options_.begin(), options_.end());
   // Not its own --user: changing the user there would undo "killed with the test".
   how.user = mariadb_user();
