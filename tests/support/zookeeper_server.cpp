@@ -65,7 +65,8 @@ zookeeper_member::zookeeper_member(std::size_t number, std::vector<ports> const&
   config << "tickTime=200\nminSessionTimeout=400\nmaxSessionTimeout=60000\ninitLimit=50\n"
          << "syncLimit=25\nclientPortAddress=127.0.0.1\nclientPort=" << port_
          << "\ndataDir=" << folder_.path().string()
-         << "\nforceSync=no\nadmin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=*\n";
+         << "\nforceSync=no\nadmin.enableServer=false\nmaxClientCnxns=0\n"
+         << "4lw.commands.whitelist=*\n";
   if (all.size() > 1) {
     std::ofstream(folder_ / "myid") << number << "\n";
     for (std::size_t i = 0; i < all.size(); ++i) {
