@@ -169,7 +169,7 @@ void beside_kazoo(bench::report& report, bench::contest& ours, std::string const
 
 void measure(bench::report& report) {
   bench::pin_if_asked(0);
-  herdlock_test::zookeeper_server server(1, {.config = {"forceSync=yes"}, .java = {}});
+  herdlock_test::zookeeper_server server(1, {.syncs = herdlock_test::disk_syncs::kept});
   bench::pin_if_asked(1);
   auto const url = server.url("/bench");
   auto const servers = "127.0.0.1:" + std::to_string(server.port());

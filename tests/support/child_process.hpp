@@ -16,6 +16,9 @@ namespace herdlock_test {
 
 enum class process_group { inherited, own };
 enum class process_input { none, pipe };
+/// Skipped: what the program syncs is not waited for (libeatmydata), so that a test waits for the
+/// program and not for the disk. Go's programs don't notice.
+enum class disk_syncs { kept, skipped };
 
 struct child_options {
   std::vector<std::string> argv;                           ///< argv[0] is looked up in PATH
@@ -24,6 +27,7 @@ struct child_options {
   std::filesystem::path folder{};             ///< working directory; empty: this process's
   std::string user{};                         ///< run as; only when this process is root
   process_input input = process_input::none;  ///< none: /dev/null
+  disk_syncs syncs = disk_syncs::kept;
 };
 
 /// How it ended: exactly one of the two is set.

@@ -24,6 +24,7 @@ std::vector<std::string> with_user(std::vector<std::string> argv) {
 mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std::move(options)) {
   give_to(mariadb_user(), folder_.path());
   child_options install;
+  install.syncs = disk_syncs::skipped;
   install.argv =
       with_user({find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
                  "--datadir=" + folder_.path().string(), "--tmpdir=" + folder_.path().string(),
@@ -54,8 +55,8 @@ void mariadb_server::start() {
               "--pid-file=" + folder + "/m.pid",
               "--bind-address=127.0.0.1",
               "--port=" + std::to_string(port_),
-              "--innodb-flush-log-at-trx-commit=2",
-              "--innodb-flush-method=nosync"};
+              "--innodb-flush-log-at-trx-commit=2"};
+  how.syncs = disk_syncs::skipped;
   how.argv.insert(how.argv.end(), options_.begin(), options_.end());
   // Not its own --user: changing the user there would undo "killed with the test".
   how.user = mariadb_user();

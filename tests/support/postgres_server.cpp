@@ -31,6 +31,7 @@ std::string server_program(std::string const& name) {
 child_options as_server_user(std::vector<std::string> argv) {
   child_options how;
   how.argv = std::move(argv);
+  how.syncs = disk_syncs::skipped;
   how.user = postgres_user();
   how.folder = "/";
   return how;

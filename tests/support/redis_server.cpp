@@ -160,6 +160,7 @@ void redis_server::start() {
   child_.reset();
   child_options how;
   how.argv = arguments();
+  how.syncs = disk_syncs::skipped;
   how.folder = folder_.path();
   child_.emplace(std::move(how));
 }

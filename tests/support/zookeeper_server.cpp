@@ -60,12 +60,12 @@ class short_connection {
 
 zookeeper_member::zookeeper_member(std::size_t number, std::vector<ports> const& all,
                                    zookeeper_extras more)
-    : java_(std::move(more.java)), port_(all[number - 1].client) {
+    : java_(std::move(more.java)), syncs_(more.syncs), port_(all[number - 1].client) {
   std::ofstream config(folder_ / "zoo.cfg");
   config << "tickTime=200\nminSessionTimeout=400\nmaxSessionTimeout=60000\ninitLimit=50\n"
          << "syncLimit=25\nclientPortAddress=127.0.0.1\nclientPort=" << port_
          << "\ndataDir=" << folder_.path().string()
-         << "\nforceSync=no\nadmin.enableServer=false\nmaxClientCnxns=0\n"
+         << "\nadmin.enableServer=false\nmaxClientCnxns=0\n"
          << "4lw.commands.whitelist=*\n";
   if (all.size() > 1) {
     std::ofstream(folder_ / "myid") << number << "\n";
@@ -91,6 +91,7 @@ void zookeeper_member::start() {
               class_path(),
               "org.apache.zookeeper.server.quorum.QuorumPeerMain",
               (folder_ / "zoo.cfg").string()};
+  how.syncs = syncs_;
   how.argv.insert(how.argv.begin() + 1, java_.begin(), java_.end());
   how.folder = folder_.path();
   child_.emplace(std::move(how));

@@ -16,6 +16,7 @@ namespace herdlock_test {
 struct zookeeper_extras {
   std::vector<std::string> config{};  ///< lines of zoo.cfg, which win over the usual ones
   std::vector<std::string> java{};    ///< as `-Dname=value`
+  disk_syncs syncs = disk_syncs::skipped;
 };
 
 /// One server, a member of an ensemble if `peers` say so.
@@ -47,6 +48,7 @@ class zookeeper_member {
  private:
   temp_dir folder_;
   std::vector<std::string> java_;
+  disk_syncs syncs_;
   std::uint16_t port_;
   std::optional<child_process> child_;
 };
