@@ -30,6 +30,8 @@ struct store_url {
   std::vector<host_and_port> hosts;  ///< all of them when there are two or more; host is the first
   std::string path;                  ///< with its leading '/' in the `//` form
   std::map<std::string, std::string, std::less<>> options;
+  /// The names that were asked for by take_duration() and take_text().
+  std::vector<std::string> known_options{};
 
   /// Fails with errc::invalid_url; the message shows the URL without its password.
   static result<store_url> parse(std::string_view text);
@@ -43,7 +45,8 @@ struct store_url {
   result<milliseconds> take_duration(std::string_view name, milliseconds fallback);
   /// The same for a text.
   std::string take_text(std::string_view name, std::string_view fallback);
-  /// Fails with errc::invalid_url naming any option that nobody took.
+  /// Fails with errc::invalid_url naming any option that nobody took, and the known one that it is
+  /// near to.
   failure reject_unknown_options() const;
 };
 

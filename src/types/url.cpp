@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "types/near_name.hpp"
+
 namespace herdlock {
 namespace {
 
@@ -333,6 +335,7 @@ std::string store_url::redacted() const {
 }
 
 std::string store_url::take_text(std::string_view option, std::string_view fallback) {
+  known_options.emplace_back(option);
   auto found = options.find(option);
   if (found == options.end()) return std::string(fallback);
   std::string value = std::move(found->second);
@@ -341,7 +344,10 @@ std::string store_url::take_text(std::string_view option, std::string_view fallb
 }
 
 result<milliseconds> store_url::take_duration(std::string_view option, milliseconds fallback) {
-  if (options.find(option) == options.end()) return fallback;
+  if (options.find(option) == options.end()) {
+    known_options.emplace_back(option);
+    return fallback;
+  }
   auto value = parse_duration(take_text(option, ""));
   if (value) return value;
   return make_failure(errc::invalid_url, "store URL " + redacted() + ": option '" +
@@ -350,9 +356,12 @@ result<milliseconds> store_url::take_duration(std::string_view option, milliseco
 
 failure store_url::reject_unknown_options() const {
   if (options.empty()) return {};
-  return make_failure(errc::invalid_url, "store URL " + redacted() + ": unknown option '" +
-                                             percent_encode(options.begin()->first, "-._~") +
-                                             "'; remove it");
+  std::string const& name = options.begin()->first;
+  std::string const near = near_name(name, known_options);
+  return make_failure(errc::invalid_url,
+                      "store URL " + redacted() + ": unknown option '" +
+                          percent_encode(name, "-._~") + "'; " +
+                          (near.empty() ? "remove it" : "did you mean '" + near + "'?"));
 }
 
 result<milliseconds> parse_duration(std::string_view text) {

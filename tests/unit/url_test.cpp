@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 #include <algorithm>
 #include <herdlock/url.hpp>
+#include <map>
 
 namespace herdlock {
 namespace {
@@ -169,6 +170,21 @@ TEST(StoreUrl, ReportsOptionsThatNobodyTook) {
   EXPECT_NE(why.message.find("'colour'"), std::string::npos);
   EXPECT_EQ(url.take_text("colour", ""), "red");
   EXPECT_FALSE(url.reject_unknown_options().code);
+}
+
+TEST(UrlOptions, AMistypedOptionNamesTheOneThatWasMeant) {
+  for (auto const& [typed, meant] : std::map<std::string, std::string>{
+           {"tiemout", "timeout"}, {"prefx", "prefix"}, {"timeouts", "timeout"}}) {
+    store_url url = parsed("redis://h?" + typed + "=2s");
+    url.take_duration("timeout", 1s).value();
+    url.take_text("prefix", "");
+    url.take_text("db", "");
+    std::string const told = url.reject_unknown_options().message;
+    EXPECT_NE(told.find("did you mean '" + meant + "'?"), told.npos) << told;
+  }
+  store_url url = parsed("redis://h?colour=red");
+  url.take_text("cafile", "");
+  EXPECT_NE(url.reject_unknown_options().message.find("remove it"), std::string::npos);
 }
 
 TEST(StoreUrl, ReportsAnUnknownOptionByItsNameOnly) {
