@@ -1,5 +1,7 @@
 // Waits that end while the server cannot be told: nobody is left in the queue who waits no more.
-// B7, B8.
+// B7, B8. And processes that hang with many waiters. B17.
+#include <support/child_process.hpp>
+
 #include <boost/asio/strand.hpp>
 
 #include "redis_wait.hpp"
@@ -95,6 +97,54 @@ TEST_F(redis_debts, AGrantToOneWhoOwesItsLeaveIsGivenBackAtOnce) {
   EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
   ASSERT_TRUE(waiter.wait_for([&] { return server.cli("GET r") == next->owner.str(); }));
   EXPECT_TRUE(other.wait_for([&] { return next->granted(); }));
+}
+
+// What it costs shows in the tokens: one grant, however many of its waiters are queued.
+TEST_F(redis_debts, AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAgainWhenItResumes) {
+  // Whoever connects later has a later time of the server as its least token.
+  fence_of(other.acquire("warm", mine));
+  auto const before = fence_of(holder.acquire("r", mine, 10min));
+  child_process hung({.argv = {QUEUE_PEER, server.url(), "r", "5"}});
+  auto const all_are_heard = [&] {
+    return waiting() == 5 &&
+           ("\n" + server.cli("ZRANGE {r}:herdlock:queue 0 -1")).find("\n- ") == std::string::npos;
+  };
+  ASSERT_TRUE(eventually(all_are_heard));
+  auto* const first = enqueue(other);
+  auto* const second = enqueue(other);
+  hung.pause();
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(other.wait_for([&] { return first->granted(); }));
+  EXPECT_EQ(first->got().fencing.value, before + 2) << "more than one turn was given to the hung";
+  EXPECT_EQ(other.release("r", first->owner).value(), release_reply::released);
+  ASSERT_TRUE(other.wait_for([&] { return second->granted(); }));
+  hung.resume();
+  ASSERT_TRUE(eventually([&] { return waiting() == 5; })) << "somebody waits for ever";
+  EXPECT_EQ(hung.output().find("got"), std::string::npos);
+  EXPECT_EQ(other.release("r", second->owner).value(), release_reply::released);
+  ASSERT_TRUE(eventually([&] {
+    auto const told = hung.output();
+    return std::ranges::count(told, '\n') == 5 && told.find("none") == std::string::npos;
+  })) << hung.output();
+}
+
+// It asks, so it lives, whatever became of its last grant.
+TEST_F(redis_debts, AProcessThatLetsItsLeasesExpireGoesOnInTheOrderOfArrival) {
+  redis_ports waiter(server.url());
+  fence_of(holder.acquire("r", mine, 10min));
+  std::vector<redis_wait*> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(kept.emplace_back(std::make_unique<redis_wait>()).get());
+    all.back()->start(waiter, resource("r"), 5min, 50ms);
+    ASSERT_TRUE(waiter.wait_for([&] { return waiting() == i + 1; }));
+  }
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  std::uint64_t last = 0;
+  for (auto* one : all) {
+    ASSERT_TRUE(waiter.wait_for([&] { return one->granted(); }));
+    EXPECT_GT(one->got().fencing.value, last);
+    last = one->got().fencing.value;
+  }
 }
 
 struct thrown {};
