@@ -27,7 +27,8 @@ struct redis_queue : testing::Test {
     one->start(ports, resource("r"), wait, ttl);
     return one;
   }
-  long waiters() { return std::stol(server.cli("ZCARD {r}:herdlock:queue")); }
+  // Without the mark in front of them.
+  long waiters() { return std::stol(server.cli("ZCOUNT {r}:herdlock:queue 0 +inf")); }
   std::string queue() { return server.cli("ZRANGE {r}:herdlock:queue 0 -1"); }
 
   redis_server& server = redis_server::shared();

@@ -106,6 +106,34 @@ TEST_F(operation_board_test, AHandlerThatThrowsForBeingLateKeepsNobodyFromBeingT
   EXPECT_EQ(second[0].error(), errc::timed_out);
 }
 
+// A walk over all waiters for each renewal is a thousand million steps here, on the executor that
+// all leases depend on.
+TEST_F(operation_board_test, RenewalsBesideAsManyWaitersAsThereMayBeEndInTheirOrder) {
+  answers waited, renewed;
+  std::vector<std::shared_ptr<one_operation>> waiters;
+  while (!board->full()) {
+    waiters.push_back(make(waited, 24h + 1ms * (waiters.size() * 7 % 1000)));
+    ASSERT_TRUE(waiters.back()->admit());
+  }
+  EXPECT_EQ(waiters.size(), board->settings().max_pending);
+  for (std::size_t i = 0; i < 20'000; ++i) {
+    waiters[i]->settle(1);
+    waiters[i] = make(waited);
+    ASSERT_TRUE(waiters[i]->admit());
+  }
+  waiters.back()->settle(1);
+  auto const late = make(renewed, 5ms);
+  ASSERT_TRUE(late->admit());
+  while (renewed.empty() && io.run_one_for(20s) > 0) {
+  }
+  ASSERT_EQ(renewed.size(), 1U);
+  EXPECT_EQ(renewed[0].error(), errc::timed_out);
+  EXPECT_EQ(waited.size(), 20'001U) << "somebody ended before its time";
+  board->close();
+  io.run();
+  EXPECT_EQ(waited.size(), 65'536U + 20'000U);
+}
+
 // The timer stands for the one before, and must do for this one, whose deadline is sooner or later.
 TEST_F(operation_board_test, EachEndsByItsOwnDeadlineWhateverTheOneBeforeHad) {
   for (auto const& [before, own] :

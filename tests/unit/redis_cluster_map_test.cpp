@@ -146,6 +146,19 @@ TEST(RedisRedirection, IsReadAsTheNodesWriteIt) {
   EXPECT_EQ(parse_redirection("LOADING Redis is loading", asked)->kind, redirection_kind::down);
 }
 
+// Redis 6.2, 7.0, Valkey 8. Its outcome is unknown, and each script allows to be asked again.
+TEST(RedisRedirection, AScriptThatWasCutInASlotOnTheMoveIsAskedAgain) {
+  for (std::string_view const line :
+       {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: Script attempted "
+        "to access a non local key in a cluster node",
+        "ERR Script attempted to access a non local key in a cluster node script: f_1, on "
+        "@user_script:1."}) {
+    auto const read = parse_redirection(line, asked);
+    ASSERT_TRUE(read.has_value()) << line;
+    EXPECT_EQ(read->kind, redirection_kind::try_again) << line;
+  }
+}
+
 TEST(RedisRedirection, GarbledOnesGoNowhere) {
   for (std::string_view const line :
        {"MOVED", "MOVED ", "MOVED 1", "MOVED x 127.0.0.1:1", "MOVED 16384 127.0.0.1:1",

@@ -5,10 +5,9 @@
 namespace herdlock::stores {
 
 void operation_board::add(std::shared_ptr<board_entry> const& entry) {
-  auto at = pending_.end();
-  while (at != pending_.begin() && (*std::prev(at))->deadline() > entry->deadline()) --at;
-  entry->place_ = pending_.insert(at, entry);
-  auto const first = pending_.front()->deadline();
+  // Most often it is the last: then it costs nothing to find its place.
+  entry->place_ = pending_.emplace_hint(pending_.end(), entry->deadline(), entry);
+  auto const first = pending_.begin()->first;
   if (!armed_for_ || first < *armed_for_) arm();
 }
 
@@ -36,14 +35,14 @@ void operation_board::rest() {
 void operation_board::close() {
   closed_ = true;
   while (!pending_.empty()) {
-    auto const first = pending_.front();
+    auto const first = pending_.begin()->second;
     first->fail(errc::canceled, settings_.closed);
   }
 }
 
 // Setting the time again ends the wait that was armed for a later deadline.
 void operation_board::arm() {
-  armed_for_ = pending_.front()->deadline();
+  armed_for_ = pending_.begin()->first;
   timer_.expires_at(*armed_for_);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
@@ -54,8 +53,8 @@ void operation_board::arm() {
 void operation_board::on_timer() {
   armed_for_ = std::nullopt;
   auto const now = clock::now();
-  while (!pending_.empty() && pending_.front()->deadline() <= now) {
-    auto const late = pending_.front();
+  while (!pending_.empty() && pending_.begin()->first <= now) {
+    auto const late = pending_.begin()->second;
     late->fail(errc::timed_out, settings_.late);
   }
   if (!pending_.empty()) arm();

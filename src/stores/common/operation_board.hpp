@@ -6,7 +6,7 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/prefer.hpp>
-#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,12 +42,13 @@ class board_entry {
  private:
   friend class operation_board;
   clock::time_point const deadline_;
-  std::optional<std::list<std::shared_ptr<board_entry>>::iterator> place_;  ///< while it is listed
+  using by_deadline = std::multimap<clock::time_point, std::shared_ptr<board_entry>>;
+  std::optional<by_deadline::iterator> place_;  ///< while it is listed
   std::atomic<bool> abandoned_ = false;
 };
 
-/// All members are called on the executor. Adding costs as many steps as there are operations with
-/// later deadlines: none where all have the same time to live.
+/// All members are called on the executor. Adding and removing cost a few steps, however many
+/// others there are and whatever their deadlines: waiters have days, renewals have seconds.
 class operation_board : public std::enable_shared_from_this<operation_board> {
  public:
   operation_board(asio::any_io_executor const& executor, board_settings settings)
@@ -74,7 +75,7 @@ class operation_board : public std::enable_shared_from_this<operation_board> {
   board_settings settings_;
   std::optional<clock::time_point> armed_for_;
   bool resting_ = false;
-  std::list<std::shared_ptr<board_entry>> pending_;  // by deadline
+  board_entry::by_deadline pending_;  // of the same deadline, the one that came first is first
   bool closed_ = false;
 };
 

@@ -40,35 +40,71 @@ namespace {
 // that one that hangs does not keep the others waiting for longer. Nothing is pushed that was not
 // set: a server out of memory refuses INCR and SET, and then the resource is just free.
 //
+// Whose hub had the last grant and let it expire (`alive` is given, and is another one's) hangs,
+// and all who wait by that hub are skipped with it. The mark of that, `!HUB`, is in front of the
+// queue while it has others: its score is the grant's token, below zero.
+//
+// In a cluster's slot that is being moved a key that is not here is somewhere else: a script that
+// names what it has removed is cut there, with all that it has done. So the resource is
+// overwritten, not removed and made again, and the queue is not named any more once it may be gone.
+// PEXPIRE comes first since it is never refused for want of memory, and nothing behind a write is.
+//
 // The message: `fence ttl length-of-owner owner resource`.
-#define HERDLOCK_HAND_OVER                                                                   \
-  HERDLOCK_NEXT_FENCE                                                                        \
-  "local function listens(hub)\n"                                                            \
-  "  if hub == '-' then return true, true end\n"                                             \
-  "  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)\n"             \
-  "  if count.err then return true, string.sub(hub, 1, 1) == '@' end\n"                      \
-  "  return tonumber(count[2]) > 0, false\n"                                                 \
-  "end\n"                                                                                    \
-  "local function hand_over(floor)\n"                                                        \
-  "  for _ = 1, 1000 do\n"                                                                   \
-  "    local first = redis.call('ZPOPMIN', KEYS[3])[1]\n"                                    \
-  "    if not first then return false end\n"                                                 \
-  "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                  \
-  "    local lives, mute\n"                                                                  \
-  "    if hub then lives, mute = listens(hub) end\n"                                         \
-  "    if lives then\n"                                                                      \
-  "      local fence = next_fence(floor)\n"                                                  \
-  "      if type(fence) ~= 'number' then return false end\n"                                 \
-  "      local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                        \
-  "      if set.err then return false end\n"                                                 \
-  "      if not mute then\n"                                                                 \
-  "        redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)\n" \
-  "          .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"            \
-  "      end\n"                                                                              \
-  "      return owner\n"                                                                     \
-  "    end\n"                                                                                \
-  "  end\n"                                                                                  \
-  "  return redis.call('EXISTS', KEYS[3]) == 1 and '' or false\n"                            \
+#define HERDLOCK_HAND_OVER                                                                 \
+  HERDLOCK_NEXT_FENCE                                                                      \
+  "local function listens(hub)\n"                                                          \
+  "  if hub == '-' then return true, true end\n"                                           \
+  "  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)\n"           \
+  "  if count.err then return true, string.sub(hub, 1, 1) == '@' end\n"                    \
+  "  return tonumber(count[2]) > 0, false\n"                                               \
+  "end\n"                                                                                  \
+  "local function give(owner, ttl, floor)\n"                                               \
+  "  redis.call('PEXPIRE', KEYS[3], 600000)\n"                                             \
+  "  local fence = next_fence(floor)\n"                                                    \
+  "  if type(fence) ~= 'number' then return false end\n"                                   \
+  "  local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                          \
+  "  return not set.err and fence\n"                                                       \
+  "end\n"                                                                                  \
+  "local function take_out(member, hub, mark, fence)\n"                                    \
+  "  redis.call('ZREM', KEYS[3], member)\n"                                                \
+  "  local new = hub ~= '-' and '!' .. hub\n"                                              \
+  "  if mark and mark ~= new then redis.call('ZREM', KEYS[3], mark) end\n"                 \
+  "  if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end\n"    \
+  "end\n"                                                                                  \
+  "local function hand_over(floor, alive)\n"                                               \
+  "  local left = redis.call('ZCARD', KEYS[3])\n"                                          \
+  "  if left == 0 then return false end\n"                                                 \
+  "  local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')\n"                     \
+  "  local mark, at, hung = false, 0, nil\n"                                               \
+  "  if string.sub(head[1], 1, 1) == '!' then\n"                                           \
+  "    mark, at, left = head[1], 1, left - 1\n"                                            \
+  "    local expired = alive and mark ~= '!' .. alive and\n"                               \
+  "                    -head[2] == tonumber(redis.call('GET', KEYS[2]) or 0)\n"            \
+  "    if expired then hung = string.sub(mark, 2) end\n"                                   \
+  "    if left == 0 then redis.call('DEL', KEYS[3]) end\n"                                 \
+  "  end\n"                                                                                \
+  "  for _ = 1, math.min(left, 1000) do\n"                                                 \
+  "    local first = redis.call('ZRANGE', KEYS[3], at, at)[1]\n"                           \
+  "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                \
+  "    local lives, mute\n"                                                                \
+  "    if hub and hub ~= hung then lives, mute = listens(hub) end\n"                       \
+  "    local fence = lives and give(owner, ttl, floor)\n"                                  \
+  "    if lives and not fence then return false end\n"                                     \
+  "    left = left - 1\n"                                                                  \
+  "    if left == 0 then\n"                                                                \
+  "      redis.call('DEL', KEYS[3])\n"                                                     \
+  "    elseif lives then\n"                                                                \
+  "      take_out(first, hub, mark, fence)\n"                                              \
+  "    else\n"                                                                             \
+  "      redis.call('ZREM', KEYS[3], first)\n"                                             \
+  "    end\n"                                                                              \
+  "    if lives and not mute then\n"                                                       \
+  "      redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)\n" \
+  "        .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"            \
+  "    end\n"                                                                              \
+  "    if lives then return owner end\n"                                                   \
+  "  end\n"                                                                                \
+  "  return left > 0 and ''\n"                                                             \
   "end\n"
 
 // How things stand with a resource that is held: {pttl, holder, fence}.
@@ -101,10 +137,10 @@ namespace {
   "  local fence = redis.pcall('INCR', KEYS[2])\n"                           \
   "  if type(fence) == 'number' and fence >= floor then return fence end\n"  \
   "end\n"
-#define HERDLOCK_ACQUIRE_OTHERWISE                                  \
-  "if taken then return grant(ARGV[1], ARGV[2], floor) end\n"       \
-  "local holder = redis.call('GET', KEYS[1]) or hand_over(floor)\n" \
-  "if not holder then return grant(ARGV[1], ARGV[2], floor) end\n"  \
+#define HERDLOCK_ACQUIRE_OTHERWISE                                      \
+  "if taken then return grant(ARGV[1], ARGV[2], floor) end\n"           \
+  "local holder = redis.call('GET', KEYS[1]) or hand_over(floor, '')\n" \
+  "if not holder then return grant(ARGV[1], ARGV[2], floor) end\n"      \
   "return state(holder, floor)\n"
 
 constexpr std::string_view acquire = HERDLOCK_ACQUIRE_FREE HERDLOCK_HAND_OVER HERDLOCK_STATE
@@ -123,24 +159,24 @@ if holder ~= ARGV[1] then
   if not holder and not last[1] then return grant(ARGV[1], ARGV[2], floor) end
   if not redis.call('ZSCORE', KEYS[3], ARGV[4]) then
     local place
+    local old = {}
     for form = 5, #ARGV do
-      local old = redis.call('ZSCORE', KEYS[3], ARGV[form])
-      if old then
-        redis.call('ZREM', KEYS[3], ARGV[form])
-        place = place or old
-      end
+      local score = redis.call('ZSCORE', KEYS[3], ARGV[form])
+      place = place or score
+      if score then old[#old + 1] = ARGV[form] end
     end
     if not place then
       if redis.call('ZCARD', KEYS[3]) >= 100000 then
         return redis.error_reply('QUEUEFULL 100000 wait already')
       end
-      place = (last[2] or 0) + 1
+      place = math.max(last[2] or 0, 0) + 1
       added = 1
     end
     redis.call('ZADD', KEYS[3], place, ARGV[4])
+    if old[1] then redis.call('ZREM', KEYS[3], unpack(old)) end
   end
   redis.call('PEXPIRE', KEYS[3], 600000)
-  holder = holder or hand_over(floor)
+  holder = holder or hand_over(floor, string.match(ARGV[4], '^%S+'))
   if not holder then
     redis.call('ZREM', KEYS[3], ARGV[4])
     return grant(ARGV[1], ARGV[2], floor)
@@ -158,15 +194,24 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 )lua";
 
 // KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
-// RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl.
+// RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl;
+// where a waiter has got the resource in its place, SET leaves it.
 #define HERDLOCK_RELEASE_UNAWAITED                              \
   "if redis.call('GET', KEYS[1]) ~= ARGV[1] then\n"             \
   "  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0\n" \
   "end\n"                                                       \
-  "redis.call('RENAME', KEYS[1], KEYS[4])\n"                    \
-  "if redis.call('EXISTS', KEYS[3]) == 0 then return 1 end\n"
-#define HERDLOCK_RELEASE_AWAITED   \
-  "hand_over(tonumber(ARGV[2]))\n" \
+  "if redis.call('EXISTS', KEYS[3]) == 0 then\n"                \
+  "  redis.call('RENAME', KEYS[1], KEYS[4])\n"                  \
+  "  return 1\n"                                                \
+  "end\n"
+#define HERDLOCK_RELEASE_AWAITED                                     \
+  "local rest = redis.call('PTTL', KEYS[1])\n"                       \
+  "local heir = hand_over(tonumber(ARGV[2]))\n"                      \
+  "if heir and heir ~= '' then\n"                                    \
+  "  redis.call('SET', KEYS[4], ARGV[1], 'PX', math.max(rest, 1))\n" \
+  "else\n"                                                           \
+  "  redis.call('RENAME', KEYS[1], KEYS[4])\n"                       \
+  "end\n"                                                            \
   "return 1\n"
 
 constexpr std::string_view release =
@@ -204,8 +249,12 @@ return answers
 // KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
 // The state if the grant crossed this and the owner has it, else 0: it does not wait any more.
 constexpr std::string_view leave = HERDLOCK_NEXT_FENCE HERDLOCK_STATE R"lua(
-redis.call('ZREM', KEYS[3], unpack(ARGV, 3))
 local holder = redis.call('GET', KEYS[1])
+local left = redis.call('ZCARD', KEYS[3])
+left = left - redis.call('ZREM', KEYS[3], unpack(ARGV, 3))
+if left == 1 and string.sub(redis.call('ZRANGE', KEYS[3], 0, 0)[1], 1, 1) == '!' then
+  redis.call('DEL', KEYS[3])
+end
 if holder ~= ARGV[1] then return 0 end
 return state(holder, tonumber(ARGV[2]))
 )lua";
@@ -214,9 +263,11 @@ return state(holder, tonumber(ARGV[2]))
 constexpr std::string_view inspect = R"lua(
 local holder = redis.call('GET', KEYS[1])
 if not holder then return false end
+local first = redis.call('ZRANGE', KEYS[3], 0, 100)
+local marks = first[1] and string.sub(first[1], 1, 1) == '!' and 1 or 0
 local info = {redis.call('PTTL', KEYS[1]), holder, redis.call('GET', KEYS[2]) or '0',
-              redis.call('ZCARD', KEYS[3])}
-for i, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, 99)) do info[4 + i] = member end
+              redis.call('ZCARD', KEYS[3]) - marks}
+for i = 1 + marks, math.min(#first, 100 + marks) do info[#info + 1] = first[i] end
 return info
 )lua";
 
@@ -224,8 +275,8 @@ return info
 // GET refuses a key of another type: that one is not ours to delete.
 constexpr std::string_view force_release = HERDLOCK_HAND_OVER R"lua(
 if not redis.call('GET', KEYS[1]) then return 0 end
-redis.call('DEL', KEYS[1])
-hand_over(tonumber(ARGV[1]))
+local heir = hand_over(tonumber(ARGV[1]))
+if not heir or heir == '' then redis.call('DEL', KEYS[1]) end
 return 1
 )lua";
 

@@ -30,6 +30,11 @@ std::optional<redirection> parse_redirection(std::string_view line, node_address
   auto const rest = space == line.npos ? std::string_view() : line.substr(space + 1);
   if (begins_with(line, "MOVED")) return parse_target(redirection_kind::moved, rest, asked);
   if (begins_with(line, "ASK")) return parse_target(redirection_kind::ask, rest, asked);
+  // It was cut in the middle, and what it had done stays. All scripts stand up to being asked
+  // again.
+  if (line.find("attempted to access a non local key") != line.npos) {
+    return redirection{redirection_kind::try_again};
+  }
   if (begins_with(line, "TRYAGAIN")) return redirection{redirection_kind::try_again};
   if (begins_with(line, "CLUSTERDOWN") || begins_with(line, "LOADING")) {
     return redirection{redirection_kind::down};

@@ -24,7 +24,8 @@ struct redirection {
 };
 
 /// Nothing for an error line that is none. Only lines that begin with their word: a script that
-/// failed in the middle quotes it further behind, and has been executed in part.
+/// failed in the middle quotes it further behind, and has been executed in part. One that named a
+/// key of its slot which is not here (any more) is `try_again`: its outcome is unknown.
 std::optional<redirection> parse_redirection(std::string_view line, node_address const& asked);
 
 }  // namespace herdlock::redis

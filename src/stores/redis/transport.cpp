@@ -204,8 +204,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     // An error that nobody asked for is the server's last word, e.g. "max number of clients".
     if (message.is_error() && !why_.code) why_ = server_failure(message.text(), how_.display_name);
     if (stopped_) return;
+    receive();  // first: the handler of a grant may throw
     if (auto const owner = owner_.lock()) owner->on_push(*this, message);
-    receive();
   }
 
   void finish() {

@@ -7,6 +7,7 @@ namespace herdlock::redis {
 namespace {
 
 constexpr algo::backoff_options polling{milliseconds{1}, milliseconds{50}};
+constexpr algo::backoff_options paying{milliseconds{50}, milliseconds{1000}};
 constexpr milliseconds beat_interval{500};
 constexpr milliseconds min_beat_interval{20};
 
@@ -25,7 +26,7 @@ failure wait_hub::refusal(acquire_request const& request) const {
                                   commands_->how().display_name + ": " + why);
   };
   if (closed_) return refuse(errc::canceled, "the store is closed");
-  if (waiters_.size() < max_waits) return {};
+  if (waiters_.size() - owing_ < max_waits) return {};
   return refuse(errc::overloaded, std::to_string(max_waits) + " wait already; ask less at once");
 }
 
@@ -77,9 +78,18 @@ wait_hub::place& wait_hub::place_of(std::string const& name) {
   auto const found = places_.find(name);
   if (found != places_.end()) return found->second;
   auto const id = ++last_id_;
-  place& made =
-      places_.emplace(name, place{id, name, {}, {}, algo::backoff(polling)}).first->second;
+  auto const debts_id = ++last_id_;
+  place& made = places_
+                    .emplace(name, place{.id = id,
+                                         .name = name,
+                                         .waiting = {},
+                                         .by_owner = {},
+                                         .pause = algo::backoff(polling),
+                                         .debts_id = debts_id,
+                                         .debt_pause = algo::backoff(paying)})
+                    .first->second;
   places_by_id_.emplace(id, &made);
+  places_by_id_.emplace(debts_id, &made);
   if (link* const server = commands_->carrier_for(name)) bind(made, channels_->at(*server));
   return made;
 }
@@ -92,7 +102,10 @@ void wait_hub::enter(waiter& one, reason why) {
   ++one.calls;
   auto on_answer = [weak = weak_from_this(), id = one.id, why,
                     sent = clock::now()](outcome answer) {
-    if (auto const self = weak.lock()) self->on_entered(id, why, sent, std::move(answer));
+    auto const self = weak.lock();
+    if (!self) return;
+    self->on_entered(id, why, sent, std::move(answer));
+    self->tell();
   };
   typed_command<enter_call>::start(
       *commands_, enter_call{one.asked, one.member, channels_, fence_floor_of(*commands_)},
@@ -157,7 +170,7 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   if (std::exchange(waits.again, false) || changed) enter(waits, reason::change);
 }
 
-// One decision for each grant. Without it:
+// One decision for each grant, so that this cannot be:
 //   1. the deadline rings, leave is sent   2. the grant is pushed: given back, since nobody waits
 //   3. leave answers that it crossed a grant: taken, and a live lease is on its way to the others.
 void wait_hub::owner_has_it(place& at, std::string const& owner, grant const& what, news from) {
@@ -288,8 +301,10 @@ void wait_hub::on_grant(grant_channel& from, pushed_grant const& heard) {
       if (one.now == phase::waiting) enter(one, reason::change);
     }
   }
-  if (!places_by_id_.contains(place_id) || at.waiting.empty()) return;
-  alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
+  if (places_by_id_.contains(place_id) && !at.waiting.empty()) {
+    alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
+  }
+  tell();
 }
 
 // ---------------------------------------------------------------------------------- looking
@@ -323,8 +338,10 @@ void wait_hub::ring(std::uint64_t id) {
     return on_deadline(found->second);
   }
   auto const found = places_by_id_.find(id);
-  if (found == places_by_id_.end() || found->second->waiting.empty()) return;
+  if (found == places_by_id_.end()) return;
   place& at = *found->second;
+  if (id == at.debts_id) return pay(at);
+  if (at.waiting.empty()) return;
   if (std::exchange(at.looking, true)) return;
   enter(waiters_.at(*at.waiting.begin()), reason::look);
 }

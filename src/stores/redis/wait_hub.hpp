@@ -10,7 +10,11 @@
 // Without the channel (it is being opened, it broke, the user may not listen) the looks come every
 // 1 to 50 ms, and the waiters go by names that tell the server not to push.
 //
-// A wait that ends without a grant leaves the queue. A grant that crosses is given back at once.
+// A wait that ends without a grant leaves the queue. A grant that crosses is taken while the caller
+// is still to be told, and given back at once when nobody is. A leave that fails is owed until it
+// is paid: at a server that refuses writes, or is out of reach, one for each resource is tried
+// again and again, and once that one is through all others follow. Until then a grant to one who
+// has gone is given back as soon as it is heard of.
 //
 // In a cluster a waiter is queued at the node that serves its name, under the name of a hub that
 // listens there (grant_channels.hpp). An answer that comes from another node than the one before
@@ -18,6 +22,7 @@
 // same enter again, and keep their places. A new map hastens the look that finds it out.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -77,8 +82,8 @@ class wait_hub final : public grant_listener,
     bool cancellable = false;
     bool again = false;  // to be entered once more when its call has been answered
     bool has_left = false;
-    int calls = 0;  // under way
-    int leaves = 0;
+    bool owes = false;  // a leave failed, and nobody waits for it
+    int calls = 0;      // under way
   };
   struct place {
     std::uint64_t id;
@@ -88,8 +93,11 @@ class wait_hub final : public grant_listener,
     algo::backoff pause;
     std::shared_ptr<grant_channel> channel{};  // of its server, as far as is known
     bool looking = false;
-    bool has_strays = false;   // somebody may be queued by another channel than that
-    bool has_unheard = false;  // somebody's entering anew failed
+    bool has_strays = false;          // somebody may be queued by another channel than that
+    bool has_unheard = false;         // somebody's entering anew failed
+    std::uint64_t debts_id;           // of the alarm for those that owe
+    std::set<std::uint64_t> owing{};  // their leaves are not under way
+    algo::backoff debt_pause;
     // Fencing tokens of the last grants that were decided on, either way. One grant is heard of in
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
     fencing_token taken{};
@@ -123,12 +131,16 @@ class wait_hub final : public grant_listener,
   void ring(std::uint64_t id);
   void on_deadline(waiter& one);
   void on_cancel(std::uint64_t id);
-  void leave(waiter& one);
+  bool leave(waiter& one);
+  void owe(waiter& one);
+  void pay(place& at);
+  void pay_all(place& at);
   void on_left(std::uint64_t id, clock::time_point sent, result<std::optional<held>> answer);
   void after_a_late_answer(waiter& one, outcome const& answer);
   void give_back(waiter const& one, fencing_token fencing);
 
   void take(waiter& one, grant what);
+  void tell();
   void fail(waiter& one, failure const& why);
   void fail_all(place& at, failure const& why);
   void complete(waiter& one, result<acquire_reply> what);
@@ -138,6 +150,10 @@ class wait_hub final : public grant_listener,
   void keep_beating();
 
   static constexpr std::uint64_t beat_id = 0;
+  struct granted {
+    handler<acquire_reply> done;
+    grant what;
+  };
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<grant_channels> channels_;
@@ -145,6 +161,8 @@ class wait_hub final : public grant_listener,
   std::unordered_map<std::uint64_t, waiter> waiters_;
   std::unordered_map<std::string, place> places_;
   std::unordered_map<std::uint64_t, place*> places_by_id_;
+  std::deque<granted> told_;  // by tell(), at the end of the event
+  std::size_t owing_ = 0;     // of the waiters
   recent_names queued_for_;
   milliseconds beat_every_;
   std::uint64_t last_id_ = beat_id;

@@ -2,13 +2,11 @@
 #include "stores/redis/wait_hub.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/jitter.hpp"
 
 namespace herdlock::redis {
-namespace {
-
-constexpr int max_leaves = 3;
-
-}  // namespace
 
 void wait_hub::on_deadline(waiter& one) {
   if (one.now == phase::waiting) leave(one);
@@ -24,8 +22,9 @@ void wait_hub::on_cancel(std::uint64_t id) {
   leave(found->second);
 }
 
-// The place in the queue may be another wait's, too, of the same owner; then it stays.
-void wait_hub::leave(waiter& one) {
+// The place in the queue may be another wait's, too, of the same owner; then it stays, and nothing
+// is asked: false.
+bool wait_hub::leave(waiter& one) {
   place& at = *one.at;
   if (one.now == phase::waiting) {
     one.now = phase::leaving;
@@ -40,17 +39,22 @@ void wait_hub::leave(waiter& one) {
   if (shared || closed_) {
     one.has_left = true;
     if (one.done) complete(one, one.last_seen);
-    return forget_if_over(one.id);
+    forget_if_over(one.id);
+    return false;
   }
+  one.has_left = false;
   ++one.calls;
-  ++one.leaves;
   auto on_answer = [weak = weak_from_this(), id = one.id,
                     sent = clock::now()](result<std::optional<held>> answer) {
-    if (auto const self = weak.lock()) self->on_left(id, sent, std::move(answer));
+    auto const self = weak.lock();
+    if (!self) return;
+    self->on_left(id, sent, std::move(answer));
+    self->tell();
   };
   typed_command<leave_call>::start(*commands_,
                                    leave_call{one.asked, one.member, fence_floor_of(*commands_)},
                                    std::move(on_answer));
+  return true;
 }
 
 void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
@@ -61,8 +65,12 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
   --one.calls;
   if (answer.has_error()) {
     if (one.done) complete(one, answer.error());
-    if (one.leaves < max_leaves && !closed_) return leave(one);
-  } else if (*answer) {
+    // A key of another type is no queue.
+    if (!(answer.error() == errc::wrong_type)) return owe(one);
+  } else {
+    pay_all(*one.at);
+  }
+  if (answer.has_value() && *answer) {
     // The grant crossed. Who still waits for an answer gets it; else it is given back.
     one.has_left = true;
     owner_has_it(*one.at, (*answer)->holder,
@@ -75,6 +83,37 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
   one.has_left = true;
   if (one.done) complete(one, one.last_seen);
   forget_if_over(id);
+}
+
+// What is owed is not counted as a wait. Of too many the oldest go: most of what is owed to a
+// server that is out of reach never came there.
+void wait_hub::owe(waiter& one) {
+  place& at = *one.at;
+  if (!std::exchange(one.owes, true)) ++owing_;
+  at.owing.insert(one.id);
+  if (!alarms_->is_set(at.debts_id)) {
+    alarms_->set(at.debts_id, std::chrono::steady_clock::now() + at.debt_pause.next(random_part()));
+  }
+  if (owing_ <= max_waits) return;
+  auto const oldest = *at.owing.begin();
+  at.owing.erase(oldest);
+  waiters_.at(oldest).has_left = true;
+  forget_if_over(oldest);
+}
+
+// One of them finds out whether the server takes it now.
+void wait_hub::pay(place& at) {
+  auto const id = at.id;
+  while (places_by_id_.contains(id) && !at.owing.empty()) {
+    auto const first = *at.owing.begin();
+    at.owing.erase(first);
+    if (leave(waiters_.at(first))) return;
+  }
+}
+
+void wait_hub::pay_all(place& at) {
+  at.debt_pause.reset();
+  for (auto const id : std::exchange(at.owing, {})) leave(waiters_.at(id));
 }
 
 // An answer to a call that was sent before the wait ended. It may have been executed after it: a
@@ -97,8 +136,9 @@ void wait_hub::after_a_late_answer(waiter& one, outcome const& answer) {
       }
     }
   }
-  if (may_be_queued && one.leaves < max_leaves && !closed_) return leave(one);
-  forget_if_over(id);
+  if (!may_be_queued || closed_) return forget_if_over(id);
+  one.at->owing.erase(id);
+  leave(one);
 }
 
 // Only what nobody here has taken; a second release of it finds nothing of ours any more.
@@ -119,19 +159,32 @@ void wait_hub::take(waiter& one, grant what) {
   alarms_->cancel(one.id);
   if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
-  auto done = take_handler(one);
+  if (auto done = take_handler(one)) told_.push_back({std::move(done), what});
   forget_if_over(id);
-  // Last, and at once: not behind the answer to what its owner asked after this.
-  if (done)
-    detail::dispatch_result<acquire_reply>(commands_->executor(), std::move(done),
-                                           acquire_reply(what));
+}
+
+// Last, since a user's handler may throw, and at once: not behind the answer to what its owner
+// asked after this.
+void wait_hub::tell() {
+  auto const self = shared_from_this();
+  while (!told_.empty()) {
+    auto next = std::move(told_.front());
+    told_.pop_front();
+    try {
+      detail::dispatch_result<acquire_reply>(commands_->executor(), std::move(next.done),
+                                             acquire_reply(next.what));
+    } catch (...) {  // the others are told in a moment
+      asio::post(commands_->executor(), [self] { self->tell(); });
+      throw;
+    }
+  }
 }
 
 // What the server has refused (a wrong type, a missing right) has not put it into the queue.
 void wait_hub::fail(waiter& one, failure const& why) {
   complete(one, why);
   bool const unknown = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
-  if (unknown || one.queued) return leave(one);
+  if (unknown || one.queued) return static_cast<void>(leave(one));
   one.now = phase::leaving;
   one.has_left = true;
   one.at->waiting.erase(one.id);
@@ -166,6 +219,8 @@ void wait_hub::forget_if_over(std::uint64_t id) {
   auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
   auto const mine = std::find_if(first, last, [&](auto const& each) { return each.second == id; });
   if (mine != last) at.by_owner.erase(mine);
+  at.owing.erase(id);
+  if (one.owes) --owing_;
   waiters_.erase(found);
   forget_if_unused(at);
 }
@@ -173,8 +228,10 @@ void wait_hub::forget_if_over(std::uint64_t id) {
 void wait_hub::forget_if_unused(place& at) {
   if (!at.waiting.empty() || !at.by_owner.empty()) return;
   alarms_->cancel(at.id);
+  alarms_->cancel(at.debts_id);
   bind(at, nullptr);
   places_by_id_.erase(at.id);
+  places_by_id_.erase(at.debts_id);
   places_.erase(std::string(at.name));
 }
 
@@ -187,6 +244,7 @@ void wait_hub::close() {
                                                    ": the store handle is being closed"));
   }
   waiters_.clear();
+  owing_ = 0;
   places_by_id_.clear();
   places_.clear();
 }
