@@ -53,7 +53,8 @@ enum class network_policy { refuse, allow };
 
 struct file_settings {
   std::string path;
-  milliseconds timeout{2000};
+  /// The first write to a log waits for two syncs of the disk, one at its end for three.
+  milliseconds timeout{5000};
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
   network_policy network = network_policy::refuse;
 };
