@@ -75,8 +75,10 @@ struct info_call : text_answer {
 struct held_call : text_answer {
   std::vector<std::pair<std::string, std::string>> leases;  // name, owner
 
-  void encode(command_writer& out, script_form form) const {
-    out.begin_keys(held_script(), form);
+  // Always with its source: by its hash alone a server that lacks it would do it in the second
+  // attempt, behind the WAIT.
+  void encode(command_writer& out, script_form) const {
+    out.begin_keys(held_script(), script_form::with_source);
     for (auto const& [name, owner] : leases) out.add(name);
     out.end_keys();
     for (auto const& [name, owner] : leases) out.add(owner);
