@@ -77,6 +77,34 @@ TEST_F(RedisDurability, ARenewalThatTheReplicasLackDoesNotCount) {
   EXPECT_TRUE(ports.release("r", mine).has_value()) << "a release waits for nobody";
 }
 
+// What makes WAIT speak of the grant must not be refused where the renewal was not, nor change what
+// the renewal has set.
+TEST_F(RedisDurability, ARenewalAtAFullServerIsConfirmedAndKeepsItsTime) {
+  redis_ports ports(url("wait_replicas=2"));
+  fence_of(ports.acquire("r", mine, 1h));
+  group().master().cli("CONFIG SET maxmemory 1");
+  auto const renewed = ports.renew("r", mine, 1h);
+  group().master().cli("CONFIG SET maxmemory 0");
+  ASSERT_TRUE(renewed.has_value()) << renewed.error().message;
+  EXPECT_EQ(*renewed, renew_reply::renewed);
+  auto const left = std::stoll(group().master().cli("PTTL r"));
+  EXPECT_GT(left, 3'600'000 - patience.count());
+  EXPECT_LE(left, 3'600'000);
+  EXPECT_EQ(group().master().cli("GET r"), mine.str());
+}
+
+// Who may only use the locks' own keys may have their grants confirmed.
+TEST_F(RedisDurability, ConfirmingNeedsNoKeyBesideTheLease) {
+  ASSERT_EQ(group().master().cli("ACL SETUSER app on >secret ~r ~{r}* &* +@all"), "OK");
+  auto& master = group().master();
+  redis_ports ports("redis://app:secret@127.0.0.1:" + std::to_string(master.port()) +
+                    "?wait_replicas=2");
+  EXPECT_GT(fence_of(ports.acquire("r", mine)), 0u);
+  auto const renewed = ports.renew("r", mine, 30s);
+  EXPECT_TRUE(renewed.has_value()) << renewed.error().message;
+  master.cli("ACL DELUSER app");
+}
+
 // The replicas answer later than we wait: the same owner asks again and gets its grant.
 TEST_F(RedisDurability, AWaitThatIsLongEnoughGetsItWhenTheReplicasAreBack) {
   for (auto* replica : group().replicas()) replica->pause();

@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -84,6 +85,13 @@ class raw_client {
   std::string buffer_;
 };
 
+// Which server the tests run on: a program that is started like redis-server.
+std::string server_program() {
+  char const* const wanted = std::getenv("HERDLOCK_TEST_REDIS");
+  std::string const name = wanted && *wanted ? wanted : "redis-server";
+  return find_program(name, name);
+}
+
 std::string credentials(std::string const& password) {
   return password.empty() ? "" : ":" + password + "@";
 }
@@ -100,7 +108,8 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
     start();
     if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) return;
   }
-  throw std::runtime_error("redis-server does not start:\n" + child_->output() + child_->errors());
+  throw std::runtime_error(server_program() + " does not start:\n" + child_->output() +
+                           child_->errors());
 }
 
 redis_server& redis_server::shared() {
@@ -127,12 +136,12 @@ std::vector<std::string> redis_server::sentinel_arguments() const {
   if (!options_.password.empty()) text << "requirepass " << options_.password << "\n";
   for (auto const& [name, value] : tls_settings()) text << name << " " << value << "\n";
   if (tls_) text << "tls-replication yes\n";  // with the servers, and among themselves
-  return {find_program("redis-server", "redis-server"), file.string(), "--sentinel"};
+  return {server_program(), file.string(), "--sentinel"};
 }
 
 std::vector<std::string> redis_server::arguments() const {
   if (options_.program == redis_program::sentinel) return sentinel_arguments();
-  std::vector<std::string> list{find_program("redis-server", "redis-server"),
+  std::vector<std::string> list{server_program(),
                                 "--bind",
                                 "127.0.0.1",
                                 "--port",
@@ -190,7 +199,7 @@ void redis_server::restart() {
   child_->kill();
   start();
   if (!eventually([&] { return !child_->running() || answers(); }) || !child_->running()) {
-    throw std::runtime_error("redis-server does not restart:\n" + child_->output());
+    throw std::runtime_error(server_program() + " does not restart:\n" + child_->output());
   }
 }
 

@@ -32,6 +32,29 @@ script const& trust_script() {
   return one;
 }
 
+// KEYS: leases. ARGV: their owners. '1' for each that is here with time left, else '0'.
+//
+// The first of them gets the time that it has once more: WAIT speaks of what came before the last
+// write of its own connection (before Redis 7.2: before its last command), and answers at once
+// where that has written nothing. Also a server that is out of memory does this one, and whoever
+// may renew a lease may do it. Whole milliseconds, and the clock stands still in a script, so the
+// lease does not end any earlier.
+constexpr std::string_view held_source = R"lua(
+local held, written = {}, false
+for i, key in ipairs(KEYS) do
+  local left = 0
+  if redis.pcall('GET', key) == ARGV[i] then left = redis.call('PTTL', key) end
+  held[i] = left > 0 and '1' or '0'
+  if left > 0 and not written then written = redis.call('PEXPIRE', key, left) end
+end
+return table.concat(held)
+)lua";
+
+script const& held_script() {
+  static script const one(held_source, "0");  // counted
+  return one;
+}
+
 struct text_answer {
   using value_type = std::string;
   static constexpr std::string_view verb = "confirm";
@@ -48,10 +71,17 @@ struct info_call : text_answer {
   }
 };
 
-struct stored_call : text_answer {
+// Of many leases at once; the answer is in their order.
+struct held_call : text_answer {
+  std::vector<std::pair<std::string, std::string>> leases;  // name, owner
+
+  // Always with its source: by its hash alone a server that lacks it would do it in the second
+  // attempt, behind the WAIT.
   void encode(command_writer& out, script_form) const {
-    out.begin("GET");
-    out.add(subject);
+    out.begin_keys(held_script(), script_form::with_source);
+    for (auto const& [name, owner] : leases) out.add(name);
+    out.end_keys();
+    for (auto const& [name, owner] : leases) out.add(owner);
     out.end();
   }
 };
@@ -104,7 +134,7 @@ struct confirmation::round {
   std::uint64_t connection = 0;  // all answers must have come over this one
   std::size_t missing = 0;
   bool settling = false;  // who the server is was asked in this round
-  std::vector<std::string> holders;
+  std::string held;       // of each entry: '1' or '0'
   std::int64_t replicas = 0;
   std::int64_t quarantine = 0;
   failure trouble;
@@ -216,7 +246,6 @@ void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
   one->connection = link_->connections();
-  one->holders.resize(one->entries.size());
   auto answered = [self = shared_from_this(), one] {
     if (--one->missing == 0) self->on_answers(one);
   };
@@ -232,15 +261,16 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
         {subject}, incarnation_, how_.durable.quarantine, one->settling ? "settle" : "look"};
     typed_command<trust_call>::start(*link_, std::move(call), std::move(on_trust));
   }
-  for (std::size_t i = 0; i < one->entries.size(); ++i) {
-    ++one->missing;
-    auto on_holder = [one, answered, i](result<std::string> holder) {
-      if (one->take(holder)) one->holders[i] = std::move(*holder);
-      answered();
-    };
-    typed_command<stored_call>::start(*link_, stored_call{{one->entries[i].name.str()}},
-                                      std::move(on_holder));
+  ++one->missing;
+  auto on_held = [one, answered](result<std::string> held) {
+    if (one->take(held)) one->held = std::move(*held);
+    answered();
+  };
+  held_call held{{subject}, {}};
+  for (auto const& about : one->entries) {
+    held.leases.emplace_back(about.name.str(), about.owner.str());
   }
+  typed_command<held_call>::start(*link_, std::move(held), std::move(on_held));
   if (how_.durable.replicas > 0) {
     ++one->missing;
     auto on_replicas = [one, answered](result<std::int64_t> replicas) {
@@ -269,7 +299,7 @@ void confirmation::on_answers(std::shared_ptr<round> const& one) {
 
 failure confirmation::opinion(round const& one, std::size_t index) const {
   entry const& about = one.entries[index];
-  if (one.holders[index] != about.owner.str()) {
+  if (index >= one.held.size() || one.held[index] != '1') {
     return make_failure(errc::unavailable, how_.display_name + ": it is not at the server at " +
                                                link_->how().place() +
                                                " (any more); was there a failover?");

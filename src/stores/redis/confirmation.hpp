@@ -3,13 +3,14 @@
 //
 // WAIT blocks the connection that it is sent over, so the connection for commands must not see it.
 // It answers how many replicas have everything that the master had done when the *same* connection
-// sent its last command before: so a round is, in one write,
+// wrote last (since Redis 7.2, and in Valkey; before, when it sent its last command): so a round
+// is, in one write,
 //
-//     [whether this master may be trusted yet]   GET r1   GET r2 …   WAIT n timeout
+//     [whether this master may be trusted yet]   which leases are here; write one   WAIT n timeout
 //
-// GET shows that the grant is at this very server (the command's connection may have led to another
-// one, before a failover), WAIT then covers it. What is asked while a round is under way goes into
-// the next one together.
+// The look shows that the grants are at this very server (the command's connection may have led to
+// another one, before a failover), and writes one of them again as it is; WAIT then covers them.
+// What is asked while a round is under way goes into the next one together.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

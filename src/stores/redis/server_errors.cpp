@@ -59,22 +59,29 @@ bool has_code(std::string_view line, std::string_view word) {
   return line.starts_with(word) && is_word_at(line, 0, word.size());
 }
 
-// "ERR unknown command 'EVALSHA', …", or the same about a command inside a script.
+// "ERR unknown command 'EVALSHA', …", or the same about a command inside a script: "ERR Unknown
+// Redis command called …", of Valkey "ERR Unknown command called …".
 bool is_about_a_missing_command(std::string_view line) {
   auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
-  return line.starts_with("ERR ") && (says("unknown command") || says("Unknown Redis command"));
+  return line.starts_with("ERR ") && (says("unknown command") || says("Unknown Redis command") ||
+                                      says("Unknown command called"));
 }
 
-// NOPERM as a script is told it (7.0): "ERR The user executing the script can't run this command".
+// NOPERM as a script is told it: "ERR The user executing the script can't run this command" (7.0),
+// "ERR ACL failure in script: …" (since 7.2).
 bool is_about_a_right_in_a_script(std::string_view line) {
-  return line.starts_with("ERR ") && line.find("user executing the script can't") != line.npos;
+  auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
+  return line.starts_with("ERR ") &&
+         (says("user executing the script can't") || says("ACL failure in script"));
 }
 
-// "NOPERM … one of the channels used as arguments"; in a script "… can't publish to the channel …".
+// "NOPERM … one of the channels used as arguments", since Redis 7.2 "NOPERM … to access a channel";
+// in a script "… can't publish to the channel …", since 7.2 "ERR ACL failure …".
 bool is_about_channels(std::string_view line) {
   auto const says = [&](std::string_view words) { return line.find(words) != line.npos; };
-  return says("can't publish") ||
-         (has_code(line, "NOPERM") && (says("the channels used") || says("the channel ")));
+  bool const denied = has_code(line, "NOPERM") || is_about_a_right_in_a_script(line);
+  return says("can't publish") || (denied && (says("the channels used") || says("the channel ") ||
+                                              says("access a channel")));
 }
 
 std::string explained(std::string_view store, std::string_view advice, std::string_view line) {

@@ -16,6 +16,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 void take_line(server_facts& into, std::string_view name, std::string_view value) {
   std::pair<std::string_view, std::string server_facts::*> constexpr texts[] = {
       {"redis_version", &server_facts::version},  {"redis_mode", &server_facts::mode},
+      {"server_mode", &server_facts::mode},  // Valkey's
       {"run_id", &server_facts::run_id},          {"role", &server_facts::role},
       {"master_replid", &server_facts::replid},   {"maxmemory_policy", &server_facts::policy},
       {"aof_enabled", &server_facts::append_only}};
