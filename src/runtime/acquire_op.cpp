@@ -98,7 +98,10 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
-  if (!sent_) sent_ = clock::now();
+  if (!sent_) {
+    sent_ = clock::now();
+    first_ttl_ = options_.ttl;
+  }
   if (!is_linked()) core_->tell_when_closing(*this);
   core_->give_back_begun();  // a request under way may have to be taken back
   auto const wait = core_->traits().queues ? left() : milliseconds{0};
@@ -174,24 +177,28 @@ void acquire_op::back_off(milliseconds at_most) {
 void acquire_op::prove(fencing_token fencing) {
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
-  sent_ = clock::now();
-  first_ttl_ = options_.ttl;
   core_->give_back_begun();  // a lease that is proved for nobody is given back
-  auto on_reply = [self = shared_from_this(), fencing](result<renew_reply> reply) {
-    self->on_proved(fencing, std::move(reply));
+  // What it would prove counts once it is answered: until then the lease runs as it was granted.
+  grant const proved{fencing, grant_term{clock::now(), options_.ttl}};
+  auto on_reply = [self = shared_from_this(), proved](result<renew_reply> reply) {
+    self->on_proved(proved, std::move(reply));
     self->core_->give_back_ended();
   };
   leases->renew(name_, owner_, options_.ttl, std::move(on_reply));
 }
 
-void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
+void acquire_op::on_proved(grant const& proved, result<renew_reply> reply) {
   if (!done_) return clean_up();
   if (reply.has_error()) {
     unknown_ = true;
     // The place in the queue is lost with it perhaps, the wait is not.
     return restoring_ ? finish(reply.error()) : on_failure(reply.error());
   }
-  if (*reply == renew_reply::renewed) return hand_out(fencing);
+  if (*reply == renew_reply::renewed) {
+    sent_ = proved.term->since;
+    first_ttl_ = proved.term->ttl;
+    return hand_out(proved.fencing);
+  }
   // It ran out before we could prove it. The owner token has had its grant: take a new one.
   // Others under the old one may still be on their way.
   if (unknown_) clean_up();

@@ -51,7 +51,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void on_failure(failure why);
   void back_off(milliseconds at_most);
   void prove(fencing_token fencing);
-  void on_proved(fencing_token fencing, result<renew_reply> reply);
+  void on_proved(grant const& proved, result<renew_reply> reply);
   void hand_out(fencing_token fencing);
   void clean_up();
   void fail_closed();

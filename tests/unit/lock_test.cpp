@@ -57,6 +57,26 @@ TEST_F(LockTest, WaitingEndsWithNothingWhenTheWaitIsOver) {
   EXPECT_FALSE((*o.got)->has_value());
 }
 
+// B17: a proof that failed proves nothing: the lease runs since the request that was granted.
+TEST_F(LockTest, AfterAFailedProofTheLeaseStillRunsSinceItsGrant) {
+  outcome o;
+  o.start(where, {.ttl = 600ms, .wait = 1min});
+  f.settle();
+  auto const asked = clock::now();
+  ASSERT_TRUE(f.run_until([&] { return clock::now() > asked + 210ms; }));
+  f.script->grant_next(7);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
+  f.script->renew_next(make_failure(errc::unavailable, "scripted"));
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(7);  // the same one, not prolonged
+  f.settle();
+  EXPECT_FALSE(o.held()) << "more than a third of it is gone: it is proved first";
+  ASSERT_EQ(f.script->renews.size(), 1u);
+  f.script->renew_next(renew_reply::renewed);
+  f.settle();
+  EXPECT_TRUE(o.held());
+}
+
 // B7: the reply is lost, the grant may be there: the library releases it.
 TEST_F(LockTest, AnAcquisitionWithoutAnAnswerIsReleased) {
   outcome o;
