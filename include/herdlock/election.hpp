@@ -105,7 +105,7 @@ struct election_options {
   /// Where the services run, one handler at a time; by default the store's own executor, on which
   /// nothing may block.
   std::optional<asio::any_io_executor> executor{};
-  /// Called at each transition, on the store's executor, in order. Must not block or throw.
+  /// Called at each transition, on the store's executor, in order. Must not block.
   std::function<void(election_transition const&)> on_transition{};
 };
 

@@ -57,7 +57,8 @@ class lease {
   /// sent, less a drift margin of 1 % + 2 ms.
   clock::time_point valid_until() const noexcept;
 
-  /// Triggered at loss; never by a release.
+  /// Triggered at loss; never by a release. A std::stop_callback that throws ends the process, by
+  /// the language's rules.
   std::stop_token lost_token() const noexcept;
 
   /// Why it was lost; success while it is not.

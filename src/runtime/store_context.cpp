@@ -18,10 +18,20 @@ struct io_runner {
   std::promise<void> ended;
   std::thread thread;
 
+  // What a user's handler throws must not end the process, nor the store with everybody's leases.
+  static void run(asio::io_context& io) {
+    while (!io.stopped()) {
+      try {
+        io.run();
+      } catch (...) {  // the next run() goes on behind it
+      }
+    }
+  }
+
   static std::shared_ptr<io_runner> start() {
     auto runner = std::make_shared<io_runner>();
     runner->thread = std::thread([runner] {
-      runner->io.run();
+      run(runner->io);
       runner->ended.set_value();
     });
     return runner;

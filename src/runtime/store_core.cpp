@@ -70,6 +70,18 @@ class clean_up_job final : public closing_listener,
 }  // namespace
 
 store_core::store_core(asio::any_io_executor executor, backend ports, meter::callback on_event)
+// An observer that throws harms nobody: what it throws leaves in an event of its own.
+meter::callback harmless(asio::any_io_executor const& executor, meter::callback on_event) {
+  if (!on_event) return {};
+  return [executor, on_event = std::move(on_event)](lease_event const& what) {
+    try {
+      on_event(what);
+    } catch (...) {
+      detail::rethrow_later(executor);
+    }
+  };
+}
+
     : executor_(std::move(executor)),
       ports_(std::move(ports)),
       traits_(ports_.traits),
@@ -77,7 +89,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports, meter::cal
       keeps_values_(ports_.values != nullptr),
       warnings_(ports_.warnings),
       keeper_(std::make_shared<lease_keeper>(executor_)),
-      meter_(std::move(on_event)) {
+      meter_(harmless(executor_, std::move(on_event))) {
   keeper_->start();
 }
 
