@@ -37,9 +37,9 @@ struct lease_ticket {
 /// concurrently with a move or the destructor.
 ///
 /// Loss: when the right can no longer be proved (the store said so, or valid_until() less the
-/// loss margin passed without a renewal) the stop token is triggered, once, on the store's
-/// executor. A lost lease is never taken again behind your back.
-class lease {
+/// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
+/// store's executor. A lost lease is never taken again behind your back.
+class [[nodiscard]] lease {
  public:
   lease(lease&&) noexcept;
   lease& operator=(lease&&) noexcept;
