@@ -113,8 +113,9 @@ struct election_options {
 /// no renewal gets through: a quarter of the grace more (at most 250 ms), since who tells may
 /// itself get to run late on a busy machine; less than half of the ttl.
 constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
-  auto const asked = grace + std::min(milliseconds{250}, grace / 4);
-  return std::min(asked, (ttl - milliseconds{1}) / 2);
+  auto const most = (ttl - milliseconds{1}) / 2;
+  if (grace >= most) return most;
+  return std::min(grace + std::min(milliseconds{250}, grace / 4), most);
 }
 
 /// One candidate. Move-only; all members may be called from any thread, not concurrently with a

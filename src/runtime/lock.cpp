@@ -18,7 +18,8 @@ failure check(acquire_options const& options, acquire_options const& fit) {
   if (options.wait < milliseconds{0}) {
     return make_failure(errc::invalid_ttl, "a negative wait is not allowed; 0 tries once");
   }
-  if (options.loss_margin < milliseconds{0} || options.loss_margin * 2 >= fit.ttl) {
+  if (options.loss_margin < milliseconds{0} ||
+      options.loss_margin >= fit.ttl - options.loss_margin) {
     std::string const most = "loss_margin must be between 0 and half of the ttl";
     if (fit.ttl == options.ttl) return make_failure(errc::invalid_ttl, most);
     return make_failure(errc::invalid_ttl, most + "; this store proves a lease for " +

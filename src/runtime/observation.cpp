@@ -12,11 +12,12 @@ namespace herdlock::detail {
 
 class observation_core : public std::enable_shared_from_this<observation_core> {
  public:
+  // More than a year is no other pause than a year; it would overflow the clock.
   observation_core(store where, resource name, leadership_callback on_change, milliseconds look)
       : at_(std::in_place, std::move(where), std::move(name)),
         executor_(at_->where().get_executor()),
         on_change_(std::move(on_change)),
-        look_(std::max(look, limits::min_ttl)) {}
+        look_(std::clamp(look, limits::min_ttl, limits::max_ttl)) {}
 
   void look() {
     std::lock_guard const guard(mutex_);

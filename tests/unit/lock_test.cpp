@@ -199,7 +199,12 @@ TEST_F(LockTest, InvalidTimesAreRefusedBeforeAnythingIsSent) {
   for (auto const& options :
        {acquire_options{.ttl = 0ms}, acquire_options{.ttl = -5ms}, acquire_options{.ttl = 9ms},
         acquire_options{.ttl = limits::max_ttl + 1ms}, acquire_options{.wait = -1ms},
-        acquire_options{.ttl = 10s, .loss_margin = 5s}, acquire_options{.max_hold = 0ms}}) {
+        acquire_options{.ttl = 10s, .loss_margin = 5s}, acquire_options{.max_hold = 0ms},
+        acquire_options{.ttl = milliseconds::max()}, acquire_options{.ttl = milliseconds::min()},
+        acquire_options{.wait = milliseconds::min()},
+        acquire_options{.loss_margin = milliseconds::max()},
+        acquire_options{.loss_margin = milliseconds::min()},
+        acquire_options{.loss_margin = milliseconds::max() / 2 + 1ms}}) {
     outcome o;
     o.start(where, options);
     f.settle();
