@@ -244,7 +244,8 @@ void acquire_op::tell_outcome(result<acquired> const& outcome) {
   auto& figures = core_->figures();
   if (std::exchange(counted_, false)) figures.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};
-  what.took = std::chrono::duration_cast<milliseconds>(clock::now() - asked_);
+  auto const waited = clock::now() - asked_;
+  what.took = std::chrono::duration_cast<milliseconds>(waited);
   if (outcome.has_error()) {
     what.why = outcome.error();
     if (what.why == errc::canceled) what.kind = lease_event_kind::canceled;
@@ -256,7 +257,7 @@ void acquire_op::tell_outcome(result<acquired> const& outcome) {
   }
   what.kind = lease_event_kind::acquired;
   what.fencing = (*outcome)->fencing();
-  figures.granted(what, of_another_ ? meter::from::another : meter::from::free);
+  figures.granted(what, of_another_ ? meter::from::another : meter::from::free, waited);
 }
 
 }  // namespace herdlock::runtime

@@ -113,8 +113,10 @@ void lease_core::lose() {
 
 void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
-  auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-  home_->figures().ended({how, what_.name, store_name(), what_.fencing, held, std::move(why)});
+  auto const held = clock::now() - what_.first.since;
+  auto const took = std::chrono::duration_cast<milliseconds>(held);
+  home_->figures().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
+                         held);
 }
 
 failure lease_core::describe_loss() const {
