@@ -59,6 +59,12 @@ asio::any_io_executor one_at_a_time(open_options const& options) {
   return asio::make_strand(given);
 }
 
+template <class Executor>
+bool runs_here(asio::any_io_executor const& executor) {
+  auto const* own = executor.target<Executor>();
+  return own && own->running_in_this_thread();
+}
+
 void stop(runtime::io_runner& runner) {
   runner.work.reset();
   // What is left now are the user's own handlers on this executor; they too get a bounded time.
@@ -120,11 +126,13 @@ bool store_context::on_own_thread() const {
 }
 
 void store_context::require_other_thread() const {
-  bool inside = on_own_thread();
-  auto const executor = core_->executor();
   using io = asio::io_context::executor_type;
-  if (auto const* own = executor.target<asio::strand<io>>()) inside = own->running_in_this_thread();
-  if (auto const* own = executor.target<io>()) inside = inside || own->running_in_this_thread();
+  using pool = asio::thread_pool::executor_type;
+  auto const executor = core_->executor();
+  bool const inside = on_own_thread() || runs_here<asio::strand<io>>(executor) ||
+                      runs_here<asio::strand<pool>>(executor) ||
+                      runs_here<asio::strand<asio::any_io_executor>>(executor) ||
+                      runs_here<io>(executor) || runs_here<pool>(executor);
   runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 
