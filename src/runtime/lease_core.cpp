@@ -247,7 +247,10 @@ void lease_core::on_released(result<release_reply> reply) {
   // The reply may be all that was lost: asked again, a store tells the first answer.
   if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
   if (reply.has_error() && home_->leases()) {
-    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::in_order);
+    home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);
+  } else if (what_.requests == runtime::arrival::may_be_late) {
+    // One that had no answer, and was asked again, may be granted after this release.
+    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::late_after_release);
   }
   if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
   bool const in_time = reply.has_error() || *reply == release_reply::released;

@@ -77,6 +77,38 @@ TEST_F(LockTest, AfterAFailedProofTheLeaseStillRunsSinceItsGrant) {
   EXPECT_TRUE(o.held());
 }
 
+// B7: a first request without an answer may arrive after the release of what the second was
+// granted.
+TEST_F(LockTest, AfterARetryTheReleaseIsRepeatedAgainstALateRequest) {
+  outcome o;
+  o.start(where, {.wait = 1min});
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(7);
+  f.settle();
+  ASSERT_TRUE(o.held());
+  o.got.reset();
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); })) << turn;
+    f.script->release_next(release_reply::released);
+    f.settle();
+  }
+}
+
+TEST_F(LockTest, AStoreThatNobodyEverReachedClosesAtOnce) {
+  outcome o;
+  o.start(where);
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  f.settle();
+  ASSERT_EQ(f.script->releases.size(), 1u);
+  where = lock(open_store("memory:"), "other");
+  f.opened.reset();
+  f.settle();
+  EXPECT_EQ(f.script.use_count(), 1) << "it waits for a release that nothing needs";
+}
+
 // B7: the reply is lost, the grant may be there: the library releases it.
 TEST_F(LockTest, AnAcquisitionWithoutAnAnswerIsReleased) {
   outcome o;
