@@ -125,7 +125,7 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
-class election {
+class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
   election(store where, resource name, election_services services, election_options options = {});
@@ -198,7 +198,7 @@ struct observe_options {
 using leadership_callback = std::function<void(result<std::optional<leadership>> const&)>;
 
 /// Watches until it is destroyed, which waits for a callback that is running in another thread.
-class observation {
+class [[nodiscard]] observation {
  public:
   observation(observation&&) noexcept;
   observation& operator=(observation&&) noexcept;

@@ -107,7 +107,7 @@ bool lock::force_release() const {
   return reply == release_reply::released;
 }
 
-void lock::finish_with(lease& held) {
+void lock::finish_with(lease& held) const {
   bool lost = false;
   try {
     lost = held.release() == release_reply::lost;
@@ -117,9 +117,9 @@ void lock::finish_with(lease& held) {
     lost = static_cast<bool>(held.lost_reason().code);
   }
   if (!lost) return;
-  throw error(make_failure(errc::lost, "the lease on '" + held.name().str() + "' in " +
-                                           "the store was lost while the work ran; others may " +
-                                           "have been at it too"));
+  throw error(make_failure(
+      errc::lost, "the lease on '" + held.name().str() + "' in " + store_.display_name() +
+                      " was lost while the work ran; others may have been " + "at it too"));
 }
 
 }  // namespace herdlock
