@@ -15,7 +15,8 @@
  * On one lease, herdlock_release() must not overlap with another call. A handle must not be used
  * after herdlock_close() or herdlock_release(). A store may be closed before its leases: it goes
  * when the last of them does. Calls block; none may be made from a loss callback, except valid,
- * fencing and remaining. After fork() only the parent may use a handle.
+ * fencing and remaining. A handle belongs to the process that has made it: in a child of fork()
+ * every call with it answers HERDLOCK_ERR_USAGE, valid and remaining say 0, and close does nothing.
  *
  * No C++ exception crosses: what cannot be answered is HERDLOCK_ERR_INTERNAL. A null pointer where
  * one is needed is HERDLOCK_ERR_USAGE. `why` may be null.

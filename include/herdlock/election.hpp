@@ -105,7 +105,7 @@ struct election_options {
   /// Where the services run, one handler at a time; by default the store's own executor, on which
   /// nothing may block.
   std::optional<asio::any_io_executor> executor{};
-  /// Called at each transition, on the store's executor, in order. Must not block or throw.
+  /// Called at each transition, on the store's executor, in order. Must not block.
   std::function<void(election_transition const&)> on_transition{};
 };
 
@@ -113,8 +113,9 @@ struct election_options {
 /// no renewal gets through: a quarter of the grace more (at most 250 ms), since who tells may
 /// itself get to run late on a busy machine; less than half of the ttl.
 constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
-  auto const asked = grace + std::min(milliseconds{250}, grace / 4);
-  return std::min(asked, (ttl - milliseconds{1}) / 2);
+  auto const most = (ttl - milliseconds{1}) / 2;
+  if (grace >= most) return most;
+  return std::min(grace + std::min(milliseconds{250}, grace / 4), most);
 }
 
 /// One candidate. Move-only; all members may be called from any thread, not concurrently with a
@@ -124,7 +125,7 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
-class election {
+class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
   election(store where, resource name, election_services services, election_options options = {});
@@ -197,7 +198,7 @@ struct observe_options {
 using leadership_callback = std::function<void(result<std::optional<leadership>> const&)>;
 
 /// Watches until it is destroyed, which waits for a callback that is running in another thread.
-class observation {
+class [[nodiscard]] observation {
  public:
   observation(observation&&) noexcept;
   observation& operator=(observation&&) noexcept;

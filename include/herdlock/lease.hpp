@@ -37,9 +37,9 @@ struct lease_ticket {
 /// concurrently with a move or the destructor.
 ///
 /// Loss: when the right can no longer be proved (the store said so, or valid_until() less the
-/// loss margin passed without a renewal) the stop token is triggered, once, on the store's
-/// executor. A lost lease is never taken again behind your back.
-class lease {
+/// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
+/// store's executor. A lost lease is never taken again behind your back.
+class [[nodiscard]] lease {
  public:
   lease(lease&&) noexcept;
   lease& operator=(lease&&) noexcept;
@@ -57,7 +57,8 @@ class lease {
   /// sent, less a drift margin of 1 % + 2 ms.
   clock::time_point valid_until() const noexcept;
 
-  /// Triggered at loss; never by a release.
+  /// Triggered at loss; never by a release. A std::stop_callback that throws ends the process, by
+  /// the language's rules.
   std::stop_token lost_token() const noexcept;
 
   /// Why it was lost; success while it is not.

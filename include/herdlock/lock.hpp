@@ -84,9 +84,10 @@ class lock {
         std::forward<Token>(token));
   }
 
-  acquired acquire(acquire_options const& options) const;
-  acquired try_acquire(acquire_options options = {}) const;
-  acquired restore(lease_ticket const& ticket, acquire_options const& options = {}) const;
+  [[nodiscard]] acquired acquire(acquire_options const& options) const;
+  [[nodiscard]] acquired try_acquire(acquire_options options = {}) const;
+  [[nodiscard]] acquired restore(lease_ticket const& ticket,
+                                 acquire_options const& options = {}) const;
   std::optional<lease_info> inspect() const;
   /// Takes the resource from whoever holds it; false when nobody did. For operators.
   bool force_release() const;
@@ -95,14 +96,14 @@ class lock {
   /// `work` throws. Returns `work`'s value in an optional (`true` for void): nothing when busy.
   /// Throws errc::lost when the lease was lost while `work` ran: others may have been at it too.
   template <class Work>
-  auto with(acquire_options const& options, Work&& work) const;
+  [[nodiscard]] auto with(acquire_options const& options, Work&& work) const;
 
  private:
   static void start_acquire(lock const&, acquire_options const&, handler<acquired>);
   static void start_restore(lock const&, lease_ticket const&, acquire_options const&,
                             handler<acquired>);
   static void start_inspect(lock const&, handler<std::optional<lease_info>>);
-  static void finish_with(lease& held);
+  void finish_with(lease& held) const;
 
   store store_;
   resource name_;

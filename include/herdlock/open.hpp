@@ -27,13 +27,16 @@ struct open_options {
   /// Where the store runs its sockets and timers. By default it has a thread of its own. The
   /// executor's context must outlive every handle and be run once more after the last of them is
   /// gone (the closing happens there); an open store counts as work, so io_context::run() returns
-  /// no sooner.
+  /// no sooner. Whoever calls a blocking function must leave it a thread to run on: where nothing
+  /// runs on it, such a call ends after some seconds (errc::timed_out), whatever its wait. On a
+  /// thread of its own a store drops what a handler of yours throws; an executor of yours sees it,
+  /// in an event of its own.
   std::optional<asio::any_io_executor> executor;
   /// With `none` a call alone costs less (on Redis an eighth of its instructions), and what it ends
   /// (a wait for the loss) may be told inside of it. It is a promise: when two threads run the
   /// executor nevertheless, the behaviour is undefined. No meaning without an executor of yours.
   executor_guard guard = executor_guard::strand;
-  /// Told what happens to each lease, on the store's executor; must not block or throw. For a log:
+  /// Told what happens to each lease, on the store's executor; must not block. For a log:
   /// see herdlock/logging_spdlog.hpp.
   std::function<void(lease_event const&)> on_event{};
 };

@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -26,25 +27,21 @@ inline asio::awaitable<void> until_lost(lease const& held) {
   co_await never.async_wait(asio::use_awaitable);
 }
 
-}  // namespace detail
-
-/// Runs `work` on the calling coroutine's executor and cancels it (every cancellation type) when
-/// the lease is lost; returns when the work has ended, with its value.
-///
-/// Throws herdlock::error with errc::lost when the lease was lost before the work had ended, even
-/// if the work ended well afterwards: others may have been at it too. Throws what the work throws
-/// otherwise; errc::overloaded when too many wait for the loss of this lease already. Cancelling
-/// the caller cancels the work; releasing the lease early does not. The lease must outlive the
-/// call; it is not released. When the work never reaches a suspension that honours cancellation,
-/// use lease::lost_token() inside it.
+/// while_held on a strand, where it is started, too: the one that ends first cancels the other.
 template <class T>
-asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
-  auto const executor = co_await asio::this_coro::executor;
-  auto watch = detail::until_lost(held);
+asio::awaitable<T> race_with_loss(lease const& held, asio::awaitable<T> work) {
+  auto const strand = co_await asio::this_coro::executor;
+  auto const early = co_await asio::this_coro::cancellation_state;
+  if (early.cancelled() != asio::cancellation_type::none) {
+    throw boost::system::system_error(asio::error::operation_aborted);
+  }
+  // The caller's own state has decided which cancellations come through.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  auto watch = until_lost(held);
   auto group = asio::experimental::make_parallel_group(
-      asio::co_spawn(executor, std::move(work), asio::deferred),
-      asio::co_spawn(executor, std::move(watch), asio::deferred));
-  // Whichever ends first cancels the other; both have ended when the wait returns.
+      asio::co_spawn(strand, std::move(work), asio::deferred),
+      asio::co_spawn(strand, std::move(watch), asio::deferred));
+  // Both have ended when the wait returns.
   auto race = group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
   if constexpr (std::is_void_v<T>) {
     auto [order, thrown, unwatched] = co_await std::move(race);
@@ -60,13 +57,33 @@ asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
   }
 }
 
+}  // namespace detail
+
+/// Runs `work` on a strand of the calling coroutine's executor, which may have several threads
+/// (this_coro::executor in the work is the strand), and cancels it (every cancellation type) when
+/// the lease is lost; returns when the work has ended, with its value.
+///
+/// Throws herdlock::error with errc::lost when the lease was lost before the work had ended, even
+/// if the work ended well afterwards: others may have been at it too. Throws what the work throws
+/// otherwise; errc::overloaded when too many wait for the loss of this lease already. Cancelling
+/// the caller cancels the work; releasing the lease early does not. The lease must outlive the
+/// call; it is not released. When the work never reaches a suspension that honours cancellation,
+/// use lease::lost_token() inside it.
+template <class T>
+asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
+  auto const strand = asio::make_strand(co_await asio::this_coro::executor);
+  auto race = detail::race_with_loss<T>(held, std::move(work));
+  auto ended = asio::co_spawn(strand, std::move(race), asio::use_awaitable);
+  co_return co_await std::move(ended);
+}
+
 /// The coroutine form of lock::with: acquires, runs `work(lease&)` (a callable that returns
 /// asio::awaitable<void>) under while_held, and releases in every case, also when the work throws
 /// or is cancelled. False when another held the resource until the wait was over.
 ///
 /// Throws herdlock::error for trouble with the store on acquiring, and for errc::lost.
 template <class Work>
-asio::awaitable<bool> async_with(lock where, acquire_options options, Work work) {
+[[nodiscard]] asio::awaitable<bool> async_with(lock where, acquire_options options, Work work) {
   auto got = co_await where.async_acquire(options, asio::use_awaitable);
   acquired held = std::move(got).value();
   if (!held) co_return false;
@@ -82,8 +99,9 @@ asio::awaitable<bool> async_with(lock where, acquire_options options, Work work)
   auto released = co_await held->async_release(asio::use_awaitable);
   if (thrown) std::rethrow_exception(thrown);
   if (released.has_value() && *released == release_reply::lost) {
-    throw error(make_failure(
-        errc::lost, "the lease on '" + where.name().str() + "' was lost while the work ran"));
+    throw error(make_failure(errc::lost, "the lease on '" + where.name().str() + "' in " +
+                                             where.where().display_name() +
+                                             " was lost while the work ran"));
   }
   co_return true;
 }

@@ -17,6 +17,12 @@ clock::time_point proved_until(clock::time_point sent, milliseconds ttl) {
   return sent + ttl - ttl / 100 - milliseconds{2};
 }
 
+clock::duration loss_lead(milliseconds term) {
+  clock::duration const least =
+      std::min<clock::duration>(milliseconds{5}, clock::duration(term) / 10);
+  return std::clamp<clock::duration>(clock::duration(term) / 100, least, milliseconds{100});
+}
+
 lease_machine::lease_machine(lease_terms terms, lease_term first, double random)
     : terms_(terms),
       term_(first.ttl),
@@ -34,6 +40,10 @@ void lease_machine::plan_renewal(double random) {
   auto const due = (sent_ + scaled(term_, (0.9 + 0.2 * random) / 3)).time_since_epoch();
   renew_at_ = clock::time_point((due + tick - clock::duration{1}) / tick * tick);
   failures_ = 0;
+}
+
+clock::time_point lease_machine::loss_at() const {
+  return valid_until_ - std::max<clock::duration>(terms_.loss_margin, loss_lead(term_));
 }
 
 bool lease_machine::may_renew(clock::time_point at) const {

@@ -24,6 +24,10 @@ namespace herdlock::algo {
 /// different speeds (the margin of the Redlock description).
 clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
 
+/// So long before the end the loss is signalled at the latest, since the signal takes time, too: 1
+/// % of the term, between 5 ms and 100 ms; of a term of less than 50 ms, a tenth.
+clock::duration loss_lead(milliseconds term);
+
 /// What a grant proves: `ttl` from `since` on.
 struct lease_term {
   clock::time_point since;
@@ -37,7 +41,7 @@ enum class loss { none, told, expired, held_too_long };
 
 struct lease_terms {
   milliseconds ttl;
-  milliseconds loss_margin{0};             ///< the signal comes so long before valid_until
+  milliseconds loss_margin{0};  ///< the signal comes so long before valid_until, or loss_lead
   std::optional<milliseconds> max_hold{};  ///< no renewal after so long
   bool renews = true;
 };
@@ -79,7 +83,7 @@ class lease_machine {
   lease_action next(clock::time_point now);
   lease_action lose(loss why);
   bool over() const { return state_ == lease_state::lost || state_ == lease_state::released; }
-  clock::time_point loss_at() const { return valid_until_ - terms_.loss_margin; }
+  clock::time_point loss_at() const;
   bool may_renew(clock::time_point at) const;
   void plan_renewal(double random);
 

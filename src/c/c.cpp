@@ -1,5 +1,7 @@
 #include <herdlock/c.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -11,12 +13,14 @@
 
 struct herdlock_store {
   herdlock::store opened;
+  pid_t opened_in = ::getpid();
 };
 
 struct herdlock_lease {
   herdlock::lease held;
   std::mutex guard;
   bool told_once = false;  // under guard
+  pid_t taken_in = ::getpid();
   std::optional<std::stop_callback<std::function<void()>>> on_lost{};
 
   explicit herdlock_lease(herdlock::lease taken) : held(std::move(taken)) {}
@@ -33,6 +37,13 @@ int tell(herdlock_error* why, int code, char const* message) noexcept {
   std::memcpy(why->message, message, length);
   why->message[length] = '\0';
   return code;
+}
+
+// The threads behind a handle are the parent's: in a child of fork() a call would wait for ever.
+int tell_forked(herdlock_error* why) noexcept {
+  return tell(
+      why, HERDLOCK_ERR_USAGE,
+      "the handle belongs to the process that has made it; a child of fork() opens its own");
 }
 
 int code_of(std::error_code const& code) {
@@ -84,7 +95,10 @@ int herdlock_open(char const* url, herdlock_store** store, herdlock_error* why) 
   });
 }
 
-void herdlock_close(herdlock_store* store) { delete store; }
+void herdlock_close(herdlock_store* store) {
+  // In a child of fork() it is left alone: closing would wait for a thread of the parent's.
+  if (store && store->opened_in == ::getpid()) delete store;
+}
 
 int herdlock_acquire(herdlock_store* store, char const* name,
                      herdlock_acquire_options const* options, herdlock_lease** lease,
@@ -93,6 +107,7 @@ int herdlock_acquire(herdlock_store* store, char const* name,
   if (!store || !name || !lease) {
     return tell(why, HERDLOCK_ERR_USAGE, "herdlock_acquire: a null pointer");
   }
+  if (store->opened_in != ::getpid()) return tell_forked(why);
   if (options && options->size != sizeof(herdlock_acquire_options)) {
     return tell(why, HERDLOCK_ERR_USAGE,
                 "herdlock_acquire: options->size must be sizeof(herdlock_acquire_options)");
@@ -107,7 +122,7 @@ int herdlock_acquire(herdlock_store* store, char const* name,
 }
 
 int herdlock_lease_valid(herdlock_lease const* lease) {
-  return lease && lease->held.valid() ? 1 : 0;
+  return lease && lease->taken_in == ::getpid() && lease->held.valid() ? 1 : 0;
 }
 
 uint64_t herdlock_lease_fencing(herdlock_lease const* lease) {
@@ -115,7 +130,7 @@ uint64_t herdlock_lease_fencing(herdlock_lease const* lease) {
 }
 
 int64_t herdlock_lease_remaining_ms(herdlock_lease const* lease) {
-  if (!lease || !lease->held.valid()) return 0;
+  if (!herdlock_lease_valid(lease)) return 0;
   auto const left = lease->held.valid_until() - herdlock::clock::now();
   auto const ms = std::chrono::duration_cast<milliseconds>(left);
   return std::max<int64_t>(0, ms.count());
@@ -126,6 +141,7 @@ int herdlock_lease_on_lost(herdlock_lease* lease, void (*told)(void* context), v
   if (!lease || !told) {
     return tell(why, HERDLOCK_ERR_USAGE, "herdlock_lease_on_lost: a null pointer");
   }
+  if (lease->taken_in != ::getpid()) return tell_forked(why);
   return guarded(why, [&]() -> int {
     {
       std::lock_guard const guard(lease->guard);
@@ -141,6 +157,7 @@ int herdlock_lease_on_lost(herdlock_lease* lease, void (*told)(void* context), v
 
 int herdlock_release(herdlock_lease* lease, herdlock_error* why) {
   if (!lease) return tell(why, HERDLOCK_OK, "");
+  if (lease->taken_in != ::getpid()) return tell_forked(why);
   int const code = guarded(why, [&]() -> int {
     auto const reply = lease->held.release();
     // Returns when no callback runs any more.

@@ -98,7 +98,10 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
-  if (!sent_) sent_ = clock::now();
+  if (!sent_) {
+    sent_ = clock::now();
+    first_ttl_ = options_.ttl;
+  }
   if (!is_linked()) core_->tell_when_closing(*this);
   core_->give_back_begun();  // a request under way may have to be taken back
   auto const wait = core_->traits().queues ? left() : milliseconds{0};
@@ -110,7 +113,15 @@ void acquire_op::ask() {
   leases->acquire({name_, owner_, options_.ttl, wait}, std::move(slot_bound));
 }
 
+template <class T>
+void acquire_op::note(result<T> const& reply) {
+  using heard = store_core::heard;
+  if (reply.has_value()) return core_->note(heard::answer);
+  if (reply.error() == errc::unavailable) core_->note(heard::out_of_reach);
+}
+
 void acquire_op::on_reply(result<acquire_reply> reply) {
+  note(reply);
   if (!done_) {
     // Nobody waits any more. Anything but a clear "busy" may have left a grant behind (B7).
     if (reply.has_error() && !(reply.error() == errc::canceled)) unknown_ = true;
@@ -174,24 +185,29 @@ void acquire_op::back_off(milliseconds at_most) {
 void acquire_op::prove(fencing_token fencing) {
   auto const& leases = core_->leases();
   if (!leases) return fail_closed();
-  sent_ = clock::now();
-  first_ttl_ = options_.ttl;
   core_->give_back_begun();  // a lease that is proved for nobody is given back
-  auto on_reply = [self = shared_from_this(), fencing](result<renew_reply> reply) {
-    self->on_proved(fencing, std::move(reply));
+  // What it would prove counts once it is answered: until then the lease runs as it was granted.
+  grant const proved{fencing, grant_term{clock::now(), options_.ttl}};
+  auto on_reply = [self = shared_from_this(), proved](result<renew_reply> reply) {
+    self->on_proved(proved, std::move(reply));
     self->core_->give_back_ended();
   };
   leases->renew(name_, owner_, options_.ttl, std::move(on_reply));
 }
 
-void acquire_op::on_proved(fencing_token fencing, result<renew_reply> reply) {
+void acquire_op::on_proved(grant const& proved, result<renew_reply> reply) {
+  note(reply);
   if (!done_) return clean_up();
   if (reply.has_error()) {
     unknown_ = true;
     // The place in the queue is lost with it perhaps, the wait is not.
     return restoring_ ? finish(reply.error()) : on_failure(reply.error());
   }
-  if (*reply == renew_reply::renewed) return hand_out(fencing);
+  if (*reply == renew_reply::renewed) {
+    sent_ = proved.term->since;
+    first_ttl_ = proved.term->ttl;
+    return hand_out(proved.fencing);
+  }
   // It ran out before we could prove it. The owner token has had its grant: take a new one.
   // Others under the old one may still be on their way.
   if (unknown_) clean_up();
@@ -207,6 +223,7 @@ void acquire_op::hand_out(fencing_token fencing) {
     return finish(core_->closed_failure());
   }
   detail::grant_record what{name_, owner_, fencing, {*sent_, first_ttl_}};
+  if (unknown_ && !restoring_) what.requests = arrival::may_be_late;
   acquired lease = detail::lease_core::start(std::move(context), std::move(what), options_);
   finish(std::move(lease));
 }
@@ -237,7 +254,8 @@ void acquire_op::tell_outcome(result<acquired> const& outcome) {
   auto& figures = core_->figures();
   if (std::exchange(counted_, false)) figures.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};
-  what.took = std::chrono::duration_cast<milliseconds>(clock::now() - asked_);
+  auto const waited = clock::now() - asked_;
+  what.took = std::chrono::duration_cast<milliseconds>(waited);
   if (outcome.has_error()) {
     what.why = outcome.error();
     if (what.why == errc::canceled) what.kind = lease_event_kind::canceled;
@@ -249,7 +267,7 @@ void acquire_op::tell_outcome(result<acquired> const& outcome) {
   }
   what.kind = lease_event_kind::acquired;
   what.fencing = (*outcome)->fencing();
-  figures.granted(what, of_another_ ? meter::from::another : meter::from::free);
+  figures.granted(what, of_another_ ? meter::from::another : meter::from::free, waited);
 }
 
 }  // namespace herdlock::runtime

@@ -45,13 +45,15 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void begin();
   void ask();
   void on_reply(result<acquire_reply> reply);
+  template <class T>
+  void note(result<T> const& reply);
   void on_grant(grant const& granted);
   bool is_worth_having() const;
   void on_busy(busy const& who);
   void on_failure(failure why);
   void back_off(milliseconds at_most);
   void prove(fencing_token fencing);
-  void on_proved(fencing_token fencing, result<renew_reply> reply);
+  void on_proved(grant const& proved, result<renew_reply> reply);
   void hand_out(fencing_token fencing);
   void clean_up();
   void fail_closed();

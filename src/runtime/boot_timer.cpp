@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <system_error>
 
@@ -45,15 +46,29 @@ void boot_timer::listen() {
   // Weak: a pending wait must not keep the timer's owner alive.
   auto on_ready = [weak = weak_from_this()](boost::system::error_code const& ec) {
     auto self = weak.lock();
-    if (!self || ec || !self->on_fire_) return;
-    std::uint64_t fired = 0;
-    [[maybe_unused]] auto const n = ::read(self->descriptor_.native_handle(), &fired, sizeof fired);
+    if (!self) return;
     self->listening_ = false;
     self->armed_ = clock::time_point::max();
+    if (!self->on_fire_) return;
+    if (ec) return self->fire_after_trouble();
+    std::uint64_t fired = 0;
+    [[maybe_unused]] auto const n = ::read(self->descriptor_.native_handle(), &fired, sizeof fired);
     auto const fire = self->on_fire_;  // it may close the timer
     fire();
   };
   descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, std::move(on_ready));
+}
+
+// Whoever is called looks at the clock and arms again. Not at once: the trouble may stay.
+void boot_timer::fire_after_trouble() {
+  auto const pause = std::make_shared<boost::asio::steady_timer>(descriptor_.get_executor(),
+                                                                 std::chrono::milliseconds{10});
+  pause->async_wait([weak = weak_from_this(), pause](boost::system::error_code const&) {
+    auto const self = weak.lock();
+    if (!self || !self->on_fire_) return;
+    auto const fire = self->on_fire_;
+    fire();
+  });
 }
 
 void boot_timer::close() {

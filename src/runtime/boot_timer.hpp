@@ -25,6 +25,7 @@ class boot_timer : public std::enable_shared_from_this<boot_timer> {
 
  private:
   void listen();
+  void fire_after_trouble();
 
   boost::asio::posix::stream_descriptor descriptor_;
   std::function<void()> on_fire_;

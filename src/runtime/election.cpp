@@ -30,7 +30,7 @@ std::string default_candidate() {
 failure check(election_options const& options, milliseconds term) {
   if (failure why = check_ttl(options.ttl); why.code) return why;
   auto const grace = options.grace.value_or(milliseconds{0});
-  if (grace < milliseconds{0} || grace * 2 >= term) {
+  if (grace < milliseconds{0} || grace >= term - grace) {
     return make_failure(errc::invalid_ttl,
                         "grace must be between 0 and half of the ttl (here at most " +
                             std::to_string(term.count()) + " ms)");

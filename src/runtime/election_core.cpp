@@ -135,8 +135,12 @@ void election_core::tell(algo::election_row const& row, failure why, std::except
   fencing_token term;
   if (granted_) term = granted_->fencing();
   if (work_) term = work_->held().fencing();
-  options_.on_transition({row.state, row.event, row.next, row.action, term, std::move(why),
-                          std::move(thrown), back_off});
+  try {
+    options_.on_transition({row.state, row.event, row.next, row.action, term, std::move(why),
+                            std::move(thrown), back_off});
+  } catch (...) {
+    rethrow_later(executor());
+  }
 }
 
 void election_core::obey(election_action action) {

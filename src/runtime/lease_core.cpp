@@ -113,8 +113,10 @@ void lease_core::lose() {
 
 void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
-  auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-  home_->figures().ended({how, what_.name, store_name(), what_.fencing, held, std::move(why)});
+  auto const held = clock::now() - what_.first.since;
+  auto const took = std::chrono::duration_cast<milliseconds>(held);
+  home_->figures().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
+                         held);
 }
 
 failure lease_core::describe_loss() const {
@@ -245,7 +247,10 @@ void lease_core::on_released(result<release_reply> reply) {
   // The reply may be all that was lost: asked again, a store tells the first answer.
   if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
   if (reply.has_error() && home_->leases()) {
-    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::in_order);
+    home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);
+  } else if (what_.requests == runtime::arrival::may_be_late) {
+    // One that had no answer, and was asked again, may be granted after this release.
+    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::late_after_release);
   }
   if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
   bool const in_time = reply.has_error() || *reply == release_reply::released;

@@ -25,6 +25,8 @@ struct grant_record {
   owner_token owner;
   fencing_token fencing;
   algo::lease_term first;
+  /// Of the requests that were sent for it.
+  runtime::arrival requests = runtime::arrival::in_order;
 };
 
 class lease_core final : public runtime::kept, public std::enable_shared_from_this<lease_core> {

@@ -27,14 +27,28 @@ void lease_keeper::close() {
   timer_.reset();
 }
 
+// Whatever comes of the one that is called: the others are called, in the next event at the latest.
 void lease_keeper::run_due() {
+  try {
+    call_due();
+  } catch (...) {
+    rearm();
+    throw;
+  }
+  rearm();
+}
+
+void lease_keeper::rearm() {
+  if (timer_ && !schedule_.empty()) timer_->arm_no_later_than(schedule_.begin()->due);
+}
+
+void lease_keeper::call_due() {
   auto const now = clock::now();
   while (!schedule_.empty() && schedule_.begin()->due <= now) {
     kept& entry = *schedule_.begin();
     remove(entry);
     entry.on_due(now);
   }
-  if (timer_ && !schedule_.empty()) timer_->arm_no_later_than(schedule_.begin()->due);
 }
 
 }  // namespace herdlock::runtime

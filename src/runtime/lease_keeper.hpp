@@ -40,6 +40,8 @@ class lease_keeper : public std::enable_shared_from_this<lease_keeper> {
 
  private:
   void run_due();
+  void call_due();
+  void rearm();
 
   using schedule_type =
       boost::intrusive::multiset<kept, boost::intrusive::constant_time_size<false>>;

@@ -18,7 +18,8 @@ failure check(acquire_options const& options, acquire_options const& fit) {
   if (options.wait < milliseconds{0}) {
     return make_failure(errc::invalid_ttl, "a negative wait is not allowed; 0 tries once");
   }
-  if (options.loss_margin < milliseconds{0} || options.loss_margin * 2 >= fit.ttl) {
+  if (options.loss_margin < milliseconds{0} ||
+      options.loss_margin >= fit.ttl - options.loss_margin) {
     std::string const most = "loss_margin must be between 0 and half of the ttl";
     if (fit.ttl == options.ttl) return make_failure(errc::invalid_ttl, most);
     return make_failure(errc::invalid_ttl, most + "; this store proves a lease for " +
@@ -106,7 +107,7 @@ bool lock::force_release() const {
   return reply == release_reply::released;
 }
 
-void lock::finish_with(lease& held) {
+void lock::finish_with(lease& held) const {
   bool lost = false;
   try {
     lost = held.release() == release_reply::lost;
@@ -116,9 +117,9 @@ void lock::finish_with(lease& held) {
     lost = static_cast<bool>(held.lost_reason().code);
   }
   if (!lost) return;
-  throw error(make_failure(errc::lost, "the lease on '" + held.name().str() + "' in " +
-                                           "the store was lost while the work ran; others may " +
-                                           "have been at it too"));
+  throw error(make_failure(
+      errc::lost, "the lease on '" + held.name().str() + "' in " + store_.display_name() +
+                      " was lost while the work ran; others may have been " + "at it too"));
 }
 
 }  // namespace herdlock

@@ -3,17 +3,17 @@
 namespace herdlock {
 namespace runtime {
 
-void meter::granted(lease_event const& what, from whom) {
+void meter::granted(lease_event const& what, from whom, clock::duration waited) {
   add(acquired_);
   add(held_);
   if (whom == from::another) add(hand_overs_);
-  wait_time_.note(what.took);
+  wait_time_.note(waited);
   tell(what);
 }
 
-void meter::ended(lease_event const& what) {
+void meter::ended(lease_event const& what, clock::duration held) {
   take(held_);
-  hold_time_.note(what.took);
+  hold_time_.note(held);
   count(what);
 }
 

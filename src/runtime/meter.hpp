@@ -20,11 +20,11 @@ class meter {
   void renewed() { add(renewed_); }
   /// A grant; `handed_over`: another's end was waited for.
   enum class from { free, another };
-  void granted(lease_event const& what, from whom);
+  void granted(lease_event const& what, from whom, clock::duration waited);
   /// Everything else that has a number.
   void count(lease_event const& what);
   /// The end of a lease that was granted: lost or released.
-  void ended(lease_event const& what);
+  void ended(lease_event const& what, clock::duration held);
 
   store_metrics read(std::string const& store) const;
 

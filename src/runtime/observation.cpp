@@ -12,11 +12,12 @@ namespace herdlock::detail {
 
 class observation_core : public std::enable_shared_from_this<observation_core> {
  public:
+  // More than a year is no other pause than a year; it would overflow the clock.
   observation_core(store where, resource name, leadership_callback on_change, milliseconds look)
       : at_(std::in_place, std::move(where), std::move(name)),
         executor_(at_->where().get_executor()),
         on_change_(std::move(on_change)),
-        look_(std::max(look, limits::min_ttl)) {}
+        look_(std::clamp(look, limits::min_ttl, limits::max_ttl)) {}
 
   void look() {
     std::lock_guard const guard(mutex_);
@@ -43,7 +44,7 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
     if (!at_) return;
     auto pause = look_;
     if (seen.has_error()) {
-      if (!std::exchange(in_trouble_, true)) on_change_(seen.error());
+      if (!std::exchange(in_trouble_, true)) tell(seen.error());
     } else {
       // 0: unknown.
       bool const known = *seen && (*seen)->remaining > milliseconds{0};
@@ -68,7 +69,15 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
     if (now) now->since = same && last_ ? last_->since : std::optional(clock::now());
     if (now && first) now->since.reset();
     last_ = now;
-    if (first || back || !same) on_change_(now);
+    if (first || back || !same) tell(now);
+  }
+
+  void tell(result<std::optional<leadership>> const& what) const {
+    try {
+      on_change_(what);
+    } catch (...) {
+      rethrow_later(executor_);
+    }
   }
 
   // Recursive: the callback may end the observation.

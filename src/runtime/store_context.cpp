@@ -18,10 +18,20 @@ struct io_runner {
   std::promise<void> ended;
   std::thread thread;
 
+  // What a user's handler throws must not end the process, nor the store with everybody's leases.
+  static void run(asio::io_context& io) {
+    while (!io.stopped()) {
+      try {
+        io.run();
+      } catch (...) {  // the next run() goes on behind it
+      }
+    }
+  }
+
   static std::shared_ptr<io_runner> start() {
     auto runner = std::make_shared<io_runner>();
     runner->thread = std::thread([runner] {
-      runner->io.run();
+      run(runner->io);
       runner->ended.set_value();
     });
     return runner;
@@ -47,6 +57,12 @@ asio::any_io_executor one_at_a_time(open_options const& options) {
     return asio::make_strand(*pool);
   }
   return asio::make_strand(given);
+}
+
+template <class Executor>
+bool runs_here(asio::any_io_executor const& executor) {
+  auto const* own = executor.target<Executor>();
+  return own && own->running_in_this_thread();
 }
 
 void stop(runtime::io_runner& runner) {
@@ -110,11 +126,13 @@ bool store_context::on_own_thread() const {
 }
 
 void store_context::require_other_thread() const {
-  bool inside = on_own_thread();
-  auto const executor = core_->executor();
   using io = asio::io_context::executor_type;
-  if (auto const* own = executor.target<asio::strand<io>>()) inside = own->running_in_this_thread();
-  if (auto const* own = executor.target<io>()) inside = inside || own->running_in_this_thread();
+  using pool = asio::thread_pool::executor_type;
+  auto const executor = core_->executor();
+  bool const inside = on_own_thread() || runs_here<asio::strand<io>>(executor) ||
+                      runs_here<asio::strand<pool>>(executor) ||
+                      runs_here<asio::strand<asio::any_io_executor>>(executor) ||
+                      runs_here<io>(executor) || runs_here<pool>(executor);
   runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 

@@ -39,6 +39,7 @@ class store_context {
   /// and on any thread when the executor is the user's.
   bool may_wait_for_it() const { return runner_ && !on_own_thread(); }
   bool on_own_thread() const;
+  bool has_own_thread() const { return runner_ != nullptr; }
 
  private:
   std::shared_ptr<runtime::io_runner> runner_;  // null when the user gave an executor

@@ -19,8 +19,9 @@ class clean_up_job final : public closing_listener,
         what_(std::move(what)),
         running_(running),
         until_(clock::now() + what_.ttl),
-        late_until_(request == arrival::may_be_late ? clock::now() + late_arrival
-                                                    : clock::time_point::min()),
+        request_(request),
+        late_until_(request == arrival::in_order ? clock::time_point::min()
+                                                 : clock::now() + late_arrival),
         timer_(home_->executor()) {
     ++running_;
     home_->give_back_begun();
@@ -35,7 +36,8 @@ class clean_up_job final : public closing_listener,
     if (!leases) return answered();
     auto on_reply = [self = shared_from_this()](result<release_reply> reply) {
       auto const now = clock::now();
-      bool const released = reply.has_value() && *reply == release_reply::released;
+      bool const released = reply.has_value() && *reply == release_reply::released &&
+                            self->request_ != arrival::late_after_release;
       // Over a connection that was lost meanwhile, its own request may come late.
       if (reply.has_error()) self->late_until_ = std::max(self->late_until_, now + late_arrival);
       bool const enough = released || (reply.has_value() && now >= self->late_until_);
@@ -62,10 +64,23 @@ class clean_up_job final : public closing_listener,
   std::size_t& running_;  // of home_, which we keep
   bool answered_ = false;
   clock::time_point until_;
+  arrival request_;
   clock::time_point late_until_;
   asio::steady_timer timer_;
   algo::backoff backoff_{clean_up_backoff};
 };
+
+// An observer that throws harms nobody: what it throws leaves in an event of its own.
+meter::callback harmless(asio::any_io_executor const& executor, meter::callback on_event) {
+  if (!on_event) return {};
+  return [executor, on_event = std::move(on_event)](lease_event const& what) {
+    try {
+      on_event(what);
+    } catch (...) {
+      detail::rethrow_later(executor);
+    }
+  };
+}
 
 }  // namespace
 
@@ -77,7 +92,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports, meter::cal
       keeps_values_(ports_.values != nullptr),
       warnings_(ports_.warnings),
       keeper_(std::make_shared<lease_keeper>(executor_)),
-      meter_(std::move(on_event)) {
+      meter_(harmless(executor_, std::move(on_event))) {
   keeper_->start();
 }
 
@@ -113,11 +128,16 @@ void store_core::close(std::function<void()> closed) {
     listener.unlink();
     listener.on_closing();
   }
-  if (giving_back_ == 0) return shut_down();
+  if (needs_no_time()) return shut_down();
   close_timer_.emplace(executor_, close_grace);
   close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();
   });
+}
+
+// Requests that are still under way may be granted yet: then there is more than clean-ups.
+bool store_core::needs_no_time() const {
+  return giving_back_ == 0 || (heard_ == heard::out_of_reach && giving_back_ <= clean_ups_);
 }
 
 void store_core::shut_down() {

@@ -38,7 +38,8 @@ class closing_listener : public boost::intrusive::list_base_hook<
 
 /// May the request that is being cleaned up still arrive? One on the same healthy connection is
 /// served before what we send now; one on a connection that was given up may come later.
-enum class arrival { in_order, may_be_late };
+/// One whose owner has been released since is told so again, which is no answer either.
+enum class arrival { in_order, may_be_late, late_after_release };
 
 /// How long a request without an answer is thought to be on its way (B7).
 inline constexpr milliseconds late_arrival{10'000};
@@ -73,6 +74,13 @@ class store_core : public std::enable_shared_from_this<store_core> {
   /// Calls on_closing() when the store is closed, unless it is unlinked before.
   void tell_when_closing(closing_listener& listener) { listeners_.push_back(listener); }
 
+  /// What acquisitions were told so far: closing gives a store that could never be reached no time
+  /// for its clean-ups, since nothing was granted there.
+  enum class heard { nothing, out_of_reach, answer };
+  void note(heard what) {
+    if (heard_ != heard::answer) heard_ = what;
+  }
+
   /// Brackets a release that closing waits for.
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
@@ -82,6 +90,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void close(std::function<void()> closed);
 
  private:
+  bool needs_no_time() const;
   void shut_down();
 
   asio::any_io_executor executor_;
@@ -96,6 +105,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
+  heard heard_ = heard::nothing;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
   std::function<void()> on_closed_;
 };

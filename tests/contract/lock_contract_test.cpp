@@ -65,11 +65,11 @@ TEST_P(lock_contract, OnlyOneOfManyThreadsIsInside) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 10; ++round) {
-        where.with({.ttl = 1min, .wait = patience}, [&](lease&) {
+        EXPECT_TRUE(where.with({.ttl = 1min, .wait = patience}, [&](lease&) {
           EXPECT_EQ(++inside, 1);
           ++entered;
           --inside;
-        });
+        }));
       }
     });
   }
@@ -84,8 +84,8 @@ TEST_P(lock_contract, WithGivesBackItsValueAndTheResource) {
 }
 
 TEST_P(lock_contract, WithGivesTheResourceBackWhenTheWorkThrows) {
-  EXPECT_THROW(where.with({.ttl = 1min}, [](lease&) { throw std::runtime_error("work"); }),
-               std::runtime_error);
+  auto const fails = [](lease&) { throw std::runtime_error("work"); };
+  EXPECT_THROW(std::ignore = where.with({.ttl = 1min}, fails), std::runtime_error);
   EXPECT_TRUE(where.acquire({.ttl = 1min, .wait = patience}));
 }
 
@@ -113,10 +113,12 @@ TEST_P(lock_contract, TheHolderIsToldWhenItsLeaseWasTakenAway) {
 
 TEST_P(lock_contract, WithThrowsLostWhenTheLeaseWasTakenAwayMeanwhile) {
   try {
-    where.with({.ttl = 1min}, [&](lease&) { where.force_release(); });
+    std::ignore = where.with({.ttl = 1min}, [&](lease&) { where.force_release(); });
     FAIL() << "the loss was not reported";
   } catch (error const& e) {
     EXPECT_EQ(e.code(), errc::lost);
+    auto const text = std::string(e.what());
+    EXPECT_NE(text.find(where.where().display_name()), std::string::npos) << text;
   }
 }
 

@@ -2,6 +2,8 @@
 #include <herdlock/c.h>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <herdlock/lock.hpp>
@@ -42,6 +44,30 @@ TEST_F(CApi, NullPointersAreAnsweredNotFollowed) {
   EXPECT_EQ(herdlock_lease_on_lost(nullptr, nullptr, nullptr, &why_), HERDLOCK_ERR_USAGE);
   EXPECT_EQ(herdlock_release(nullptr, &why_), HERDLOCK_OK);
   herdlock_close(nullptr);
+}
+
+TEST_F(CApi, AChildOfForkIsAnsweredAndTheParentGoesOn) {
+  herdlock_lease* mine = take("parent");
+  ASSERT_NE(mine, nullptr);
+  pid_t const child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(20);  // a call that waits for ever ends the child, not the test
+    herdlock_lease* lease = nullptr;
+    bool ok = herdlock_acquire(store_, "a", nullptr, &lease, nullptr) == HERDLOCK_ERR_USAGE;
+    ok = ok && herdlock_lease_valid(mine) == 0 && herdlock_lease_remaining_ms(mine) == 0;
+    ok = ok && herdlock_lease_on_lost(
+                   mine, [](void*) {}, nullptr, nullptr) == HERDLOCK_ERR_USAGE;
+    ok = ok && herdlock_release(mine, nullptr) == HERDLOCK_ERR_USAGE;
+    herdlock_close(store_);
+    ::_exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(herdlock_lease_valid(mine), 1);
+  EXPECT_EQ(herdlock_release(mine, &why_), HERDLOCK_OK);
 }
 
 TEST_F(CApi, ErrorsHaveACodeAndASentence) {

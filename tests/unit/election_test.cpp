@@ -359,6 +359,10 @@ TEST_F(ElectionTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(code_of({.ttl = 0ms}), make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.ttl = 1s, .grace = 500ms}), make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.ttl = 1s, .grace = -1ms}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .grace = milliseconds::max()}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .grace = milliseconds::min()}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = milliseconds::max()}), make_error_code(errc::invalid_ttl));
+  EXPECT_LT(stop_notice(milliseconds::max(), 1s), 500ms);
   EXPECT_EQ(code_of({.back_off_first = 0ms}), make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.back_off_first = 2s, .back_off_most = 1s}),
             make_error_code(errc::invalid_ttl));

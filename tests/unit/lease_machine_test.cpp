@@ -89,12 +89,27 @@ TEST(LeaseMachine, RenewalsThatFallDueTogetherLeaveTogether) {
 }
 
 // B1: a renewal that hangs must not keep the holder in the dark.
-TEST(LeaseMachine, AHangingRenewalIsLostAtTheEndOfTheProvedTime) {
+TEST(LeaseMachine, AHangingRenewalIsLostJustBeforeTheEndOfTheProvedTime) {
   auto machine = machine_with({.ttl = 30s});
   auto const renew = machine.tick(t0 + 10s);
-  EXPECT_EQ(renew.at, machine.valid_until());
+  EXPECT_EQ(renew.at, machine.valid_until() - algo::loss_lead(30s));
   EXPECT_EQ(machine.tick(renew.at).what, kind::lose);
   EXPECT_EQ(machine.why(), loss::expired);
+}
+
+TEST(LeaseMachine, TheLossIsPlannedAheadOfTheEndWhateverTheTtl) {
+  EXPECT_EQ(algo::loss_lead(10ms), 1ms);
+  EXPECT_EQ(algo::loss_lead(50ms), 5ms);
+  EXPECT_EQ(algo::loss_lead(500ms), 5ms);
+  EXPECT_EQ(algo::loss_lead(2s), 20ms);
+  EXPECT_EQ(algo::loss_lead(limits::max_ttl), 100ms);
+  for (auto const ttl :
+       {limits::min_ttl, milliseconds(100ms), milliseconds(30s), limits::max_ttl}) {
+    auto machine = machine_with({.ttl = ttl});
+    auto const renew = machine.tick(machine.tick(t0).at);
+    ASSERT_EQ(renew.what, kind::renew) << ttl.count();
+    EXPECT_LT(renew.at, machine.valid_until()) << ttl.count();
+  }
 }
 
 TEST(LeaseMachine, TheLossMarginBringsTheSignalForward) {

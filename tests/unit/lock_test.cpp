@@ -57,6 +57,58 @@ TEST_F(LockTest, WaitingEndsWithNothingWhenTheWaitIsOver) {
   EXPECT_FALSE((*o.got)->has_value());
 }
 
+// B17: a proof that failed proves nothing: the lease runs since the request that was granted.
+TEST_F(LockTest, AfterAFailedProofTheLeaseStillRunsSinceItsGrant) {
+  outcome o;
+  o.start(where, {.ttl = 600ms, .wait = 1min});
+  f.settle();
+  auto const asked = clock::now();
+  ASSERT_TRUE(f.run_until([&] { return clock::now() > asked + 210ms; }));
+  f.script->grant_next(7);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
+  f.script->renew_next(make_failure(errc::unavailable, "scripted"));
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(7);  // the same one, not prolonged
+  f.settle();
+  EXPECT_FALSE(o.held()) << "more than a third of it is gone: it is proved first";
+  ASSERT_EQ(f.script->renews.size(), 1u);
+  f.script->renew_next(renew_reply::renewed);
+  f.settle();
+  EXPECT_TRUE(o.held());
+}
+
+// B7: a first request without an answer may arrive after the release of what the second was
+// granted.
+TEST_F(LockTest, AfterARetryTheReleaseIsRepeatedAgainstALateRequest) {
+  outcome o;
+  o.start(where, {.wait = 1min});
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(7);
+  f.settle();
+  ASSERT_TRUE(o.held());
+  o.got.reset();
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); })) << turn;
+    f.script->release_next(release_reply::released);
+    f.settle();
+  }
+}
+
+TEST_F(LockTest, AStoreThatNobodyEverReachedClosesAtOnce) {
+  outcome o;
+  o.start(where);
+  f.settle();
+  f.script->fail_next_acquire(errc::unavailable);
+  f.settle();
+  ASSERT_EQ(f.script->releases.size(), 1u);
+  where = lock(open_store("memory:"), "other");
+  f.opened.reset();
+  f.settle();
+  EXPECT_EQ(f.script.use_count(), 1) << "it waits for a release that nothing needs";
+}
+
 // B7: the reply is lost, the grant may be there: the library releases it.
 TEST_F(LockTest, AnAcquisitionWithoutAnAnswerIsReleased) {
   outcome o;
@@ -179,7 +231,12 @@ TEST_F(LockTest, InvalidTimesAreRefusedBeforeAnythingIsSent) {
   for (auto const& options :
        {acquire_options{.ttl = 0ms}, acquire_options{.ttl = -5ms}, acquire_options{.ttl = 9ms},
         acquire_options{.ttl = limits::max_ttl + 1ms}, acquire_options{.wait = -1ms},
-        acquire_options{.ttl = 10s, .loss_margin = 5s}, acquire_options{.max_hold = 0ms}}) {
+        acquire_options{.ttl = 10s, .loss_margin = 5s}, acquire_options{.max_hold = 0ms},
+        acquire_options{.ttl = milliseconds::max()}, acquire_options{.ttl = milliseconds::min()},
+        acquire_options{.wait = milliseconds::min()},
+        acquire_options{.loss_margin = milliseconds::max()},
+        acquire_options{.loss_margin = milliseconds::min()},
+        acquire_options{.loss_margin = milliseconds::max() / 2 + 1ms}}) {
     outcome o;
     o.start(where, options);
     f.settle();

@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <cmath>
 #include <future>
 #include <thread>
 
@@ -40,6 +41,18 @@ class Metrics : public ::testing::Test {
 
   scripted_fixture f;
 };
+
+TEST_F(Metrics, WaitsAndHoldsAreCountedInTheirOwnResolution) {
+  take(7).reset();
+  ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); }));
+  f.script->release_next(release_reply::released);
+  f.settle();
+  for (auto const& seconds : {now().wait_time.sum_seconds, now().hold_time.sum_seconds}) {
+    auto const us = seconds * 1e6;
+    EXPECT_GT(us, 0);
+    EXPECT_NE(us, std::floor(us / 1000) * 1000) << "cut to whole milliseconds";
+  }
+}
 
 TEST_F(Metrics, ALeaseIsCountedFromItsGrantToItsEnd) {
   auto held = take(7);

@@ -10,6 +10,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
 #include <herdlock/error.hpp>
@@ -53,11 +54,22 @@ struct bound_completion {
   void operator()() { std::move(h)(std::move(r)); }
 };
 
+/// What a user's code has thrown leaves in an event of its own: nothing of ours is left in the
+/// middle. To be called in a catch block.
+inline void rethrow_later(asio::any_io_executor const& executor) {
+  asio::post(executor, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+}
+
 /// Completes on the handler's own executor, at once if this is it: for use in event handlers.
+/// Whatever the handler throws leaves on `fallback`, later.
 template <class T>
 void dispatch_result(asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
   auto executor = asio::get_associated_executor(h, fallback);
-  asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
+  try {
+    asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
+  } catch (...) {
+    rethrow_later(fallback);
+  }
 }
 
 /// Completes on the handler's own executor, later: for results that are known inside the

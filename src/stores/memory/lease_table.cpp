@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "stores/common/granted_before.hpp"
+
 namespace herdlock::memory {
 namespace {
 
@@ -15,7 +17,10 @@ std::optional<result<acquire_reply>> lease_table::acquire(acquire_request const&
   auto where = rows_.find(request.name.str());
   if (where == rows_.end()) return grant_new(request, now);
   row const& held = where->second;
-  if (held.owner == request.owner.str()) return acquire_reply(grant{held.fencing});
+  if (held.owner == request.owner.str()) {
+    auto const rest = std::chrono::floor<milliseconds>(held.expires - now);
+    return acquire_reply(stores::granted_before(held.fencing, now, rest, request.ttl));
+  }
   if (request.wait > milliseconds{0}) return enqueue(request, who, where, now);
   return acquire_reply(busy{owner_label(held.owner), left(now, held.expires)});
 }

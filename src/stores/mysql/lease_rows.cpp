@@ -1,5 +1,7 @@
 #include "stores/mysql/lease_rows.hpp"
 
+#include "stores/common/granted_before.hpp"
+
 namespace herdlock::mysql {
 namespace {
 
@@ -18,8 +20,12 @@ std::string another_sql(owner_token const& owner) {
   return joined({"IF(released_by = ", literal(owner.str()), ", '', released_by)"});
 }
 
-acquire_reply as_held(lease_row const& found, acquire_request const& request) {
-  if (found.owner == request.owner.str()) return grant{found.fencing};
+acquire_reply as_held(lease_row const& found, acquire_request const& request,
+                      clock::time_point asked) {
+  if (found.owner == request.owner.str()) {
+    auto const left = std::chrono::floor<milliseconds>(std::chrono::microseconds(found.left_us));
+    return stores::granted_before(found.fencing, asked, left, request.ttl);
+  }
   return busy{owner_label(found.owner), found.remaining()};
 }
 
@@ -70,11 +76,12 @@ std::string grab_sql(settings const& how, acquire_request const& request, look t
        " WHERE resource = ", literal(request.name.str()), " AND expires_at <= ", now_sql, read});
 }
 
-std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request) {
+std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request,
+                                        clock::time_point asked) {
   if (all.at(0).matched > 0) return grant{{all.at(0).given}};
   auto const found = as_lease_row(all.last());
   if (!found || !found->held()) return std::nullopt;
-  return as_held(*found, request);
+  return as_held(*found, request, asked);
 }
 
 // The assignments of one statement are made from left to right, and all of their conditions look at
@@ -95,9 +102,11 @@ acquire_reply take_row(connection& db, settings const& how, acquire_request cons
       ", owner), released_by = " + free + another_sql(request.owner) +
       ", released_by), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
       after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
+  auto const asked = clock::now();
   auto const found = as_lease_row(db.run(sql).last());
   if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
-  return as_held(*found, request);
+  // What this statement has taken runs since then, what an earlier one took since that.
+  return as_held(*found, request, asked);
 }
 
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {

@@ -44,7 +44,9 @@ std::string next_token_sql();
 /// take_row. Whoever expects it to be busy lets it look, too.
 enum class look { no, yes };
 std::string grab_sql(settings const& how, acquire_request const& request, look too);
-std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request);
+/// `asked`: the time before the statement was sent.
+std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request,
+                                        clock::time_point asked);
 acquire_reply take_row(connection& db, settings const& how, acquire_request const& request);
 renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
 std::string free_sql(settings const& how, resource const& name,

@@ -17,8 +17,9 @@ class table_leases final : public lease_store {
     auto& busy_lately = with_->busy_lately(request.name);
     auto const too = busy_lately ? look::yes : look::no;
     auto const asked = std::make_shared<acquire_request const>(std::move(request));
-    shortcut quick{grab_sql(with_->how, *asked, too), [&busy_lately, asked](outcomes const& all) {
-                     auto reply = as_grabbed(all, *asked);
+    shortcut quick{grab_sql(with_->how, *asked, too),
+                   [&busy_lately, asked, begun = clock::now()](outcomes const& all) {
+                     auto reply = as_grabbed(all, *asked, begun);
                      if (reply) busy_lately = std::holds_alternative<busy>(*reply);
                      return reply;
                    }};

@@ -1,3 +1,4 @@
+#include "stores/common/granted_before.hpp"
 #include "stores/sqlite/commands.hpp"
 
 namespace herdlock::sqlite {
@@ -18,8 +19,12 @@ std::optional<lease_row> live_lease(connection& db, resource const& name) {
   return lease_row{query.bytes(0), {static_cast<std::uint64_t>(query.number(1))}, query.number(2)};
 }
 
-acquire_reply answer(lease_row const& held, owner_token const& asking) {
-  if (held.owner == asking.str()) return grant{held.fencing};
+acquire_reply answer(lease_row const& held, acquire_request const& asking,
+                     clock::time_point asked) {
+  if (held.owner == asking.owner.str()) {
+    auto const left = std::chrono::floor<milliseconds>(std::chrono::microseconds(held.left_us));
+    return stores::granted_before(held.fencing, asked, left, asking.ttl);
+  }
   return busy{owner_label(held.owner), remaining(held.left_us)};
 }
 
@@ -60,9 +65,10 @@ std::optional<milliseconds> age_of(fencing_token token) {
 
 acquire_reply take_or_tell(connection& db, acquire_request const& request, write_lock when) {
   transaction change(db, when);
+  auto const asked = clock::now();
   if (auto held = live_lease(db, request.name)) {
     change.commit();
-    return answer(*held, request.owner);
+    return answer(*held, request, asked);
   }
   statement take = db.prepare(
       "INSERT INTO herdlock_leases_3(resource, owner, fencing, expires_us) VALUES (?1, ?2, max(?3, "
