@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "types/near_word.hpp"
+
 namespace herdlock {
 namespace {
 
@@ -350,9 +352,12 @@ result<milliseconds> store_url::take_duration(std::string_view option, milliseco
 
 failure store_url::reject_unknown_options() const {
   if (options.empty()) return {};
-  return make_failure(errc::invalid_url, "store URL " + redacted() + ": unknown option '" +
-                                             percent_encode(options.begin()->first, "-._~") +
-                                             "'; remove it");
+  auto const& unknown = options.begin()->first;
+  auto const near = near_option(unknown);
+  return make_failure(errc::invalid_url,
+                      "store URL " + redacted() + ": unknown option '" +
+                          percent_encode(unknown, "-._~") + "'; " +
+                          (near ? "did you mean '" + std::string(*near) + "'?" : "remove it"));
 }
 
 result<milliseconds> parse_duration(std::string_view text) {

@@ -177,6 +177,26 @@ TEST(StoreUrl, ReportsAnUnknownOptionByItsNameOnly) {
   EXPECT_EQ(why.message.find("s3cret"), std::string::npos) << why.message;
 }
 
+TEST(StoreUrl, NamesTheOptionThatIsNearToAnUnknownOne) {
+  std::pair<char const*, char const*> const all[] = {
+      {"tiemout", "timeout"}, {"timout", "timeout"}, {"pasword", "password"},
+      {"tsl", "tls"},         {"dbb", "db"},         {"wait_replica", "wait_replicas"}};
+  for (auto const& [written, meant] : all) {
+    auto const why = parsed("redis://h?" + std::string(written) + "=1").reject_unknown_options();
+    EXPECT_NE(why.message.find("did you mean '" + std::string(meant) + "'?"), std::string::npos)
+        << why.message;
+  }
+}
+
+TEST(StoreUrl, NamesNoOptionThatIsFarOrThatThisSchemeDoesNotHave) {
+  std::string const much = "redis://h?" + std::string(200, 't') + "=1";
+  for (std::string const text : {"redis://h?colour=1", "redis://h?acl=open", much.c_str()}) {
+    auto const why = parsed(text).reject_unknown_options();
+    EXPECT_EQ(why.message.find("did you mean"), std::string::npos) << why.message;
+    EXPECT_NE(why.message.find("remove it"), std::string::npos) << why.message;
+  }
+}
+
 TEST(StoreUrl, ReportsADurationOptionThatIsNone) {
   auto bad = parsed("redis://u:pw@h?timeout=soon").take_duration("timeout", 1s);
   ASSERT_FALSE(bad.has_value());
