@@ -207,6 +207,15 @@ def rule_no_wall_clock(tree):
             yield file.name, line, match[0]
 
 
+def rule_names_are_looked_up_in_one_place(tree):
+    """Asio's resolver makes whoever ends its executor wait for the name server."""
+    for file in tree.cpp("src"):
+        own = file.name == "src/stores/common/look_up.cpp"
+        for line, match in file.find(r"\basync_resolve\b|\bgetaddrinfo\b|\bresolver\s*\("):
+            if not own:
+                yield file.name, line, f"stores/common/look_up.hpp does it: {match[0]}"
+
+
 def rule_no_machine_names(tree):
     """No path of somebody's machine, no host of a package registry."""
     for file in tree.files:

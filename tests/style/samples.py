@@ -87,6 +87,10 @@ BAD = {
         ("src/local/bad.cpp", "auto t = std::chrono::system_clock::now();\n"),
         ("include/herdlock/bad.hpp", "clock_gettime(CLOCK_REALTIME, &t);\n"),
     ],
+    "names_are_looked_up_in_one_place": [
+        ("src/stores/redis/bad.cpp", "resolver_.async_resolve(host, port, done);\n"),
+        ("src/stores/mysql/bad.cpp", "int e = ::getaddrinfo(host, nullptr, &wanted, &found);\n"),
+    ],
     "no_machine_names": [
         ("src/local/bad.cpp", 'auto path = "/home/someone/x";\n'),
         ("docs/bad.md", "see /work/shared\n"),

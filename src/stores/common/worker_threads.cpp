@@ -1,9 +1,9 @@
 #include "stores/common/worker_threads.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include <system_error>
 #include <utility>
+
+#include "stores/common/quiet_thread.hpp"
 
 namespace herdlock::stores {
 
@@ -18,21 +18,24 @@ worker_threads::~worker_threads() {
   for (auto& each : threads_) each.join();
 }
 
-void worker_threads::add(std::function<void()> job) {
+bool worker_threads::add(std::function<void()> job) {
+  bool served = true;
   {
     std::lock_guard alone(mutex_);
     jobs_.push_back(std::move(job));
     if (jobs_.size() > idle_ && threads_.size() < most_) start_thread();
+    served = !threads_.empty();
   }
   changed_.notify_one();
+  return served;
 }
 
+// When there is none to be had, the jobs wait for the threads that there are.
 void worker_threads::start_thread() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  threads_.emplace_back([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  try {
+    threads_.push_back(start_quiet_thread([this] { run(); }));
+  } catch (std::system_error const&) {
+  }
 }
 
 void worker_threads::run() {

@@ -22,8 +22,9 @@ class worker_threads {
   worker_threads(worker_threads const&) = delete;
   worker_threads& operator=(worker_threads const&) = delete;
 
-  /// From any thread. The job throws nothing.
-  void add(std::function<void()> job);
+  /// From any thread. The job throws nothing. False when the process can have no thread for it and
+  /// none is there: it waits until one is made for a later job.
+  bool add(std::function<void()> job);
 
  private:
   void start_thread();

@@ -1,7 +1,7 @@
 #include "stores/etcd/connection.hpp"
 
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "stores/common/close_on_exec.hpp"
+#include "stores/common/look_up.hpp"
 #include "stores/etcd/quietly.hpp"
 
 namespace herdlock::etcd {
@@ -61,11 +62,10 @@ class http_connection final : public connection {
   }
 
   asio::awaitable<error_code> connect(clock::time_point deadline) override {
-    tcp::resolver::results_type places;
-    error_code ec = co_await resolve(places, deadline);
+    std::vector<std::string> addresses;
+    error_code ec = co_await find(addresses, deadline);
     if (ec) co_return ec;
-    expire_at(deadline);
-    ec = co_await connect_to_one_of(places, deadline);
+    ec = co_await connect_to_one_of(addresses, deadline);
     if (ec) co_return ec;
     beast::get_lowest_layer(stream_).socket().set_option(tcp::no_delay(true), ec);
     if constexpr (std::is_same_v<Stream, tls_stream>) {
@@ -137,39 +137,42 @@ class http_connection final : public connection {
   void close() override { beast::get_lowest_layer(stream_).close(); }
 
  private:
-  // Addresses need no look-up, and a look-up its own thread.
-  asio::awaitable<error_code> resolve(tcp::resolver::results_type& places,
-                                      clock::time_point deadline) {
-    error_code ec;
-    auto const address = asio::ip::make_address(to_.host, ec);
-    if (!ec) {
-      places = tcp::resolver::results_type::create(tcp::endpoint(address, to_.port), to_.host, "");
-      co_return error_code{};
-    }
-    tcp::resolver resolver(stream_.get_executor());
-    std::string const port = std::to_string(to_.port);
-    auto const left = std::max<clock::duration>(deadline - clock::now(), milliseconds{1});
-    auto const found =
-        co_await resolver.async_resolve(to_.host, port, asio::cancel_after(left, quietly));
-    places = std::get<1>(found);
-    co_return std::get<0>(found);
+  // By the deadline, whatever the name server does: the next member is asked then.
+  asio::awaitable<error_code> find(std::vector<std::string>& addresses,
+                                   clock::time_point deadline) {
+    auto const executor = stream_.get_executor();
+    asio::basic_waitable_timer<clock> answered(executor, clock::time_point::max());
+    auto const asked =
+        stores::look_up::start(executor, to_.host, deadline, [&](stores::found_addresses found) {
+          addresses = std::move(found.all);
+          answered.cancel();
+        });
+    co_await answered.async_wait(quietly);
+    asked->cancel();
+    if (!addresses.empty()) co_return error_code{};
+    if (clock::now() >= deadline) co_return asio::error::timed_out;
+    co_return asio::error::host_not_found;
   }
 
   // In their order, with sockets of our own making: those of the library's loop outlive an exec.
-  asio::awaitable<error_code> connect_to_one_of(tcp::resolver::results_type const& places,
+  // The time is shared, so that an address that swallows everything does not use it up.
+  asio::awaitable<error_code> connect_to_one_of(std::vector<std::string> const& addresses,
                                                 clock::time_point deadline) {
     auto& stream = beast::get_lowest_layer(stream_);
     error_code ec = asio::error::host_not_found;
-    for (auto const& place : places) {
-      tcp::endpoint const to = place.endpoint();
+    auto untried = static_cast<int>(addresses.size());
+    for (auto const& address : addresses) {
+      tcp::endpoint const to(asio::ip::make_address(address), to_.port);
       ec = stores::open_close_on_exec(stream.socket(), to.protocol());
+      expire_at(clock::now() + (deadline - clock::now()) / untried--);
       if (ec) continue;
       auto const connected = co_await stream.async_connect(to, quietly);
       ec = std::get<0>(connected);
-      if (!ec || ec == asio::error::operation_aborted || clock::now() >= deadline) co_return ec;
+      if (!ec || ec == asio::error::operation_aborted || clock::now() >= deadline) break;
       error_code ignored;
       stream.socket().close(ignored);
     }
+    expire_at(deadline);
     co_return ec;
   }
 

@@ -1,5 +1,6 @@
 #include "stores/mysql/connection.hpp"
 
+#include <errmsg.h>
 #include <fcntl.h>
 #include <mysql.h>
 #include <poll.h>
@@ -15,7 +16,7 @@
 #include <mutex>
 #include <utility>
 
-#include "stores/mysql/look_up.hpp"
+#include "stores/common/look_up.hpp"
 
 namespace herdlock::mysql {
 namespace {
@@ -90,10 +91,11 @@ void connection::open(settings const& how) {
   if (!how.socket.empty()) {
     connect(how, how.host);
   } else {
-    auto const addresses = look_up(how.host, deadline_, wake_);
+    auto const found = stores::look_up_here(how.host, deadline_, wake_);
+    if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.trouble};
     // The library looks for the name that it connects to in the certificate.
     bool const by_name = how.security == encryption::tls;
-    connect_to(by_name ? std::vector{how.host} : addresses, how);
+    connect_to(by_name ? std::vector{how.host} : found.all, how);
   }
   deadline_ = clock::time_point::max();
 }

@@ -42,7 +42,6 @@ connection::connection(asio::any_io_executor executor, settings const& what,
     : executor_(std::move(executor)),
       what_(what),
       events_(std::move(events)),
-      resolver_(executor_),
       open_timer_(executor_),
       watch_timer_(executor_) {}
 
@@ -59,15 +58,16 @@ void connection::open() {
         trouble{"", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
   });
   if (what_.host.front() == '/') return asio::post(executor_, [self] { self->start_libpq(""); });
-  resolver_.async_resolve(what_.host, what_.port, [self](boost::system::error_code ec, auto found) {
+  // A little before the time is up: its answer tells more.
+  auto const until = clock::now() + what_.timeout - what_.timeout / 20;
+  auto const on_found = [self](stores::found_addresses const& found) {
     if (self->over_) return;
-    if (ec) return self->opened(trouble{"", "cannot resolve " + self->what_.host});
+    if (found.all.empty()) return self->opened(trouble{"", found.trouble});
     std::string addresses;
-    for (auto const& each : found) {
-      addresses += (addresses.empty() ? "" : ",") + each.endpoint().address().to_string();
-    }
+    for (auto const& each : found.all) addresses += (addresses.empty() ? "" : ",") + each;
     self->start_libpq(addresses);
-  });
+  };
+  look_up_ = stores::look_up::start(executor_, what_.host, until, on_found);
 }
 
 void connection::start_libpq(std::string const& addresses) {
@@ -339,7 +339,7 @@ void connection::close() {
   over_ = true;
   open_timer_.cancel();
   watch_timer_.cancel();
-  resolver_.cancel();
+  if (look_up_) look_up_->cancel();
   socket_.reset();
   handle_.reset();
   if (!pending_.empty()) end_later(trouble{"", "the connection was closed"});

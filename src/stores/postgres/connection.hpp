@@ -3,7 +3,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <deque>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include <herdlock/detail/async.hpp>
 
+#include "stores/common/look_up.hpp"
 #include "stores/postgres/rows.hpp"
 #include "stores/postgres/settings.hpp"
 
@@ -101,7 +101,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::weak_ptr<connection_events> events_;
   std::unique_ptr<PGconn, decltype(&PQfinish)> handle_{nullptr, &PQfinish};
   std::optional<descriptor> socket_;
-  asio::ip::tcp::resolver resolver_;
+  std::shared_ptr<stores::look_up> look_up_;
   asio::basic_waitable_timer<clock> open_timer_;
   asio::basic_waitable_timer<clock> watch_timer_;
   clock::time_point watched_until_ = clock::time_point::max();

@@ -1,13 +1,16 @@
 #include "stores/postgres/examination.hpp"
 
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <memory>
 #include <optional>
 
 #include "stores/common/clock_skew.hpp"
+#include "stores/common/look_up.hpp"
 #include "stores/postgres/settings.hpp"
 
 namespace herdlock {
@@ -18,15 +21,14 @@ struct query_failed {
   std::string text;
 };
 
-// Blocking, unlike the store's own; for looking only.
+// Blocking, unlike the store's own; for looking only. Each step has the settings' timeout, and the
+// first that takes longer is the last.
 class exam_session {
  public:
-  explicit exam_session(settings const& how) {
+  explicit exam_session(settings const& how) : limit_(how.timeout) {
+    auto const deadline = clock::now() + limit_;
     auto all = how.parameters;
-    all.emplace_back("host", how.host);
-    all.emplace_back("port", how.port);
-    auto const seconds = std::chrono::ceil<std::chrono::seconds>(how.timeout).count();
-    all.emplace_back("connect_timeout", std::to_string(std::max<std::int64_t>(2, seconds)));
+    add_hosts(how, deadline, all);
     std::vector<char const*> keys;
     std::vector<char const*> values;
     for (auto const& [key, value] : all) {
@@ -36,15 +38,18 @@ class exam_session {
     }
     keys.push_back(nullptr);
     values.push_back(nullptr);
-    handle_.reset(PQconnectdbParams(keys.data(), values.data(), 0));
-    if (!handle_ || PQstatus(handle_.get()) != CONNECTION_OK) throw query_failed{trouble()};
+    handle_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
+    if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) throw query_failed{trouble()};
+    connect(deadline);
     run("SET statement_timeout = " + std::to_string(how.timeout.count()));
   }
 
   // The first column of the first row; empty when there is none.
   std::string run(std::string const& sql) const {
-    std::unique_ptr<PGresult, decltype(&PQclear)> const got(PQexec(handle_.get(), sql.c_str()),
-                                                            &PQclear);
+    if (PQsendQuery(handle_.get(), sql.c_str()) != 1) throw query_failed{trouble()};
+    auto const deadline = clock::now() + limit_;
+    answer_ptr got(nullptr, &PQclear);
+    while (auto next = next_answer(deadline)) got = std::move(next);
     auto const status = PQresultStatus(got.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw query_failed{trouble()};
     if (PQntuples(got.get()) < 1 || PQnfields(got.get()) < 1) return {};
@@ -61,6 +66,50 @@ class exam_session {
   std::string announced_pid() const { return std::to_string(PQbackendPID(handle_.get())); }
 
  private:
+  using answer_ptr = std::unique_ptr<PGresult, decltype(&PQclear)>;
+  using parameters = std::vector<std::pair<std::string, std::string>>;
+
+  // libpq's own look-up has no deadline; it gets the name for certificates.
+  static void add_hosts(settings const& how, clock::time_point deadline, parameters& all) {
+    all.emplace_back("port", how.port);
+    if (how.host.starts_with('/')) return static_cast<void>(all.emplace_back("host", how.host));
+    auto const found = stores::look_up_here(how.host, deadline, -1);
+    if (found.all.empty()) throw query_failed{found.trouble};
+    std::string hosts;
+    std::string addresses;
+    for (auto const& each : found.all) {
+      hosts += (hosts.empty() ? "" : ",") + how.host;
+      addresses += (addresses.empty() ? "" : ",") + each;
+    }
+    all.emplace_back("host", hosts);
+    all.emplace_back("hostaddr", addresses);
+  }
+  void connect(clock::time_point deadline) const {
+    auto next = PGRES_POLLING_WRITING;
+    while (next != PGRES_POLLING_OK) {
+      if (next == PGRES_POLLING_FAILED) throw query_failed{trouble()};
+      wait_for(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
+      next = PQconnectPoll(handle_.get());
+    }
+  }
+  answer_ptr next_answer(clock::time_point deadline) const {
+    while (PQisBusy(handle_.get()) == 1) {
+      wait_for(POLLIN, deadline);
+      if (PQconsumeInput(handle_.get()) != 1) throw query_failed{trouble()};
+    }
+    return {PQgetResult(handle_.get()), &PQclear};
+  }
+  void wait_for(short what, clock::time_point deadline) const {
+    pollfd one{PQsocket(handle_.get()), what, 0};
+    int found = 0;
+    do {
+      auto const left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
+      found = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+    } while (found < 0 && errno == EINTR);
+    if (found > 0) return;
+    throw query_failed{"the server does not answer within " + std::to_string(limit_.count()) +
+                       " ms"};
+  }
   std::string trouble() const {
     std::string text = handle_ ? PQerrorMessage(handle_.get()) : "no memory";
     std::replace(text.begin(), text.end(), '\n', ' ');
@@ -71,6 +120,7 @@ class exam_session {
     void operator()(PGconn* handle) const { PQfinish(handle); }
   };
   std::unique_ptr<PGconn, closer> handle_;
+  milliseconds const limit_;
 };
 
 class server_check {

@@ -10,6 +10,7 @@
 #include <boost/redis/src.hpp>
 
 #include "stores/common/close_on_exec.hpp"
+#include "stores/common/look_up.hpp"
 #include "stores/redis/server_errors.hpp"
 #include "stores/redis/unix_bridge.hpp"
 #include "stores/redis/wire_nodes.hpp"
@@ -25,8 +26,6 @@ using connection = client::basic_connection<asio::any_io_executor>;
 
 constexpr milliseconds min_health{50};
 constexpr milliseconds max_health{5000};
-
-// ---------------------------------------------------------------------------------- batch
 
 class wire_batch final : public batch {
  public:
@@ -60,14 +59,12 @@ struct batch_adapter {
 };
 batch_adapter boost_redis_adapt(wire_batch& into) noexcept { return {&into}; }
 
-// ---------------------------------------------------------------------------------- attempt
-
 class attempt;
 
 // Boost.Redis copies it into its operations, all of which end before the attempt does.
 struct attempt_log {
   attempt* to;
-  void on_resolve(error_code const& ec, tcp::resolver::results_type const&);
+  void on_resolve(error_code const&, tcp::resolver::results_type const&);
   void on_connect(error_code const& ec, tcp::endpoint const&);
   void on_ssl_handshake(error_code const& ec);
   void on_hello(error_code const& ec, client::generic_response const& answer);
@@ -104,8 +101,14 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void start() {
     connection_.set_receive_response(pushes_);
-    if (how_.unix_path.empty()) return run();
     auto const self = weak_from_this();
+    if (how_.unix_path.empty()) {
+      look_up_ = stores::look_up::start(executor_, how_.host, clock::now() + how_.timeout,
+                                        [self](stores::found_addresses found) {
+                                          if (auto const here = self.lock()) here->on_found(found);
+                                        });
+      return;
+    }
     auto is_ours = [self](tcp::endpoint const& peer) {
       auto const here = self.lock();
       error_code ec;
@@ -135,6 +138,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void stop() override {
     stopped_ = true;
+    if (look_up_) look_up_->cancel();
     if (bridge_) bridge_->close();
     connection_.cancel();
   }
@@ -173,14 +177,46 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
       return finish();
     }
     config_.addr = {"127.0.0.1", std::to_string(port)};
+    begin({config_.addr.host});
+  }
+
+  // Boost.Redis gets addresses only: its own look-up, in Asio's thread, would be waited for when
+  // the executor's context ends.
+  void on_found(stores::found_addresses& found) {
+    if (stopped_) return;
+    if (found.all.empty()) {
+      note(errc::unavailable,
+           "the host " + in_quotes(how_.host) + " is not found: " + found.trouble);
+      return finish();
+    }
+    begin(std::move(found.all));
+  }
+
+  void begin(std::vector<std::string> addresses) {
+    addresses_ = std::move(addresses);
+    connect_until_ = clock::now() + how_.timeout;
+    set_server_name();
+    receive();
     run();
   }
 
+  // The time is shared, so that one that swallows everything does not use it up.
   void run() {
-    set_server_name();
-    receive();
+    auto const left = std::max<clock::duration>(connect_until_ - clock::now(), milliseconds{1});
+    config_.connect_timeout = left / static_cast<int>(addresses_.size());
+    config_.addr.host = std::move(addresses_.front());
+    addresses_.erase(addresses_.begin());
+    connected_ = false;
     connection_.async_run(config_, attempt_log{this},
-                          [self = shared_from_this()](error_code) { self->finish(); });
+                          [self = shared_from_this()](error_code) { self->on_run_ended(); });
+  }
+
+  void on_run_ended() { connected_ || stopped_ || addresses_.empty() ? finish() : run(); }
+
+  void on_unreachable(error_code const& ec) {
+    if (!addresses_.empty()) return;
+    note(errc::unavailable, "cannot connect to " + how_.place() + ": " + ec.message() +
+                                "; is the server running there?");
   }
 
   // Server Name Indication, for hosts that are names.
@@ -218,8 +254,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   failure reason() const {
     if (why_.code) return why_;
-    return make_failure(errc::unavailable,
-                        how_.display_name + ": the connection to " + how_.place() + " was lost");
+    auto const what = connected_ ? "the connection to " + how_.place() + " was lost"
+                                 : "cannot connect to " + how_.place() + ": no answer";
+    return make_failure(errc::unavailable, how_.display_name + ": " + what);
   }
 
   // The first reason is the cause; what follows are its consequences.
@@ -231,6 +268,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void on_connected() {
     error_code ignored;
+    connected_ = true;
     stores::set_close_on_exec(socket());
     // stop() between the resolve's completion and this connect found nothing to close.
     if (stopped_) return static_cast<void>(socket().close(ignored));
@@ -277,28 +315,24 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   connection connection_;
   std::weak_ptr<transport_owner> owner_;
   std::shared_ptr<unix_bridge> bridge_;
+  std::shared_ptr<stores::look_up> look_up_;
+  std::vector<std::string> addresses_;  // that were not tried yet
+  clock::time_point connect_until_;
+  bool connected_ = false;  // to the last one that was tried
   failure why_;
   outlook view_ = outlook::may_recover;
   std::uint64_t reads_ = 0;
   bool stopped_ = false;
 };
 
-// The connection opens its sockets itself, the first one when this has returned. Another follows
-// where a host has several addresses.
-void attempt_log::on_resolve(error_code const& ec, tcp::resolver::results_type const&) {
-  if (!ec) {
-    return asio::post(to->executor_, [self = to->shared_from_this()] {
-      stores::set_close_on_exec(self->socket());
-    });
-  }
-  to->note(errc::unavailable, "the host " + in_quotes(to->how_.host) +
-                                  " is not found: " + ec.message() + "; check its name");
+// The connection opens its sockets itself, when this has returned.
+void attempt_log::on_resolve(error_code const&, tcp::resolver::results_type const&) {
+  asio::post(to->executor_,
+             [self = to->shared_from_this()] { stores::set_close_on_exec(self->socket()); });
 }
 
 void attempt_log::on_connect(error_code const& ec, tcp::endpoint const&) {
-  if (!ec) return to->on_connected();
-  to->note(errc::unavailable, "cannot connect to " + to->how_.place() + ": " + ec.message() +
-                                  "; is the server running there?");
+  ec ? to->on_unreachable(ec) : to->on_connected();
 }
 
 void attempt_log::on_ssl_handshake(error_code const& ec) {

@@ -1,20 +1,12 @@
 #include "stores/sqlite/lane.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include "stores/common/quiet_thread.hpp"
 #include "stores/sqlite/commands.hpp"
 
 namespace herdlock::sqlite {
 
-// Signals are for the threads of the program that uses us.
-lane::lane(std::unique_ptr<connection> db, kind what) : db_(std::move(db)), kind_(what) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+lane::lane(std::unique_ptr<connection> db, kind what)
+    : db_(std::move(db)), kind_(what), thread_(stores::start_quiet_thread([this] { run(); })) {}
 
 lane::~lane() {
   {

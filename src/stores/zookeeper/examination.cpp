@@ -7,10 +7,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
 
+#include "stores/common/look_up.hpp"
 #include "stores/zookeeper/settings.hpp"
 
 namespace herdlock {
@@ -23,8 +25,8 @@ using asio::ip::tcp;
 // A session of its own, for what the server grants.
 class short_session {
  public:
-  explicit short_session(settings const& how) {
-    handle_ = zookeeper_init2(how.servers.c_str(), &short_session::on_event,
+  short_session(settings const& how, std::string const& servers) {
+    handle_ = zookeeper_init2(servers.c_str(), &short_session::on_event,
                               static_cast<int>(how.session_timeout.count()), nullptr, this, 0,
                               [](char const*) {});
   }
@@ -58,11 +60,24 @@ class short_session {
   bool refused_ = false;
 };
 
+// A server of the list; nothing when its name is not found in time.
+std::vector<tcp::endpoint> endpoints_of(std::string const& place, milliseconds limit) {
+  auto const colon = place.rfind(':');
+  std::string host = place.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  unsigned short port = 0;
+  std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+  std::vector<tcp::endpoint> all;
+  for (auto const& each : stores::look_up_here(host, clock::now() + limit, -1).all) {
+    all.emplace_back(asio::ip::make_address(each), port);
+  }
+  return all;
+}
+
 // The answer to a four-letter word; empty when there is none in time.
-std::string word(std::string const& host, std::string const& port, std::string const& four,
+std::string word(std::vector<tcp::endpoint> const& server, std::string const& four,
                  milliseconds limit) {
   asio::io_context io;
-  tcp::resolver resolver(io);
   tcp::socket socket(io);
   std::string answer;
   auto const read = [&](boost::system::error_code ec, std::size_t) {
@@ -73,13 +88,10 @@ std::string word(std::string const& host, std::string const& port, std::string c
   auto const send = [&](boost::system::error_code ec, tcp::endpoint const&) {
     if (!ec) asio::async_write(socket, asio::buffer(four), read);
   };
-  resolver.async_resolve(host, port, [&](boost::system::error_code ec, auto found) {
-    if (!ec) asio::async_connect(socket, found, send);
-  });
+  if (!server.empty()) asio::async_connect(socket, server, send);
   io.run_for(limit);
   boost::system::error_code ignored;
   socket.close(ignored);
-  resolver.cancel();
   io.restart();
   io.run();
   return answer;
@@ -93,9 +105,25 @@ std::string line_of(std::string const& text, std::string const& beginning) {
   return {};
 }
 
+// The C client gets the addresses of those whose name is found: it would look names up itself, for
+// as long as the name server takes.
+std::string addresses_of(settings const& how) {
+  std::istringstream list(how.servers);
+  std::string all;
+  for (std::string place; std::getline(list, place, ',');) {
+    for (auto const& each : endpoints_of(place, how.timeout)) {
+      std::ostringstream text;
+      text << each;
+      all += (all.empty() ? "" : ",") + text.str();
+    }
+  }
+  return all;
+}
+
 void check_session(settings const& how, examination& into) {
-  short_session one(how);
-  auto const agreed = one.agreed(how.timeout);
+  auto const servers = addresses_of(how);
+  std::optional<milliseconds> agreed;
+  if (!servers.empty()) agreed = short_session(how, servers).agreed(how.timeout);
   into.expect(
       agreed.has_value(),
       {"zookeeper.reachable", severity::error,
@@ -133,10 +161,8 @@ void check_servers(settings const& how, examination& into) {
   std::string mode;
   for (std::string place; std::getline(list, place, ',');) {
     ++all;
-    auto const colon = place.rfind(':');
-    auto const host = place.substr(0, colon);
-    auto const port = place.substr(colon + 1);
-    auto const told = word(host, port, "srvr", how.timeout);
+    auto const server = endpoints_of(place, how.timeout);
+    auto const told = word(server, "srvr", how.timeout);
     mode = line_of(told, "Mode: ");
     bool const serves =
         mode == "leader" || mode == "follower" || mode == "standalone" || mode == "observer";
@@ -145,7 +171,7 @@ void check_servers(settings const& how, examination& into) {
                 {"zookeeper.read_only", severity::error, place + " is read-only",
                  "it has lost the majority: nothing can be locked there",
                  "let it reach the other servers"});
-    if (serves) check_limits(place, word(host, port, "conf", how.timeout), into);
+    if (serves) check_limits(place, word(server, "conf", how.timeout), into);
     if (!serves && mode.empty()) silent += " " + place;
   }
   into.expect(silent.empty(),

@@ -1,6 +1,8 @@
 #include "stores/zookeeper/expiry_guard.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace herdlock::zookeeper {
@@ -12,7 +14,8 @@ constexpr milliseconds before_next_try{200};
 }  // namespace
 
 expiry_guard::expiry_guard(std::function<void(node const&)> remove) : remove_(std::move(remove)) {
-  thread_.add([this] { run(); });
+  if (thread_.add([this] { run(); })) return;
+  throw std::system_error(EAGAIN, std::system_category(), "a thread");
 }
 
 expiry_guard::~expiry_guard() {

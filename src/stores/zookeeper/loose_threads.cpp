@@ -1,14 +1,11 @@
 #include "stores/zookeeper/loose_threads.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
+
+#include "stores/common/quiet_thread.hpp"
 
 namespace herdlock::zookeeper {
 namespace {
@@ -44,21 +41,13 @@ bool loose_threads::run(std::function<void()> job) {
     std::lock_guard const alone(state_->mutex);
     ++state_->running;
   }
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
-  try {
-    std::thread([shared = state_, job = std::move(job)]() mutable {
-      job();
-      job = nullptr;  // what it kept may take a while to go, too
-      shared->end();
-    }).detach();
-  } catch (std::system_error const&) {
-    started = false;
-    state_->end();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  bool const started =
+      stores::start_loose_thread([shared = state_, job = std::move(job)]() mutable {
+        job();
+        job = nullptr;  // what it kept may take a while to go, too
+        shared->end();
+      });
+  if (!started) state_->end();
   return started;
 }
 

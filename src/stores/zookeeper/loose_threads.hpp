@@ -7,8 +7,7 @@
 
 namespace herdlock::zookeeper {
 
-/// Each job has a thread of its own, which nobody joins: it owns all that it touches. Threads take
-/// no signals: those are for the threads of the program that uses us.
+/// Each job has a thread of its own, which nobody joins: it owns all that it touches.
 class loose_threads {
  public:
   loose_threads();
