@@ -12,6 +12,7 @@
 #include <herdlock/lock.hpp>
 #include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
+#include <herdlock/printable.hpp>
 #include <herdlock/single_flight.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>

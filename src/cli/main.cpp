@@ -11,6 +11,7 @@
 #include "bench/stores.hpp"
 #include "bench/takeover.hpp"
 #include "common/exit_code.hpp"
+#include "common/notice.hpp"
 #include "common/usage_line.hpp"
 #include "demo/election.hpp"
 #include "demo/stampede.hpp"
@@ -32,7 +33,8 @@ constexpr char const* footer = R"(
 Try first:
   herdlock demo stampede                 what a guard does for a hot cache entry
   herdlock run nightly -- ./backup.sh    never two of them at a time
-  herdlock elect chief -- ./serve.sh     on one of many machines, always
+  herdlock elect chief --store redis://cache.example -- ./serve.sh
+                                         on one of many machines, always
   herdlock show nightly                  who holds it, who waits
   herdlock doctor                        what is wrong with the store?
   herdlock bench soak                    is a lock on this store ever broken?
@@ -59,7 +61,7 @@ int fail(exit_code code, std::string_view line) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   // Not fmt::print, which throws when standard error is gone: the exit code still counts.
-  std::fputs(fmt::format("herdlock: {}\n", text).c_str(), stderr);
+  std::fputs(fmt::format("herdlock: {}\n", herdlock::printable(text)).c_str(), stderr);
   return static_cast<int>(code);
 }
 
@@ -183,6 +185,7 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == worker_command) return run_worker();
   try {

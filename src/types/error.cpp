@@ -1,4 +1,5 @@
 #include <herdlock/error.hpp>
+#include <herdlock/printable.hpp>
 
 namespace herdlock {
 namespace {
@@ -56,19 +57,48 @@ std::error_category const& category() noexcept {
 
 std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), category()}; }
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t enough = 80;
+namespace {
+
+// How many bytes the character at the beginning of the text has, 0 for what is none, or not to be
+// shown. Overlong forms are no concern: they begin with what is refused here, or are not decoded.
+std::size_t shown_bytes(std::string_view text) {
+  auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  unsigned const first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  std::size_t const size = first >= 0xf5   ? 0
+                           : first >= 0xf0 ? 4
+                           : first >= 0xe0 ? 3
+                           : first >= 0xc2 ? 2
+                                           : 0;
+  if (size > text.size()) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  bool const is_control = first == 0xc2 && byte(1) < 0xa0;
+  return is_control ? 0 : size;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
-  std::string out = "'";
-  for (char c : text.substr(0, enough)) {
-    auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else {
+  std::string out;
+  while (!text.empty()) {
+    std::size_t const size = shown_bytes(text);
+    if (size == 0) {
+      auto const byte = static_cast<unsigned char>(text[0]);
       out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
     }
+    out += text.substr(0, size);
+    text.remove_prefix(size == 0 ? 1 : size);
   }
-  return out + (text.size() > enough ? "…'" : "'");
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t enough = 80;
+  std::string const shown = printable(text.substr(0, enough));
+  return "'" + shown + (text.size() > enough ? "…'" : "'");
 }
 
 }  // namespace herdlock

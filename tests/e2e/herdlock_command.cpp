@@ -9,7 +9,8 @@
 namespace herdlock_test {
 
 child_process start_herdlock(std::vector<std::string> arguments, environment env) {
-  arguments.insert(arguments.begin(), HERDLOCK_COMMAND);
+  // In a session of its own, so that no test takes or stops the terminal that it is started from.
+  arguments.insert(arguments.begin(), {"setsid", HERDLOCK_COMMAND});
   environment all{{"HERDLOCK_STORE", ""}, {"HERDLOCK_ORIGIN", ""}};
   for (auto& [name, value] : env) {
     std::erase_if(all, [&](auto const& each) { return each.first == name; });

@@ -190,9 +190,9 @@ TEST_F(Work, IsFoundWithoutAskingWhoeverSleepsInTheKernel) {
   EXPECT_TRUE(eventually([&] { return state().find("State:\tD") != std::string::npos; }));
   namespace cli = herdlock::cli;
   cli::work_signs signs{.mark = "PATH=", .only_in = sleeper};
-  EXPECT_EQ(cli::signal_work(signs, 0), 2u);
+  EXPECT_EQ(cli::signal_work(signs, 0).living, 2u);
   signs.sleepers = cli::kernel_sleepers::passed_over;
-  EXPECT_EQ(cli::signal_work(signs, 0), 1u);
+  EXPECT_EQ(cli::signal_work(signs, 0).living, 1u);
   ::kill(-sleeper, SIGKILL);
   ::waitpid(sleeper, nullptr, 0);
 }

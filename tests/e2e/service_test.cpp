@@ -124,6 +124,10 @@ TEST_F(Service, TheCrontabRunsTheReportOnOneMachineAndIsSilentOnTheOthers) {
   EXPECT_EQ(first.wait(), (exit_status{.code = 0, .signal = {}})) << content(file("report.log"));
   EXPECT_EQ(first.output() + first.errors(), "");
   EXPECT_EQ(content(file("made")), "made\n");
+  write("store", "redis://127.0.0.1:1?timeout=200ms\n");
+  child_process third({.argv = argv});
+  EXPECT_EQ(third.wait(), (exit_status{.code = 69, .signal = {}}));
+  EXPECT_NE(third.errors(), "") << "cron has nothing to send";
 }
 
 }  // namespace

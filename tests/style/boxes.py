@@ -10,7 +10,7 @@ PORTS = {"herdlock/" + name for name in
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
     "include": {"include"},
-    "types": {"types", "herdlock/fencing.hpp"} | PORTS,
+    "types": {"types", "herdlock/fencing.hpp", "herdlock/printable.hpp"} | PORTS,
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},

@@ -90,6 +90,10 @@ TEST(Value, FitsItsOwnLayoutOnlyUnlessItIsAbsent) {
 TEST(Message, StaysOneLineWhateverTheNameHolds) {
   EXPECT_EQ(in_quotes("plain"), "'plain'");
   EXPECT_EQ(in_quotes("a\nb\x7f"), "'a\\x0ab\\x7f'");
+  EXPECT_EQ(in_quotes("\xc2\x9b"
+                      "1m \x9b"
+                      "1m \xc3\xa9"),
+            "'\\xc2\\x9b1m \\x9b1m \xc3\xa9'");
   EXPECT_LT(in_quotes(std::string(500, 'n')).size(), 100u);
 }
 

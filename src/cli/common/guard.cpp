@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
@@ -16,6 +17,7 @@ namespace herdlock::cli {
 namespace {
 
 constexpr milliseconds slowest{200};  // of killing again
+constexpr milliseconds between_looks{2000};
 
 }  // namespace
 
@@ -27,12 +29,17 @@ guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
       program_(command.name()),
       on_end_(std::move(on_end)),
       margin_(std::min(milliseconds{250}, terms_.grace / 4)),
+      terminal_(terms_.terminal),
       dog_(last_moment_of_the_dog(), command.mark()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
       grace_(io.get_executor()),
-      group_(command, terminal_, dog_, held.valid() ? last_moment() : clock::time_point::min()) {
+      look_(io.get_executor()),
+      group_(command, terminal_, dog_,
+             {held.valid() ? last_moment() : clock::time_point::min(),
+              [this] { dog_.allow_until(last_moment_of_the_dog()); }}) {
   await_children();
+  look_now_and_then();
   watch_validity();
   await_loss();
   // The lease may have ended while the command was being started; and a child may have ended
@@ -70,11 +77,11 @@ void guard::watch_validity() {
 // The time is read where the signal is given, on the store's thread, not when this thread gets
 // to it: it tells "the store says so" from "no renewal got through".
 void guard::await_loss() {
-  auto noticed = [this, alive = std::weak_ptr(alive_)](result<void> outcome) {
+  auto noticed = [this, &io = io_, alive = std::weak_ptr(alive_)](result<void> outcome) {
     if (!outcome && outcome.error() == errc::canceled) return;
-    auto const here = alive.lock();
-    if (!here) return;
-    asio::post(io_, [this, alive, at = clock::now()] {
+    // The guard may be ending on its own thread; `io` outlives the lease's handlers.
+    if (alive.expired()) return;
+    asio::post(io, [this, alive, at = clock::now()] {
       if (!alive.expired()) on_loss(at);
     });
   };
@@ -88,8 +95,8 @@ void guard::on_loss(clock::time_point noticed) {
   if (at_once || clock::now() >= last_moment()) return lose();
   if (state_ != state::running) return;
   state_ = state::stopping;
-  group_.signal_all(SIGTERM);
-  group_.signal_all(SIGCONT);  // a stopped process would not see the SIGTERM
+  signal_all(SIGTERM);
+  signal_all(SIGCONT);  // a stopped process would not see the SIGTERM
   announce_loss();
 }
 
@@ -99,8 +106,8 @@ void guard::end() {
   asked_ = true;
   if (state_ != state::running) return;
   state_ = state::stopping;
-  group_.signal_all(SIGTERM);
-  group_.signal_all(SIGCONT);
+  signal_all(SIGTERM);
+  signal_all(SIGCONT);
   grace_.set(clock::now() + terms_.grace, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) kill_all();
   });
@@ -125,10 +132,40 @@ void guard::announce_loss() noexcept {
   }
 }
 
+// What runs as another user gets no signal of ours. That is told when it is seen, and before
+// anything depends on it, if it can be.
+void guard::signal_all(int number) {
+  work_seen const seen = group_.signal_all(number);
+  if (seen.refused == 0 || std::exchange(told_of_refusal_, true)) return;
+  tell_trouble("runs as another user and cannot be stopped; start herdlock as that user",
+               seen.refused);
+}
+
+void guard::tell_trouble(char const* text, pid_t of) noexcept {
+  try {
+    auto const told = fmt::format("process {} of {} {}", of, program_, text);
+    if (terms_.tell_trouble) return terms_.tell_trouble(told);
+    notice(fmt::format("{}: {}", in_quotes(terms_.name), told));
+  } catch (std::exception const&) {  // no memory for the line
+  }
+}
+
+// SIGCHLD may be lost on us, and nothing tells of a process that changes its user. All processes
+// are looked at for the latter, ever more seldom.
+void guard::look_now_and_then() {
+  look_.set(clock::now() + between_looks, [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired() || state_ == state::ended) return;
+    look_now_and_then();
+    if (!told_of_refusal_ && std::has_single_bit(++looks_)) signal_all(0);
+    on_children();
+  });
+}
+
 void guard::kill_all() {
   if (state_ == state::killing || state_ == state::ended) return;
   state_ = state::killing;
-  group_.signal_all(SIGKILL);
+  told_of_refusal_ = false;  // now it matters
+  signal_all(SIGKILL);
   kill_again();
 }
 
@@ -138,7 +175,7 @@ void guard::kill_again() {
   auto const next = clock::now() + std::exchange(kill_pause_, std::min(kill_pause_ * 2, slowest));
   grace_.set(next, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
-    group_.signal_all(SIGKILL);
+    signal_all(SIGKILL);
     kill_again();
   });
 }
@@ -163,7 +200,7 @@ void guard::await_children() {
 void guard::on_children() {
   if (state_ == state::ended) return;
   group_changes const changes = group_.collect();
-  if (changes.stopped) stop_with_command();
+  if (changes.stopped_by != 0) stop_with_command(changes.stopped_by);
   if (!group_.leader_status()) return;
   // Ctrl-C is to reach us, if nobody is left in the foreground.
   if (group_.group_gone()) terminal_.take_back();
@@ -179,6 +216,7 @@ void guard::finish() {
   dog_.stand_down();
   alarm_.cancel();
   grace_.cancel();
+  look_.cancel();
   children_.cancel();
   terminal_.take_back();
   bool const ends_lost = lost_ && !ignores_loss();
@@ -191,17 +229,22 @@ void guard::forward(int number) {
   if (state_ == state::ended) return;
   // Who left the group gave up what is sent to it; but not its end.
   bool const ends = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
-  if (ends) return group_.signal_all(number);
-  group_.signal(number);
+  if (!ends) return group_.signal(number);
+  signal_all(number);
+  signal_all(SIGCONT);  // a stopped process would not see it
 }
 
 // Ctrl-Z reaches the command only, which has the terminal. The shell is to see its job stop. The
 // lease is not renewed meanwhile, so nothing of the group may work on, not even a process that
 // ignores SIGTSTP; on_continue() looks at what is left of the lease.
-void guard::stop_with_command() {
+void guard::stop_with_command(int stopped_by) {
+  if (stopped_by == SIGTTIN || stopped_by == SIGTTOU) {
+    tell_trouble("or what it started has stopped: it wants the terminal, which it does not have",
+                 group_.id());
+  }
   if (!terminal_.present() && !told_to_stop_) return;
   told_to_stop_ = false;
-  group_.signal_all(SIGSTOP);
+  signal_all(SIGSTOP);
   terminal_.take_back();
   ::kill(terminal_.present() ? 0 : ::getpid(), SIGSTOP);
 }
@@ -212,7 +255,7 @@ void guard::on_continue() {
   if (state_ == state::killing || state_ == state::ended) return;
   terminal_.look_again();
   terminal_.give_to(group_.id());
-  group_.signal_all(SIGCONT);
+  signal_all(SIGCONT);
 }
 
 }  // namespace herdlock::cli

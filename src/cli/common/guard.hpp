@@ -48,8 +48,11 @@ struct guard_terms {
   milliseconds grace;   ///< from SIGTERM to SIGKILL
   milliseconds notice;  ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
+  job_control terminal = job_control::given;
   /// Tells people of the loss, after the signal; by default with notice().
   std::function<void(std::string const& line, std::string const& why)> tell_loss{};
+  /// Tells people what is wrong with the command; by default with notice().
+  std::function<void(std::string const& text)> tell_trouble{};
 };
 
 class guard {
@@ -76,8 +79,11 @@ class guard {
   void on_loss(clock::time_point noticed);
   void on_children();
   void on_continue();
-  void stop_with_command();
+  void stop_with_command(int stopped_by);
   void announce_loss() noexcept;
+  void signal_all(int number);
+  void look_now_and_then();
+  void tell_trouble(char const* text, pid_t of) noexcept;
   void kill_all();
   void kill_again();
   void lose();
@@ -98,11 +104,14 @@ class guard {
   asio::signal_set children_;
   boot_alarm alarm_;
   boot_alarm grace_;
+  boot_alarm look_;
   process_group group_;  // last, since nothing may fail once the command runs
   state state_ = state::running;
   bool lost_ = false;
   milliseconds kill_pause_{5};
   bool asked_ = false;  // by end()
+  bool told_of_refusal_ = false;
+  unsigned looks_ = 0;
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we
 };

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <herdlock/printable.hpp>
 #include <string>
 
+#include "common/sigttou_blocked.hpp"
 #include "common/unique_fd.hpp"
 
 namespace herdlock::cli {
@@ -34,6 +36,7 @@ inline void write_elsewhere(std::string const& text) noexcept {
 }
 
 inline void write_at_once(std::string const& text) noexcept {
+  sigttou_blocked const passing;  // `stty tostop`
   struct stat about {};
   if (::fstat(STDERR_FILENO, &about) != 0) return;
   if (S_ISREG(about.st_mode)) {
@@ -48,13 +51,18 @@ inline void write_at_once(std::string const& text) noexcept {
 }  // namespace detail
 
 /// Makes sure that descriptors 0 to 2 are open, so that no store's file or socket becomes
-/// "standard error", and that writing to a closed pipe is an error, not the end of this process.
-/// To be called before anything is opened. The command gets SIGPIPE as we were given it.
-inline void prepare_standard_streams() {
+/// "standard error". To be called before anything is opened.
+inline void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     // The lowest free number is the one that is missing.
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
   }
+}
+
+/// The same, and writing to a closed pipe is an error, not the end of this process. The command
+/// gets SIGPIPE as we were given it.
+inline void prepare_standard_streams() {
+  open_standard_streams();
   struct sigaction action {};
   if (::sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
   // A handler, unlike SIG_IGN, is not handed on to the command.
@@ -64,11 +72,12 @@ inline void prepare_standard_streams() {
   ::sigaction(SIGPIPE, &action, nullptr);
 }
 
-/// Writes `herdlock: LINE`. Best effort: never waits and never throws. What a full pipe or a
-/// stopped terminal does not take at once is dropped.
+/// Writes `herdlock: LINE`, which may hold what others have written into a store. Best effort:
+/// never waits and never throws. What a full pipe or a stopped terminal does not take at once is
+/// dropped.
 inline void notice(std::string const& line) noexcept {
   try {
-    detail::write_at_once("herdlock: " + line + "\n");
+    detail::write_at_once("herdlock: " + printable(line) + "\n");
   } catch (std::exception const&) {  // no memory for the line
   }
 }

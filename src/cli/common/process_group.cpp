@@ -1,6 +1,7 @@
 #include "common/process_group.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 
 #include "common/exit_code.hpp"
+#include "common/signal_mask.hpp"
 #include "common/unique_fd.hpp"
 
 namespace herdlock::cli {
@@ -27,7 +29,6 @@ class all_signals_blocked {
     ::pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  sigset_t const& before() const { return before_; }
 
  private:
   sigset_t before_;
@@ -89,17 +90,18 @@ constexpr int too_late = -1;
 }  // namespace
 
 process_group::process_group(prepared_command const& command, terminal& tty, watchdog& dog,
-                             clock::time_point not_after)
+                             start_terms const& when)
     : dog_(dog) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t const& mask = inherited_signal_mask();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
   unique_fd const reading(ends[0]);
   unique_fd writing(ends[1]);
   {
     all_signals_blocked const blocked;
-    birth const b{command, tty, dog, blocked.before(), ::getpid(), writing.get(), not_after};
-    if (clock::now() >= not_after) raise_too_late(command.name());
+    birth const b{command, tty, dog, mask, ::getpid(), writing.get(), when.not_after};
+    if (clock::now() >= when.not_after) raise_too_late(command.name());
     id_ = ::fork();
     if (id_ == 0) be_born(b);
     if (id_ < 0) fail("cannot start a process");
@@ -108,6 +110,9 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
     tty.give_to(id_);
   }
   writing.reset();
+  // execve() may wait for a slow file system.
+  pollfd asked{reading.get(), POLLIN, 0};
+  while (::poll(&asked, 1, 2) <= 0) when.while_waiting();
   int reason = 0;
   ssize_t got;
   do got = ::read(reading.get(), &reason, sizeof reason);
@@ -137,11 +142,11 @@ void process_group::signal(int number) const {
   signal_work(signs, number);
 }
 
-void process_group::signal_all(int number) const {
+work_seen process_group::signal_all(int number) const {
   signal(number);
   work_signs signs = all();
-  signs.not_in = id_;
-  signal_work(signs, number);
+  signs.served = id_;
+  return signal_work(signs, number);
 }
 
 // Before the group's last process is reaped, which is when its number becomes free for others: from
@@ -150,7 +155,7 @@ void process_group::before_reaping(pid_t child) {
   if (group_over_ || ::getpgid(child) != id_) return;
   work_signs in_group = all();
   in_group.only_in = id_;
-  if (signal_work(in_group, 0) != 0) return;
+  if (!signal_work(in_group, 0).none()) return;
   group_over_ = true;
   dog_.forget_group();
 }
@@ -168,7 +173,7 @@ group_changes process_group::collect() {
     }
     if (about.si_code == CLD_STOPPED) {
       bool const left = leader_status_ && ::getpgid(about.si_pid) == id_;
-      if (about.si_pid == id_ || left) changes.stopped = true;
+      if (about.si_pid == id_ || left) changes.stopped_by = about.si_status;
     } else if (about.si_pid == id_) {
       leader_status_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
       changes.leader_ended = true;
@@ -184,7 +189,7 @@ bool process_group::gone() const {
   siginfo_t about{};
   if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
   if (dog_.not_the_command()[1] == 0) return false;
-  return signal_work(all(), 0) == 0;
+  return signal_work(all(), 0).none();
 }
 
 bool process_group::group_gone() const { return group_over_; }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <herdlock/types.hpp>
 #include <optional>
 
@@ -17,7 +18,12 @@ namespace herdlock::cli {
 /// What became of the group's children since the last look.
 struct group_changes {
   bool leader_ended = false;
-  bool stopped = false;  ///< the leader, or, after its end, one of those that it left
+  int stopped_by = 0;  ///< a signal: the leader, or, after its end, one of those that it left
+};
+
+struct start_terms {
+  clock::time_point not_after;
+  std::function<void()> while_waiting;  ///< called again and again until the program runs
 };
 
 /// Started by the constructor. This process becomes the reaper of all descendants, so that "it is
@@ -30,10 +36,10 @@ struct group_changes {
 class process_group {
  public:
   /// Throws command_error when the program cannot be executed after all, or (lost) when it could
-  /// not be before `not_after`: then it has not been. `dog` watches the group from before the
+  /// not be before `when.not_after`: then it has not been. `dog` watches the group from before the
   /// program is executed.
   process_group(prepared_command const& command, terminal& tty, watchdog& dog,
-                clock::time_point not_after);
+                start_terms const& when);
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 
@@ -42,8 +48,8 @@ class process_group {
   /// To every process of the group.
   void signal(int number) const;
 
-  /// To every process of the command's, in the group or not.
-  void signal_all(int number) const;
+  /// To every process of the command's, in the group or not; 0 only asks.
+  work_seen signal_all(int number) const;
 
   /// Reaps what has ended. To be called on SIGCHLD; does not wait.
   group_changes collect();

@@ -13,11 +13,11 @@ namespace herdlock::cli {
 std::optional<milliseconds> grace_argument(std::string const& text, milliseconds ttl) {
   if (text.empty()) return std::nullopt;
   milliseconds const grace = duration_argument("--grace", text);
-  if (grace * 2 < ttl) return grace;
+  if (grace < ttl && grace * 2 < ttl) return grace;
   throw command_error(exit_code::usage,
                       fmt::format("--grace {} is not less than half of the ttl ({}); choose a "
                                   "longer --ttl or a shorter --grace",
-                                  say(grace), say(ttl)));
+                                  text, say(ttl)));
 }
 
 stopping_times stopping_times_in(store const& where, std::optional<milliseconds> grace,

@@ -13,6 +13,7 @@
 
 #include "common/exit_code.hpp"
 #include "common/state_folder.hpp"
+#include "common/store_choice.hpp"
 #include "common/unique_fd.hpp"
 
 namespace herdlock::cli {
@@ -113,6 +114,12 @@ std::string store_url_of(store_arguments const& arguments) {
   if (auto url = variable("HERDLOCK_STORE"); !url.empty()) return url;
   if (auto const file = variable(file_variable); !file.empty()) return read_url(file);
   return default_store_url();
+}
+
+store_choice store_choice_of(store_arguments const& arguments) {
+  bool const named = !arguments.url.empty() || !arguments.file.empty() ||
+                     !variable("HERDLOCK_STORE").empty() || !variable(file_variable).empty();
+  return named ? store_choice::named : store_choice::by_default;
 }
 
 }  // namespace herdlock::cli

@@ -3,20 +3,25 @@
 
 #include <sys/types.h>
 
+#include "common/unique_fd.hpp"
+
 namespace herdlock::cli {
 
-/// Standard input, if it is a terminal that this process's group has; else every call does
+/// Whether the command gets the terminal when we have it.
+enum class job_control { given, none };
+
+/// The terminal of this session (/dev/tty), be it our standard input or not: passwords are asked
+/// for there. If there is none, or another group has it, or it is not to be given, every call does
 /// nothing.
 class terminal {
  public:
-  terminal();
+  explicit terminal(job_control wanted);
   /// Takes the terminal back.
   ~terminal();
   terminal(terminal const&) = delete;
   terminal& operator=(terminal const&) = delete;
 
-  /// Standard input is a terminal.
-  bool present() const { return present_; }
+  bool present() const { return file_.get() >= 0; }
 
   /// Makes the group the one in the foreground, if we are. Async-signal-safe; the caller has
   /// SIGTTOU blocked.
@@ -31,7 +36,7 @@ class terminal {
  private:
   bool ours() const noexcept;
 
-  bool present_ = false;
+  unique_fd file_;
   bool foreground_ = false;
 };
 

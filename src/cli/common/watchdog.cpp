@@ -85,22 +85,21 @@ struct watchdog::signs_of_life {
 };
 
 // A process whose parent dies while its list is read may be missed, and may have a new child: until
-// none is seen twice. Whoever could make us hang comes last, when the others have got theirs.
+// none is seen twice. Whoever could make us hang comes last, when the others have got theirs. Once
+// the parent is gone, its number says nothing any more: it may be a stranger's.
 void watchdog::end_work(page& shared, pid_t parent) noexcept {
   if (!shared.armed.exchange(false)) return;
   pid_t const group = shared.group.load();
   if (group > 0) ::kill(-group, SIGKILL);
-  work_signs signs{.ancestor = parent,
-                   .group = group,
-                   .mark = shared.mark.data(),
-                   .spared = shared.strangers.data()};
+  work_signs signs{.group = group, .mark = shared.mark.data(), .spared = shared.strangers.data()};
   for (auto const sleepers : {kernel_sleepers::passed_over, kernel_sleepers::asked}) {
     signs.sleepers = sleepers;
     bool const first = sleepers == kernel_sleepers::passed_over;
     auto const give_up = clock::now() + (first ? patience_with_sleepers : longest_nap);
     int pause_ms = 1;
     for (int clean = 0; clean < 2 && clock::now() < give_up;) {
-      clean = signal_work(signs, SIGKILL) == 0 ? clean + 1 : 0;
+      signs.ancestor = ::getppid() == parent ? parent : 0;
+      clean = signal_work(signs, SIGKILL).none() ? clean + 1 : 0;
       ::poll(nullptr, 0, pause_ms);
       pause_ms = std::min(2 * pause_ms, longest_pause_ms);
     }
@@ -109,8 +108,8 @@ void watchdog::end_work(page& shared, pid_t parent) noexcept {
 
 // Only async-signal-safe calls: it is the child of a process with threads.
 void watchdog::guard(page& shared, int pipe, pid_t parent) noexcept {
-  ::setsid();  // out of reach of Ctrl-C, Ctrl-Z and `kill -STOP %1`
-  ::prctl(PR_SET_NAME, "herdlock-watch");
+  ::setsid();                     // out of reach of Ctrl-C, Ctrl-Z and `kill -STOP %1`
+  rename_process("lease-watch");  // `pkill herdlock` is not to hit the one that is for this case
   ::dup2(pipe, 0);
   // Whoever reads what herdlock prints must not wait for this process, too.
   close_from(1);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,8 @@ struct process {
   pid_t id = 0;
   pid_t parent = 0;
   pid_t group = 0;
+  pid_t thread = 0;  // one that lives, if any does
+  int threads = 1;
   std::uint64_t started = 0;
   char state = 0;  // as the kernel writes it: R, S, D, Z, …
   bool chosen = false;
@@ -76,6 +79,7 @@ bool parse_stat(std::string_view text, process& into) noexcept {
     char const* const from = text.data();
     if (field == 4) std::from_chars(from, from + end, into.parent);
     if (field == 5) std::from_chars(from, from + end, into.group);
+    if (field == 20) std::from_chars(from, from + end, into.threads);
     if (field == 22) return std::from_chars(from, from + end, into.started).ec == std::errc();
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -89,28 +93,48 @@ bool look_at(pid_t id, char const* what, process& into) noexcept {
   ssize_t const got = ::read(file, text, sizeof text);
   ::close(file);
   into = {};
-  into.id = id;
+  into.id = into.thread = id;
   return got > 0 && parse_stat({text, static_cast<std::size_t>(got)}, into);
 }
-bool look_at(pid_t id, process& into) noexcept { return look_at(id, "/stat", into); }
 
-// Any of its threads: the lock is of all.
-bool sleeps_in_kernel(pid_t id) noexcept {
+// Calls `take` with each thread's number and what its file says.
+template <class Take>
+void each_thread(pid_t id, Take take) noexcept {
   char path[64] = "/proc/";
   std::strcpy(std::to_chars(path + 6, path + 24, id).ptr, "/task");
-  bool found = false;
   each_number(path, [&](int thread, int) {
     char what[64] = "/task/";
     std::strcpy(std::to_chars(what + 6, what + 24, thread).ptr, "/stat");
     process one;
-    found = found || (look_at(id, what, one) && one.state == 'D');
+    if (look_at(id, what, one)) take(thread, one);
   });
+}
+
+// A process whose first thread has ended (pthread_exit in main) looks like a zombie, but works on
+// as long as another thread does.
+bool look_at(pid_t id, process& into) noexcept {
+  if (!look_at(id, "/stat", into)) return false;
+  if (into.alive() || into.threads <= 1) return true;
+  each_thread(id, [&](pid_t thread, process const& one) {
+    if (!one.alive() || into.alive()) return;
+    into.state = one.state;
+    into.thread = thread;
+  });
+  return true;
+}
+
+// Any of its threads: the lock is of all.
+bool sleeps_in_kernel(pid_t id) noexcept {
+  bool found = false;
+  each_thread(id, [&](pid_t, process const& one) { found = found || one.state == 'D'; });
   return found;
 }
 
-// Read piece by piece, each with the end of the one before it.
-bool has_mark(pid_t id, std::string_view mark) noexcept {
-  int const file = open_of(id, "/environ");
+// Read piece by piece, each with the end of the one before it. A thread that has ended shows none.
+bool has_mark(process const& of, std::string_view mark) noexcept {
+  char what[64] = "/task/";
+  std::strcpy(std::to_chars(what + 6, what + 24, of.thread).ptr, "/environ");
+  int const file = open_of(of.id, what);
   if (file < 0) return false;
   char text[16'384];
   std::size_t kept = 0;
@@ -173,7 +197,7 @@ bool shows(work_signs const& signs, process const& one) noexcept {
 }
 
 bool is_meant(work_signs const& signs, process const& one) noexcept {
-  return (signs.only_in == 0 || one.group == signs.only_in) && one.group != signs.not_in;
+  return signs.only_in == 0 || one.group == signs.only_in;
 }
 
 void add_descendants(work_signs const& signs, process_list const& all) noexcept {
@@ -189,31 +213,33 @@ void add_descendants(work_signs const& signs, process_list const& all) noexcept 
   }
 }
 
-void send(process const& to, int number) noexcept {
+// False: we may not.
+bool send(process const& to, int number) noexcept {
   int const handle = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0));
-  if (handle < 0 && errno == ESRCH) return;  // else: an old kernel, or a sandbox that forbids it
+  if (handle < 0 && errno == ESRCH) return true;  // else: an old kernel, or a sandbox
+  bool refused = false;
   process now;
   if (look_at(to.id, now) && now.started == to.started) {
-    if (handle < 0) {
-      ::kill(to.id, number);
-    } else {
-      ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);
-    }
+    long const sent = handle < 0 ? ::kill(to.id, number)
+                                 : ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);
+    refused = sent != 0 && errno == EPERM;
   }
   if (handle >= 0) ::close(handle);
+  return !refused;
 }
 
 }  // namespace
 
 // Whoever is known gets the signal before the next is looked at: that one may make us hang.
-std::size_t signal_work(work_signs const& signs, int number) noexcept {
+work_seen signal_work(work_signs const& signs, int number) noexcept {
   process_list const all;
-  std::size_t living = 0;
+  work_seen seen{.known = all.begin() != all.end()};
   auto const tell = [&](process& one) {
     if (!one.chosen || one.told || !one.alive() || !is_meant(signs, one)) return;
     one.told = true;
-    ++living;
-    if (number != 0) send(one, number);
+    ++seen.living;
+    bool const served = signs.served != 0 && one.group == signs.served;
+    if (!send(one, served ? 0 : number)) seen.refused = one.id;
   };
   auto const tell_all = [&] {
     add_descendants(signs, all);
@@ -224,11 +250,11 @@ std::size_t signal_work(work_signs const& signs, int number) noexcept {
   for (auto& one : all) {
     if (!signs.mark || one.chosen || is_spared(signs, one.id)) continue;
     if (signs.sleepers == kernel_sleepers::passed_over && sleeps_in_kernel(one.id)) continue;
-    one.chosen = has_mark(one.id, signs.mark);
+    one.chosen = has_mark(one, signs.mark);
     tell(one);
   }
   tell_all();
-  return living;
+  return seen;
 }
 
 void list_children(pid_t* into, std::size_t most) noexcept {
@@ -239,6 +265,30 @@ void list_children(pid_t* into, std::size_t most) noexcept {
     if (one.parent == self && count < most) into[count++] = one.id;
   }
   into[count] = 0;
+}
+
+// The kernel says where the arguments are; there is no other way to them from here.
+void rename_process(char const* name) noexcept {
+  ::prctl(PR_SET_NAME, name);
+  int const file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  char stat[1024];
+  ssize_t const got = ::read(file, stat, sizeof stat);
+  ::close(file);
+  if (got <= 0) return;
+  std::string_view text(stat, static_cast<std::size_t>(got));
+  text.remove_prefix(std::min(text.rfind(')'), text.size() - 1));
+  std::uintptr_t borders[2] = {0, 0};  // fields 48 and 49
+  for (int field = 2; !text.empty() && field <= 49; ++field) {
+    auto const end = std::min(text.find(' '), text.size());
+    if (field >= 48) std::from_chars(text.data(), text.data() + end, borders[field - 48]);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (borders[0] == 0 || borders[1] <= borders[0]) return;
+  auto* const arguments = reinterpret_cast<char*>(borders[0]);
+  std::size_t const room = borders[1] - borders[0];
+  std::memset(arguments, 0, room);
+  std::memcpy(arguments, name, std::min(std::strlen(name), room - 1));
 }
 
 void close_one_by_one_from(int first) noexcept {

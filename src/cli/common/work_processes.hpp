@@ -26,16 +26,27 @@ struct work_signs {
   kernel_sleepers sleepers = kernel_sleepers::asked;  ///< for the mark
   pid_t const* spared = nullptr;  ///< never these, nor what descends from them alone; ends with 0
   pid_t only_in = 0;              ///< who is in another group than this counts for nothing
-  pid_t not_in = 0;               ///< who is in this group counts for nothing
+  pid_t served = 0;  ///< who is in this group has had the signal, and is only asked as by 0
 };
 
-/// Sends the signal to each of them that lives, never to this process or `ancestor`; 0 sends none.
-/// Returns how many there were. A process is named by a pidfd and looked at again before it gets
+struct work_seen {
+  bool known = false;      ///< else /proc could not be read: there may be any number
+  std::size_t living = 0;  ///< that were found
+  pid_t refused = 0;       ///< one of them that we may not signal, being another user's; 0: none
+  bool none() const { return known && living == 0; }
+};
+
+/// Sends the signal to each of them that lives, never to this process or `ancestor`; 0 only asks
+/// whether they could get one. A process is named by a pidfd and looked at again before it gets
 /// the signal, so that a number that was given to a stranger meanwhile does no harm.
-std::size_t signal_work(work_signs const& signs, int number) noexcept;
+work_seen signal_work(work_signs const& signs, int number) noexcept;
 
 /// The children of this process at the moment, at most `most`; `into` ends with 0.
 void list_children(pid_t* into, std::size_t most) noexcept;
+
+/// What `ps`, `pkill` and `killall` see of this process: its name and, instead of its arguments,
+/// the name again.
+void rename_process(char const* name) noexcept;
 
 /// Closes every descriptor from `first` on, by close_range() or, on kernels before 5.9, one by one.
 void close_from(int first) noexcept;

@@ -18,6 +18,7 @@
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/notice.hpp"
+#include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "elect/elect_log.hpp"
@@ -80,7 +81,9 @@ session::session(elect_options const& options)
                    co_return;
                  }},
                 terms()) {
-  log_.emplace(options.name.str(), election_.candidate(), options.log);
+  log_.emplace(event_log(options.name.str(), election_.candidate(), store_.display_name()),
+               options.log);
+  if (options.store_named == store_choice::by_default) log_->warns(about_default_store);
   for (int const number : ends_us) {
     if (!ignored(number)) signals_.add(number);
   }
@@ -88,6 +91,7 @@ session::session(elect_options const& options)
     if (number == SIGCONT || !ignored(number)) signals_.add(number);
   }
   await_signal();
+  open_signals();
 }
 
 election_options session::terms() {
@@ -133,9 +137,11 @@ asio::awaitable<void> session::run(election_term& term) {
     ended.cancel();
   };
   auto const [grace, told] = stopping_times_in(store_, options_.grace, options_.ttl);
-  guard_terms asked{.name = options_.name.str(), .grace = grace, .notice = told};
+  guard_terms asked{
+      .name = options_.name.str(), .grace = grace, .notice = told, .terminal = job_control::none};
   // The transition tells it.
   if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
+  asked.tell_trouble = [this](auto const& text) { log_->warns(text); };
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -43,12 +43,17 @@ std::string in_words(election_transition const& what) {
 
 }  // namespace
 
-elect_log::elect_log(std::string name, std::string candidate, event_form form)
-    : events_(std::move(name), std::move(candidate)), form_(form) {}
+elect_log::elect_log(event_log events, event_form form) : events_(std::move(events)), form_(form) {}
 
 void elect_log::tell(election_transition const& what) {
+  last_ = what;
   if (form_ == event_form::json) return events_.tell(what);
   tell_people(what);
+}
+
+void elect_log::warns(std::string const& text) const {
+  if (form_ == event_form::json) return events_.warn(text, last_);
+  notice(fmt::format("{}: {}", in_quotes(events_.name()), text));
 }
 
 // Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are told
@@ -61,7 +66,10 @@ void elect_log::tell_people(election_transition const& what) {
   if (trouble) in_trouble_ = true;
   if (what.event == election_event::granted) in_trouble_ = false;
   if (form_ == event_form::quiet && !worth_it) return;
-  notice(fmt::format("{}: {}: {}", in_quotes(events_.name()), events_.candidate(), in_words(what)));
+  std::string const where =
+      what.event == election_event::campaign ? " at " + events_.store() : std::string();
+  notice(fmt::format("{}: {}: {}{}", in_quotes(events_.name()), events_.candidate(), in_words(what),
+                     where));
 }
 
 }  // namespace herdlock::cli

@@ -12,14 +12,17 @@ namespace herdlock::cli {
 /// Called on the store's executor; never waits for whoever reads.
 class elect_log {
  public:
-  elect_log(std::string name, std::string candidate, event_form form);
+  elect_log(event_log events, event_form form);
   void tell(election_transition const& what);
+  /// Something is wrong with the command.
+  void warns(std::string const& text) const;
 
  private:
   void tell_people(election_transition const& what);
 
   event_log const events_;
   event_form const form_;
+  election_transition last_{};
   bool in_trouble_ = false;
 };
 

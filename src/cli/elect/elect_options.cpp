@@ -15,7 +15,7 @@ namespace {
 constexpr int most_terms = 1'000'000;
 
 constexpr char const* elect_footer = R"(
-Start it on every machine: one of them, the leader, runs CMD; the others stand
+Start it on every machine, with one --store: one of them, the leader, runs CMD; the others stand
 by. The leader goes on until it is told to stop (SIGTERM, SIGINT, SIGHUP,
 SIGQUIT), dies, or cannot renew its term any more; then the next takes over: at
 once after a resignation, else when the term's ttl is over.
@@ -34,6 +34,7 @@ SIGUSR1 and SIGUSR2 go to the group.
 
 --json tells `event` (campaign, granted, lost, …), `from`, `to`, `action`,
 `resource`, `candidate`, `term`, `elapsed_ms` and, where there is one, `why`;
+`campaign` has the `store`, `warning` tells what is wrong with CMD;
 what ends herdlock itself is a line of text as ever.
 
 When CMD ends by itself, the term is given back, and this candidate rests for
@@ -48,10 +49,10 @@ Exit status:
   76   with --terms: the last term was lost
   126  CMD cannot be executed      127  CMD does not exist
 
-Examples:
+Examples (the store is what the machines have in common):
+  export HERDLOCK_STORE=redis://:secret@cache.example:6379
   herdlock elect scheduler -- ./scheduler.sh
   herdlock elect scheduler --ttl 10s --verbose -- ./scheduler.sh
-  export HERDLOCK_STORE=redis://:secret@cache.example:6379
   herdlock elect --diagram mermaid
 
 A password in --store can be read by every user in the list of processes; put
@@ -135,6 +136,7 @@ elect_options check(elect_arguments const& arguments) {
                                        : event_form::quiet;
   return elect_options{std::move(name),
                        store_argument(arguments.store),
+                       store_choice_of(arguments.store),
                        ttl,
                        grace,
                        rest,

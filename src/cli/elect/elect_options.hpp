@@ -9,6 +9,7 @@
 
 #include "common/event_log.hpp"
 #include "common/store_argument.hpp"
+#include "common/store_choice.hpp"
 
 namespace herdlock::cli {
 
@@ -32,6 +33,7 @@ struct elect_arguments {
 struct elect_options {
   resource name;
   std::string store_url;
+  store_choice store_named;
   milliseconds ttl;
   std::optional<milliseconds> grace;
   milliseconds rest;

@@ -12,6 +12,7 @@ namespace herdlock::cli {
 namespace {
 
 constexpr std::size_t default_limit = 100;
+constexpr std::chrono::hours longest_wait{24 * 365};
 
 constexpr char const* show_footer = R"(
 Tells for each NAME who holds it (host/pid, or the candidate's id), for how long
@@ -88,6 +89,9 @@ watch_options watching_of(look_arguments const& given) {
   }
   if (!given.timeout.empty() && given.timeout != "forever") {
     asked.timeout = duration_argument("--timeout", given.timeout);
+    if (*asked.timeout > longest_wait) {
+      throw command_error(exit_code::usage, "--timeout must be at most a year, or forever");
+    }
   }
   asked.form = given.json ? output_form::json : output_form::text;
   return asked;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <herdlock/lock.hpp>
+#include <herdlock/printable.hpp>
 #include <set>
 
 #include "common/exit_code.hpp"
@@ -84,7 +85,7 @@ int take_away(store const& where, resource const& name, output_form form) {
     fmt::print("{}", dumped(told));
   } else if (taken) {
     fmt::print("{}: taken from {}\n", in_quotes(name.str()),
-               before ? before->holder : "whoever held it");
+               before ? printable(before->holder) : "whoever held it");
   } else {
     fmt::print("{}: nobody held it\n", in_quotes(name.str()));
   }

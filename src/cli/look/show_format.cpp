@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <herdlock/printable.hpp>
 
 #include "common/duration.hpp"
 
@@ -27,7 +28,7 @@ std::string or_dash(std::optional<milliseconds> time) { return time ? say(*time)
 table_row row_of(sighting const& one) {
   auto const& [name, seen] = one;
   return {in_quotes(name.str()),
-          seen.holder,
+          printable(seen.holder),
           or_dash(seen.held_for),
           or_dash(remaining(seen)),
           seen.fencing.value == 0 ? "-" : std::to_string(seen.fencing.value),
@@ -50,7 +51,7 @@ json as_json(resource const& name, std::optional<lease_info> const& seen) {
 
 std::string as_text(resource const& name, std::optional<lease_info> const& seen) {
   if (!seen) return fmt::format("{}: free\n", in_quotes(name.str()));
-  std::string text = fmt::format("{}: held by {}", in_quotes(name.str()), seen->holder);
+  std::string text = fmt::format("{}: held by {}", in_quotes(name.str()), printable(seen->holder));
   if (seen->held_for) text += fmt::format(" for {}", say(*seen->held_for));
   if (seen->fencing.value != 0) text += fmt::format(", fencing token {}", seen->fencing.value);
   if (auto const left = remaining(*seen)) {
@@ -58,7 +59,7 @@ std::string as_text(resource const& name, std::optional<lease_info> const& seen)
   }
   text += seen->waiting == 0 ? "\n" : fmt::format(", {} waiting\n", seen->waiting);
   for (std::size_t i = 0; i < seen->waiters.size(); ++i) {
-    text += fmt::format("  {:3}. {}\n", i + 1, seen->waiters[i]);
+    text += fmt::format("  {:3}. {}\n", i + 1, printable(seen->waiters[i]));
   }
   return text;
 }

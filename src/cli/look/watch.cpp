@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <herdlock/election.hpp>
+#include <herdlock/printable.hpp>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -86,10 +87,11 @@ class watcher {
 
 std::string line_of(resource const& name, seen_state const& seen, milliseconds elapsed) {
   std::string const label = in_quotes(name.str());
-  if (!seen) return fmt::format("{} {}: unknown: {}", say(elapsed), label, seen.error().message);
+  if (!seen)
+    return fmt::format("{} {}: unknown: {}", say(elapsed), label, printable(seen.error().message));
   if (!*seen) return fmt::format("{} {}: free", say(elapsed), label);
   auto const& held = **seen;
-  std::string text = fmt::format("{} {}: held by {}", say(elapsed), label, held.leader);
+  std::string text = fmt::format("{} {}: held by {}", say(elapsed), label, printable(held.leader));
   if (held.term.value != 0) text += fmt::format(", fencing token {}", held.term.value);
   if (held.waiting != 0) text += fmt::format(", {} waiting", held.waiting);
   return text;

@@ -14,6 +14,7 @@
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/notice.hpp"
+#include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "run/run_log.hpp"
@@ -64,13 +65,14 @@ session::session(run_options const& options)
     : options_(options),
       command_(options.command),
       lock_(value_or_raise(try_open_store(options.store_url)), options.name),
-      log_(options.name.str(), options.log) {
+      log_(options.name.str(), lock_.where().display_name(), options.log) {
   // nohup and `&` of a script ignore signals on purpose.
   for (int const number : forwarded) {
     // But who has stopped the group must hear of SIGCONT, or it would stay stopped.
     if (number == SIGCONT || !ignored(number)) signals_.add(number);
   }
   await_signal();
+  open_signals();
 }
 
 void session::await_signal() {
@@ -158,6 +160,7 @@ int session::run_under(lease& held) {
   guard_terms asked{
       .name = options_.name.str(), .grace = grace, .notice = told, .on_loss = options_.on_loss};
   asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
+  asked.tell_trouble = [this](auto const& text) { log_.warns(text); };
   guard guarded(io_, held, std::move(asked), command_, on_end);
   guard_ = &guarded;
   while (!status) {
@@ -191,6 +194,7 @@ int session::finish(lease held, int status) {
 }
 
 int session::go() {
+  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store);
   log_.asks();
   acquired held;
   try {
@@ -213,6 +217,7 @@ int session::go() {
         fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(options_.name.str()),
                     holder, lock_.where().display_name());
     log_.gives_up(make_failure(errc::unavailable, line));
+    if (options_.if_busy == busy_policy::quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
   log_.holds(held->fencing());

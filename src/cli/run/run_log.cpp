@@ -6,8 +6,9 @@
 
 namespace herdlock::cli {
 
-run_log::run_log(std::string name, event_form form)
-    : events_(std::move(name), std::string(owner_token::generate().label())), form_(form) {}
+run_log::run_log(std::string name, std::string store, event_form form)
+    : events_(std::move(name), std::string(owner_token::generate().label()), std::move(store)),
+      form_(form) {}
 
 void run_log::tell(election_event event, election_state to, election_action action, failure why) {
   auto const from = std::exchange(state_, to);
@@ -25,7 +26,7 @@ void run_log::say(std::string const& what) const {
 }
 
 void run_log::asks() {
-  say("asks for the lease");
+  say(fmt::format("asks {} for the lease", events_.store()));
   tell(election_event::campaign, election_state::acquiring, election_action::acquire);
 }
 
@@ -46,9 +47,19 @@ void run_log::lost(std::string const& line, std::string const& why) {
        make_failure(errc::lost, why));
 }
 
+void run_log::warns(std::string const& text) const {
+  if (form_ != event_form::json)
+    return notice(fmt::format("{}: {}", in_quotes(events_.name()), text));
+  election_transition now{};
+  now.to = state_;
+  now.term = token_;
+  events_.warn(text, now);
+}
+
 void run_log::ended(int status) {
   status_ = status;
-  say(fmt::format("the command has ended, status {}", status));
+  say(lost_ ? fmt::format("the command has ended after the loss, herdlock's status is {}", status)
+            : fmt::format("the command has ended, status {}", status));
   if (state_ == election_state::pausing) {
     tell(election_event::stopped, election_state::idle, election_action::finish);
   } else {

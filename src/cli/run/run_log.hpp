@@ -10,7 +10,8 @@ namespace herdlock::cli {
 /// A run is a campaign for one term.
 class run_log {
  public:
-  run_log(std::string name, event_form form);
+  /// `store`: as it may be shown.
+  run_log(std::string name, std::string store, event_form form);
 
   void asks();
   void holds(fencing_token token);
@@ -18,6 +19,8 @@ class run_log {
   void gives_up(failure const& why);
   /// `line` is for people, and told in every form but JSON.
   void lost(std::string const& line, std::string const& why);
+  /// Something is wrong with the command.
+  void warns(std::string const& text) const;
   /// The command has ended; what follows is the release, or nothing when the lease was lost.
   void ended(int status);
   void released(failure const& trouble);

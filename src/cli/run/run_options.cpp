@@ -31,7 +31,8 @@ be found.
 
 --json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
 `action`, `resource`, `candidate`, `term` (the fencing token), `elapsed_ms` and,
-where there is one, `why` and `status`; as elect does. What ends herdlock itself
+where there is one, `why` and `status` (herdlock's); `campaign` has the `store`,
+`warning` tells what is wrong with CMD. As elect does. What ends herdlock itself
 is a line of text as ever.
 
 Exit status:
@@ -39,6 +40,7 @@ Exit status:
   64   usage: a bad name, ttl, URL or option
   69   the store is unavailable, or refuses the password
   75   busy: another holds the lease, and the wait is over
+       (0 with --if-busy quiet)
   76   the lease was lost while CMD ran, or before it could start
        (with --on-loss ignore: CMD's own, if it ran)
   126  CMD cannot be executed      127  CMD does not exist
@@ -65,6 +67,13 @@ loss_policy loss_argument(std::string const& text) {
   if (text == "ignore") return loss_policy::ignore;
   throw command_error(exit_code::usage, fmt::format("--on-loss {}: there are term, kill and ignore",
                                                     in_quotes(text)));
+}
+
+busy_policy busy_argument(std::string const& text) {
+  if (text == "fail") return busy_policy::fail;
+  if (text == "quiet") return busy_policy::quiet;
+  throw command_error(exit_code::usage,
+                      fmt::format("--if-busy {}: there are fail and quiet", in_quotes(text)));
 }
 
 std::optional<milliseconds> max_hold_argument(std::string const& text) {
@@ -99,6 +108,11 @@ CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
                   "term: SIGTERM, then SIGKILL; kill: SIGKILL; ignore: nothing, it runs on")
       ->type_name("WHAT")
       ->capture_default_str();
+  run->add_option("--if-busy", arguments.if_busy,
+                  "When another holds it: fail: a line, status 75; quiet: nothing, status 0,\n"
+                  "as for cron; a store that cannot be used is told all the same")
+      ->type_name("WHAT")
+      ->capture_default_str();
   run->add_option("--max-hold", arguments.max_hold,
                   "Renew no more after so long, for work that could hang: the lease is lost\n"
                   "at most one ttl later, as above")
@@ -124,9 +138,17 @@ run_options check(run_arguments const& arguments) {
                                        : event_form::quiet;
   auto const on_loss = loss_argument(arguments.on_loss);
   auto const max_hold = max_hold_argument(arguments.max_hold);
-  return run_options{
-      std::move(name),  store_url_of(arguments.store), ttl, wait, grace, max_hold, on_loss, log,
-      arguments.command};
+  return run_options{std::move(name),
+                     store_url_of(arguments.store),
+                     store_choice_of(arguments.store),
+                     ttl,
+                     wait,
+                     grace,
+                     max_hold,
+                     on_loss,
+                     busy_argument(arguments.if_busy),
+                     log,
+                     arguments.command};
 }
 
 }  // namespace herdlock::cli

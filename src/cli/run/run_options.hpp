@@ -10,8 +10,15 @@
 #include "common/event_log.hpp"
 #include "common/guard.hpp"
 #include "common/store_argument.hpp"
+#include "common/store_choice.hpp"
 
 namespace herdlock::cli {
+
+/// What becomes of a run that does not get the lease because another has it.
+enum class busy_policy {
+  fail,   ///< a line, status 75
+  quiet,  ///< nothing, status 0
+};
 
 /// As typed.
 struct run_arguments {
@@ -22,6 +29,7 @@ struct run_arguments {
   std::string grace;  ///< empty: a quarter of the ttl, at most 10 s
   std::string max_hold;
   std::string on_loss = "term";
+  std::string if_busy = "fail";
   bool once = false;  ///< --try
   bool verbose = false;
   bool json = false;
@@ -32,11 +40,13 @@ struct run_arguments {
 struct run_options {
   resource name;
   std::string store_url;
+  store_choice store_named;
   milliseconds ttl;
   milliseconds wait;
   std::optional<milliseconds> grace;
   std::optional<milliseconds> max_hold;
   loss_policy on_loss;
+  busy_policy if_busy;
   event_form log;
   std::vector<std::string> command;
 };
