@@ -99,8 +99,12 @@ std::optional<lease_info> lock::inspect() const {
 bool lock::force_release() const {
   auto const& core = store_.context()->core();
   auto start = [&](handler<release_reply> done) {
-    asio::dispatch(core->executor(), [&core, this, done = std::move(done)]() mutable {
-      core->leases()->force_release(name_, std::move(done));
+    // Copies: where nobody runs the executor, the caller has gone before this runs.
+    asio::dispatch(core->executor(), [core, name = name_, done = std::move(done)]() mutable {
+      auto const& leases = core->leases();
+      if (leases) return leases->force_release(std::move(name), std::move(done));
+      detail::post_result<release_reply>(core->executor(), std::move(done),
+                                         core->closed_failure());
     });
   };
   auto const reply = runtime::wait_for<release_reply>(*store_.context(), start).value();

@@ -183,7 +183,7 @@ TEST(LeaseMachine, HungWorkIsNotRenewedForEver) {
   EXPECT_EQ(machine.tick(t0 + 10s).what, kind::renew);
   auto const action = machine.renewed(t0 + 10s, no_jitter);
   EXPECT_EQ(action.what, kind::wait);
-  EXPECT_EQ(action.at, machine.valid_until());
+  EXPECT_EQ(action.at, machine.valid_until() - algo::loss_lead(30s));
   EXPECT_EQ(machine.tick(action.at).what, kind::lose);
   EXPECT_EQ(machine.why(), loss::held_too_long);
 }
@@ -192,7 +192,7 @@ TEST(LeaseMachine, WithoutRenewalItEndsByItself) {
   auto machine = machine_with({.ttl = 30s, .renews = false});
   auto const action = machine.tick(t0 + 10s);
   EXPECT_EQ(action.what, kind::wait);
-  EXPECT_EQ(action.at, machine.valid_until());
+  EXPECT_EQ(action.at, machine.valid_until() - algo::loss_lead(30s));
   EXPECT_EQ(machine.tick(action.at).what, kind::lose);
   EXPECT_EQ(machine.why(), loss::expired);
 }
