@@ -42,7 +42,8 @@ namespace {
 //
 // Whose hub had the last grant and let it expire (`alive` is given, and is another one's) hangs,
 // and all who wait by that hub are skipped with it. The mark of that, `!HUB`, is in front of the
-// queue while it has others: its score is the grant's token, below zero.
+// queue while it has others: its score is the grant's token, below zero. (`waiting` is the number
+// of members, if the caller has asked.)
 //
 // In a cluster's slot that is being moved a key that is not here is somewhere else: a script that
 // names what it has removed is cut there, with all that it has done. So the resource is
@@ -71,20 +72,21 @@ namespace {
   "  if mark and mark ~= new then redis.call('ZREM', KEYS[3], mark) end\n"                 \
   "  if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end\n"    \
   "end\n"                                                                                  \
-  "local function hand_over(floor, alive)\n"                                               \
-  "  local left = redis.call('ZCARD', KEYS[3])\n"                                          \
+  "local function hand_over(floor, alive, waiting)\n"                                      \
+  "  local left = waiting or redis.call('ZCARD', KEYS[3])\n"                               \
   "  if left == 0 then return false end\n"                                                 \
-  "  local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')\n"                     \
+  "  local head = redis.call('ZRANGE', KEYS[3], 0, 1, 'WITHSCORES')\n"                     \
   "  local mark, at, hung = false, 0, nil\n"                                               \
-  "  if string.sub(head[1], 1, 1) == '!' then\n"                                           \
-  "    mark, at, left = head[1], 1, left - 1\n"                                            \
+  "  local first = head[1]\n"                                                              \
+  "  if string.sub(first, 1, 1) == '!' then\n"                                             \
+  "    mark, at, left, first = first, 1, left - 1, head[3]\n"                              \
   "    local expired = alive and mark ~= '!' .. alive and\n"                               \
   "                    -head[2] == tonumber(redis.call('GET', KEYS[2]) or 0)\n"            \
   "    if expired then hung = string.sub(mark, 2) end\n"                                   \
   "    if left == 0 then redis.call('DEL', KEYS[3]) end\n"                                 \
   "  end\n"                                                                                \
   "  for _ = 1, math.min(left, 1000) do\n"                                                 \
-  "    local first = redis.call('ZRANGE', KEYS[3], at, at)[1]\n"                           \
+  "    first = first or redis.call('ZRANGE', KEYS[3], at, at)[1]\n"                        \
   "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                \
   "    local lives, mute\n"                                                                \
   "    if hub and hub ~= hung then lives, mute = listens(hub) end\n"                       \
@@ -103,6 +105,7 @@ namespace {
   "        .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])\n"            \
   "    end\n"                                                                              \
   "    if lives then return owner end\n"                                                   \
+  "    first = nil\n"                                                                      \
   "  end\n"                                                                                \
   "  return left > 0 and ''\n"                                                             \
   "end\n"
@@ -200,13 +203,14 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
   "if redis.call('GET', KEYS[1]) ~= ARGV[1] then\n"             \
   "  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0\n" \
   "end\n"                                                       \
-  "if redis.call('EXISTS', KEYS[3]) == 0 then\n"                \
+  "local waiting = redis.call('ZCARD', KEYS[3])\n"              \
+  "if waiting == 0 then\n"                                      \
   "  redis.call('RENAME', KEYS[1], KEYS[4])\n"                  \
   "  return 1\n"                                                \
   "end\n"
 #define HERDLOCK_RELEASE_AWAITED                                     \
   "local rest = redis.call('PTTL', KEYS[1])\n"                       \
-  "local heir = hand_over(tonumber(ARGV[2]))\n"                      \
+  "local heir = hand_over(tonumber(ARGV[2]), nil, waiting)\n"        \
   "if heir and heir ~= '' then\n"                                    \
   "  redis.call('SET', KEYS[4], ARGV[1], 'PX', math.max(rest, 1))\n" \
   "else\n"                                                           \
