@@ -1,9 +1,7 @@
-// Every transition of the load machine, and of the gate beside it, with a clock of the test's own.
+// Every transition of the load machine, with a clock of the test's own.
 #include "algo/load_machine.hpp"
 
 #include <gtest/gtest.h>
-
-#include "algo/load_gate.hpp"
 
 namespace herdlock::algo {
 namespace {
@@ -359,37 +357,6 @@ TEST_F(LoadMachine, ClosingDuringTheFillAnswersWithTheValue) {
   begin_loading();
   m.loader_done(load_result::storable, at(milliseconds{5}));
   EXPECT_EQ(m.close().answer, load_answer::loaded);
-}
-
-TEST(SlotQueue, IsFirstComeFirstServedAtTheLimitAndBeyond) {
-  slot_queue<int> slots(2);
-  EXPECT_TRUE(slots.try_take());
-  EXPECT_TRUE(slots.try_take());
-  EXPECT_FALSE(slots.try_take());
-  slots.wait(1);
-  auto const second = slots.wait(2);
-  slots.wait(3);
-  slots.leave(second);
-  EXPECT_EQ(slots.give_back(), 1);
-  EXPECT_EQ(slots.give_back(), 3);
-  EXPECT_EQ(slots.give_back(), std::nullopt);
-  EXPECT_EQ(slots.free(), 1u);
-}
-
-// S9
-TEST(StoreHealth, AFailingStoreIsSkippedThenProbedByOne) {
-  store_health health;
-  clock::time_point const start(seconds(10));
-  EXPECT_EQ(health.next(start), store_use::ask);
-  health.failed(start, 0.0);
-  EXPECT_EQ(health.next(start + milliseconds{249}), store_use::skip);
-  EXPECT_EQ(health.next(start + milliseconds{250}), store_use::skip_and_probe);
-  EXPECT_EQ(health.next(start + milliseconds{251}), store_use::skip) << "one probe at a time";
-  health.failed(start + milliseconds{2250}, 1.0);
-  EXPECT_EQ(health.next(start + milliseconds{3249}), store_use::skip);
-  EXPECT_EQ(health.next(start + milliseconds{3250}), store_use::skip_and_probe);
-  health.succeeded();
-  EXPECT_EQ(health.next(start + milliseconds{3251}), store_use::ask);
 }
 
 }  // namespace
