@@ -174,7 +174,8 @@ load_plan load_machine::refused() {
 
 load_plan load_machine::loader_done(load_result what, clock::time_point now) {
   if (state_ != state::loading) return {};
-  result_ = what == load_result::failed ? load_answer::load_error : load_answer::loaded;
+  bool const error = what == load_result::failed || what == load_result::unfinished;
+  result_ = error ? load_answer::load_error : load_answer::loaded;
   // Superseded, or loaded without the store: the value is the callers', not the store's. A failed
   // loader whose claim was lost tells its error to its own callers alone.
   if (claim_ != claim::held) {

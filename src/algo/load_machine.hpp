@@ -77,6 +77,7 @@ enum class load_result {
   storable,    ///< a value, or "there is no such thing", with its encoding
   unstorable,  ///< a value that is too large or cannot be encoded
   failed,
+  unfinished,  ///< it did not get to its end: an error for those who wait here, nobody else's
 };
 
 /// See the top of this file. An event that the state has no use for (a late reply) changes nothing.

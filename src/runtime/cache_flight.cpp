@@ -238,7 +238,11 @@ void load_flight::run_loader(cache_engine& home) {
       if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
     });
   };
-  first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
+  try {
+    first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
+  } catch (...) {
+    // Out of memory before it began: its sink went with it and has said so.
+  }
 }
 
 void load_flight::on_loaded(detail::load_outcome outcome) {
@@ -250,7 +254,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   auto what = algo::load_result::storable;
   if (outcome_.error) {
     cache_counters::add(home->counters.load_errors);
-    what = algo::load_result::failed;
+    what = outcome_.unfinished ? algo::load_result::unfinished : algo::load_result::failed;
   } else if (outcome_.answer.kind == detail::entry_kind::absent &&
              home->options().negative_ttl == milliseconds{0}) {
     what = algo::load_result::unstorable;
@@ -260,7 +264,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
   bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  if (unguarded && joinable_) {
+  if (unguarded && joinable_ && !outcome_.unfinished) {
     auto const kind = outcome_.error ? algo::load_answer::load_error : algo::load_answer::loaded;
     home->keep_answer(key_, answer_for(kind));
   }

@@ -176,6 +176,12 @@ TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
 }
 
 // S3
+TEST_F(LoadMachine, ALoadThatDidNotEndIsNotSharedThroughTheStore) {
+  begin_loading();
+  EXPECT_EQ(m.loader_done(load_result::unfinished, at(milliseconds{50})).call, load_call::give_up);
+  EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
+}
+
 TEST_F(LoadMachine, TheClaimIsExtendedAtAThirdForAsLongAsTheLoaderRuns) {
   begin_loading();
   for (int i = 1; i <= 5; ++i) {
