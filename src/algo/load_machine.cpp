@@ -159,6 +159,14 @@ load_plan load_machine::watch_failed() {
   return state_ == state::watching ? unguard() : load_plan{};
 }
 
+load_plan load_machine::watch_denied(clock::time_point now, double random) {
+  if (state_ != state::watching) return {};
+  settings_.waiting = load_waiting::back_off;
+  state_ = state::pausing;
+  due_ = now + busy_backoff_.next(random);
+  return {};
+}
+
 load_plan load_machine::refused() {
   if (state_ == state::claiming) {
     auto plan = finish(load_answer::refused);

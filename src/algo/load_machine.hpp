@@ -103,6 +103,8 @@ class load_machine {
   load_plan watch_error();
   load_plan watch_look_again(clock::time_point now, double random);
   load_plan watch_failed();
+  /// The store pushes nothing to this user: from here on as for a store that does not push.
+  load_plan watch_denied(clock::time_point now, double random);
 
   /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
   load_plan refused();

@@ -208,6 +208,10 @@ void load_flight::on_watch(result<watch_reply> reply) {
       return apply(machine_.refused());
     }
     home->step_failed(reply.error());
+    // Pushes need rights of their own (channels): the claims go on without them.
+    if (reply.error() == errc::access_denied) {
+      return apply(machine_.watch_denied(clock::now(), random_unit()));
+    }
     return apply(machine_.watch_failed());
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {

@@ -176,6 +176,18 @@ TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
 }
 
 // S3
+// S1: without rights for the pushes there is still one load among all processes.
+TEST_F(LoadMachine, AWatchThatIsDeniedBacksOffAndClaimsAgainFromThenOn) {
+  begin_claiming(watcher);
+  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{0}), 0.5).call, load_call::watch);
+  EXPECT_EQ(watcher.watch_denied(at(milliseconds{1}), 0.5).call, load_call::none);
+  EXPECT_EQ(watcher.timer(watcher.due()).call, load_call::take_slot);
+  EXPECT_EQ(watcher.slot_granted(at(milliseconds{5})).call, load_call::claim);
+  EXPECT_EQ(watcher.guard(), load_guard::guarded);
+  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{6}), 0.5).call, load_call::none);
+  EXPECT_LT(watcher.due(), at(milliseconds{100})) << "not watched again";
+}
+
 TEST_F(LoadMachine, ALoadThatDidNotEndIsNotSharedThroughTheStore) {
   begin_loading();
   EXPECT_EQ(m.loader_done(load_result::unfinished, at(milliseconds{50})).call, load_call::give_up);
