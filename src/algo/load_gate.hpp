@@ -87,6 +87,9 @@ class store_health {
     probing_ = false;
   }
 
+  /// The probe ended without an answer: the next request is one.
+  void probe_over() { probing_ = false; }
+
   bool failing() const noexcept { return failing_; }
 
  private:

@@ -159,6 +159,14 @@ load_plan load_machine::watch_failed() {
   return state_ == state::watching ? unguard() : load_plan{};
 }
 
+load_plan load_machine::watch_denied(clock::time_point now, double random) {
+  if (state_ != state::watching) return {};
+  settings_.waiting = load_waiting::back_off;
+  state_ = state::pausing;
+  due_ = now + busy_backoff_.next(random);
+  return {};
+}
+
 load_plan load_machine::refused() {
   if (state_ == state::claiming) {
     auto plan = finish(load_answer::refused);
@@ -174,7 +182,8 @@ load_plan load_machine::refused() {
 
 load_plan load_machine::loader_done(load_result what, clock::time_point now) {
   if (state_ != state::loading) return {};
-  result_ = what == load_result::failed ? load_answer::load_error : load_answer::loaded;
+  bool const error = what == load_result::failed || what == load_result::unfinished;
+  result_ = error ? load_answer::load_error : load_answer::loaded;
   // Superseded, or loaded without the store: the value is the callers', not the store's. A failed
   // loader whose claim was lost tells its error to its own callers alone.
   if (claim_ != claim::held) {

@@ -77,6 +77,7 @@ enum class load_result {
   storable,    ///< a value, or "there is no such thing", with its encoding
   unstorable,  ///< a value that is too large or cannot be encoded
   failed,
+  unfinished,  ///< it did not get to its end: an error for those who wait here, nobody else's
 };
 
 /// See the top of this file. An event that the state has no use for (a late reply) changes nothing.
@@ -102,6 +103,8 @@ class load_machine {
   load_plan watch_error();
   load_plan watch_look_again(clock::time_point now, double random);
   load_plan watch_failed();
+  /// The store pushes nothing to this user: from here on as for a store that does not push.
+  load_plan watch_denied(clock::time_point now, double random);
 
   /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
   load_plan refused();

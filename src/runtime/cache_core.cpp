@@ -74,7 +74,8 @@ std::string exception_text(std::exception_ptr const& thrown) {
 
 load_sink::~load_sink() {
   if (!deliver_) return;
-  (*this)(load_outcome{.answer = {}, .error = "the loader was destroyed before it finished"});
+  (*this)(load_outcome{
+      .answer = {}, .error = "the loader was destroyed before it finished", .unfinished = true});
 }
 
 cache_core::cache_core(store values, std::optional<store> locks, cache_options options, layout form,

@@ -47,7 +47,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
   if (!locks) return;
   auto& claim_ttl = settings_.options.claim_ttl;
   claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
-  over_locks_ = std::make_shared<cache_over_locks>(values_, std::move(locks));
+  over_locks_ = std::make_shared<cache_over_locks>(values_, std::move(locks), claim_ttl);
 }
 
 cache_engine::~cache_engine() {
@@ -209,11 +209,29 @@ void cache_engine::probe(cache_key const& key) {
 
 // ----------------------------------------------------------------------------- the flights
 
+bool cache_engine::answer_again(detail::cache_caller& caller) {
+  auto const* const known = unguarded_answers_.find(caller.key);
+  if (!known) return false;
+  cache_counters::add(counters.joined);
+  finish(caller, *known);
+  return true;
+}
+
 void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
   if (caller->answered) return;
   if (closed_) return finish(*caller, closed_failure());
+  bool const claims = guard == algo::load_guard::guarded && !flights_.flying(caller->key.str());
+  auto const use = claims ? claim_health_.next(clock::now()) : algo::store_use::ask;
+  // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
+  bool const probe = use == algo::store_use::skip_and_probe;
+  if (use == algo::store_use::skip) guard = algo::load_guard::unguarded;
+  if ((probe || guard == algo::load_guard::unguarded) && answer_again(*caller)) {
+    if (probe) claim_probe_over();
+    return;
+  }
   auto const reply = flights_.join(caller->key.str(), detail::caller_ptr(caller));
   if (!reply.accepted()) {
+    if (probe) claim_probe_over();
     cache_counters::add(counters.overloaded);
     return finish(*caller, make_failure(errc::overloaded, "too many loads of the cache in " +
                                                               store_name() + " (max_waiting)"));
@@ -233,6 +251,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
   flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller);
   auto const started = flight;
   live_.emplace(started->key().str(), started.get());
+  if (probe) started->probe_claims();
   started->start(guard);
 }
 
@@ -282,10 +301,21 @@ void cache_engine::read_failed(failure const& why) {
   note_store_error(why);
 }
 
-// A store that can be read but not written (no rights, no memory, one broken key) still has hits.
+// A server that refuses writes (no rights, no memory, a full disk, too few replicas) still has
+// hits, and it says "unavailable" as one does that is gone: the next read finds out which of the
+// two it is. One that is silent is silent to reads as well. What a lock store does is no matter of
+// reads.
 void cache_engine::step_failed(failure const& why) {
-  if (is_out_of_reach(why)) health_.failed(clock::now(), random_unit());
+  if (is_out_of_reach(why)) {
+    claim_health_.failed(clock::now(), random_unit());
+    if (!over_locks_ && why != errc::unavailable) health_.failed(clock::now(), random_unit());
+  }
   note_store_error(why);
+}
+
+void cache_engine::claims_worked() {
+  claim_health_.succeeded();
+  if (!over_locks_) health_.succeeded();
 }
 
 void cache_engine::note_store_error(failure const& why) {

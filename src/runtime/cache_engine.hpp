@@ -15,6 +15,7 @@
 #include "algo/load_machine.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
+#include "runtime/cache_unguarded_answers.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
@@ -93,8 +94,16 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   void store_worked() { health_.succeeded(); }
   /// A read failed: the store is left alone for a while (S9).
   void read_failed(failure const& why);
-  /// Another step failed: the same only if the store could not be reached at all.
+  /// Another step failed: claims are left alone for a while if it could not be carried out at all,
+  /// reads only if the store was silent.
   void step_failed(failure const& why);
+  void claims_worked();
+  /// The flight that was to find out whether claims work again ended without having claimed.
+  void claim_probe_over() { claim_health_.probe_over(); }
+  /// Of a load without the store, for those who come soon.
+  void keep_answer(cache_key const& key, result<detail::cache_answer> answer) {
+    unguarded_answers_.add(key, std::move(answer));
+  }
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
   std::string const& store_name() const { return values_->display_name(); }
@@ -134,6 +143,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   void skip_store(detail::caller_ptr caller);
   void probe(cache_key const& key);
   void launch(detail::caller_ptr caller, algo::load_guard guard);
+  bool answer_again(detail::cache_caller& caller);
   void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
   void leave_flight(detail::cache_caller& caller);
   void expire(clock::time_point now);
@@ -161,7 +171,9 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   std::unordered_multimap<std::string_view, load_flight*> live_;
   algo::slot_queue<std::shared_ptr<load_flight>> guarded_slots_;
   algo::slot_queue<std::shared_ptr<load_flight>> unguarded_slots_;
-  algo::store_health health_;
+  algo::store_health health_;        // of reads
+  algo::store_health claim_health_;  // of claims, which may be in another store
+  unguarded_answers unguarded_answers_{*values_, settings_.options};
   bool closed_ = false;
 };
 

@@ -13,6 +13,7 @@ void cache_engine::unlist(load_flight& flight) {
 // Those that nobody can join any more, too: they may have a claim, and store what they load.
 void cache_engine::void_loads(cache_key const& key) {
   flights_.detach(key.str());
+  unguarded_answers_.erase(key);
   std::vector<std::shared_ptr<load_flight>> flights;
   for (auto [at, end] = live_.equal_range(key.str()); at != end; ++at) {
     if (auto flight = at->second->weak_from_this().lock()) flights.push_back(std::move(flight));

@@ -40,7 +40,14 @@ load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight
 
 load_flight::~load_flight() {
   lease_keeper::remove(*this);
-  if (auto const home = home_.lock()) home->unlist(*this);
+  auto const home = home_.lock();
+  if (!home) return;
+  home->unlist(*this);
+  end_probe(*home);
+}
+
+void load_flight::end_probe(cache_engine& home) {
+  if (std::exchange(probes_claims_, false)) home.claim_probe_over();
 }
 
 void load_flight::slot_granted() {
@@ -56,7 +63,10 @@ void load_flight::apply(algo::load_plan const& plan) {
   if (!home) return;
   if (machine_.done()) leave_queues(*home);
   if (plan.signal_lost) lost_.request_stop();
-  if (plan.detach) home->detach(id_);
+  if (plan.detach) {
+    joinable_ = false;
+    home->detach(id_);
+  }
   if (plan.clean_up) home->give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, answer_for(*plan.answer));
   // Before the call, which may be for a slot of the other kind.
@@ -64,6 +74,7 @@ void load_flight::apply(algo::load_plan const& plan) {
   begin(*home, plan.call);
   if (machine_.done()) {
     home->unlist(*this);
+    end_probe(*home);
     home->forget(id_);
   }
   if (machine_.due() == clock::time_point::max()) {
@@ -142,6 +153,7 @@ void load_flight::claim(cache_engine& home, cache_store& claims) {
 void load_flight::on_claim(result<claim_reply> reply) {
   auto const home = home_.lock();
   if (!home) return;
+  end_probe(*home);
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
       refused_ = reply.error();
@@ -150,7 +162,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
     home->step_failed(reply.error());
     return apply(machine_.claim_failed());
   }
-  home->store_worked();
+  home->claims_worked();
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     auto entry = home->decode(hit->value);
     if (!entry) return apply(machine_.claim_unreadable());
@@ -196,6 +208,10 @@ void load_flight::on_watch(result<watch_reply> reply) {
       return apply(machine_.refused());
     }
     home->step_failed(reply.error());
+    // Pushes need rights of their own (channels): the claims go on without them.
+    if (reply.error() == errc::access_denied) {
+      return apply(machine_.watch_denied(clock::now(), random_unit()));
+    }
     return apply(machine_.watch_failed());
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
@@ -226,7 +242,11 @@ void load_flight::run_loader(cache_engine& home) {
       if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
     });
   };
-  first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
+  try {
+    first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
+  } catch (...) {
+    // Out of memory before it began: its sink went with it and has said so.
+  }
 }
 
 void load_flight::on_loaded(detail::load_outcome outcome) {
@@ -238,7 +258,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   auto what = algo::load_result::storable;
   if (outcome_.error) {
     cache_counters::add(home->counters.load_errors);
-    what = algo::load_result::failed;
+    what = outcome_.unfinished ? algo::load_result::unfinished : algo::load_result::failed;
   } else if (outcome_.answer.kind == detail::entry_kind::absent &&
              home->options().negative_ttl == milliseconds{0}) {
     what = algo::load_result::unstorable;
@@ -247,6 +267,11 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
     what = algo::load_result::unstorable;
   }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
+  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
+  if (unguarded && joinable_ && !outcome_.unfinished) {
+    auto const kind = outcome_.error ? algo::load_answer::load_error : algo::load_answer::loaded;
+    home->keep_answer(key_, answer_for(kind));
+  }
   apply(machine_.loader_done(what, clock::now()));
 }
 
@@ -288,7 +313,7 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
     // The callers have their value, whatever the store thinks of it.
     if (reply.error() == errc::invalid_value && machine_.filling()) {
       cache_counters::add(home->counters.unstorable);
-    } else if (is_store_trouble(reply.error())) {
+    } else if (reply.error() != errc::canceled) {
       home->step_failed(reply.error());
     }
     return apply(machine_.store_failed());

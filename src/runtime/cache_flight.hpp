@@ -29,6 +29,8 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
               detail::caller_ptr first);
   ~load_flight() override;
 
+  /// Its claim is to tell whether claims work again.
+  void probe_claims() { probes_claims_ = true; }
   void start(algo::load_guard guard) { apply(machine_.start(guard)); }
   void slot_granted();
   void joined() { machine_.joined(); }
@@ -48,6 +50,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
 
   void apply(algo::load_plan const& plan);
   void leave_queues(cache_engine& home);
+  void end_probe(cache_engine& home);
   void begin(cache_engine& home, algo::load_call call);
   result<detail::cache_answer> answer_for(algo::load_answer what);
 
@@ -75,6 +78,8 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   algo::load_guard slot_kind_ = algo::load_guard::guarded;
   std::optional<slot_place> queued_at_;
   bool watching_ = false;
+  bool probes_claims_ = false;
+  bool joinable_ = true;  // by whoever comes: nothing has made what it loads out of date
   std::stop_source lost_;
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};

@@ -13,7 +13,13 @@ void loader_pool::run(std::function<void()> work) {
     state_->wake.notify_one();
     return;
   }
-  threads_.emplace_back([shared = state_] { serve(shared); });
+  try {
+    threads_.push_back(start_([shared = state_] { serve(shared); }));
+  } catch (...) {  // no thread to be had (a limit of the system): those that live take it in turn
+    if (!threads_.empty()) return state_->wake.notify_one();
+    state_->work.pop_back();
+    throw;
+  }
 }
 
 void loader_pool::serve(std::shared_ptr<state> const& shared) {

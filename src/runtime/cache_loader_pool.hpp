@@ -15,12 +15,14 @@ namespace herdlock::runtime {
 /// beyond that waits (the cache never has more loads at once than `most`). Any thread.
 class loader_pool {
  public:
-  explicit loader_pool(std::size_t most) : state_(std::make_shared<state>()), most_(most) {}
+  using thread_maker = std::function<std::thread(std::function<void()>)>;
+  explicit loader_pool(std::size_t most, thread_maker start = make_thread)
+      : state_(std::make_shared<state>()), most_(most), start_(std::move(start)) {}
   ~loader_pool() { close(); }
   loader_pool(loader_pool const&) = delete;
   loader_pool& operator=(loader_pool const&) = delete;
 
-  /// Dropped unrun after close().
+  /// Dropped unrun after close(). Throws when no thread lives and none can be made.
   void run(std::function<void()> work);
 
   /// Waits for the work that runs and drops the rest. Called on one of its own threads it waits
@@ -39,11 +41,15 @@ class loader_pool {
     bool closed = false;
   };
 
+  static std::thread make_thread(std::function<void()> body) {
+    return std::thread(std::move(body));
+  }
   static void serve(std::shared_ptr<state> const& shared);
   std::vector<std::thread> shut();
 
   std::shared_ptr<state> state_;
   std::size_t most_;
+  thread_maker start_;
   std::vector<std::thread> threads_;  // state_->mutex
 };
 

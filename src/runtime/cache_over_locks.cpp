@@ -1,13 +1,12 @@
 #include "runtime/cache_over_locks.hpp"
 
+#include <algorithm>
 #include <utility>
-
-#include "runtime/fitted_ttl.hpp"
 
 namespace herdlock::runtime {
 namespace {
 
-// The lock is renewed for so long just before the value is stored under it.
+// The lock is renewed for so long, at most, just before the value is stored under it.
 constexpr milliseconds time_to_store{5000};
 
 // Completes on the value store's executor with what came in on the lock store's. `errand` keeps
@@ -126,7 +125,7 @@ void cache_over_locks::fill(fill_request request, handler<fill_reply> done) {
     self->store_under_lock(std::move(request), std::move(done));
   };
   on_locks<renew_reply>(std::move(on_proved),
-                        [name, owner, ttl = fitted_ttl(locks_->traits(), time_to_store)](
+                        [name, owner, ttl = std::min(time_to_store, claim_ttl_)](
                             lease_store& leases, handler<renew_reply> h) {
                           leases.renew(name, owner, ttl, std::move(h));
                         });

@@ -24,8 +24,10 @@ inline constexpr std::string_view lock_suffix = ":lock";
 class cache_over_locks final : public cache_store,
                                public std::enable_shared_from_this<cache_over_locks> {
  public:
-  cache_over_locks(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks)
-      : values_(std::move(values)), locks_(std::move(locks)) {}
+  /// `claim_ttl` is what the lock store has to allow anyway.
+  cache_over_locks(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
+                   milliseconds claim_ttl)
+      : values_(std::move(values)), locks_(std::move(locks)), claim_ttl_(claim_ttl) {}
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override;
   void claim(claim_request request, handler<claim_reply> done) override;
@@ -73,6 +75,7 @@ class cache_over_locks final : public cache_store,
   std::shared_ptr<void> contexts_;  // first, so that it goes last
   std::shared_ptr<store_core> values_;
   std::shared_ptr<store_core> locks_;
+  milliseconds claim_ttl_;
   std::shared_ptr<errand_gate> errands_ = std::make_shared<errand_gate>();
 };
 

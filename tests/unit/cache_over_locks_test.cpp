@@ -1,4 +1,6 @@
 // Claims that are leases of another store.
+#include <deque>
+
 #include "cache_fixture.hpp"
 #include "scripted_lease_store.hpp"
 
@@ -33,6 +35,58 @@ TEST(cache_over_locks, AClaimIsNoLongerThanItsStoreProves) {
   script.release_next(release_reply::released);
   ASSERT_TRUE(locks.run_until([&] { return one.got.has_value(); }));
   EXPECT_EQ(one.value(), "loaded");
+}
+
+// S9: the lock store's outage is no matter of those who read.
+TEST(cache_over_locks, AnOutageOfTheLockStoreLeavesReadsAloneAndLoadsUnguarded) {
+  for (auto const why : {errc::unavailable, errc::timed_out}) {
+    scripted_fixture locks;
+    store const values = open_store("memory:outage", {.executor = locks.io.get_executor()});
+    cache<std::string> strings(values, *locks.opened, {.max_loads_without_store = 2});
+    strings.async_put(cache_key("hit"), "stored", [](result<void>) {});
+    locks.settle();
+    held_loader loader(locks.io.get_executor());
+    call first;
+    strings.async_get_or_load(cache_key("first"), std::ref(loader), first.token());
+    locks.settle();
+    ASSERT_EQ(locks.script->acquires.size(), 1u);
+    locks.script->fail_next_acquire(why);
+    locks.settle();
+    std::deque<call> misses(5), hits(5);
+    for (std::size_t i = 0; i < misses.size(); ++i) {
+      auto const key = cache_key("missing" + std::to_string(i));
+      strings.async_get_or_load(key, std::ref(loader), misses[i].token());
+      strings.async_get_or_load(cache_key("hit"), std::ref(loader), hits[i].token());
+      locks.settle();
+      EXPECT_EQ(hits[i].value(), "stored");
+    }
+    EXPECT_EQ(loader.runs, 2) << "the bound of this process";
+    EXPECT_TRUE(locks.script->acquires.empty()) << "left alone for a while";
+    loader.let_go();
+    ASSERT_TRUE(locks.run_until([&] { return misses.back().answers == 1; }));
+    for (auto const& each : misses) EXPECT_EQ(each.value(), "loaded");
+    EXPECT_EQ(strings.stats().hits, 5u);
+  }
+}
+
+// A store that refuses long leases (quarantine_ttl, restart_delay) must not be asked for one.
+TEST(cache_over_locks, ToStoreTheValueTheLockIsRenewedForNoMoreThanTheClaim) {
+  scripted_fixture locks;
+  store const values = open_store("memory:short", {.executor = locks.io.get_executor()});
+  cache<std::string> strings(values, *locks.opened, {.claim_ttl = 2s});
+  held_loader loader(locks.io.get_executor());
+  loader.let_go();
+  call one;
+  strings.async_get_or_load(cache_key("k"), std::ref(loader), one.token());
+  auto& script = *locks.script;
+  ASSERT_TRUE(locks.run_until([&] { return !script.acquires.empty(); }));
+  script.grant_next(7);
+  ASSERT_TRUE(locks.run_until([&] { return !script.renews.empty(); }));
+  EXPECT_EQ(script.renews.front().ttl, 2s);
+  script.renew_next(make_failure(errc::invalid_ttl, "scripted"));
+  ASSERT_TRUE(locks.run_until([&] { return one.answers == 1; }));
+  EXPECT_EQ(one.value(), "loaded");
+  EXPECT_EQ(strings.stats().store_errors, 1u) << "a value that is not stored is counted";
 }
 
 }  // namespace

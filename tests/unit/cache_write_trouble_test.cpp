@@ -1,7 +1,9 @@
 // The guarded cache over a store that reads but does not write, and at its bounds.
 #include <deque>
 
+#include "algo/load_gate.hpp"
 #include "cache_fixture.hpp"
+#include "runtime/cache_unguarded_answers.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -42,14 +44,131 @@ TEST_F(CacheWriteTrouble, AStoreThatReadsButDoesNotWriteStillHasHits) {
   expect_hits_in_spite_of("extend", errc::invalid_value);
 }
 
-// S9
-TEST_F(CacheWriteTrouble, AStoreOutOfReachIsLeftAloneWhateverItWasAsked) {
+// S9: full, or without replicas, a server says "unavailable" to each write and still reads.
+TEST_F(CacheWriteTrouble, AStoreThatRefusesClaimsStillHasHitsAndIsNotClaimedAtEachMiss) {
+  script->entries["hit"].value = cache_value("from the store");
   script->script = [](std::string const& asked, std::size_t) {
     return asked == "claim" ? fault::refuse : fault::none;
   };
   loader.let_go();
+  std::deque<call> misses(100), hits(100);
+  for (std::size_t i = 0; i < misses.size(); ++i) {
+    load(misses[i], "missing" + std::to_string(i));
+    settle();
+    load(hits[i], "hit");
+    settle();
+    EXPECT_EQ(misses[i].value(), "loaded");
+    EXPECT_EQ(hits[i].value(), "from the store");
+  }
+  EXPECT_EQ(strings->stats().hits, hits.size());
+  EXPECT_LT(script->count("claim"), misses.size() / 2) << "left alone for a while";
+}
+
+// S1, S9: what is loaded without the store is stored nowhere; still not every caller loads it.
+TEST_F(CacheWriteTrouble, AKeyThatCannotBeStoredIsNotLoadedByEveryCaller) {
+  script->script = [](std::string const& asked, std::size_t) {
+    return asked == "claim" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  auto const began = clock::now();
+  std::deque<call> calls(1000);
+  for (auto& each : calls) {
+    load(each);
+    settle();
+    EXPECT_EQ(each.value(), "loaded");
+  }
+  auto const periods = (clock::now() - began) / runtime::unguarded_answers::longest;
+  EXPECT_LE(loader.runs, 1 + periods);
+}
+
+// S6
+TEST_F(CacheWriteTrouble, WhatWasLoadedBeforeAPutOrInvalidateIsNotGivenAgain) {
+  script->script = [](std::string const& asked, std::size_t) {
+    return asked == "claim" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  call before, after_put, late;
+  load(before);
+  settle();
+  strings->async_invalidate(cache_key("k"), [](result<bool>) {});
+  settle();
+  loader.value = "newer";
+  loader.hold();
+  load(after_put);
+  settle();
+  EXPECT_EQ(after_put.answers, 0) << "it is loaded anew";
+  strings->async_invalidate(cache_key("k"), [](result<bool>) {});
+  settle();
+  loader.let_go();
+  settle();
+  EXPECT_EQ(after_put.value(), "newer");
+  loader.value = "newest";
+  load(late);
+  settle();
+  EXPECT_EQ(late.value(), "newest") << "a load that was voided is not given again either";
+}
+
+// S9
+TEST_F(CacheWriteTrouble, LoadsAreGuardedAgainWhenAClaimHasWorked) {
+  script->script = [](std::string const& asked, std::size_t) {
+    return asked == "claim" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  call first;
+  load(first, "first");
+  settle();
+  script->script = nullptr;
+  std::size_t keys = 0;
+  std::deque<call> later;
+  ASSERT_TRUE(run_until([&] {
+    load(later.emplace_back(), "later" + std::to_string(++keys));
+    settle();
+    return script->count("fill") == 1;
+  }));
+  auto const unguarded = strings->stats().unguarded_loads;
+  load(later.emplace_back(), "guarded");
+  settle();
+  EXPECT_EQ(strings->stats().unguarded_loads, unguarded);
+  EXPECT_EQ(script->count("fill"), 2u);
+}
+
+// The load that is to find out whether claims work again may end before it has claimed.
+TEST_F(CacheWriteTrouble, AProbeOfTheClaimsThatIsGivenUpIsNotTheLast) {
+  open({.claim_ttl = 30ms, .max_loads = 1});
+  call busy, probe, next;
+  load(busy, "busy");  // keeps the one slot of those who claim
+  settle();
+  script->script = [](std::string const& asked, std::size_t) {
+    return asked == "extend" ? fault::refuse : fault::none;
+  };
+  ASSERT_TRUE(run_until([&] { return strings->stats().store_errors > 0; }));
+  script->script = nullptr;
+  auto const pause_over = clock::now() + algo::health_options{}.longest_pause;
+  ASSERT_TRUE(run_until([&] { return clock::now() > pause_over; }));
+  load(probe, "probe");
+  settle();
+  probe.cancel.emit(asio::cancellation_type::terminal);
+  settle();
+  EXPECT_EQ(probe.answers, 1);
+  load(next, "next");
+  settle();
+  EXPECT_EQ(loader.runs, 1) << "the next waits for the slot, and probes";
+  loader.let_go();
+  settle();
+  EXPECT_EQ(next.value(), "loaded");
+  EXPECT_EQ(strings->stats().unguarded_loads, 0u);
+}
+
+// S9
+TEST_F(CacheWriteTrouble, AStoreThatIsSilentToAClaimIsLeftAloneByReadsToo) {
+  script->script = [](std::string const& asked, std::size_t) {
+    return asked == "claim" ? fault::hang : fault::none;
+  };
+  loader.let_go();
   call first, second;
   load(first, "first");
+  settle();
+  script->release_hanging();
   settle();
   load(second, "second");
   settle();

@@ -1,9 +1,7 @@
-// Every transition of the load machine, and of the gate beside it, with a clock of the test's own.
+// Every transition of the load machine, with a clock of the test's own.
 #include "algo/load_machine.hpp"
 
 #include <gtest/gtest.h>
-
-#include "algo/load_gate.hpp"
 
 namespace herdlock::algo {
 namespace {
@@ -178,6 +176,24 @@ TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
 }
 
 // S3
+// S1: without rights for the pushes there is still one load among all processes.
+TEST_F(LoadMachine, AWatchThatIsDeniedBacksOffAndClaimsAgainFromThenOn) {
+  begin_claiming(watcher);
+  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{0}), 0.5).call, load_call::watch);
+  EXPECT_EQ(watcher.watch_denied(at(milliseconds{1}), 0.5).call, load_call::none);
+  EXPECT_EQ(watcher.timer(watcher.due()).call, load_call::take_slot);
+  EXPECT_EQ(watcher.slot_granted(at(milliseconds{5})).call, load_call::claim);
+  EXPECT_EQ(watcher.guard(), load_guard::guarded);
+  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{6}), 0.5).call, load_call::none);
+  EXPECT_LT(watcher.due(), at(milliseconds{100})) << "not watched again";
+}
+
+TEST_F(LoadMachine, ALoadThatDidNotEndIsNotSharedThroughTheStore) {
+  begin_loading();
+  EXPECT_EQ(m.loader_done(load_result::unfinished, at(milliseconds{50})).call, load_call::give_up);
+  EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
+}
+
 TEST_F(LoadMachine, TheClaimIsExtendedAtAThirdForAsLongAsTheLoaderRuns) {
   begin_loading();
   for (int i = 1; i <= 5; ++i) {
@@ -359,37 +375,6 @@ TEST_F(LoadMachine, ClosingDuringTheFillAnswersWithTheValue) {
   begin_loading();
   m.loader_done(load_result::storable, at(milliseconds{5}));
   EXPECT_EQ(m.close().answer, load_answer::loaded);
-}
-
-TEST(SlotQueue, IsFirstComeFirstServedAtTheLimitAndBeyond) {
-  slot_queue<int> slots(2);
-  EXPECT_TRUE(slots.try_take());
-  EXPECT_TRUE(slots.try_take());
-  EXPECT_FALSE(slots.try_take());
-  slots.wait(1);
-  auto const second = slots.wait(2);
-  slots.wait(3);
-  slots.leave(second);
-  EXPECT_EQ(slots.give_back(), 1);
-  EXPECT_EQ(slots.give_back(), 3);
-  EXPECT_EQ(slots.give_back(), std::nullopt);
-  EXPECT_EQ(slots.free(), 1u);
-}
-
-// S9
-TEST(StoreHealth, AFailingStoreIsSkippedThenProbedByOne) {
-  store_health health;
-  clock::time_point const start(seconds(10));
-  EXPECT_EQ(health.next(start), store_use::ask);
-  health.failed(start, 0.0);
-  EXPECT_EQ(health.next(start + milliseconds{249}), store_use::skip);
-  EXPECT_EQ(health.next(start + milliseconds{250}), store_use::skip_and_probe);
-  EXPECT_EQ(health.next(start + milliseconds{251}), store_use::skip) << "one probe at a time";
-  health.failed(start + milliseconds{2250}, 1.0);
-  EXPECT_EQ(health.next(start + milliseconds{3249}), store_use::skip);
-  EXPECT_EQ(health.next(start + milliseconds{3250}), store_use::skip_and_probe);
-  health.succeeded();
-  EXPECT_EQ(health.next(start + milliseconds{3251}), store_use::ask);
 }
 
 }  // namespace

@@ -116,7 +116,13 @@ struct blocking_loader {
         (*held)(failed_outcome(std::current_exception()));
       }
     };
-    cache_core::run_on(pool, std::move(work));
+    try {
+      cache_core::run_on(pool, std::move(work));
+    } catch (std::exception const& e) {
+      (*held)(load_outcome{.answer = {},
+                           .error = std::string("no thread for the loader: ") + e.what(),
+                           .unfinished = true});
+    }
   }
 };
 
@@ -130,14 +136,16 @@ class cache_call final : public cache_caller {
              asio::any_io_executor const& fallback)
       : cache_caller(std::move(full_key), what),
         work_(asio::get_associated_executor(h, fallback)),
+        through_(fallback),
         handler_(std::move(h)),
         loader_(std::move(loader)) {}
 
   void complete(result<cache_answer> answer) override {
-    auto const work = std::move(work_);
     completion last{std::move(*handler_), std::move(answer)};
     handler_.reset();
-    asio::dispatch(work.get_executor(), std::move(last));
+    asio::post(through_, [work = std::move(work_), last = std::move(last)]() mutable {
+      asio::dispatch(work.get_executor(), std::move(last));
+    });
   }
 
   void start_load(load_context context, load_sink sink) override {
@@ -154,6 +162,7 @@ class cache_call final : public cache_caller {
   };
 
   asio::executor_work_guard<executor_type> work_;
+  asio::any_io_executor through_;
   std::optional<Handler> handler_;
   std::optional<Loader> loader_;
 };

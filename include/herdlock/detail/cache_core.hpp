@@ -41,13 +41,14 @@ struct load_outcome {
   cache_answer answer;
   result<cache_value> encoded = cache_value(absent{});
   std::optional<std::string> error = std::nullopt;  ///< of a loader that threw: its text
+  bool unfinished = false;  ///< the loader was destroyed or could not run: no word on the key
 };
 
 /// The text of a loader's exception.
 std::string exception_text(std::exception_ptr const& thrown);
 
 /// Takes a loader's outcome to the flight, from any thread, once. Dropped without a call (the
-/// loader's context was torn down) it reports that as the loader's error.
+/// loader's context was torn down) it reports the load as unfinished.
 class load_sink {
  public:
   using deliver_type = std::function<void(load_outcome)>;
@@ -74,9 +75,11 @@ class cache_caller : public boost::intrusive_ref_counter<cache_caller, boost::th
  public:
   virtual ~cache_caller() = default;
 
-  /// Completes the call, on its handler's executor. Called once.
+  /// Completes the call later, on its handler's executor: what the handler throws leaves an event
+  /// of its own, and harms nobody else. Called once.
   virtual void complete(result<cache_answer> answer) = 0;
-  /// Runs the loader, not on the store's thread unless that is the caller's own executor.
+  /// Runs the loader: a coroutine on its handler's executor, which is the store's own when the
+  /// handler has none; a blocking one on a thread of the pool.
   virtual void start_load(load_context context, load_sink sink) = 0;
   /// The loader will not be needed (any more).
   virtual void drop_loader() = 0;

@@ -136,11 +136,12 @@ struct extend_call {
   }
 };
 
-// value, claim, error: what the writing scripts touch.
+// value, claim, error, fence: what the writing scripts touch.
 void add_entry_keys(command_writer& out, cache_key const& key) {
   out.add(key.str());
   out.add_side_key(key.str(), claim_role);
   out.add_side_key(key.str(), error_role);
+  out.add_side_key(key.str(), claim_fence_role);
 }
 
 std::string_view kind_of(cache_value const& value) {
@@ -185,6 +186,7 @@ struct fail_call {
     out.begin(scripts().fail, form);
     out.add_side_key(key.str(), claim_role);
     out.add_side_key(key.str(), error_role);
+    out.add_side_key(key.str(), claim_fence_role);
     out.add(owner.str());
     out.add_number(back_off.count());
     out.add_side_key(key.str(), events);

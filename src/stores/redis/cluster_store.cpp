@@ -15,10 +15,9 @@ class cluster_parts {
  public:
   cluster_parts(asio::any_io_executor const& executor, redis::settings const& how,
                 std::vector<redis::node_address> seeds, std::shared_ptr<store_warnings> warnings)
-      : nodes(
-            std::make_shared<redis::cluster>(executor, how, std::move(seeds), std::move(warnings))),
+      : nodes(std::make_shared<redis::cluster>(executor, how, std::move(seeds), warnings)),
         pushes(std::make_shared<redis::push_connection>(nodes->make_event_link())),
-        watches(std::make_shared<redis::watch_hub>(nodes, pushes)),
+        watches(std::make_shared<redis::watch_hub>(nodes, pushes, std::move(warnings))),
         waits(std::make_shared<redis::wait_hub>(nodes, std::make_shared<redis::grant_channels>())),
         leases(redis::make_lease_port(nodes, waits)),
         values(redis::make_cache_port(nodes, watches)) {

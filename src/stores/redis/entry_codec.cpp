@@ -98,10 +98,19 @@ std::string error_event(std::string_view text, milliseconds back_off) {
 
 std::string look_event() { return "."; }
 
-watch_reply parse_event(std::string_view event) {
-  if (event.empty()) return look_again{};
-  std::string_view const rest = event.substr(1);
-  switch (event.front()) {
+claim_event split_event(std::string_view event) {
+  if (!event.starts_with('#')) return {0, event};
+  std::uint64_t claim = 0;
+  auto const* const last = event.data() + event.size();
+  auto const [end, ec] = std::from_chars(event.data() + 1, last, claim);
+  if (ec != std::errc() || end == last || *end != ' ') return {};
+  return {claim, event.substr(static_cast<std::size_t>(end + 1 - event.data()))};
+}
+
+watch_reply parse_event(std::string_view message) {
+  if (message.empty()) return look_again{};
+  std::string_view const rest = message.substr(1);
+  switch (message.front()) {
     case 'n':
       return cache_hit{absent{}};
     case 's':

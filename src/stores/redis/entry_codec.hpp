@@ -33,7 +33,15 @@ std::string value_event(cache_value const& value);
 std::string error_event(std::string_view text, milliseconds back_off);
 std::string look_event();
 
-/// Anything that is not understood is "look again".
-watch_reply parse_event(std::string_view event);
+/// An event as it is published: `#NUMBER MESSAGE`, the number being the fencing token of the last
+/// claim that there was. 0: none, or an event of a version that names no claim.
+struct claim_event {
+  std::uint64_t claim = 0;
+  std::string_view message;
+};
+claim_event split_event(std::string_view event);
+
+/// Of the message. Anything that is not understood is "look again".
+watch_reply parse_event(std::string_view message);
 
 }  // namespace herdlock::redis

@@ -21,9 +21,9 @@ class connections {
   connections(asio::any_io_executor const& executor, redis::settings const& how,
               std::shared_ptr<store_warnings> warnings)
       : commands(std::make_shared<redis::link>(
-            executor, how, std::make_shared<redis::server_exam>(how, std::move(warnings)))),
+            executor, how, std::make_shared<redis::server_exam>(how, warnings))),
         pushes(std::make_shared<redis::push_connection>(commands->make_event_link())),
-        watches(std::make_shared<redis::watch_hub>(commands, pushes)),
+        watches(std::make_shared<redis::watch_hub>(commands, pushes, std::move(warnings))),
         grants(std::make_shared<redis::grant_channels>()),
         waits(std::make_shared<redis::wait_hub>(commands, grants)) {
     pushes->attach(watches);

@@ -35,6 +35,12 @@ redis.call('SET', KEYS[4], seed, 'EX', 604800)
 return seed
 )lua";
 
+// Of a running claim: how long it has yet, and its fencing token.
+// KEYS: claim, fence.
+constexpr std::string_view look = R"lua(
+return {redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2])}
+)lua";
+
 // KEYS: claim. ARGV: owner, ttl. A claim is the layout letter in front of the owner.
 constexpr std::string_view extend = R"lua(
 local held = redis.call('GET', KEYS[1])
@@ -64,51 +70,60 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
   "  return nil\n"                                                              \
   "end\n"
 
+// An event names the last claim there was: "#7 " in front of the message (entry_codec.hpp).
+#define HERDLOCK_PUBLISH                                                 \
+  "local function publish(fence, channel, message)\n"                    \
+  "  local number = redis.pcall('GET', fence)\n"                         \
+  "  if type(number) ~= 'string' then number = '0' end\n"                \
+  "  redis.pcall('PUBLISH', channel, '#' .. number .. ' ' .. message)\n" \
+  "end\n"
+
 // What is written stays written when a script fails later, so a PUBLISH that is refused (Redis 7
 // gives new users no channels) must not fail the call: a watcher looks by itself in time.
 
-// KEYS: value, claim, error. ARGV: owner, ttl, kind, channel, message, value or fields…
-constexpr std::string_view fill = HERDLOCK_WRITE_ENTRY R"lua(
+// KEYS: value, claim, error, fence. ARGV: owner, ttl, kind, channel, message, value or fields…
+constexpr std::string_view fill = HERDLOCK_WRITE_ENTRY HERDLOCK_PUBLISH R"lua(
 local held = redis.call('GET', KEYS[2])
 if not held or string.sub(held, 2) ~= ARGV[1] then return 0 end
 local refused = write(KEYS[1], ARGV[3], string.sub(held, 1, 1), ARGV[2], 6)
 if refused then return refused end
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.pcall('PUBLISH', ARGV[4], ARGV[5])
+publish(KEYS[4], ARGV[4], ARGV[5])
 return 1
 )lua";
 
-// KEYS: claim, error. ARGV: owner, back-off, channel, message, error text.
-constexpr std::string_view fail = R"lua(
+// KEYS: claim, error, fence. ARGV: owner, back-off, channel, message, error text.
+constexpr std::string_view fail = HERDLOCK_PUBLISH R"lua(
 local held = redis.call('GET', KEYS[1])
 if not held or string.sub(held, 2) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 if tonumber(ARGV[2]) > 0 then redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2]) end
-redis.pcall('PUBLISH', ARGV[3], ARGV[4])
+publish(KEYS[3], ARGV[3], ARGV[4])
 return 1
 )lua";
 
-// KEYS: value, claim, error. ARGV: ttl, kind, channel, message, value or fields…
-constexpr std::string_view put = HERDLOCK_WRITE_ENTRY R"lua(
+// KEYS: value, claim, error, fence. ARGV: ttl, kind, channel, message, value or fields…
+constexpr std::string_view put = HERDLOCK_WRITE_ENTRY HERDLOCK_PUBLISH R"lua(
 local refused = write(KEYS[1], ARGV[2], 's', ARGV[1], 5)
 if refused then return refused end
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.pcall('PUBLISH', ARGV[3], ARGV[4])
+publish(KEYS[4], ARGV[3], ARGV[4])
 return 1
 )lua";
 
-// KEYS: value, claim, error. ARGV: channel, message.
-constexpr std::string_view invalidate = R"lua(
+// KEYS: value, claim, error, fence. ARGV: channel, message.
+constexpr std::string_view invalidate = HERDLOCK_PUBLISH R"lua(
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
   return redis.error_reply('WRONGTYPE it is a ' .. kind)
 end
 local removed = redis.call('DEL', KEYS[1])
 redis.call('DEL', KEYS[2], KEYS[3])
-redis.pcall('PUBLISH', ARGV[1], ARGV[2])
+publish(KEYS[4], ARGV[1], ARGV[2])
 return removed
 )lua";
 
+#undef HERDLOCK_PUBLISH
 #undef HERDLOCK_WRITE_ENTRY
 
 std::string sha1_hex(std::string_view text) {
@@ -130,8 +145,8 @@ script::script(std::string_view lua, std::string_view keys)
     : source(lua), key_count(keys), sha(sha1_hex(lua)) {}
 
 script_set const& scripts() {
-  static script_set const set{{claim, "4"}, {extend, "1"}, {fill, "3"},
-                              {fail, "2"},  {put, "3"},    {invalidate, "3"}};
+  static script_set const set{{claim, "4"}, {look, "2"}, {extend, "1"},    {fill, "4"},
+                              {fail, "3"},  {put, "4"},  {invalidate, "4"}};
   return set;
 }
 

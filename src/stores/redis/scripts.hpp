@@ -18,7 +18,7 @@ struct script {
 enum class script_form { by_hash, with_source };
 
 struct script_set {
-  script claim, extend, fill, fail, put, invalidate;
+  script claim, look, extend, fill, fail, put, invalidate;
 };
 
 script_set const& scripts();

@@ -149,6 +149,7 @@ class server_check {
     if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
     std::string const user(who.text());
     std::string const key = "herdlock-doctor";
+    std::string const events = "{" + key + "}:herdlock:events:0";
     std::vector<question_words> needed = {{"EVALSHA", "0", "1", key},
                                           {"EVAL", "return 1", "1", key},
                                           {"GET", key},
@@ -165,8 +166,8 @@ class server_check {
                                           {"ZPOPMIN", key},
                                           {"ZCARD", key},
                                           {"ZSCORE", key, "x"},
-                                          {"PUBLISH", key, "x"},
-                                          {"SUBSCRIBE", key}};
+                                          {"PUBLISH", events, "x"},
+                                          {"SUBSCRIBE", events, "herdlock:grants:x"}};
     std::vector<question_words> asking;
     for (auto const& one : needed) {
       question_words words{"ACL", "DRYRUN", user};

@@ -9,30 +9,41 @@
 namespace herdlock::redis {
 namespace {
 
-// How long the claim on a key has yet; 0 when there is none.
+// A watch that begins while the connection for events is lost ends after this.
+constexpr milliseconds deaf_wait{50};
+
+// The claim on a key.
 struct look_call {
-  using value_type = milliseconds;
+  using value_type = watch_hub::claim_seen;
   static constexpr std::string_view verb = "look at the claim on";
   cache_key key;
 
   std::string_view name() const { return key.str(); }
-  void encode(command_writer& out, script_form) const {
-    out.begin("PTTL");
+  void encode(command_writer& out, script_form form) const {
+    out.begin(scripts().look, form);
     out.add_side_key(key.str(), claim_role);
+    out.add_side_key(key.str(), claim_fence_role);
     out.end();
   }
-  result<milliseconds> parse(reply const& answer) const {
-    auto const left = answer.number();
+  result<value_type> parse(reply const& answer) const {
+    auto const left = answer.kind() == reply_kind::list ? answer.number(1) : std::nullopt;
     if (!left) return unexpected_reply(name());
-    if (*left == -1) return longest_wait;
-    return milliseconds(*left > 0 ? *left : *left == 0 ? 1 : 0);
+    auto const number = answer.number(2);
+    value_type seen;
+    seen.number = number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+    seen.left = *left == -1 ? longest_wait : milliseconds(*left > 0 ? *left : *left == 0 ? 1 : 0);
+    return seen;
   }
 };
 
 }  // namespace
 
-watch_hub::watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events)
-    : commands_(std::move(commands)), events_(std::move(events)), timer_(commands_->executor()) {}
+watch_hub::watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events,
+                     std::shared_ptr<store_warnings> warnings)
+    : commands_(std::move(commands)),
+      events_(std::move(events)),
+      warnings_(std::move(warnings)),
+      timer_(commands_->executor()) {}
 
 void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   auto refuse = [&](errc code, std::string const& why) {
@@ -51,7 +62,8 @@ void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   channel& at = channel_of(request.key);
   auto const wait = std::clamp(request.wait, milliseconds{0}, longest_wait);
   // Without a connection for events nothing is pushed; the caller then goes by its own back-off.
-  auto const first = events_->up() ? wait : std::min(wait, commands_->how().timeout);
+  auto const unheard = std::min(wait, lost_ ? deaf_wait : commands_->how().timeout);
+  auto const first = events_->up() ? wait : unheard;
   auto& one =
       watches_.emplace(id, entry{id, std::move(request), std::move(done), now + wait, {}, &at})
           .first->second;
@@ -95,6 +107,7 @@ void watch_hub::subscribe(channel& to) {
 }
 
 void watch_hub::on_link_up() {
+  lost_ = false;
   for (auto& [name, at] : channels_) {
     for (auto const id : at.watches) set_alarm(watches_.at(id), watches_.at(id).end);
     subscribe(at);
@@ -104,6 +117,7 @@ void watch_hub::on_link_up() {
 // What was published while we did not listen is lost: everybody looks for himself.
 void watch_hub::on_link_down() {
   auto const self = shared_from_this();
+  lost_ = true;
   for (auto& [name, at] : channels_) at.asked = at.answered = 0;
   finish_every(watch_reply(look_again{}));
 }
@@ -122,11 +136,19 @@ void watch_hub::on_message(reply const& message) {
     auto const open = [](auto const& each) { return each.second.asked != each.second.answered; };
     if (std::none_of(channels_.begin(), channels_.end(), open)) return;
     for (auto& [name, at] : channels_) at.asked = at.answered = 0;
-    return finish_every(server_failure(message.text(), commands_->how().display_name));
+    auto const why = server_failure(message.text(), commands_->how().display_name);
+    warn_of(why);
+    return finish_every(why);
   }
   if (message.nodes() < 4) return;
   if (message.text(1) == "subscribe") return on_subscribed(message.text(2));
   if (message.text(1) == "message") on_event(message.text(2), message.text(3));
+}
+
+void watch_hub::warn_of(failure const& why) {
+  if (!warnings_ || !(why == errc::access_denied)) return;
+  warnings_->add("waiters for a load are not woken by its end, they ask again and again: " +
+                 why.message);
 }
 
 // A channel that was left and entered again has the older confirmations still to come; only the
@@ -140,9 +162,25 @@ void watch_hub::on_subscribed(std::string_view name) {
   look(at);
 }
 
+// Events and replies come over two connections, so an event may be that of an earlier claim:
+//   1. a load ends, its event is on the way;
+//   2. invalidate() removes the value; a new load claims the key;
+//   3. somebody comes, meets the new claim, and watches it;
+//   4. only now the event of 1 is read: its value is from before the invalidate.
+// So a watch takes what an event brings only if the event names the claim that its look saw, or a
+// later one. Else, and before the look has been answered, the event only says "look again".
 void watch_hub::on_event(std::string_view name, std::string_view event) {
   auto const found = channels_.find(name);
-  if (found != channels_.end()) finish_all(found->second, parse_event(event));
+  if (found == channels_.end()) return;
+  auto const told = split_event(event);
+  auto const message = parse_event(told.message);
+  auto const self = shared_from_this();
+  auto const ids = std::set<std::uint64_t>(found->second.watches);
+  for (auto const id : ids) {
+    auto const claim = watches_.at(id).claim;
+    bool const ours = claim > 0 && told.claim >= claim;
+    finish(id, ours ? message : watch_reply(look_again{}));
+  }
 }
 
 // One look answers all that wait for the same key. Not who comes while it is under way: the server
@@ -153,22 +191,24 @@ void watch_hub::look(channel& at) {
     return;
   }
   at.looking = true;
-  auto on_answer = [weak = weak_from_this(), name = at.name](result<milliseconds> left) {
-    if (auto const self = weak.lock()) self->on_look(name, std::move(left));
+  at.look_covers = last_id_;
+  auto on_answer = [weak = weak_from_this(), name = at.name](result<claim_seen> seen) {
+    if (auto const self = weak.lock()) self->on_look(name, std::move(seen));
   };
   typed_command<look_call>::start(*commands_, look_call{at.key}, std::move(on_answer));
 }
 
-void watch_hub::on_look(std::string const& name, result<milliseconds> left) {
+void watch_hub::on_look(std::string const& name, result<claim_seen> seen) {
   auto const found = channels_.find(name);
   if (found == channels_.end()) return;
   channel& at = found->second;
   at.looking = false;
-  if (left.has_error() || *left == milliseconds{0}) return finish_all(at, look_again{});
-  auto const silence = std::min(*left + expiry_slack, commands_->longest_silence());
+  if (seen.has_error() || seen->left == milliseconds{0}) return finish_all(at, look_again{});
+  auto const silence = std::min(seen->left + expiry_slack, commands_->longest_silence());
   auto const over = std::chrono::steady_clock::now() + silence;
   for (auto const id : at.watches) {
     auto& one = watches_.at(id);
+    if (id <= at.look_covers) one.claim = seen->number;
     set_alarm(one, std::min(one.end, over));
   }
   if (std::exchange(at.look_once_more, false)) look(at);
