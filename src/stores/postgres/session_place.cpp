@@ -274,6 +274,13 @@ void session_place::release(owner_token const& owner, std::function<void(release
   // From here on a new holder may be asked for; the server has the release before it.
 }
 
+void session_place::take_away(std::function<void(release_reply)> done) {
+  if (!holder_) return done(release_reply::lost);
+  tell_lost("it was taken away by force");
+  auto const owner = holder_->request.owner;
+  release(owner, std::move(done));
+}
+
 void session_place::hand_on() {
   holder_.reset();
   end_timer_.cancel();
@@ -311,7 +318,13 @@ void session_place::tell_released(release_reply outcome) {
   if (auto const told = std::exchange(released_, nullptr)) told(outcome);
 }
 
+void session_place::tell_lost(char const* why) {
+  if (holder_) shop_->ends.tell(name_, holder_->request.owner, why);
+}
+
+// The server may have given the lock to another already.
 void session_place::lost() {
+  tell_lost("its session in the server has ended");
   holder_.reset();
   end_timer_.cancel();
   drop_session();

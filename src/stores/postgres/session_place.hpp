@@ -18,6 +18,7 @@
 
 #include <herdlock/store.hpp>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/common/operation_board.hpp"
 #include "stores/postgres/session_pool.hpp"
 #include "stores/postgres/session_sql.hpp"
@@ -48,10 +49,11 @@ class session_acquire final : public stores::operation<acquire_reply> {
 struct session_shop {
   settings what;
   asio::any_io_executor executor;
-  std::shared_ptr<link> commands;
-  std::shared_ptr<session_pool> sessions;
-  std::map<std::string, std::int64_t> met;    ///< locks of names whose key or row is there
-  std::function<void(resource const&)> idle;  ///< a place is not needed any more
+  stores::lease_ends ends;
+  std::shared_ptr<link> commands{};
+  std::shared_ptr<session_pool> sessions{};
+  std::map<std::string, std::int64_t> met{};    ///< locks of names whose key or row is there
+  std::function<void(resource const&)> idle{};  ///< a place is not needed any more
 };
 
 class session_place : public std::enable_shared_from_this<session_place> {
@@ -63,6 +65,8 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void enter(acquire const& one);
   void renew(owner_token const& owner, milliseconds ttl, std::function<void(renew_reply)> done);
   void release(owner_token const& owner, std::function<void(release_reply)> done);
+  /// From whoever has it, who is told.
+  void take_away(std::function<void(release_reply)> done);
   void gone(session_acquire& one);
   std::optional<owner_token> owner() const;
   bool unused() const { return !holder_ && !asking_ && !session_ && line_.empty(); }
@@ -97,6 +101,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void return_session();
   void drop_session(release_reply of_release = release_reply::lost);
   void tell_released(release_reply outcome);
+  void tell_lost(char const* why);
   void lost();
   void arm_end();
   void rest();
