@@ -67,6 +67,41 @@ TEST_P(postgres_sessions, WhatIsTakenAwayByForceIsToldToItsHolderAtOnce) {
   EXPECT_TRUE(other.valid());
 }
 
+// B1: with a grace longer than the test, so that nothing has to be timed.
+TEST_P(postgres_sessions, WhoSucceedsAHolderThatDidNotReleaseWaitsForTheSessionGraceFirst) {
+  client a(postgres, url("&session_grace=5m"));
+  auto const first = as<grant>(a.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  ASSERT_EQ(a.renew(stock, alice).value(), renew_reply::lost);
+  client b(postgres, url("&session_grace=5m"));
+  auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(b.run_until([&] {
+    auto const info = a.inspect(stock).value();
+    return info && info->fencing > first &&
+           sql("SELECT fencing FROM " + table() + "_open") ==
+               std::to_string(info->fencing.value) + "\n";
+  }));
+  EXPECT_FALSE(bobs.done()) << "it has the lock, and waits";
+  b.close();  // which is no release: the next one waits for both
+  client c(postgres, url("&session_grace=100ms"));
+  EXPECT_GT(granted_in_the_end(c, owner_token::generate()), first);
+}
+
+TEST_P(postgres_sessions, ThereIsNoSessionGraceBehindAReleaseNorForAFreshName) {
+  client a(postgres, url("&session_grace=5m"));
+  client b(postgres, url("&session_grace=5m"));
+  for (auto* const each : {&a, &b, &a}) {
+    ASSERT_TRUE(is<grant>(each->acquire(stock, alice)));
+    ASSERT_EQ(each->release(stock, alice).value(), release_reply::released);
+  }
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
+  auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
+  auto const carols = a.start_acquire({stock, owner_token::generate(), 1min, 1min});
+  ASSERT_EQ(a.release(stock, alice).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(a.get(carols))) << "handed on in its own session";
+  EXPECT_FALSE(bobs.done());
+}
+
 // More than PostgreSQL logs of a sequence at a time, so that some are in no log that was written.
 TEST_P(postgres_sessions, AServerThatCrashesWhileHeldLosesTheLockAndKeepsTheTokensRising) {
   client c(postgres, url());

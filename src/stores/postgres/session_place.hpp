@@ -83,6 +83,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
     clock::time_point end;
   };
   enum class wish { once, wait, next };
+  enum class farewell { released, taken_away };
 
   void know_name();
 
@@ -92,11 +93,15 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void send(acquire const& one, wish how);
   void on_answer(acquire const& one, wish how, clock::time_point sent, answer const& a);
   void confirm(acquire const& one, fencing_token fencing);
+  void look_for_predecessor(acquire const& one, fencing_token fencing);
+  void wait_for_predecessor(acquire const& one, fencing_token fencing);
+  void close_row(std::function<void()> then);
   void granted(acquire const& one, fencing_token fencing, clock::time_point since);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
   acquire_reply busy_here() const;
   void hand_on();
+  void leave(farewell how, std::function<void(release_reply)> done);
   void give_up_session();
   void return_session();
   void drop_session(release_reply of_release = release_reply::lost);
@@ -115,6 +120,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   acquire asking_;  // the first in line, while the server is asked for it
   std::function<void(release_reply)> released_;  // told when the server has it for the next
   asio::basic_waitable_timer<clock> end_timer_;
+  std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
   int in_a_row_ = 0;
 };
 

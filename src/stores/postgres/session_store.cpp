@@ -45,8 +45,8 @@ class session_store final : public lease_store {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     auto const place = place_of(request.name);
-    auto const deadline =
-        clock::now() + std::min(request.wait, limits::max_ttl) + shop_->what.timeout;
+    auto const deadline = clock::now() + std::min(request.wait, limits::max_ttl) +
+                          shop_->what.timeout + shop_->what.session_grace;
     auto const one =
         std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
     if (one->admit()) place->enter(one);
