@@ -1,7 +1,6 @@
 #include "stores/mysql/seat.hpp"
 
 #include <errmsg.h>
-#include <fcntl.h>
 
 namespace herdlock::mysql {
 namespace {
@@ -136,7 +135,7 @@ void seat::serve(bid const& given, answer const& got) {
 void seat::use_session() {
   busy_ = true;
   aborted_ = false;
-  if (watched_) watched_->cancel();
+  if (std::exchange(watching_, false)) watched_->cancel();
 }
 
 void seat::run(job todo, follow_up then) {
@@ -301,26 +300,6 @@ void seat::on_passed(bid const& given, answer got, releasing const& op) {
   if (op) op->settle(gone ? release_reply::lost : release_reply::released);
 }
 
-// The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
-void seat::lose() {
-  if (auto const where = hall_.lock(); where && session_) {
-    where->with->sessions.drop(std::move(session_));
-  }
-  vacate();
-}
-
-void seat::vacate() {
-  session_.reset();
-  holder_.reset();
-  state_ = state::empty;
-  rival_ = {};
-  seek(std::chrono::seconds{0});
-}
-
-void seat::check() {
-  if (state_ == state::held && !busy_ && !session_->is_alive()) lose();
-}
-
 void seat::fail_all(sql_error const& why) {
   auto const where = hall_.lock();
   if (!where) return;
@@ -361,24 +340,12 @@ void seat::on_timer() {
   if (!expired()) arm();
 }
 
-// While somebody waits here, the end of the holder's session is noticed by itself.
-void seat::watch() {
-  if (state_ != state::held || busy_ || waiting_.empty()) return;
-  int const copy = ::fcntl(session_->descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  watched_.emplace(executor_, copy);
-  watched_->async_wait(asio::posix::stream_descriptor::wait_read,
-                       [weak = weak_from_this()](boost::system::error_code ec) {
-                         auto const self = weak.lock();
-                         if (!ec && self) self->check();
-                       });
-}
-
 void seat::close() {
   closed_ = true;
   timer_.cancel();
   job_timer_.cancel();
   watched_.reset();
+  watching_ = false;
   todo_.clear();
   session_.reset();
   holder_.reset();
@@ -389,7 +356,6 @@ void seat::tidy() {
   auto const where = hall_.lock();
   if (!where || state_ != state::empty || busy_ || !waiting_.empty()) return;
   timer_.cancel();
-  watched_.reset();
   where->seats.erase(name_.str());
 }
 

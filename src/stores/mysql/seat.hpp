@@ -17,6 +17,7 @@
 #include <map>
 #include <vector>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/mysql/session_protocol.hpp"
 
 namespace herdlock::mysql {
@@ -26,10 +27,11 @@ class seat;
 /// All seats of a store. Seats and jobs refer to it; who keeps a seat keeps it, too.
 struct hall : std::enable_shared_from_this<hall> {
   hall(std::shared_ptr<engine> shared, std::unique_ptr<session_protocol> how)
-      : with(std::move(shared)), protocol(std::move(how)) {}
+      : with(std::move(shared)), protocol(std::move(how)), ends(with->board->executor()) {}
 
   std::shared_ptr<engine> const with;
   std::unique_ptr<session_protocol> const protocol;
+  stores::lease_ends ends;
   std::map<std::string, std::shared_ptr<seat>, std::less<>> seats;
   std::atomic<bool> server_checked = false;
 };
@@ -161,7 +163,8 @@ class seat : public std::enable_shared_from_this<seat> {
   std::optional<holder> holder_;
   rival rival_;
   int passes_ = 0;
-  std::optional<asio::posix::stream_descriptor> watched_;
+  std::optional<asio::posix::stream_descriptor> watched_;  ///< of session_
+  bool watching_ = false;
 };
 
 }  // namespace herdlock::mysql
