@@ -21,8 +21,9 @@ clock::time_point wait_end(milliseconds wait) {
 
 candidate::candidate(std::shared_ptr<engine> const& with, acquire_request asked,
                      stores::order<acquire_reply> what)
-    : stores::operation<acquire_reply>(with->board, std::move(what),
-                                       wait_end(asked.wait) + with->how.timeout),
+    : stores::operation<acquire_reply>(
+          with->board, std::move(what),
+          wait_end(asked.wait) + with->how.timeout + with->how.session_grace),
       request(std::move(asked)),
       until(wait_end(request.wait)) {}
 
@@ -89,7 +90,10 @@ void seat::on_taken(bid const& wanted, answer got) {
   } else {
     state_ = state::held;
     passes_ = 0;
-    serve(wanted, got);
+    auto const where = hall_.lock();
+    bool const graceful = where && where->with->how.session_grace > milliseconds{0};
+    graceful ? look_for_predecessor(wanted, std::get<fencing_token>(got.taken))
+             : serve(wanted, got);
   }
   next();
 }
@@ -265,6 +269,16 @@ void seat::leave(releasing const& op) {
   if (!waiting_.empty() && passes_ < max_passes) return pass_on(op);
   possession const ours{name_, holder_->fencing};
   holder_.reset();
+  auto const where = hall_.lock();
+  if (!where) return;
+  auto const opened = std::exchange(opened_, std::nullopt);
+  if (!opened) return give_back(ours, op);
+  // Behind a failure the row stays: the next waits, though it need not.
+  run_beside(close_row_sql(where->with->how, {name_, *opened}),
+             [ours, op](seat& self, auto const&) { self.give_back(ours, op); });
+}
+
+void seat::give_back(possession const& ours, releasing const& op) {
   auto const where = hall_.lock();
   if (!where) return;
   quick_run(

@@ -11,6 +11,8 @@ void seat::lose() {
   if (where && holder_) {
     where->ends.tell(name_, holder_->owner, "its session in the server has ended");
   }
+  // The next one may be on another server.
+  if (where) where->server_checked = false;
   if (where && session_) where->with->sessions.drop(std::move(session_));
   vacate();
 }
@@ -19,6 +21,7 @@ void seat::vacate() {
   watched_.reset();
   watching_ = false;
   session_.reset();
+  opened_.reset();
   holder_.reset();
   state_ = state::empty;
   rival_ = {};
