@@ -76,5 +76,26 @@ TEST(zookeeper_session, AHolderWhoseSessionIsEndedByAnotherIsToldAtOnceAndAWaite
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
 }
 
+// The session goes on at such a server; what it has made must not stay for as long as it lives.
+TEST(zookeeper_session, ALeaseIsGivenBackAtAServerThatGrantsShorterSessionsNow) {
+  zookeeper_server server;
+  store_case const zookeeper{"zookeeper", {}, &open_zookeeper};
+  resource const stock("stock/1");
+  auto const alice = owner_token::generate();
+  auto const url = server.url(server.fresh_chroot());
+  client a(zookeeper, url + "?timeout=20s&session_timeout=30s");
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
+  server.member(0).kill();
+  server.member(0).configure("maxSessionTimeout=10000");
+  server.restart();
+  ASSERT_TRUE(eventually([&] {
+    auto const asked = a.renew(stock, alice);
+    return asked.has_error() && asked.error() == errc::invalid_url;
+  })) << "it says what is wrong";
+  EXPECT_EQ(a.release(stock, alice).value(), release_reply::released);
+  client b(zookeeper, url + "?timeout=20s&session_timeout=5s");
+  EXPECT_TRUE(is<grant>(b.acquire(stock, owner_token::generate())));
+}
+
 }  // namespace
 }  // namespace herdlock_test
