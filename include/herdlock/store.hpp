@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -89,6 +90,13 @@ struct lease_page {
   std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
 };
 
+/// A lease that ended before its time: the session on the server that it stood on has ended.
+struct lease_end {
+  resource name;
+  owner_token owner;
+  std::string why;  ///< a clause: "its session has ended"
+};
+
 /// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
 struct store_traits {
   /// Honours acquire_request::wait: first come, first served within one handle, and between them
@@ -118,6 +126,12 @@ class lease_store {
 
   /// Gives the resource up if the owner still holds it; never touches another's.
   virtual void release(resource name, owner_token owner, handler<release_reply> done) = 0;
+
+  /// Whom to tell of leases that end with a session, as soon as the store sees it. Once, before any
+  /// request. Called on the executor, in an event of its own, behind the answer that granted the
+  /// lease; a lease that was released meanwhile may be told of, too. Where leases stand on no
+  /// session it is never called.
+  virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
 
   /// The present holder; nothing when the resource is free.
   virtual void inspect(resource name, handler<std::optional<lease_info>> done) = 0;

@@ -30,6 +30,7 @@ lease_core::~lease_core() = default;
 lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
                         acquire_options const& options) {
   auto core = std::make_shared<lease_core>(context->core(), std::move(what), options);
+  core->home_->roll().enter(*core);
   core->obey(core->machine_.tick(clock::now()));
   return lease(std::move(context), std::move(core));
 }
@@ -50,6 +51,18 @@ failure lease_core::lost_reason() const {
 // ------------------------------------------------------------------- renewing and losing
 
 void lease_core::on_due(clock::time_point now) { obey(machine_.tick(now)); }
+
+// Whoever is told of the loss may drop the last handle.
+void lease_core::on_session_end(lease_end const& what) {
+  auto const self = shared_from_this();
+  told_ = what.why;
+  obey(machine_.told_lost());
+}
+
+void lease_core::leave_lists() {
+  runtime::lease_keeper::remove(*this);
+  runtime::lease_roll::leave(*this);
+}
 
 void lease_core::obey(algo::lease_action action) {
   using kind = algo::lease_action::kind;
@@ -99,7 +112,7 @@ void lease_core::publish() {
 }
 
 void lease_core::lose() {
-  runtime::lease_keeper::remove(*this);
+  leave_lists();
   over_.store(true, std::memory_order_release);
   auto const why = describe_loss();
   {
@@ -123,7 +136,7 @@ failure lease_core::describe_loss() const {
   std::string text = "the lease on '" + what_.name.str() + "' in " + store_name() + " is lost: ";
   switch (machine_.why()) {
     case algo::loss::told:
-      text += "the store says it is not ours any more";
+      text += told_.empty() ? "the store says it is not ours any more" : told_;
       break;
     case algo::loss::held_too_long:
       text += "it was held for its max_hold";
@@ -204,7 +217,7 @@ void lease_core::abandon() {
 void lease_core::forget() {
   over_.store(true, std::memory_order_release);
   asio::dispatch(executor(), [self = shared_from_this()] {
-    runtime::lease_keeper::remove(*self);
+    self->leave_lists();
     self->machine_.release(clock::now());
     self->released_ = release_reply::released;  // whoever restores the lease gives it back
     self->note_end(lease_event_kind::released);
@@ -220,7 +233,7 @@ void lease_core::begin_release(handler<release_reply> done) {
   if (done) release_waiters_.push_back(std::move(done));
   if (releasing_) return;
   releasing_ = true;
-  runtime::lease_keeper::remove(*this);
+  leave_lists();
   obey(machine_.release(clock::now()));
   if (!loss_waiters_.empty()) answer_loss_waiters(released_failure());
   auto const& leases = home_->leases();

@@ -29,7 +29,9 @@ struct grant_record {
   runtime::arrival requests = runtime::arrival::in_order;
 };
 
-class lease_core final : public runtime::kept, public std::enable_shared_from_this<lease_core> {
+class lease_core final : public runtime::kept,
+                         public runtime::enrolled,
+                         public std::enable_shared_from_this<lease_core> {
  public:
   lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
              acquire_options const& options);
@@ -41,7 +43,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
 
   // From any thread.
   resource const& name() const { return what_.name; }
-  owner_token const& owner() const { return what_.owner; }
+  owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
   milliseconds ttl() const { return terms_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
@@ -59,6 +61,8 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
 
  private:
   void on_due(clock::time_point now) override;
+  void on_session_end(lease_end const& what) override;
+  void leave_lists();
   void obey(algo::lease_action action);
   void renew();
   void on_renewed(result<renew_reply> reply);
@@ -91,6 +95,7 @@ class lease_core final : public runtime::kept, public std::enable_shared_from_th
   bool releasing_ = false;
   bool asked_again_ = false;
   bool ended_ = false;  // and counted
+  std::string told_;    // why it ended, by the store's words
 
   // Used from any thread.
   std::atomic<std::uint64_t> next_waiter_{0};

@@ -94,9 +94,16 @@ store_core::store_core(asio::any_io_executor executor, backend ports, meter::cal
       keeper_(std::make_shared<lease_keeper>(executor_)),
       meter_(harmless(executor_, std::move(on_event))) {
   keeper_->start();
+  if (!ports_.leases) return;
+  ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
+    if (auto const roll = weak.lock()) roll->tell(what);
+  });
 }
 
-store_core::~store_core() { keeper_->close(); }
+store_core::~store_core() {
+  keeper_->close();
+  roll_->close();
+}
 
 std::vector<std::string> store_core::warnings() const {
   return warnings_ ? warnings_->list() : std::vector<std::string>();
@@ -147,6 +154,7 @@ void store_core::shut_down() {
   // store's thread and its io_context.
   close_timer_.reset();
   keeper_->close();
+  roll_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
   auto const ports = std::exchange(ports_, backend{});
   closed();

@@ -13,6 +13,7 @@
 
 #include "runtime/cache_counters.hpp"
 #include "runtime/lease_keeper.hpp"
+#include "runtime/lease_roll.hpp"
 #include "runtime/meter.hpp"
 
 namespace herdlock::runtime {
@@ -61,6 +62,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::shared_ptr<lease_store> const& leases() const { return ports_.leases; }
   std::shared_ptr<cache_store> const& values() const { return ports_.values; }
   lease_keeper& keeper() { return *keeper_; }
+  lease_roll& roll() { return *roll_; }
   meter& figures() { return meter_; }
   cache_ledger& caches() { return caches_; }
   store_metrics metrics() const;
@@ -100,6 +102,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   bool keeps_values_;
   std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<lease_keeper> keeper_;
+  std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();
   meter meter_;
   cache_ledger caches_;
   std::optional<asio::steady_timer> close_timer_;  // while closing waits

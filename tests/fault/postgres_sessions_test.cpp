@@ -1,4 +1,8 @@
 // The PostgreSQL store in its session modes, when its server and its sessions fail.
+#include <signal.h>
+
+#include <herdlock/herdlock.hpp>
+
 #include "postgres_faults.hpp"
 
 namespace herdlock_test {
@@ -12,6 +16,17 @@ class postgres_sessions : public postgres_faults {
         "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
         "WHERE application_name LIKE 'herdlock %' AND pid <> pg_backend_pid()");
   }
+  // The process of the server that works for the only holder.
+  pid_t backend_of_holder() const {
+    return std::stoi(
+        sql("SELECT pid FROM pg_stat_activity WHERE application_name LIKE "
+            "'herdlock %' AND pid <> pg_backend_pid()"));
+  }
+  // With a ttl that no renewal is due of.
+  lease held() const { return lock(open_store(url()), "stock:1").try_acquire({.ttl = 1h}).value(); }
+  static bool told(lease const& mine) {
+    return eventually([&] { return mine.lost_token().stop_requested(); });
+  }
 };
 INSTANTIATE_TEST_SUITE_P(modes, postgres_sessions, testing::Values("advisory", "row"), mode_name);
 
@@ -23,6 +38,68 @@ TEST_P(postgres_sessions, AHolderWhoseSessionIsEndedHasLostAtOnce) {
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
   EXPECT_GT(as<grant>(c.acquire(stock, bob)).fencing, first);
+}
+
+// B1: the server gives the lock to the next in the same moment; the holder knows as soon as it can.
+TEST_P(postgres_sessions, TheEndOfTheSessionIsToldLongBeforeARenewalIsDue) {
+  auto const mine = held();
+  EXPECT_EQ(end_holders(), "1\n");
+  EXPECT_TRUE(told(mine));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_NE(mine.lost_reason().message.find("its session in the server has ended"),
+            std::string::npos);
+}
+
+TEST_P(postgres_sessions, ASessionWhoseProcessIsKilledIsToldLongBeforeARenewalIsDue) {
+  auto const mine = held();
+  ASSERT_EQ(::kill(backend_of_holder(), SIGKILL), 0);
+  EXPECT_TRUE(told(mine));
+  EXPECT_FALSE(mine.valid());
+  server().restart();
+}
+
+TEST_P(postgres_sessions, WhatIsTakenAwayByForceIsToldToItsHolderAtOnce) {
+  auto const store = open_store(url());
+  auto const mine = lock(store, "stock:1").try_acquire({.ttl = 1h}).value();
+  auto const other = lock(store, "other").try_acquire({.ttl = 1h}).value();
+  EXPECT_TRUE(lock(store, "stock:1").force_release());
+  EXPECT_TRUE(told(mine));
+  EXPECT_TRUE(other.valid());
+}
+
+// B1: with a grace longer than the test, so that nothing has to be timed.
+TEST_P(postgres_sessions, WhoSucceedsAHolderThatDidNotReleaseWaitsForTheSessionGraceFirst) {
+  client a(postgres, url("&session_grace=5m"));
+  auto const first = as<grant>(a.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  ASSERT_EQ(a.renew(stock, alice).value(), renew_reply::lost);
+  client b(postgres, url("&session_grace=5m"));
+  auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
+  ASSERT_TRUE(b.run_until([&] {
+    auto const info = a.inspect(stock).value();
+    return info && info->fencing > first &&
+           sql("SELECT fencing FROM " + table() + "_open") ==
+               std::to_string(info->fencing.value) + "\n";
+  }));
+  EXPECT_FALSE(bobs.done()) << "it has the lock, and waits";
+  b.close();  // which is no release: the next one waits for both
+  client c(postgres, url("&session_grace=100ms"));
+  EXPECT_GT(granted_in_the_end(c, owner_token::generate()), first);
+}
+
+TEST_P(postgres_sessions, ThereIsNoSessionGraceBehindAReleaseNorForAFreshName) {
+  client a(postgres, url("&session_grace=5m"));
+  client b(postgres, url("&session_grace=5m"));
+  for (auto* const each : {&a, &b, &a}) {
+    ASSERT_TRUE(is<grant>(each->acquire(stock, alice)));
+    ASSERT_EQ(each->release(stock, alice).value(), release_reply::released);
+  }
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
+  auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
+  auto const carols = a.start_acquire({stock, owner_token::generate(), 1min, 1min});
+  ASSERT_EQ(a.release(stock, alice).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(a.get(carols))) << "handed on in its own session";
+  EXPECT_FALSE(bobs.done());
 }
 
 // More than PostgreSQL logs of a sequence at a time, so that some are in no log that was written.

@@ -97,6 +97,10 @@ void zookeeper_member::start() {
   child_.emplace(std::move(how));
 }
 
+void zookeeper_member::configure(std::string const& line) {
+  std::ofstream(folder_ / "zoo.cfg", std::ios::app) << line << "\n";
+}
+
 std::string zookeeper_member::word(std::string const& four) const {
   return short_connection(port_).ask(four);
 }

@@ -39,6 +39,8 @@ class zookeeper_member {
   bool serves() const;
 
   void start();
+  /// A line of its zoo.cfg from the next start on.
+  void configure(std::string const& line);
   bool running() { return child_->running(); }
   std::string errors() const { return child_->output() + child_->errors(); }
   void kill() { child_->kill(); }

@@ -48,6 +48,48 @@ TEST_F(LeaseTest, TheLossSignalFiresInTimeWhenTheRenewalHangs) {
   EXPECT_FALSE(lease.valid());
 }
 
+// B1: the store knows that the session has ended, long before a renewal would be due.
+TEST_F(LeaseTest, TheEndOfItsSessionIsTheLossAtOnceAndOfNoOtherLease) {
+  auto lease = take({.ttl = 1h});
+  auto other = take({.ttl = 1h});
+  std::optional<result<void>> told;
+  lease.async_wait_lost([&](result<void> r) { told = r; });
+  f.settle();
+  f.script->end_session_of(lease.name(), lease.owner());
+  f.settle();
+  EXPECT_FALSE(lease.valid());
+  EXPECT_TRUE(lease.lost_token().stop_requested());
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->error(), errc::lost);
+  EXPECT_NE(told->error().message.find("its session has ended"), std::string::npos);
+  EXPECT_TRUE(f.script->acquires.empty()) << "never taken again behind the holder's back";
+  EXPECT_TRUE(other.valid());
+}
+
+// B3: news of a session that comes behind the release.
+TEST_F(LeaseTest, TheEndOfASessionBehindTheReleaseIsNoLoss) {
+  auto lease = take({.ttl = 1h});
+  lease.async_release([](result<release_reply>) {});
+  f.settle();
+  f.script->end_session_of(lease.name(), lease.owner());
+  f.script->end_session_of(lease.name(), lease.owner());
+  f.settle();
+  EXPECT_FALSE(lease.lost_token().stop_requested());
+}
+
+// The handle may go in the middle of the news.
+TEST_F(LeaseTest, AHandleThatIsDroppedByTheLossIsHarmless) {
+  std::optional<lease> held = take({.ttl = 1h});
+  auto const name = held->name();
+  auto const owner = held->owner();
+  held->async_wait_lost([&](result<void>) { held.reset(); });
+  f.settle();
+  f.script->end_session_of(name, owner);
+  f.settle();
+  EXPECT_FALSE(held.has_value());
+  EXPECT_EQ(f.script->releases.size(), 1u);
+}
+
 // B4: what is lost stays lost, and nothing is acquired behind the holder's back.
 TEST_F(LeaseTest, ALostLeaseIsNeverTakenAgain) {
   auto lease = take({.ttl = 60ms});

@@ -51,6 +51,17 @@ class scripted_lease_store : public lease_store {
     detail::post_result<lease_page>(executor_, std::move(done), lease_page{});
   }
 
+  void on_lease_end(std::function<void(lease_end const&)> told) override {
+    tell_end_ = std::move(told);
+  }
+
+  /// The session that this lease stood on has ended.
+  void end_session_of(resource name, owner_token owner) {
+    asio::post(executor_,
+               [told = tell_end_, what = lease_end{std::move(name), std::move(owner),
+                                                   "its session has ended"}] { told(what); });
+  }
+
   template <class Call, class Reply>
   void answer(std::deque<Call>& calls, Reply reply) {
     auto done = std::move(calls.front().done);
@@ -73,6 +84,7 @@ class scripted_lease_store : public lease_store {
 
  private:
   asio::any_io_executor executor_;
+  std::function<void(lease_end const&)> tell_end_;
 };
 
 /// A store over a scripted one, on an io_context that the test runs.

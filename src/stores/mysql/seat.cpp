@@ -1,7 +1,6 @@
 #include "stores/mysql/seat.hpp"
 
 #include <errmsg.h>
-#include <fcntl.h>
 
 namespace herdlock::mysql {
 namespace {
@@ -22,8 +21,9 @@ clock::time_point wait_end(milliseconds wait) {
 
 candidate::candidate(std::shared_ptr<engine> const& with, acquire_request asked,
                      stores::order<acquire_reply> what)
-    : stores::operation<acquire_reply>(with->board, std::move(what),
-                                       wait_end(asked.wait) + with->how.timeout),
+    : stores::operation<acquire_reply>(
+          with->board, std::move(what),
+          wait_end(asked.wait) + with->how.timeout + with->how.session_grace),
       request(std::move(asked)),
       until(wait_end(request.wait)) {}
 
@@ -90,7 +90,10 @@ void seat::on_taken(bid const& wanted, answer got) {
   } else {
     state_ = state::held;
     passes_ = 0;
-    serve(wanted, got);
+    auto const where = hall_.lock();
+    bool const graceful = where && where->with->how.session_grace > milliseconds{0};
+    graceful ? look_for_predecessor(wanted, std::get<fencing_token>(got.taken))
+             : serve(wanted, got);
   }
   next();
 }
@@ -136,7 +139,7 @@ void seat::serve(bid const& given, answer const& got) {
 void seat::use_session() {
   busy_ = true;
   aborted_ = false;
-  if (watched_) watched_->cancel();
+  if (std::exchange(watching_, false)) watched_->cancel();
 }
 
 void seat::run(job todo, follow_up then) {
@@ -268,6 +271,16 @@ void seat::leave(releasing const& op) {
   holder_.reset();
   auto const where = hall_.lock();
   if (!where) return;
+  auto const opened = std::exchange(opened_, std::nullopt);
+  if (!opened) return give_back(ours, op);
+  // Behind a failure the row stays: the next waits, though it need not.
+  run_beside(close_row_sql(where->with->how, {name_, *opened}),
+             [ours, op](seat& self, auto const&) { self.give_back(ours, op); });
+}
+
+void seat::give_back(possession const& ours, releasing const& op) {
+  auto const where = hall_.lock();
+  if (!where) return;
   quick_run(
       where->protocol->release_sql(*session_, ours),
       [raw = where.get()](outcomes const& all) { return raw->protocol->released(all); },
@@ -299,26 +312,6 @@ void seat::on_passed(bid const& given, answer got, releasing const& op) {
   bool const gone = got.error && got.error->ends_session();
   got.error ? lose() : serve(given, got);
   if (op) op->settle(gone ? release_reply::lost : release_reply::released);
-}
-
-// The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
-void seat::lose() {
-  if (auto const where = hall_.lock(); where && session_) {
-    where->with->sessions.drop(std::move(session_));
-  }
-  vacate();
-}
-
-void seat::vacate() {
-  session_.reset();
-  holder_.reset();
-  state_ = state::empty;
-  rival_ = {};
-  seek(std::chrono::seconds{0});
-}
-
-void seat::check() {
-  if (state_ == state::held && !busy_ && !session_->is_alive()) lose();
 }
 
 void seat::fail_all(sql_error const& why) {
@@ -361,24 +354,12 @@ void seat::on_timer() {
   if (!expired()) arm();
 }
 
-// While somebody waits here, the end of the holder's session is noticed by itself.
-void seat::watch() {
-  if (state_ != state::held || busy_ || waiting_.empty()) return;
-  int const copy = ::fcntl(session_->descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  watched_.emplace(executor_, copy);
-  watched_->async_wait(asio::posix::stream_descriptor::wait_read,
-                       [weak = weak_from_this()](boost::system::error_code ec) {
-                         auto const self = weak.lock();
-                         if (!ec && self) self->check();
-                       });
-}
-
 void seat::close() {
   closed_ = true;
   timer_.cancel();
   job_timer_.cancel();
   watched_.reset();
+  watching_ = false;
   todo_.clear();
   session_.reset();
   holder_.reset();
@@ -389,7 +370,6 @@ void seat::tidy() {
   auto const where = hall_.lock();
   if (!where || state_ != state::empty || busy_ || !waiting_.empty()) return;
   timer_.cancel();
-  watched_.reset();
   where->seats.erase(name_.str());
 }
 

@@ -17,6 +17,7 @@
 #include <map>
 #include <vector>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/mysql/session_protocol.hpp"
 
 namespace herdlock::mysql {
@@ -26,10 +27,11 @@ class seat;
 /// All seats of a store. Seats and jobs refer to it; who keeps a seat keeps it, too.
 struct hall : std::enable_shared_from_this<hall> {
   hall(std::shared_ptr<engine> shared, std::unique_ptr<session_protocol> how)
-      : with(std::move(shared)), protocol(std::move(how)) {}
+      : with(std::move(shared)), protocol(std::move(how)), ends(with->board->executor()) {}
 
   std::shared_ptr<engine> const with;
   std::unique_ptr<session_protocol> const protocol;
+  stores::lease_ends ends;
   std::map<std::string, std::shared_ptr<seat>, std::less<>> seats;
   std::atomic<bool> server_checked = false;
 };
@@ -117,6 +119,12 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_taken(bid const& wanted, answer got);
   void on_rival(rival other);
   void serve(bid const& given, answer const& got);
+  using command_done = std::function<void(seat&, result<std::uint64_t> const& matched)>;
+  void run_beside(std::string const& statement, command_done then);
+  void look_for_predecessor(bid const& given, fencing_token fencing);
+  void wait_for_predecessor(bid const& given, fencing_token fencing);
+  void prove(bid const& given, fencing_token fencing);
+  void give_up(failure const& why);
   void run(job todo, follow_up then);
   void quick_run(std::string statements, std::function<bool(outcomes const&)> read, follow_up then);
   void use_session();
@@ -124,6 +132,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_aborted();
   void next();
   void leave(releasing const& op);
+  void give_back(possession const& ours, releasing const& op);
   void pass_on(releasing const& op);
   void on_passed(bid const& given, answer got, releasing const& op);
   void on_released(answer const& got, releasing const& op);
@@ -161,7 +170,9 @@ class seat : public std::enable_shared_from_this<seat> {
   std::optional<holder> holder_;
   rival rival_;
   int passes_ = 0;
-  std::optional<asio::posix::stream_descriptor> watched_;
+  std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
+  std::optional<asio::posix::stream_descriptor> watched_;  ///< of session_
+  bool watching_ = false;
 };
 
 }  // namespace herdlock::mysql

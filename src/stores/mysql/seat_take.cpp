@@ -27,7 +27,8 @@ void seat::seek(std::chrono::seconds wait) {
   state_ = state::seeking;
   queued_ = wait.count() > 0;
   slot_ = std::make_shared<session_slot>();
-  auto const wanted = bid_for(*waiting_.front(), wait);
+  auto wanted = bid_for(*waiting_.front(), wait);
+  wanted.ttl += where->with->how.session_grace;  // it may have to be waited with the lock
   auto session = where->server_checked ? where->with->sessions.borrow_idle() : nullptr;
   session ? quick_seek(where, session, wanted)
           : seek_on_a_thread(where, slot_, wanted, std::nullopt);
@@ -88,6 +89,7 @@ seat::answer seat::take(hall& where, session_slot& slot, bid const& wanted,
     answer got = take_once(where, slot, wanted, std::exchange(begun, std::nullopt));
     if (!got.error || slot.ended()) return got;
     // One that was idle may be ended by the server in the moment it is used.
+    if (got.error->is_lost_connection()) where.server_checked = false;
     if (got.error->is_lost_connection() && ++lost_connections == 1) continue;
     auto why = repair(*where.with, *got.error, first, deadline);
     if (!why) continue;

@@ -59,6 +59,10 @@ class session_leases final : public lease_store {
     op->admit();  // behind the sending, since it sets a timer
   }
 
+  void on_lease_end(std::function<void(lease_end const&)> told) override {
+    hall_->ends.listen(std::move(told));
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
     begin(hall_->with, std::move(what), [raw = hall_.get(), name](connection& db) {

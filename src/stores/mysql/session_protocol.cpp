@@ -63,6 +63,18 @@ std::string clear_sql(settings const& how, possession const& what) {
   return joined({"UPDATE `", how.table, "` SET expires_at = ", never_sql, where(what)});
 }
 
+std::string open_row_sql(settings const& how, possession const& what) {
+  auto const token = std::to_string(what.fencing.value);
+  return joined({"INSERT INTO `", how.table, "_open`(resource, fencing) VALUES (",
+                 literal(what.name.str()), ", ", token,
+                 ") ON DUPLICATE KEY UPDATE fencing = ", token});
+}
+
+std::string close_row_sql(settings const& how, possession const& what) {
+  return joined({"DELETE FROM `", how.table, "_open` WHERE resource = ", literal(what.name.str()),
+                 " AND fencing = ", std::to_string(what.fencing.value)});
+}
+
 void end_session(connection& db, std::uint64_t session) {
   try {
     db.run("KILL CONNECTION " + std::to_string(session));
@@ -71,11 +83,28 @@ void end_session(connection& db, std::uint64_t session) {
   }
 }
 
+std::string cluster_of(std::vector<row> const& variables) {
+  bool group = false;
+  bool any_node_writes = false;
+  for (auto const& each : variables) {
+    auto const name = text(each, 0);
+    auto const value = text(each, 1);
+    if (name == "wsrep_on" && value == "ON") return "a Galera cluster";
+    if (name == "group_replication_group_name") group = !value.empty();
+    if (name == "group_replication_single_primary_mode") any_node_writes = value == "OFF";
+  }
+  return group && any_node_writes ? "a replication group in multi-primary mode" : "";
+}
+
 void refuse_cluster(connection& db, char const* what) {
-  auto const found = db.run("SHOW GLOBAL VARIABLES LIKE 'wsrep_on'").at(0);
-  if (found.rows.empty() || text(found.rows.front(), 1) != "ON") return;
+  auto const found = db.run(
+      "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "
+      "'group_replication_group_name', "
+      "'group_replication_single_primary_mode')");
+  auto const cluster = cluster_of(found.at(0).rows);
+  if (cluster.empty()) return;
   throw sql_error{not_for_cluster,
-                  std::string("the server is a node of a Galera cluster, and ") + what +
+                  "the server is a node of " + cluster + ", and " + what +
                       " would exclude the clients of this node only; use mode=table"};
 }
 

@@ -101,9 +101,16 @@ std::string record_again_sql(settings const& how, bid const& taken, std::string 
 /// `SET … WHERE` parts of the row that a possession is about, as long as it has not run out.
 std::string renew_sql(settings const& how, possession const& what, milliseconds ttl);
 std::string clear_sql(settings const& how, possession const& what);
+/// With session_grace: a row for each resource whose holder has not released it. Matches one row if
+/// it was not there, else two.
+std::string open_row_sql(settings const& how, possession const& what);
+/// By the token, since it may come late.
+std::string close_row_sql(settings const& how, possession const& what);
 /// KILL, and no error when the session has gone before.
 void end_session(connection& db, std::uint64_t session);
-/// Galera keeps these locks on one node only.
+/// Of which a server with these variables is a node, if each node keeps such locks for itself:
+/// Galera, and Group Replication in multi-primary mode.
+std::string cluster_of(std::vector<row> const& variables);
 void refuse_cluster(connection& db, char const* what);
 
 }  // namespace herdlock::mysql

@@ -75,6 +75,19 @@ failure take_number(settings& s, store_url& url, char const* option, std::size_t
   return bad_url(s, std::string(option) + " must be a number from 1 to " + std::to_string(most));
 }
 
+failure take_grace(settings& s, store_url& url) {
+  auto const grace = url.take_duration("session_grace", s.session_grace);
+  if (!grace) return grace.error();
+  if (*grace < milliseconds{0} || *grace > std::chrono::minutes{5}) {
+    return bad_url(s, "session_grace must be from 0 to 5m");
+  }
+  if (*grace > milliseconds{0} && s.mode == lock_mode::table) {
+    return bad_url(s, "session_grace is for mode=row and mode=named");
+  }
+  s.session_grace = *grace;
+  return {};
+}
+
 failure take_bounds(settings& s, store_url& url) {
   auto const timeout = url.take_duration("timeout", s.timeout);
   if (!timeout) return timeout.error();
@@ -113,6 +126,11 @@ std::string settings::ddl() const {
     text += " CREATE TABLE IF NOT EXISTS `" + table +
             "_lock`(resource VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB;";
   }
+  if (session_grace > milliseconds{0}) {
+    text += " CREATE TABLE IF NOT EXISTS `" + table +
+            "_open`(resource VARBINARY(512) NOT NULL PRIMARY KEY, fencing BIGINT UNSIGNED NOT "
+            "NULL) ENGINE = InnoDB;";
+  }
   return text;
 }
 
@@ -122,6 +140,7 @@ result<settings> parse_settings(store_url url) {
   if (failure why = take_place(s, url); why.code) return why;
   if (failure why = take_security(s, url); why.code) return why;
   if (failure why = take_mode(s, url); why.code) return why;
+  if (failure why = take_grace(s, url); why.code) return why;
   if (failure why = take_bounds(s, url); why.code) return why;
   if (failure why = url.reject_unknown_options(); why.code) return why;
   return s;

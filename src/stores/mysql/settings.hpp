@@ -27,14 +27,17 @@ struct settings {
   std::string password;
   std::string database;
   lock_mode mode = lock_mode::table;
-  std::string table;  ///< of the leases; row mode has another one, `<table>_lock`
+  std::string table;  ///< of the leases; row mode has another one, `<table>_lock`,
+                      ///< and session_grace `<table>_open`
   encryption security = encryption::none;
   std::string authority_file;
   std::string certificate_file;
   std::string key_file;
   milliseconds timeout{2000};    ///< of each command
   milliseconds keep{3'600'000};  ///< how long a row that nobody holds is kept
-  std::size_t pool = 0;          ///< connections; of session-held modes: leases and waits
+  /// How long whoever succeeds a holder that did not release waits first; 0: not at all.
+  milliseconds session_grace{0};
+  std::size_t pool = 0;  ///< connections; of session-held modes: leases and waits
   std::size_t max_pending = 65536;
 
   /// `host:port` or the socket's path, for messages.

@@ -145,6 +145,9 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
     if (a->number(0, 0) == session_->pid()) {
       fencing_token const fencing{static_cast<std::uint64_t>(a->number(0, 1))};
       // A wait that was short leaves most of a ttl that is counted from its beginning.
+      if (shop_->what.session_grace > milliseconds{0} && how != wish::next) {
+        return look_for_predecessor(one, fencing);
+      }
       bool const young = clock::now() - sent <= one->request.ttl / 4;
       return how != wish::wait || young ? granted(one, fencing, sent) : confirm(one, fencing);
     }
@@ -260,18 +263,33 @@ void session_place::release(owner_token const& owner, std::function<void(release
     released_ = std::move(done);
     return hand_on();
   }
+  leave(farewell::released, std::move(done));
+}
+
+// What was taken away is not closed: whoever had it may be at work.
+void session_place::leave(farewell how, std::function<void(release_reply)> done) {
   auto const was = session_;
   session_ = nullptr;
   was->on_loss(nullptr);
   holder_.reset();
   in_a_row_ = 0;
-  was->run(session_release(shop_->what, lock_), {shop_->what.timeout},
-           [self = shared_from_this(), was, done = std::move(done)](answer const& a) {
-             a ? self->shop_->sessions->give_back(was) : self->shop_->sessions->end(was);
-             done(a ? release_reply::released : release_reply::lost);
-             self->ask();
-           });
+  if (how == farewell::taken_away) opened_.reset();
+  close_row([self = shared_from_this(), was, done = std::move(done)] {
+    was->run(session_release(self->shop_->what, self->lock_), {self->shop_->what.timeout},
+             [self, was, done](answer const& a) {
+               a ? self->shop_->sessions->give_back(was) : self->shop_->sessions->end(was);
+               done(a ? release_reply::released : release_reply::lost);
+               self->ask();
+             });
+  });
   // From here on a new holder may be asked for; the server has the release before it.
+}
+
+void session_place::take_away(std::function<void(release_reply)> done) {
+  if (!holder_) return done(release_reply::lost);
+  tell_lost("it was taken away by force");
+  end_timer_.cancel();
+  leave(farewell::taken_away, std::move(done));
 }
 
 void session_place::hand_on() {
@@ -289,10 +307,11 @@ void session_place::give_up_session() {
   auto const was = std::exchange(session_, nullptr);
   if (!was) return;
   was->on_loss(nullptr);
-  was->run(session_release(shop_->what, lock_), {shop_->what.timeout},
-           [shop = shop_, was](answer const& a) {
-             a ? shop->sessions->give_back(was) : shop->sessions->end(was);
-           });
+  close_row([shop = shop_, lock = lock_, was] {
+    was->run(session_release(shop->what, lock), {shop->what.timeout}, [shop, was](answer const& a) {
+      a ? shop->sessions->give_back(was) : shop->sessions->end(was);
+    });
+  });
 }
 
 // With no lock on it, and no transaction.
@@ -304,6 +323,7 @@ void session_place::return_session() {
 void session_place::drop_session(release_reply of_release) {
   auto const was = std::exchange(session_, nullptr);
   if (was) shop_->sessions->end(was);
+  opened_.reset();
   tell_released(of_release);
 }
 
@@ -311,7 +331,12 @@ void session_place::tell_released(release_reply outcome) {
   if (auto const told = std::exchange(released_, nullptr)) told(outcome);
 }
 
+void session_place::tell_lost(char const* why) {
+  if (holder_) shop_->ends.tell(name_, holder_->request.owner, why);
+}
+
 void session_place::lost() {
+  tell_lost("its session in the server has ended");
   holder_.reset();
   end_timer_.cancel();
   drop_session();
@@ -324,6 +349,7 @@ void session_place::gone(session_acquire& one) {
   // with another session: this one may be granted the lock before it has ended.
   auto const was = std::exchange(session_, nullptr);
   was->on_loss(nullptr);
+  opened_.reset();
   asking_ = nullptr;
   shop_->commands->run(
       {"end", {as_number(was->pid()), as_number(was->since())}},

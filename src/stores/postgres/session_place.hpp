@@ -18,6 +18,7 @@
 
 #include <herdlock/store.hpp>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/common/operation_board.hpp"
 #include "stores/postgres/session_pool.hpp"
 #include "stores/postgres/session_sql.hpp"
@@ -48,10 +49,11 @@ class session_acquire final : public stores::operation<acquire_reply> {
 struct session_shop {
   settings what;
   asio::any_io_executor executor;
-  std::shared_ptr<link> commands;
-  std::shared_ptr<session_pool> sessions;
-  std::map<std::string, std::int64_t> met;    ///< locks of names whose key or row is there
-  std::function<void(resource const&)> idle;  ///< a place is not needed any more
+  stores::lease_ends ends;
+  std::shared_ptr<link> commands{};
+  std::shared_ptr<session_pool> sessions{};
+  std::map<std::string, std::int64_t> met{};    ///< locks of names whose key or row is there
+  std::function<void(resource const&)> idle{};  ///< a place is not needed any more
 };
 
 class session_place : public std::enable_shared_from_this<session_place> {
@@ -63,6 +65,8 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void enter(acquire const& one);
   void renew(owner_token const& owner, milliseconds ttl, std::function<void(renew_reply)> done);
   void release(owner_token const& owner, std::function<void(release_reply)> done);
+  /// From whoever has it, who is told.
+  void take_away(std::function<void(release_reply)> done);
   void gone(session_acquire& one);
   std::optional<owner_token> owner() const;
   bool unused() const { return !holder_ && !asking_ && !session_ && line_.empty(); }
@@ -79,6 +83,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
     clock::time_point end;
   };
   enum class wish { once, wait, next };
+  enum class farewell { released, taken_away };
 
   void know_name();
 
@@ -88,15 +93,20 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void send(acquire const& one, wish how);
   void on_answer(acquire const& one, wish how, clock::time_point sent, answer const& a);
   void confirm(acquire const& one, fencing_token fencing);
+  void look_for_predecessor(acquire const& one, fencing_token fencing);
+  void wait_for_predecessor(acquire const& one, fencing_token fencing);
+  void close_row(std::function<void()> then);
   void granted(acquire const& one, fencing_token fencing, clock::time_point since);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
   acquire_reply busy_here() const;
   void hand_on();
+  void leave(farewell how, std::function<void(release_reply)> done);
   void give_up_session();
   void return_session();
   void drop_session(release_reply of_release = release_reply::lost);
   void tell_released(release_reply outcome);
+  void tell_lost(char const* why);
   void lost();
   void arm_end();
   void rest();
@@ -110,6 +120,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   acquire asking_;  // the first in line, while the server is asked for it
   std::function<void(release_reply)> released_;  // told when the server has it for the next
   asio::basic_waitable_timer<clock> end_timer_;
+  std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
   int in_a_row_ = 0;
 };
 

@@ -114,6 +114,17 @@ constexpr char leap[] = R"sql(DO $do$ BEGIN
 END $do$;
 )sql";
 
+// A row for each name whose holder has not released it; no transaction keeps it locked.
+constexpr char open_table[] =
+    "CREATE TABLE IF NOT EXISTS @_open (name bytea PRIMARY KEY, fencing bigint NOT NULL);\n";
+constexpr char open_schema[] = " AND to_regclass('@_open') IS NOT NULL";
+// True: whoever held it before released it, or nobody did.
+constexpr char open_row[] =
+    "INSERT INTO @_open AS o VALUES ($1::bytea, $2::bigint)"
+    " ON CONFLICT (name) DO UPDATE SET fencing = EXCLUDED.fencing RETURNING o.xmax = 0";
+// By the token, since it may come late.
+constexpr char close_row[] = "DELETE FROM @_open WHERE name = $1::bytea AND fencing = $2::bigint";
+
 // The name that is stored under its key (its own, or that of another one with the same key), and
 // the number of its lock. (A row must not be updated here: that would wait for its holder.)
 constexpr char advisory_meet[] = "INSERT INTO @_names AS n VALUES (" HERDLOCK_KEY
@@ -188,21 +199,29 @@ void read_mark(std::string_view text, std::int64_t idle_ms, lease_info& into) {
 
 preparation session_preparation(settings const& what) {
   bool const row = what.mode == lock_mode::row;
-  auto const script = std::string(lock_script) + (row ? row_table : advisory_table) + fencing;
+  bool const graceful = what.session_grace > milliseconds{0};
+  auto const script = std::string(lock_script) + (row ? row_table : advisory_table) +
+                      (graceful ? open_table : "") + fencing;
   std::string const held = row ? row_held : advisory_held;
   auto const limit = std::to_string(what.timeout.count());
-  return {filled(row ? row_schema : advisory_schema, what),
-          with_table(script, what),
-          {{"meet", filled(row ? row_meet : advisory_meet, what)},
-           {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
-           {"list", filled(row ? row_list : advisory_list, what)},
-           {"force",
-            filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
-                   what)},
-           {"end", std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1::int)"
-                               " WHERE ") +
-                       since + " = $2::bigint"}},
-          ""};
+  preparation all{
+      filled(row ? row_schema : advisory_schema, what),
+      with_table(script, what),
+      {{"meet", filled(row ? row_meet : advisory_meet, what)},
+       {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
+       {"list", filled(row ? row_list : advisory_list, what)},
+       {"force",
+        filled("SELECT pg_terminate_backend(l.pid, " + limit + ")" + held + " AND l.granted",
+               what)},
+       {"end", std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1::int)"
+                           " WHERE ") +
+                   since + " = $2::bigint"}},
+      ""};
+  if (!graceful) return all;
+  all.query += with_table(open_schema, what);
+  all.statements.emplace_back("open", with_table(open_row, what));
+  all.statements.emplace_back("close", with_table(close_row, what));
+  return all;
 }
 
 std::string session_set_up(settings const& what) {

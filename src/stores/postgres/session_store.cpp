@@ -16,10 +16,8 @@ using stores::order;
 class session_store final : public lease_store {
  public:
   session_store(settings what, std::shared_ptr<operation_board> board)
-      : board_(std::move(board)), shop_(std::make_shared<session_shop>()) {
+      : board_(std::move(board)), shop_(make_shop(std::move(what), board_->executor())) {
     auto const& executor = board_->executor();
-    shop_->what = std::move(what);
-    shop_->executor = executor;
     shop_->commands =
         std::make_shared<link>(executor, shop_->what, session_preparation(shop_->what));
     shop_->sessions = std::make_shared<session_pool>(executor, shop_->what);
@@ -47,8 +45,8 @@ class session_store final : public lease_store {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     auto const place = place_of(request.name);
-    auto const deadline =
-        clock::now() + std::min(request.wait, limits::max_ttl) + shop_->what.timeout;
+    auto const deadline = clock::now() + std::min(request.wait, limits::max_ttl) +
+                          shop_->what.timeout + shop_->what.session_grace;
     auto const one =
         std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
     if (one->admit()) place->enter(one);
@@ -67,6 +65,10 @@ class session_store final : public lease_store {
     auto const one = begin(order<release_reply>{"release", name.str(), std::move(done)});
     if (!one) return;
     place_of(name)->release(owner, [one](release_reply told) { one->settle_later(told); });
+  }
+
+  void on_lease_end(std::function<void(lease_end const&)> told) override {
+    shop_->ends.listen(std::move(told));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
@@ -88,8 +90,8 @@ class session_store final : public lease_store {
     auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
     if (!one) return;
     auto const place = place_of(name);
-    if (auto const mine = place->owner()) {
-      return place->release(*mine, [one](release_reply told) { one->settle_later(told); });
+    if (place->owner()) {
+      return place->take_away([one](release_reply told) { one->settle_later(told); });
     }
     shop_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
       if (!ended) return failed(*one, ended.error());
@@ -109,6 +111,12 @@ class session_store final : public lease_store {
   }
 
  private:
+  static std::shared_ptr<session_shop> make_shop(settings what,
+                                                 asio::any_io_executor const& executor) {
+    return std::make_shared<session_shop>(session_shop{
+        .what = std::move(what), .executor = executor, .ends = stores::lease_ends(executor)});
+  }
+
   using places_type = std::map<std::string, std::shared_ptr<session_place>>;
 
   std::shared_ptr<session_place> place_of(resource const& name) {

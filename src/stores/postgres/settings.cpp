@@ -74,6 +74,19 @@ failure take_numbers(store_url& url, settings& taken) {
   return {};
 }
 
+failure take_grace(store_url& url, settings& taken) {
+  auto const grace = url.take_duration("session_grace", taken.session_grace);
+  if (!grace) return grace.error();
+  if (*grace < milliseconds{0} || *grace > std::chrono::minutes{5}) {
+    return bad_url(url, "option 'session_grace' must be from 0 to 5m");
+  }
+  if (*grace > milliseconds{0} && taken.mode == lock_mode::table) {
+    return bad_url(url, "option 'session_grace' is for mode=advisory and mode=row");
+  }
+  taken.session_grace = *grace;
+  return {};
+}
+
 // libpq would take a missing database for one with the user's name; say it here, where it shows.
 failure take_place(store_url& url, settings& taken) {
   if (url.hosts.size() > 1) return bad_url(url, "give one host");
@@ -95,7 +108,7 @@ failure take_place(store_url& url, settings& taken) {
 result<settings> take_settings(store_url url) {
   settings taken;
   taken.display_name = url.redacted();
-  for (auto take : {take_mode, take_numbers, take_place}) {
+  for (auto take : {take_mode, take_numbers, take_grace, take_place}) {
     if (failure bad = take(url, taken); bad.code) return bad;
   }
   taken.table = url.take_text("table", taken.table);

@@ -23,6 +23,8 @@ struct settings {
   std::string table = "herdlock_leases";
   milliseconds timeout{5000};
   std::size_t max_pending = 65536;
+  /// How long whoever succeeds a holder that did not release waits first; 0: not at all.
+  milliseconds session_grace{0};
   std::size_t sessions = 16;  ///< connections of the modes whose locks belong to a session
 };
 

@@ -157,6 +157,7 @@ void contender::on_session_lost() {
   node_.clear();
   doubtful_ = false;
   ++turn_;
+  if (state_ == state::held) home_->ends().tell(name_, owner_, "its session has ended");
   if (state_ == state::held || state_ == state::leaving) return be_gone();
   enter();
 }

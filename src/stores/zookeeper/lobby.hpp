@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/zookeeper/contender.hpp"
 
 namespace herdlock::zookeeper {
@@ -12,7 +13,7 @@ namespace herdlock::zookeeper {
 class lobby final : public session_user, public std::enable_shared_from_this<lobby> {
  public:
   lobby(std::shared_ptr<stores::operation_board> board, settings how)
-      : board_(std::move(board)), settings_(std::move(how)) {}
+      : board_(std::move(board)), settings_(std::move(how)), ends_(board_->executor()) {}
 
   void start();
   /// From any thread: nothing is sent any more, and the ensemble ends the session.
@@ -21,6 +22,7 @@ class lobby final : public session_user, public std::enable_shared_from_this<lob
 
   session& ensemble() { return *session_; }
   settings const& how() const { return settings_; }
+  stores::lease_ends& ends() { return ends_; }
   std::shared_ptr<stores::operation_board> const& board() const { return board_; }
   std::string path_of(resource const& name) const;
 
@@ -50,6 +52,7 @@ class lobby final : public session_user, public std::enable_shared_from_this<lob
 
   std::shared_ptr<stores::operation_board> const board_;
   settings const settings_;
+  stores::lease_ends ends_;
   std::shared_ptr<session> session_;
   std::map<key, std::shared_ptr<contender>> contenders_;
   std::unordered_multimap<std::string, std::weak_ptr<contender>> watchers_;

@@ -175,7 +175,9 @@ void session::drop_abandoned() {
 
 void session::send(waiting_call one) {
   if (one.owner.expired()) return;
-  if (!refusal_.empty()) return answer_later(std::move(one), ZAUTHFAILED);
+  // What is there goes all the same: the C client would keep it alive for ever.
+  bool const removes = one.what.what == verb::remove;
+  if (!refusal_.empty() && !removes) return answer_later(std::move(one), ZAUTHFAILED);
   std::shared_ptr<session_link> link;
   {
     std::lock_guard const alone(guard_);

@@ -43,6 +43,10 @@ class store final : public lease_store {
     who->release(one);
   }
 
+  void on_lease_end(std::function<void(lease_end const&)> told) override {
+    home_->ends().listen(std::move(told));
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one = begin("inspect", name.str(), std::move(done));
     if (one->admit()) zookeeper::inspect(home_, name, one);

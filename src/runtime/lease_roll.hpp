@@ -1,0 +1,48 @@
+// The held leases of one store by their owner tokens: whom to tell when the store says that a lease
+// has ended with its session.
+#pragma once
+
+#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/set_hook.hpp>
+
+#include <herdlock/store.hpp>
+
+namespace herdlock::runtime {
+
+struct roll_tag {};
+using roll_hook =
+    boost::intrusive::set_base_hook<boost::intrusive::tag<roll_tag>,
+                                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// A lease that wants to be told. Intrusive: keeping one allocates nothing.
+class enrolled : public roll_hook {
+ public:
+  virtual owner_token const& owner() const = 0;
+  virtual void on_session_end(lease_end const& what) = 0;
+  friend bool operator<(enrolled const& a, enrolled const& b) {
+    return a.owner().str() < b.owner().str();
+  }
+
+ protected:
+  enrolled() = default;
+  enrolled(enrolled const&) = delete;
+  enrolled& operator=(enrolled const&) = delete;
+  virtual ~enrolled() = default;
+};
+
+/// All members on the executor. O(log n) per call, n being the leases held.
+class lease_roll {
+ public:
+  void enter(enrolled& one) { all_.insert(one); }
+  static void leave(enrolled& one) { static_cast<roll_hook&>(one).unlink(); }
+  /// To whoever has the lease; to nobody when it was given back meanwhile.
+  void tell(lease_end const& what);
+  void close() { all_.clear(); }
+
+ private:
+  boost::intrusive::multiset<enrolled, boost::intrusive::base_hook<roll_hook>,
+                             boost::intrusive::constant_time_size<false>>
+      all_;
+};
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,51 @@
+// session_grace: a lock whose last holder's session ended before it was released is not used at
+// once.
+#include <utility>
+
+#include "stores/postgres/session_place.hpp"
+
+namespace herdlock::postgres {
+namespace {
+
+failure session_gone() {
+  return make_failure(errc::unavailable, "the session ended before its grant was told");
+}
+
+}  // namespace
+
+// The row is committed by another connection, so it outlives our session, and a crash.
+void session_place::look_for_predecessor(acquire const& one, fencing_token fencing) {
+  auto on_opened = [self = shared_from_this(), one, fencing, was = session_](reply const& a) {
+    if (self->asking_ != one) return;
+    if (self->session_ != was) return self->refused(one, session_gone());
+    if (!a) return self->refused(one, a.error());
+    self->opened_ = fencing;
+    a->truth(0, 0) ? self->confirm(one, fencing) : self->wait_for_predecessor(one, fencing);
+  };
+  auto const token = as_number(static_cast<std::int64_t>(fencing.value));
+  shop_->commands->run({"open", {as_bytes(name_.str()), token}}, std::move(on_opened));
+}
+
+// The server must not end our own session meanwhile.
+void session_place::wait_for_predecessor(acquire const& one, fencing_token fencing) {
+  auto const grace = shop_->what.session_grace;
+  session_->run({"renew", {idle_limit(grace + shop_->what.timeout)}}, {shop_->what.timeout},
+                [](answer const&) {});
+  end_timer_.expires_after(grace);
+  end_timer_.async_wait(
+      [self = shared_from_this(), one, fencing, was = session_](boost::system::error_code ec) {
+        if (ec || self->asking_ != one) return;
+        self->session_ == was ? self->confirm(one, fencing) : self->refused(one, session_gone());
+      });
+}
+
+// Behind a failure the row stays: the next waits, though it need not.
+void session_place::close_row(std::function<void()> then) {
+  auto const fencing = std::exchange(opened_, std::nullopt);
+  if (!fencing) return then();
+  auto const token = as_number(static_cast<std::int64_t>(fencing->value));
+  shop_->commands->run({"close", {as_bytes(name_.str()), token}},
+                       [then = std::move(then)](reply const&) { then(); });
+}
+
+}  // namespace herdlock::postgres

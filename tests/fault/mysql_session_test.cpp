@@ -1,0 +1,111 @@
+// The end of a session in the modes whose locks belong to one: it is the loss, at once.
+#include <herdlock/herdlock.hpp>
+
+#include "mysql_ports.hpp"
+#include "stores/mysql/session_protocol.hpp"
+
+namespace herdlock_test {
+namespace {
+
+struct mysql_session_end : testing::TestWithParam<std::string> {
+  store_case const kind{.name = "mysql", .url = {}, .open = &open_mysql};
+  std::string const url = mysql_url(GetParam());
+  std::string const table = "`" + mysql_database(url) + "`.herdlock_" + GetParam() + "_leases";
+  resource const stock{"stock:1"};
+
+  static mariadb_server& server() { return mariadb_server::shared(); }
+  void kill_session_of(resource const& name) const {
+    server().sql("KILL " + server().sql("SELECT session FROM " + table + " WHERE resource = '" +
+                                        name.str() + "'"));
+  }
+  static bool told(lease const& mine) {
+    return eventually([&] { return mine.lost_token().stop_requested(); });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(modes, mysql_session_end, testing::Values("row", "named"),
+                         [](auto const& one) { return one.param; });
+
+// B1: the server gives the lock to the next in the same moment; the holder knows as soon as it can,
+// though nobody waits here and no renewal is due.
+TEST_P(mysql_session_end, IsToldLongBeforeARenewalIsDue) {
+  auto const store = open_store(url);
+  auto const mine = lock(store, stock).try_acquire({.ttl = 1h}).value();
+  auto const other = lock(store, "other").try_acquire({.ttl = 1h}).value();
+  kill_session_of(stock);
+  EXPECT_TRUE(told(mine));
+  EXPECT_FALSE(mine.valid());
+  EXPECT_NE(mine.lost_reason().message.find("its session in the server has ended"),
+            std::string::npos);
+  EXPECT_TRUE(other.valid());
+  EXPECT_TRUE(lock(store, stock).try_acquire());
+}
+
+// A session is watched again behind each statement.
+TEST_P(mysql_session_end, IsToldBehindARenewalToo) {
+  client c(kind, url);
+  std::vector<lease_end> told;
+  c.store().leases->on_lease_end([&](lease_end const& what) { told.push_back(what); });
+  auto const alice = owner_token::generate();
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
+  kill_session_of(stock);
+  ASSERT_TRUE(c.run_until([&] { return !told.empty(); }));
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.front().owner, alice);
+}
+
+TEST_P(mysql_session_end, IsToldWhenTheServerIsKilled) {
+  auto const mine = lock(open_store(url), stock).try_acquire({.ttl = 1h}).value();
+  server().kill();
+  EXPECT_TRUE(told(mine));
+  EXPECT_FALSE(mine.valid());
+  server().restart();
+}
+
+// B1: with a grace longer than the test, so that nothing has to be timed.
+TEST_P(mysql_session_end, KeepsTheNextFromTheLockForTheSessionGrace) {
+  client a(kind, url + "&session_grace=5m");
+  auto const first = as<grant>(a.acquire(stock, owner_token::generate())).fencing;
+  kill_session_of(stock);
+  client b(kind, url + "&session_grace=5m");
+  auto const bobs = b.start_acquire({stock, owner_token::generate(), 1min, 1min});
+  auto const row = "SELECT fencing FROM " + table + "_open";
+  ASSERT_TRUE(b.run_until([&] { return server().sql(row) != std::to_string(first.value) + "\n"; }));
+  EXPECT_FALSE(bobs.done()) << "it has the lock, and waits";
+  b.close();  // which is no release: the next one waits for both
+  client c(kind, url + "&session_grace=100ms");
+  auto const carol = owner_token::generate();
+  EXPECT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, carol)); }));
+}
+
+TEST_P(mysql_session_end, CostsNoGraceBehindAReleaseNorForAFreshName) {
+  client a(kind, url + "&session_grace=5m"), b(kind, url + "&session_grace=5m");
+  auto const alice = owner_token::generate();
+  for (auto* const each : {&a, &b, &a}) {
+    ASSERT_TRUE(is<grant>(each->acquire(stock, alice)));
+    EXPECT_EQ(each->renew(stock, alice).value(), renew_reply::renewed);
+    ASSERT_EQ(each->release(stock, alice).value(), release_reply::released);
+  }
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
+  auto const next = a.start_acquire({stock, owner_token::generate(), 1min, 1min});
+  ASSERT_EQ(a.release(stock, alice).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(a.get(next))) << "passed on in its own session";
+}
+
+// There is no such server here: what it says of itself.
+TEST(mysql_cluster, IsOneWhoseNodesKeepLocksForThemselves) {
+  using mysql::cluster_of;
+  using rows = std::vector<mysql::row>;
+  mysql::row const group{"group_replication_group_name", "0c6d3e5f-3b1c-11ee-8f3a-0242ac110002"};
+  mysql::row const single{"group_replication_single_primary_mode", "ON"};
+  mysql::row const multi{"group_replication_single_primary_mode", "OFF"};
+  EXPECT_EQ(cluster_of({}), "");
+  EXPECT_EQ(cluster_of(rows{{"wsrep_on", "OFF"}}), "");
+  EXPECT_EQ(cluster_of(rows{{"wsrep_on", "ON"}}), "a Galera cluster");
+  EXPECT_EQ(cluster_of(rows{group, single}), "");
+  EXPECT_EQ(cluster_of(rows{group, multi}), "a replication group in multi-primary mode");
+  EXPECT_EQ(cluster_of(rows{{"group_replication_group_name", ""}, multi}), "");
+}
+
+}  // namespace
+}  // namespace herdlock_test
