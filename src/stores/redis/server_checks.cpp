@@ -32,6 +32,9 @@ std::string_view value_of(std::string_view lines, std::string_view name) {
   return {};
 }
 
+// What ACL DRYRUN says when the command is allowed and the channel is not.
+bool denies_channels(std::string_view said) { return said.find("channel") != said.npos; }
+
 class server_check {
  public:
   server_check(settings const& how, examination& into)
@@ -176,13 +179,22 @@ class server_check {
     }
     auto const answers = visit(how_, asking);
     if (answers.has_error()) return into_.skip("redis.rights", answers.error().message);
-    std::string missing;
+    std::string missing, unheard;
     for (std::size_t i = 0; i < needed.size(); ++i) {
       if (answers->at(i).is_error()) {
         return into_.skip("redis.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
       }
-      if (answers->at(i).text() != "OK") missing += " " + needed[i].front();
+      auto const said = answers->at(i).text();
+      if (said == "OK") continue;
+      (denies_channels(said) ? unheard : missing) += " " + needed[i].front();
     }
+    into_.expect(unheard.empty(),
+                 {"redis.channels", severity::warning,
+                  "the user " + in_quotes(user) + " at " + at_ + " may not" + unheard +
+                      " on the channels of grants and loads",
+                  "waiters are not woken, they ask again and again",
+                  "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
+                      "&*::herdlock:events:* &herdlock:grants:*"});
     into_.expect(missing.empty(),
                  {"redis.rights", severity::error,
                   "the user " + in_quotes(user) + " at " + at_ + " may not run" + missing,
