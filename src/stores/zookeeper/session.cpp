@@ -11,6 +11,7 @@ namespace {
 constexpr std::chrono::milliseconds pause_before_retry{500};
 // Closing sends its words at once; the answer, and a look-up that hangs, are left behind.
 constexpr std::chrono::milliseconds longest_close{800};
+constexpr std::chrono::milliseconds longest_close_unheard{100};
 
 bool is_write(verb what) {
   return what == verb::create || what == verb::make || what == verb::contain ||
@@ -50,7 +51,8 @@ void session::close() {
   if (last) last->detach(session_link::calls::dropped);
   // Without a thread for it, it ends with the last of those who have it.
   if (last && !links_.run([last] { last->end(); })) last.reset();
-  links_.wait_until(clock::now() + std::min(settings_.timeout, longest_close));
+  auto const most = connected_ ? longest_close : longest_close_unheard;
+  links_.wait_until(clock::now() + std::min(settings_.timeout, most));
 }
 
 void session::replace_link() {

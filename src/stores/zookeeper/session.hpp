@@ -1,6 +1,7 @@
 // The session of a store: there is always one, or one is being made.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <optional>
@@ -82,7 +83,7 @@ class session final : public link_listener, public std::enable_shared_from_this<
 
   std::uint64_t number_ = 0;
   std::uint64_t connections_ = 0;
-  bool connected_ = false;
+  std::atomic<bool> connected_ = false;  ///< changes on the executor
   bool logged_in_ = false;
   std::optional<clock::time_point> proved_at_;
   std::string refusal_;
