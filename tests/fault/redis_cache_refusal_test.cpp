@@ -155,34 +155,5 @@ TEST_F(redis_cache_events, AnEventOfAnEarlierClaimAnswersNobody) {
   EXPECT_EQ(std::get<cache_hit>(*own).value, cache_value(std::string("NEW")));
 }
 
-// S4: it is no use to wait for a push that cannot come, and the claim may end meanwhile.
-TEST(redis_cache_deaf, AWatchEndsSoonWhileTheConnectionForEventsIsLost) {
-  auto& server = redis_server::shared();
-  server.flush();
-  relay through(server.port());
-  redis_ports ports(relay_url(through, "?timeout=60s"));
-  ASSERT_TRUE(ports.claim("k", owner_token::generate(), 10min).has_value());
-  std::optional<result<watch_reply>> outcome;
-  auto const watch = [&] {
-    outcome.reset();
-    ports.start<watch_reply>(outcome, [&](auto h) {
-      ports.values().watch({cache_key("k"), 10min, layout::string}, std::move(h));
-    });
-  };
-  auto const listening = [&] {
-    return server.cli("PUBSUB NUMSUB {k}:herdlock:events:0").ends_with("\n1");
-  };
-  watch();
-  ASSERT_TRUE(ports.wait_for(listening));
-  through.refuse();
-  // Two may end because their connections go, one after the other; the third is deaf.
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); })) << i;
-    EXPECT_TRUE(std::holds_alternative<look_again>(outcome->value()));
-    watch();
-  }
-  ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
-}
-
 }  // namespace
 }  // namespace herdlock_test
