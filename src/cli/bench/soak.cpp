@@ -86,7 +86,7 @@ int run_process(soak_options const& options, std::string const& prefix, soak_jud
   }
   // A store that cannot be used is told at once, not after the longest wait.
   try {
-    lock(*opened, prefix + "probe").try_acquire({.ttl = soak_ttl});
+    static_cast<void>(lock(*opened, prefix + "probe").try_acquire({.ttl = soak_ttl}));
   } catch (std::exception const& e) {
     judge.complain(e.what());
     ++judge.failures;

@@ -75,15 +75,15 @@ failure take_numbers(store_url& url, settings& taken) {
 }
 
 failure take_grace(store_url& url, settings& taken) {
-  auto const grace = url.take_duration("session_grace", taken.session_grace);
-  if (!grace) return grace.error();
-  if (*grace < milliseconds{0} || *grace > std::chrono::minutes{5}) {
+  auto const time = url.take_duration("session_grace", taken.session_grace);
+  if (!time) return time.error();
+  if (*time < milliseconds{0} || *time > std::chrono::minutes{5}) {
     return bad_url(url, "option 'session_grace' must be from 0 to 5m");
   }
-  if (*grace > milliseconds{0} && taken.mode == lock_mode::table) {
+  if (*time > milliseconds{0} && taken.mode == lock_mode::table) {
     return bad_url(url, "option 'session_grace' is for mode=advisory and mode=row");
   }
-  taken.session_grace = *grace;
+  taken.session_grace = *time;
   return {};
 }
 
