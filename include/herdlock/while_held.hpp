@@ -5,7 +5,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -15,6 +14,9 @@
 namespace herdlock {
 
 namespace detail {
+
+/// A strand of its own on the executor.
+asio::any_io_executor strand_around(asio::any_io_executor const& given);
 
 /// Ends when the lease is lost, and not when it is merely released; throws when the loss cannot be
 /// waited for (errc::overloaded).
@@ -71,7 +73,7 @@ asio::awaitable<T> race_with_loss(lease const& held, asio::awaitable<T> work) {
 /// use lease::lost_token() inside it.
 template <class T>
 asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
-  auto const strand = asio::make_strand(co_await asio::this_coro::executor);
+  auto const strand = detail::strand_around(co_await asio::this_coro::executor);
   auto race = detail::race_with_loss<T>(held, std::move(work));
   auto ended = asio::co_spawn(strand, std::move(race), asio::use_awaitable);
   co_return co_await std::move(ended);

@@ -5,6 +5,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
+#include <herdlock/while_held.hpp>
 #include <thread>
 
 #include "runtime/require.hpp"
@@ -45,18 +46,9 @@ namespace {
 
 constexpr milliseconds thread_grace{1000};
 
-// A strand around a concrete executor fits into any_io_executor without an allocation; one around
-// an erased executor does not, and executors are copied with each operation.
 asio::any_io_executor one_at_a_time(open_options const& options) {
-  auto const& given = *options.executor;
-  if (options.guard == executor_guard::none) return given;
-  if (auto const* io = given.target<asio::io_context::executor_type>()) {
-    return asio::make_strand(*io);
-  }
-  if (auto const* pool = given.target<asio::thread_pool::executor_type>()) {
-    return asio::make_strand(*pool);
-  }
-  return asio::make_strand(given);
+  if (options.guard == executor_guard::none) return *options.executor;
+  return strand_around(*options.executor);
 }
 
 template <class Executor>
@@ -75,6 +67,18 @@ void stop(runtime::io_runner& runner) {
 }
 
 }  // namespace
+
+// A strand around a concrete executor fits into any_io_executor without an allocation; one around
+// an erased executor does not, and executors are copied with each operation.
+asio::any_io_executor strand_around(asio::any_io_executor const& given) {
+  if (auto const* io = given.target<asio::io_context::executor_type>()) {
+    return asio::make_strand(*io);
+  }
+  if (auto const* pool = given.target<asio::thread_pool::executor_type>()) {
+    return asio::make_strand(*pool);
+  }
+  return asio::make_strand(given);
+}
 
 result<std::shared_ptr<store_context>> store_context::open(store::backend_factory const& make,
                                                            open_options const& options) {
