@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                     named_store{"postgres", "postgres://u@postgres.example:1/d?timeout=300ms"},
                     named_store{"mysql", "mysql://u@mysql.example:1/d?timeout=300ms"},
                     named_store{"zookeeper", "zk://zk.example:1?timeout=300ms"}),
-    [](auto const& info) { return info.param.name; });
+    [](auto const& one) { return one.param.name; });
 
 TEST(LookUp, AnEtcdMemberWhoseNameHangsCostsNoMoreThanItsShareOfTheTime) {
   silence const here;
