@@ -103,8 +103,7 @@ bool lock::force_release() const {
     asio::dispatch(core->executor(), [core, name = name_, done = std::move(done)]() mutable {
       auto const& leases = core->leases();
       if (leases) return leases->force_release(std::move(name), std::move(done));
-      detail::post_result<release_reply>(core->executor(), std::move(done),
-                                         core->closed_failure());
+      detail::post_result<release_reply>(core->executor(), std::move(done), core->closed_failure());
     });
   };
   auto const reply = runtime::wait_for<release_reply>(*store_.context(), start).value();

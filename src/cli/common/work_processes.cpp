@@ -288,7 +288,7 @@ void rename_process(char const* name) noexcept {
   auto* const arguments = reinterpret_cast<char*>(borders[0]);
   std::size_t const room = borders[1] - borders[0];
   std::memset(arguments, 0, room);
-  std::memcpy(arguments, name, std::min(std::strlen(name), room - 1));
+  std::copy_n(name, std::min(std::strlen(name), room - 1), arguments);
 }
 
 void close_one_by_one_from(int first) noexcept {
