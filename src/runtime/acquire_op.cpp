@@ -113,15 +113,7 @@ void acquire_op::ask() {
   leases->acquire({name_, owner_, options_.ttl, wait}, std::move(slot_bound));
 }
 
-template <class T>
-void acquire_op::note(result<T> const& reply) {
-  using heard = store_core::heard;
-  if (reply.has_value()) return core_->note(heard::answer);
-  if (reply.error() == errc::unavailable) core_->note(heard::out_of_reach);
-}
-
 void acquire_op::on_reply(result<acquire_reply> reply) {
-  note(reply);
   if (!done_) {
     // Nobody waits any more. Anything but a clear "busy" may have left a grant behind (B7).
     if (reply.has_error() && !(reply.error() == errc::canceled)) unknown_ = true;
@@ -196,7 +188,6 @@ void acquire_op::prove(fencing_token fencing) {
 }
 
 void acquire_op::on_proved(grant const& proved, result<renew_reply> reply) {
-  note(reply);
   if (!done_) return clean_up();
   if (reply.has_error()) {
     unknown_ = true;

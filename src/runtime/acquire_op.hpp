@@ -45,8 +45,6 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   void begin();
   void ask();
   void on_reply(result<acquire_reply> reply);
-  template <class T>
-  void note(result<T> const& reply);
   void on_grant(grant const& granted);
   bool is_worth_having() const;
   void on_busy(busy const& who);

@@ -135,16 +135,11 @@ void store_core::close(std::function<void()> closed) {
     listener.unlink();
     listener.on_closing();
   }
-  if (needs_no_time()) return shut_down();
+  if (giving_back_ == 0) return shut_down();
   close_timer_.emplace(executor_, close_grace);
   close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();
   });
-}
-
-// Requests that are still under way may be granted yet: then there is more than clean-ups.
-bool store_core::needs_no_time() const {
-  return giving_back_ == 0 || (heard_ == heard::out_of_reach && giving_back_ <= clean_ups_);
 }
 
 void store_core::shut_down() {

@@ -76,13 +76,6 @@ class store_core : public std::enable_shared_from_this<store_core> {
   /// Calls on_closing() when the store is closed, unless it is unlinked before.
   void tell_when_closing(closing_listener& listener) { listeners_.push_back(listener); }
 
-  /// What acquisitions were told so far: closing gives a store that could never be reached no time
-  /// for its clean-ups, since nothing was granted there.
-  enum class heard { nothing, out_of_reach, answer };
-  void note(heard what) {
-    if (heard_ != heard::answer) heard_ = what;
-  }
-
   /// Brackets a release that closing waits for.
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
@@ -92,7 +85,6 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void close(std::function<void()> closed);
 
  private:
-  bool needs_no_time() const;
   void shut_down();
 
   asio::any_io_executor executor_;
@@ -108,7 +100,6 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
-  heard heard_ = heard::nothing;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
   std::function<void()> on_closed_;
 };

@@ -78,6 +78,13 @@ TEST_P(mysql_session_end, KeepsTheNextFromTheLockForTheSessionGrace) {
   EXPECT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, carol)); }));
 }
 
+TEST_P(mysql_session_end, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {
+  client a(kind, url + "&session_grace=5m");
+  ASSERT_TRUE(is<grant>(a.acquire(stock, owner_token::generate(), 500ms)));
+  ASSERT_TRUE(a.run_until([&] { return !a.inspect(stock).value(); }));
+  EXPECT_EQ(server().sql("SELECT count(*) FROM " + table + "_open"), "1\n");
+}
+
 TEST_P(mysql_session_end, CostsNoGraceBehindAReleaseNorForAFreshName) {
   client a(kind, url + "&session_grace=5m"), b(kind, url + "&session_grace=5m");
   auto const alice = owner_token::generate();

@@ -87,6 +87,42 @@ TEST_P(postgres_sessions, WhoSucceedsAHolderThatDidNotReleaseWaitsForTheSessionG
   EXPECT_GT(granted_in_the_end(c, owner_token::generate()), first);
 }
 
+TEST_P(postgres_sessions, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {
+  client a(postgres, url("&session_grace=5m"));
+  ASSERT_TRUE(is<grant>(a.acquire(stock, alice, 500ms)));
+  ASSERT_TRUE(a.run_until([&] { return !a.inspect(stock).value(); }));
+  EXPECT_EQ(sql("SELECT count(*) FROM " + table() + "_open"), "1\n");
+}
+
+TEST_P(postgres_sessions, AWaiterThatGoesInTheSessionGraceDoesNotBeginItAnew) {
+  client a(postgres, url("&session_grace=5m"));
+  auto const first = as<grant>(a.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  client b(postgres, url("&session_grace=2s"));
+  auto bobs = b.start_acquire({stock, bob, 1min, 1min});
+  auto const row = "SELECT fencing FROM " + table() + "_open";
+  ASSERT_TRUE(b.run_until([&] { return sql(row) != std::to_string(first.value) + "\n"; }));
+  bobs.cancel();
+  EXPECT_TRUE(b.run_until([&] { return sql(row).empty(); })) << "the next would wait again";
+}
+
+// B12
+TEST_P(postgres_sessions, ASessionThatEndsInTheSessionGraceLeavesNobodyBehind) {
+  client a(postgres, url("&session_grace=5m"));
+  auto const first = as<grant>(a.acquire(stock, alice)).fencing;
+  EXPECT_EQ(end_holders(), "1\n");
+  client b(postgres, url("&session_grace=5m"));
+  auto const row = "SELECT fencing FROM " + table() + "_open";
+  auto before = std::to_string(first.value) + "\n";
+  for (int turn = 0; turn < 2; ++turn) {
+    auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
+    ASSERT_TRUE(b.run_until([&] { return sql(row) != before; })) << turn;
+    before = sql(row);
+    end_holders();
+    EXPECT_FALSE(b.get(bobs).has_value());
+  }
+}
+
 TEST_P(postgres_sessions, ThereIsNoSessionGraceBehindAReleaseNorForAFreshName) {
   client a(postgres, url("&session_grace=5m"));
   client b(postgres, url("&session_grace=5m"));

@@ -96,19 +96,6 @@ TEST_F(LockTest, AfterARetryTheReleaseIsRepeatedAgainstALateRequest) {
   }
 }
 
-TEST_F(LockTest, AStoreThatNobodyEverReachedClosesAtOnce) {
-  outcome o;
-  o.start(where);
-  f.settle();
-  f.script->fail_next_acquire(errc::unavailable);
-  f.settle();
-  ASSERT_EQ(f.script->releases.size(), 1u);
-  where = lock(open_store("memory:"), "other");
-  f.opened.reset();
-  f.settle();
-  EXPECT_EQ(f.script.use_count(), 1) << "it waits for a release that nothing needs";
-}
-
 // B7: the reply is lost, the grant may be there: the library releases it.
 TEST_F(LockTest, AnAcquisitionWithoutAnAnswerIsReleased) {
   outcome o;

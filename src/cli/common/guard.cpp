@@ -18,6 +18,7 @@ namespace {
 
 constexpr milliseconds slowest{200};  // of killing again
 constexpr milliseconds between_looks{2000};
+constexpr unsigned often = 16;  // of them is one at all processes, at the latest
 
 }  // namespace
 
@@ -151,12 +152,13 @@ void guard::tell_trouble(char const* text, pid_t of) noexcept {
 }
 
 // SIGCHLD may be lost on us, and nothing tells of a process that changes its user. All processes
-// are looked at for the latter, ever more seldom.
+// are looked at for the latter, more seldom: after 2, 4, 8, 16 s, then each 32 s.
 void guard::look_now_and_then() {
   look_.set(clock::now() + between_looks, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
     look_now_and_then();
-    if (!told_of_refusal_ && std::has_single_bit(++looks_)) signal_all(0);
+    bool const due = std::has_single_bit(++looks_) || looks_ % often == 0;
+    if (!told_of_refusal_ && due) signal_all(0);
     on_children();
   });
 }

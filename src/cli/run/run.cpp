@@ -159,6 +159,9 @@ int session::run_under(lease& held) {
   auto const [grace, told] = stopping_times_in(lock_.where(), options_.grace, options_.ttl);
   guard_terms asked{
       .name = options_.name.str(), .grace = grace, .notice = told, .on_loss = options_.on_loss};
+  // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
+  // take.
+  if (ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0) asked.terminal = job_control::none;
   asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
   asked.tell_trouble = [this](auto const& text) { log_.warns(text); };
   guard guarded(io_, held, std::move(asked), command_, on_end);
@@ -194,7 +197,8 @@ int session::finish(lease held, int status) {
 }
 
 int session::go() {
-  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store);
+  bool const quiet = options_.if_busy == busy_policy::quiet;
+  if (options_.store_named == store_choice::by_default && !quiet) log_.warns(about_default_store);
   log_.asks();
   acquired held;
   try {
@@ -209,7 +213,7 @@ int session::go() {
     log_.gives_up(make_failure(errc::canceled, fmt::format("signal {}", interrupted_by_)));
     return 128 + interrupted_by_;
   }
-  warnings_.tell(lock_.where());
+  if (held || !quiet) warnings_.tell(lock_.where());
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
@@ -217,7 +221,7 @@ int session::go() {
         fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(options_.name.str()),
                     holder, lock_.where().display_name());
     log_.gives_up(make_failure(errc::unavailable, line));
-    if (options_.if_busy == busy_policy::quiet) return 0;
+    if (quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
   log_.holds(held->fencing());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -64,10 +65,7 @@ class directory {
     std::vector<std::string> known;
   };
 
-  static directory& shared() {
-    static auto& one = *new directory;  // for threads that outlive main()
-    return one;
-  }
+  static directory& shared() { return *current(); }
 
   state ask(std::string const& host) {
     std::lock_guard const alone(mutex_);
@@ -77,6 +75,7 @@ class directory {
     if (!asked) {
       asked = std::make_shared<question>(host);
       name.asked = asked;
+      if (line_.size() > names_.size()) forget_given_up();
       line_.push_back(asked);
       start_thread(*asked);
     }
@@ -88,6 +87,20 @@ class directory {
     std::weak_ptr<question> asked;  ///< waits in the line or is under way
     std::vector<std::string> known;
   };
+
+  // Never destroyed: threads outlive main(). A child of fork() has none of the threads, and perhaps
+  // a locked mutex, so it begins with another.
+  static std::atomic<directory*>& current() {
+    static std::atomic<directory*> one{[] {
+      ::pthread_atfork(nullptr, nullptr, [] { current() = new directory; });
+      return new directory;
+    }()};
+    return one;
+  }
+
+  void forget_given_up() {
+    std::erase_if(line_, [](auto const& each) { return each.expired(); });
+  }
 
   void forget_idle() {
     std::erase_if(names_, [](auto const& each) { return each.second.asked.expired(); });

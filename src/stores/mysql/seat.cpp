@@ -62,7 +62,7 @@ void seat::dismiss() {
 
 void seat::ask(std::shared_ptr<candidate> const& who) {
   check();
-  if (holder_ && !busy_ && expired()) leave(nullptr);
+  if (holder_ && !busy_ && expired()) expire();
   if (is_holder(who->request.owner)) return who->settle_later(acquire_reply(grant_of(*holder_)));
   if (!waits(*who) && (holder_ || queued_)) return who->settle_later(as_busy());
   who->place = weak_from_this();
@@ -219,7 +219,7 @@ void seat::next() {
     todo_.pop_front();
     first();
   }
-  if (!busy_ && expired()) leave(nullptr);
+  if (!busy_ && expired()) expire();
   watch();
   tidy();
 }
@@ -231,7 +231,7 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
   }
   if (!is_holder(owner) || expired()) {
     op->settle_later(renew_reply::lost);
-    if (!busy_ && expired()) leave(nullptr);
+    if (!busy_ && expired()) expire();
     return;
   }
   possession const mine{name_, holder_->fencing};
@@ -350,7 +350,7 @@ void seat::on_timer() {
   bool const undecided = !holder_ && !queued_;
   if (undecided) return;
   dismiss();
-  if (!busy_ && expired()) return leave(nullptr);
+  if (!busy_ && expired()) return expire();
   if (!expired()) arm();
 }
 

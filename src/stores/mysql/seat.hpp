@@ -132,6 +132,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_aborted();
   void next();
   void leave(releasing const& op);
+  void expire();
   void give_back(possession const& ours, releasing const& op);
   void pass_on(releasing const& op);
   void on_passed(bid const& given, answer got, releasing const& op);

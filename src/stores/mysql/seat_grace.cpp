@@ -55,6 +55,16 @@ void seat::wait_for_predecessor(bid const& given, fencing_token fencing) {
   });
 }
 
+// Whoever let it run out may be at work: the row stays, and nobody follows in this session.
+void seat::expire() {
+  auto const where = hall_.lock();
+  if (!where || where->with->how.session_grace == milliseconds{0}) return leave(nullptr);
+  possession const ours{name_, holder_->fencing};
+  holder_.reset();
+  opened_.reset();
+  give_back(ours, nullptr);
+}
+
 // The ttl begins now; if the session has gone meanwhile, so has the lock.
 void seat::prove(bid const& given, fencing_token fencing) {
   run([mine = possession{name_, fencing}, ttl = given.ttl](

@@ -15,6 +15,7 @@ failure session_gone() {
 
 // The row is committed by another connection, so it outlives our session, and a crash.
 void session_place::look_for_predecessor(acquire const& one, fencing_token fencing) {
+  proving_ = one;
   auto on_opened = [self = shared_from_this(), one, fencing, was = session_](reply const& a) {
     if (self->asking_ != one) return;
     if (self->session_ != was) return self->refused(one, session_gone());
@@ -34,9 +35,17 @@ void session_place::wait_for_predecessor(acquire const& one, fencing_token fenci
   end_timer_.expires_after(grace);
   end_timer_.async_wait(
       [self = shared_from_this(), one, fencing, was = session_](boost::system::error_code ec) {
-        if (ec || self->asking_ != one) return;
-        self->session_ == was ? self->confirm(one, fencing) : self->refused(one, session_gone());
+        if (self->asking_ != one) return;  // the store was closed
+        bool const lives = !ec && self->session_ == was;
+        if (!lives) return self->refused(one, session_gone());
+        self->confirm(one, fencing);
       });
+}
+
+// Whoever let it run out may be at work: the row stays, and nobody follows in this session.
+void session_place::expire() {
+  if (shop_->what.session_grace == milliseconds{0}) return hand_on();
+  leave(farewell::taken_away, [](release_reply) {});
 }
 
 // Behind a failure the row stays: the next waits, though it need not.

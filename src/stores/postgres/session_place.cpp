@@ -344,7 +344,7 @@ void session_place::lost() {
 }
 
 void session_place::gone(session_acquire& one) {
-  if (asking_.get() != &one || !session_ || !waits(one)) return ask();
+  if (asking_.get() != &one || proving_ == asking_ || !session_ || !waits(one)) return ask();
   // It waits in the server: its session ends, and with it the wait. The next in line comes behind,
   // with another session: this one may be granted the lock before it has ended.
   auto const was = std::exchange(session_, nullptr);
@@ -381,7 +381,7 @@ void session_place::arm_end() {
   end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (ec || !self || !self->holder_ || clock::now() < self->holder_->end) return;
-    self->hand_on();
+    self->expire();
   });
 }
 

@@ -96,6 +96,7 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void look_for_predecessor(acquire const& one, fencing_token fencing);
   void wait_for_predecessor(acquire const& one, fencing_token fencing);
   void close_row(std::function<void()> then);
+  void expire();
   void granted(acquire const& one, fencing_token fencing, clock::time_point since);
   void refused(acquire const& one, failure const& why);
   void busy_elsewhere(acquire const& one);
@@ -118,6 +119,9 @@ class session_place : public std::enable_shared_from_this<session_place> {
   std::optional<holder> holder_;
   std::deque<acquire> line_;
   acquire asking_;  // the first in line, while the server is asked for it
+  // The one whose lock we have, but not yet the right to use it. Should its caller go, it goes on
+  // and releases: a grace that was waited for is not begun anew.
+  acquire proving_;
   std::function<void(release_reply)> released_;  // told when the server has it for the next
   asio::basic_waitable_timer<clock> end_timer_;
   std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands

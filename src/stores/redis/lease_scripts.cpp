@@ -251,9 +251,10 @@ return answers
 )lua";
 
 // KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
-// The state if the grant crossed this and the owner has it, else 0: it does not wait any more.
+// The state if the grant crossed this and the owner has it, else 0: it does not wait any more. A
+// resource that somebody made a key of another type is not ours; the place in the queue goes.
 constexpr std::string_view leave = HERDLOCK_NEXT_FENCE HERDLOCK_STATE R"lua(
-local holder = redis.call('GET', KEYS[1])
+local holder = redis.pcall('GET', KEYS[1])
 local left = redis.call('ZCARD', KEYS[3])
 left = left - redis.call('ZREM', KEYS[3], unpack(ARGV, 3))
 if left == 1 and string.sub(redis.call('ZRANGE', KEYS[3], 0, 0)[1], 1, 1) == '!' then

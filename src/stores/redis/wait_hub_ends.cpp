@@ -68,6 +68,7 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
     // A key of another type is no queue.
     if (!(answer.error() == errc::wrong_type)) return owe(one);
   } else {
+    one.at->owing.erase(id);  // an earlier leave of it may have failed
     pay_all(*one.at);
   }
   if (answer.has_value() && *answer) {
