@@ -144,20 +144,6 @@ TEST_F(redis_queue, ACancelledWaitAndOneThatIsOverLeaveTheQueue) {  // B7
   EXPECT_TRUE(waiter.wait_for([&] { return waiters() == 0; }));
 }
 
-// B7: a lock and a cache entry of one name share the key.
-TEST_F(redis_queue, AWaitForAKeyThatBecameOneOfAnotherTypeLeavesTheQueue) {
-  redis_ports holder(server.url());
-  redis_ports waiter(server.url());
-  fence_of(holder.acquire("r", mine));
-  auto* const a = enqueue(waiter);
-  ASSERT_EQ(waiters(), 1);
-  server.cli("DEL r");
-  server.cli("HSET r field value");
-  a->cancel.emit(asio::cancellation_type::all);
-  ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); }));
-  EXPECT_TRUE(waiter.wait_for([&] { return waiters() == 0; }));
-}
-
 TEST_F(redis_queue, AGrantThatCrossesTheCancellationIsGivenBack) {  // B7
   redis_ports holder(server.url());
   redis_ports waiter(server.url());

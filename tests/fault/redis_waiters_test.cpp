@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "redis_ports.hpp"
+#include "redis_waiting.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -233,6 +234,20 @@ TEST(redis_waiters, AMassacreAmongTheHandOversCostsTheTurnsOfThoseWhoWereGranted
   EXPECT_LE(lost_turns, dead.size()) << "a dead process was given more than one turn";
   std::printf("%zu served, %zu turns of the dead; the longest pause between two: %.1f ms\n",
               got.size(), lost_turns, static_cast<double>(longest_pause(got).count()) / 1000);
+}
+
+// B7: a lock and a cache entry of one name share the key.
+TEST_F(redis_queue, AWaitForAKeyThatBecameOneOfAnotherTypeLeavesTheQueue) {
+  redis_ports holder(server.url());
+  redis_ports waiter(server.url());
+  fence_of(holder.acquire("r", mine));
+  auto* const a = enqueue(waiter);
+  ASSERT_EQ(waiters(), 1);
+  server.cli("DEL r");
+  server.cli("HSET r field value");
+  a->cancel.emit(asio::cancellation_type::all);
+  ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); }));
+  EXPECT_TRUE(waiter.wait_for([&] { return waiters() == 0; }));
 }
 
 }  // namespace
