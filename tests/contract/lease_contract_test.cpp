@@ -219,7 +219,9 @@ TEST_P(lease_contract, InspectTellsHolderFencingAndTimeLeft) {
   auto info = c.inspect(stock).value();
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->holder, alice.label());
-  EXPECT_EQ(info->fencing, fencing);
+  // A node whose counter began later than the majority's is asked, too.
+  bool const of_many = GetParam().name == "redlock";
+  EXPECT_TRUE(info->fencing == fencing || (of_many && info->fencing > fencing));
   EXPECT_GT(info->remaining, 0ms);
   EXPECT_LE(info->remaining, 30s);
   c.release(stock, alice).value();
