@@ -92,7 +92,8 @@ TEST_F(LeaseTest, AHandleThatIsDroppedByTheLossIsHarmless) {
 
 // B4: what is lost stays lost, and nothing is acquired behind the holder's back.
 TEST_F(LeaseTest, ALostLeaseIsNeverTakenAgain) {
-  auto lease = take({.ttl = 60ms});
+  auto lease = take({.ttl = 1s});
+  ASSERT_TRUE(f.run_until([&] { return !f.script->renews.empty(); }));
   ASSERT_TRUE(f.run_until([&] { return lease.lost_token().stop_requested(); }));
   f.script->renew_next(renew_reply::renewed);
   f.settle();

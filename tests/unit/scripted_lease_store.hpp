@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <deque>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class scripted_lease_store : public lease_store {
 
   template <class Call, class Reply>
   void answer(std::deque<Call>& calls, Reply reply) {
+    if (calls.empty()) throw std::logic_error("the test answers what was not asked");
     auto done = std::move(calls.front().done);
     calls.pop_front();
     detail::dispatch_result(executor_, std::move(done), std::move(reply));

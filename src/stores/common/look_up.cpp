@@ -207,7 +207,7 @@ std::shared_ptr<look_up> look_up::start(asio::any_io_executor const& executor,
 }
 
 void look_up::wait(std::string const& host, clock::time_point deadline) {
-  waiting_ = std::make_shared<waiting>(directory::shared().ask(host));
+  waiting_ = std::make_shared<waiting>(waiting{directory::shared().ask(host)});
   // A copy: each loop watches, and closes, descriptors of its own.
   int const copy = ::fcntl(waiting_->name.asked->done, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return tell_later({{}, "cannot resolve " + host + ": no file descriptor is left"});
