@@ -7,14 +7,13 @@
 #include <signal.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <herdlock/herdlock.hpp>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <support/etcd_server.hpp>
 #include <support/eventually.hpp>
 #include <support/free_port.hpp>
+#include <support/name_server.hpp>
 #include <support/redis_server.hpp>
 #include <support/relay.hpp>
 #include <support/temp_dir.hpp>
@@ -25,40 +24,7 @@
 
 namespace {
 
-// Where those who ask for a name wait while there is no answer.
-class name_server {
- public:
-  void pass() {
-    std::unique_lock alone(mutex_);
-    ++asking_;
-    answers_again_.wait(alone, [this] { return answers_; });
-    --asking_;
-  }
-  void hang() {
-    std::lock_guard const alone(mutex_);
-    answers_ = false;
-  }
-  void answer() {
-    std::lock_guard const alone(mutex_);
-    answers_ = true;
-    answers_again_.notify_all();
-  }
-  int asking() {
-    std::lock_guard const alone(mutex_);
-    return asking_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable answers_again_;
-  bool answers_ = true;
-  int asking_ = 0;
-};
-
-name_server& names() {
-  static auto& one = *new name_server;  // for threads that outlive main()
-  return one;
-}
+using herdlock_test::names;
 
 std::atomic<bool> no_thread_is_left = false;
 

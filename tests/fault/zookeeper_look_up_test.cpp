@@ -3,15 +3,16 @@
 #include <netdb.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <string_view>
+#include <support/name_server.hpp>
 #include <support/relay.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "zookeeper_ports.hpp"
 
 namespace {
+
+using herdlock_test::names;
 
 constexpr std::string_view ensemble_name = "ensemble.example";
 constexpr char const* ensemble_address = "127.0.0.1";
@@ -21,41 +22,6 @@ using resolver = int (*)(char const*, char const*, addrinfo const*, addrinfo**);
 int ask_the_system(char const* host, char const* service, addrinfo const* hints, addrinfo** found) {
   static auto const real = reinterpret_cast<resolver>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   return real(host, service, hints, found);
-}
-
-// Where those who ask for the name wait while there is no answer.
-class name_server {
- public:
-  void pass() {
-    std::unique_lock alone(mutex_);
-    ++asking_;
-    answers_again_.wait(alone, [this] { return answers_; });
-    --asking_;
-  }
-  void hang() {
-    std::lock_guard const alone(mutex_);
-    answers_ = false;
-  }
-  void answer() {
-    std::lock_guard const alone(mutex_);
-    answers_ = true;
-    answers_again_.notify_all();
-  }
-  int asking() {
-    std::lock_guard const alone(mutex_);
-    return asking_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable answers_again_;
-  bool answers_ = true;
-  int asking_ = 0;
-};
-
-name_server& names() {
-  static auto& one = *new name_server;  // for threads that outlive main()
-  return one;
 }
 
 }  // namespace
