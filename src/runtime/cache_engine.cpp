@@ -38,6 +38,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     : values_(std::move(values)),
       settings_(std::move(settings)),
       back_(std::make_shared<way_back>(values_->executor())),
+      answers_(std::make_shared<cache_answers>(values_->executor())),
       flights_({.max_flights = settings_.options.max_waiting,
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
@@ -345,7 +346,7 @@ void cache_engine::finish(detail::cache_caller& caller, result<detail::cache_ans
   if (caller.is_linked()) callers_.erase(callers_.iterator_to(caller));
   caller.seated = false;
   if (!caller.leads) caller.drop_loader();
-  caller.complete(std::move(answer));
+  answers_->add(keep, std::move(answer));
 }
 
 void cache_engine::leave_flight(detail::cache_caller& caller) {

@@ -13,6 +13,7 @@
 #include "algo/flight_table.hpp"
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
+#include "runtime/cache_answers.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/cache_unguarded_answers.hpp"
@@ -155,6 +156,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
   engine_settings settings_;
   std::shared_ptr<way_back> back_;
+  std::shared_ptr<cache_answers> answers_;
 
   mutable std::mutex mutex_;
   std::vector<detail::caller_ptr> incoming_;  // mutex_

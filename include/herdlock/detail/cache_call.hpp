@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <concepts>
+#include <type_traits>
 
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -141,11 +142,11 @@ class cache_call final : public cache_caller {
         loader_(std::move(loader)) {}
 
   void complete(result<cache_answer> answer) override {
+    auto const work = std::move(work_);
     completion last{std::move(*handler_), std::move(answer)};
     handler_.reset();
-    asio::post(through_, [work = std::move(work_), last = std::move(last)]() mutable {
-      asio::dispatch(work.get_executor(), std::move(last));
-    });
+    if (is_through(work.get_executor())) return last();
+    asio::post(work.get_executor(), std::move(last));
   }
 
   void start_load(load_context context, load_sink sink) override {
@@ -161,8 +162,16 @@ class cache_call final : public cache_caller {
     void operator()() { std::move(h)(Reply::from(std::move(answer))); }
   };
 
+  bool is_through(executor_type const& executor) const {
+    if constexpr (std::is_constructible_v<asio::any_io_executor, executor_type>) {
+      return asio::any_io_executor(executor) == through_;
+    } else {
+      return false;
+    }
+  }
+
   asio::executor_work_guard<executor_type> work_;
-  asio::any_io_executor through_;
+  asio::any_io_executor through_;  // where complete() is called
   std::optional<Handler> handler_;
   std::optional<Loader> loader_;
 };

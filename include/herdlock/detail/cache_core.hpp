@@ -75,8 +75,8 @@ class cache_caller : public boost::intrusive_ref_counter<cache_caller, boost::th
  public:
   virtual ~cache_caller() = default;
 
-  /// Completes the call later, on its handler's executor: what the handler throws leaves an event
-  /// of its own, and harms nobody else. Called once.
+  /// Completes the call on its handler's executor: inside, if that is the store's, so it is called
+  /// in an event of its own, and what the handler throws leaves that. Called once.
   virtual void complete(result<cache_answer> answer) = 0;
   /// Runs the loader: a coroutine on its handler's executor, which is the store's own when the
   /// handler has none; a blocking one on a thread of the pool.
