@@ -28,11 +28,32 @@ struct redis_debts : testing::Test {
       return std::ranges::all_of(kept, [](auto const& each) { return each->outcome.has_value(); });
     }));
   }
+  redis_wait* enqueue_heard(redis_ports& ports) {
+    auto* const one = enqueue(ports);
+    EXPECT_TRUE(ports.wait_for([&] { return all_are_heard(); }));
+    return one;
+  }
   void expect_next_is_served_at_once() {
     auto* const next = enqueue(other);
     EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
     EXPECT_EQ(server.cli("GET r"), next->owner.str());
     EXPECT_TRUE(other.wait_for([&] { return next->granted(); }));
+  }
+  // Under the name of a hub that hears the push.
+  bool all_are_heard() const {
+    return ("\n" + server.cli("ZRANGE {r}:herdlock:queue 0 -1")).find("\n- ") == std::string::npos;
+  }
+  void move_to_front(std::vector<redis_wait*> const& those) const {
+    auto const members = server.cli("ZRANGE {r}:herdlock:queue 0 -1") + "\n";
+    double score = 0.1;
+    for (auto const* one : those) {
+      auto const owner = members.find(one->owner.str());
+      ASSERT_NE(owner, std::string::npos);
+      auto const begin = owner == 0 ? 0 : members.rfind('\n', owner) + 1;
+      auto const member = members.substr(begin, members.find('\n', owner) - begin);
+      server.command({"ZADD", "{r}:herdlock:queue", std::to_string(score), member});
+      score += 0.1;
+    }
   }
   long waiting() const { return std::stol(server.cli("ZCOUNT {r}:herdlock:queue 0 +inf")); }
   long refusals() const {
@@ -105,11 +126,7 @@ TEST_F(redis_debts, AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAg
   fence_of(other.acquire("warm", mine));
   auto const before = fence_of(holder.acquire("r", mine, 10min));
   child_process hung({.argv = {QUEUE_PEER, server.url(), "r", "5"}});
-  auto const all_are_heard = [&] {
-    return waiting() == 5 &&
-           ("\n" + server.cli("ZRANGE {r}:herdlock:queue 0 -1")).find("\n- ") == std::string::npos;
-  };
-  ASSERT_TRUE(eventually(all_are_heard));
+  ASSERT_TRUE(eventually([&] { return waiting() == 5 && all_are_heard(); }));
   auto* const first = enqueue(other);
   auto* const second = enqueue(other);
   hung.pause();
@@ -126,6 +143,80 @@ TEST_F(redis_debts, AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAg
     auto const told = hung.output();
     return std::ranges::count(told, '\n') == 5 && told.find("none") == std::string::npos;
   })) << hung.output();
+}
+
+// Its oldest waiter asks for all of them, and is still in the queue.
+TEST_F(redis_debts, YoungerWaitersThatWereSkippedEnterAgainAlthoughTheOldestWasNot) {
+  fence_of(holder.acquire("r", mine, 10min));
+  redis_ports waiter(server.url());
+  std::vector<redis_wait*> all;
+  for (int i = 0; i < 4; ++i) all.push_back(enqueue_heard(waiter));
+  auto* const next = enqueue_heard(other);
+  // As after an earlier time in which it hung.
+  move_to_front({all[2], all[3], next});
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return all[2]->granted(); }));
+  // It stops, with a lease that it does not renew, until the next one has been served.
+  ASSERT_TRUE(other.wait_for([&] { return next->granted(); }));
+  ASSERT_TRUE(waiter.wait_for([&] { return waiting() == 3; })) << "it waits for ever";
+}
+
+// The push of its grant is too old when it is heard, and its own look comes after it.
+TEST_F(redis_debts, OneThatMissedItsGrantEntersAgainAndThoseBehindItToo) {
+  fence_of(holder.acquire("r", mine, 10min));
+  child_process hung({.argv = {QUEUE_PEER, server.url(), "r", "3"}});
+  ASSERT_TRUE(eventually([&] { return waiting() == 3 && all_are_heard(); }));
+  auto* const next = enqueue_heard(other);
+  // The oldest goes to the end.
+  server.command({"ZADD", "{r}:herdlock:queue", "90", server.cli("ZRANGE {r}:herdlock:queue 0 0")});
+  hung.pause();
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(other.wait_for([&] { return next->granted(); }));
+  EXPECT_EQ(waiting(), 1) << "somebody was not skipped";
+  hung.resume();
+  ASSERT_TRUE(eventually([&] { return waiting() == 3; })) << "somebody waits for ever";
+}
+
+// It looks at what it waits for, so it does not hang.
+TEST_F(redis_debts, ALivingProcessWhoseLeaseExpiredKeepsThePlacesOfItsOtherWaiters) {
+  fence_of(holder.acquire("r", mine, 10min));
+  redis_ports waiter(server.url());
+  auto* const first = enqueue_heard(waiter);
+  auto* const second = enqueue_heard(waiter);
+  auto* const third = enqueue_heard(other);
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return first->granted(); }));
+  auto const before = server.calls("evalsha");
+  ASSERT_TRUE(waiter.wait_for([&] { return server.calls("evalsha") >= before + 1; }));
+  EXPECT_EQ(server.cli("GET r"), first->owner.str());
+  // Only the other one looks from here on.
+  auto heir = first->owner.str();
+  ASSERT_TRUE(other.wait_for([&] {
+    heir = server.cli("GET r");
+    return heir != first->owner.str() && heir != "(nil)";
+  }));
+  EXPECT_EQ(heir, second->owner.str());
+  EXPECT_FALSE(third->granted());
+}
+
+// A thousand dead are skipped in one step; whoever goes on must not take what was given back for
+// what expired.
+TEST_F(redis_debts, AReleaseThatFindsNoHeirDoesNotMakeItsProcessOneThatHangs) {
+  fence_of(holder.acquire("r", mine, 10min));
+  redis_ports waiter(server.url());
+  auto* const first = enqueue_heard(waiter);
+  auto* const second = enqueue_heard(waiter);
+  enqueue_heard(other);
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return first->granted(); }));
+  server.command({"EVAL",
+                  "for i = 1, 1001 do redis.call('ZADD', KEYS[1], i / 2000, 'dead 9 ' .. i) end",
+                  "1", "{r}:herdlock:queue"});
+  EXPECT_EQ(waiter.release("r", first->owner).value(), release_reply::released);
+  EXPECT_EQ(server.cli("EXISTS r"), "0");
+  auto const tried = holder.acquire("r", mine).value();
+  EXPECT_TRUE(std::holds_alternative<busy>(tried));
+  EXPECT_EQ(server.cli("GET r"), second->owner.str());
 }
 
 // It asks, so it lives, whatever became of its last grant.

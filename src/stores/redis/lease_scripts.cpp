@@ -40,10 +40,12 @@ namespace {
 // that one that hangs does not keep the others waiting for longer. Nothing is pushed that was not
 // set: a server out of memory refuses INCR and SET, and then the resource is just free.
 //
-// Whose hub had the last grant and let it expire (`alive` is given, and is another one's) hangs,
-// and all who wait by that hub are skipped with it. The mark of that, `!HUB`, is in front of the
-// queue while it has others: its score is the grant's token, below zero. (`waiting` is the number
-// of members, if the caller has asked.)
+// Whose hub had the last grant and let it expire (`alive` is given, and is another one's), without
+// a look of that hub since the grant, hangs, and those who wait by it are skipped on the way to the
+// heir. The mark of that, `!HUB`, is in front of the queue while it has others: its score is the
+// grant's token, below zero. A look of that hub takes it away, and so does a release that finds no
+// heir: what was given back did not expire. A hub that is not pushed to gets none. (`waiting` is
+// the number of members, if the caller has asked.)
 //
 // In a cluster's slot that is being moved a key that is not here is somewhere else: a script that
 // names what it has removed is cut there, with all that it has done. So the resource is
@@ -66,9 +68,8 @@ namespace {
   "  local set = redis.pcall('SET', KEYS[1], owner, 'PX', ttl)\n"                          \
   "  return not set.err and fence\n"                                                       \
   "end\n"                                                                                  \
-  "local function take_out(member, hub, mark, fence)\n"                                    \
+  "local function take_out(member, new, mark, fence)\n"                                    \
   "  redis.call('ZREM', KEYS[3], member)\n"                                                \
-  "  local new = hub ~= '-' and '!' .. hub\n"                                              \
   "  if mark and mark ~= new then redis.call('ZREM', KEYS[3], mark) end\n"                 \
   "  if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end\n"    \
   "end\n"                                                                                  \
@@ -76,7 +77,7 @@ namespace {
   "  local left = waiting or redis.call('ZCARD', KEYS[3])\n"                               \
   "  if left == 0 then return false end\n"                                                 \
   "  local head = redis.call('ZRANGE', KEYS[3], 0, 1, 'WITHSCORES')\n"                     \
-  "  local mark, at, hung = false, 0, nil\n"                                               \
+  "  local mark, at, hung, failed = false, 0, nil, false\n"                                \
   "  local first = head[1]\n"                                                              \
   "  if string.sub(first, 1, 1) == '!' then\n"                                             \
   "    mark, at, left, first = first, 1, left - 1, head[3]\n"                              \
@@ -91,12 +92,15 @@ namespace {
   "    local lives, mute\n"                                                                \
   "    if hub and hub ~= hung then lives, mute = listens(hub) end\n"                       \
   "    local fence = lives and give(owner, ttl, floor)\n"                                  \
-  "    if lives and not fence then return false end\n"                                     \
+  "    if lives and not fence then\n"                                                      \
+  "      failed = true\n"                                                                  \
+  "      break\n"                                                                          \
+  "    end\n"                                                                              \
   "    left = left - 1\n"                                                                  \
   "    if left == 0 then\n"                                                                \
   "      redis.call('DEL', KEYS[3])\n"                                                     \
   "    elseif lives then\n"                                                                \
-  "      take_out(first, hub, mark, fence)\n"                                              \
+  "      take_out(first, not mute and '!' .. hub, mark, fence)\n"                          \
   "    else\n"                                                                             \
   "      redis.call('ZREM', KEYS[3], first)\n"                                             \
   "    end\n"                                                                              \
@@ -107,7 +111,8 @@ namespace {
   "    if lives then return owner end\n"                                                   \
   "    first = nil\n"                                                                      \
   "  end\n"                                                                                \
-  "  return left > 0 and ''\n"                                                             \
+  "  if mark and left > 0 and not alive then redis.call('ZREM', KEYS[3], mark) end\n"      \
+  "  return left > 0 and not failed and ''\n"                                              \
   "end\n"
 
 // How things stand with a resource that is held: {pttl, holder, fence}.
@@ -152,12 +157,19 @@ constexpr std::string_view acquire = HERDLOCK_ACQUIRE_FREE HERDLOCK_HAND_OVER HE
 // KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other forms.
 // Number: granted. {pttl, holder, fence, added}: the owner now waits, if it does not hold it;
 // `added` is 1 when it did not wait before. The place in the queue is kept when the form changes.
+// Whose hub asks does not hang: the mark of it goes.
 // A queue that nobody looks at for ten minutes is forgotten.
 constexpr std::string_view enter = HERDLOCK_HAND_OVER HERDLOCK_STATE HERDLOCK_GRANT R"lua(
 local floor = tonumber(ARGV[3])
 local holder = redis.call('GET', KEYS[1])
 local added = 0
-if holder ~= ARGV[1] then
+local hub = string.match(ARGV[4], '^%S+')
+local function take_mark_away()
+  if hub ~= '-' then redis.call('ZREM', KEYS[3], '!' .. hub) end
+end
+if holder == ARGV[1] then
+  take_mark_away()
+else
   local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   if not holder and not last[1] then return grant(ARGV[1], ARGV[2], floor) end
   if not redis.call('ZSCORE', KEYS[3], ARGV[4]) then
@@ -179,7 +191,8 @@ if holder ~= ARGV[1] then
     if old[1] then redis.call('ZREM', KEYS[3], unpack(old)) end
   end
   redis.call('PEXPIRE', KEYS[3], 600000)
-  holder = holder or hand_over(floor, string.match(ARGV[4], '^%S+'))
+  take_mark_away()
+  holder = holder or hand_over(floor, hub)
   if not holder then
     redis.call('ZREM', KEYS[3], ARGV[4])
     return grant(ARGV[1], ARGV[2], floor)

@@ -10,6 +10,7 @@ constexpr algo::backoff_options polling{milliseconds{1}, milliseconds{50}};
 constexpr algo::backoff_options paying{milliseconds{50}, milliseconds{1000}};
 constexpr milliseconds beat_interval{500};
 constexpr milliseconds min_beat_interval{20};
+constexpr milliseconds min_look_interval{50};
 
 milliseconds first_term(milliseconds ttl) { return std::min(ttl, heartbeat); }
 
@@ -61,6 +62,8 @@ wait_hub::waiter& wait_hub::add(acquire_request request, handler<acquire_reply> 
   auto& one =
       waiters_.emplace(id, waiter{id, std::move(request), std::move(member), std::move(done), &at})
           .first->second;
+  at.look_every =
+      std::min(at.look_every, std::max(first_term(one.asked.ttl) / 2, min_look_interval));
   at.waiting.insert(id);
   at.by_owner.emplace(one.asked.owner.str(), id);
   alarms_->set(id, from_now(wait));
@@ -85,6 +88,7 @@ wait_hub::place& wait_hub::place_of(std::string const& name) {
                                          .waiting = {},
                                          .by_owner = {},
                                          .pause = algo::backoff(polling),
+                                         .looked_at = clock::now(),
                                          .debts_id = debts_id,
                                          .debt_pause = algo::backoff(paying)})
                     .first->second;
@@ -158,9 +162,13 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
   if (!places_by_id_.contains(place_id)) return;
   plan_look(at, state);
-  // The queue had forgotten us all.
+  // Taken out of the queue, and perhaps the others, too.
   bool const forgotten = was_queued && state.added;
-  if (why == reason::look && (std::exchange(at.has_unheard, false) || forgotten)) enter_all(at, id);
+  at.has_unheard = at.has_unheard || forgotten;
+  if (why == reason::look) {
+    bool const out_of_touch = was_out_of_touch(at, sent);
+    if (std::exchange(at.has_unheard, false) || out_of_touch) enter_all(at, id);
+  }
   auto const still = waiters_.find(id);
   if (still == waiters_.end() || still->second.now != phase::waiting) return;
   waiter& waits = still->second;
@@ -302,7 +310,7 @@ void wait_hub::on_grant(grant_channel& from, pushed_grant const& heard) {
     }
   }
   if (places_by_id_.contains(place_id) && !at.waiting.empty()) {
-    alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
+    alarms_->set_no_later(at.id, from_now(jittered(at.look_every)));
   }
   tell();
 }
@@ -318,6 +326,12 @@ void wait_hub::plan_look(place& at, held const& state) {
   if (is_free || state.remaining > milliseconds{0}) alarms_->set_no_later(at.id, from_now(over));
 }
 
+// The server takes a process for one that hangs when it has not looked between a grant and the end
+// of its heartbeat.
+bool wait_hub::was_out_of_touch(place& at, clock::time_point sent) {
+  return clock::now() - std::exchange(at.looked_at, sent) > 2 * at.look_every;
+}
+
 void wait_hub::look_soon(place& at) {
   if (at.waiting.empty()) return;
   if (!at.channel || !at.channel->listening()) {
@@ -325,7 +339,7 @@ void wait_hub::look_soon(place& at) {
     return alarms_->set_no_later(at.id, std::chrono::steady_clock::now() + pause);
   }
   at.pause.reset();
-  alarms_->set_no_later(at.id, from_now(jittered(look_interval)));
+  alarms_->set_no_later(at.id, from_now(jittered(at.look_every)));
 }
 
 void wait_hub::ring(std::uint64_t id) {

@@ -2,10 +2,12 @@
 //
 // A waiter enters the queue in the step that found the resource taken. A release makes the first
 // live waiter the owner and pushes the grant to it (lease_scripts.cpp), so that nobody polls. What
-// a push cannot tell is found by looking, which is entering once more: once a second, and when the
-// holder's time is over, this process looks at each resource it waits for, once for all of its
-// waiters. The look finds an expired holder (and hands over to whoever is first), a grant whose
-// push was lost, and a queue that is gone (FLUSHALL, failover), which is then entered anew.
+// a push cannot tell is found by looking, which is entering once more: once a second (twice in a
+// shorter heartbeat), and when the holder's time is over, this process looks at each resource it
+// waits for, once for all of its waiters. The look finds an expired holder (and hands over to
+// whoever is first), a grant whose push was lost, and a queue that is gone (FLUSHALL, failover),
+// which is then entered anew. It also tells the server that this process does not hang. When none
+// was answered for a heartbeat, some of the waiters may have been skipped: all enter once more.
 //
 // Without the channel (it is being opened, it broke, the user may not listen) the looks come every
 // 1 to 50 ms, and the waiters go by names that tell the server not to push.
@@ -43,7 +45,7 @@ inline constexpr std::size_t max_waits = 100'000;
 /// A waiter gets the resource for so long at first, until it has shown (by renewing) that it lives:
 /// what a waiter that hangs costs the others.
 inline constexpr milliseconds heartbeat{2000};
-/// How often a store that hears pushes looks at what it waits for.
+/// How often a store that hears pushes looks at what it waits for, or more often.
 inline constexpr milliseconds look_interval{1000};
 
 /// All members on the executor.
@@ -92,9 +94,11 @@ class wait_hub final : public grant_listener,
     std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
     algo::backoff pause;
     std::shared_ptr<grant_channel> channel{};  // of its server, as far as is known
+    milliseconds look_every = look_interval;   // at least twice in a heartbeat of its waiters
+    clock::time_point looked_at{};             // when the last look was sent that was answered
     bool looking = false;
     bool has_strays = false;          // somebody may be queued by another channel than that
-    bool has_unheard = false;         // somebody's entering anew failed
+    bool has_unheard = false;         // somebody may be in no queue: all enter with the next look
     std::uint64_t debts_id;           // of the alarm for those that owe
     std::set<std::uint64_t> owing{};  // their leaves are not under way
     algo::backoff debt_pause;
@@ -127,6 +131,7 @@ class wait_hub final : public grant_listener,
 
   bool stands_by(waiter const& one, failure const& why) const;
   void plan_look(place& at, held const& state);
+  static bool was_out_of_touch(place& at, clock::time_point sent);
   void look_soon(place& at);
   void ring(std::uint64_t id);
   void on_deadline(waiter& one);
