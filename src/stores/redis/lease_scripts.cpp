@@ -44,8 +44,8 @@ namespace {
 // a look of that hub since the grant, hangs, and those who wait by it are skipped on the way to the
 // heir. The mark of that, `!HUB`, is in front of the queue while it has others: its score is the
 // grant's token, below zero. A look of that hub takes it away, and so does a release that finds no
-// heir: what was given back did not expire. A hub that is not pushed to gets none. (`waiting` is
-// the number of members, if the caller has asked.)
+// heir: what was given back did not expire. A hub that is not pushed to gets none. (`head` is the
+// first three members, if the caller has asked: scores cost the server three times as much.)
 //
 // In a cluster's slot that is being moved a key that is not here is somewhere else: a script that
 // names what it has removed is cut there, with all that it has done. So the resource is
@@ -69,24 +69,29 @@ namespace {
   "  return not set.err and fence\n"                                                       \
   "end\n"                                                                                  \
   "local function take_out(member, new, mark, fence)\n"                                    \
-  "  redis.call('ZREM', KEYS[3], member)\n"                                                \
-  "  if mark and mark ~= new then redis.call('ZREM', KEYS[3], mark) end\n"                 \
+  "  if mark and mark ~= new then\n"                                                       \
+  "    redis.call('ZREM', KEYS[3], member, mark)\n"                                        \
+  "  else\n"                                                                               \
+  "    redis.call('ZREM', KEYS[3], member)\n"                                              \
+  "  end\n"                                                                                \
   "  if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end\n"    \
   "end\n"                                                                                  \
-  "local function hand_over(floor, alive, waiting)\n"                                      \
-  "  local left = waiting or redis.call('ZCARD', KEYS[3])\n"                               \
-  "  if left == 0 then return false end\n"                                                 \
-  "  local head = redis.call('ZRANGE', KEYS[3], 0, 1, 'WITHSCORES')\n"                     \
-  "  local mark, at, hung, failed = false, 0, nil, false\n"                                \
+  "local function hand_over(floor, alive, head)\n"                                         \
+  "  head = head or redis.call('ZRANGE', KEYS[3], 0, 2)\n"                                 \
+  "  if not head[1] then return false end\n"                                               \
+  "  local left, counted = #head, #head < 3\n"                                             \
+  "  local mark, at, hung, failed = nil, 0, nil, false\n"                                  \
   "  local first = head[1]\n"                                                              \
   "  if string.sub(first, 1, 1) == '!' then\n"                                             \
-  "    mark, at, left, first = first, 1, left - 1, head[3]\n"                              \
+  "    mark, at, left, first = first, 1, left - 1, head[2]\n"                              \
   "    local expired = alive and mark ~= '!' .. alive and\n"                               \
-  "                    -head[2] == tonumber(redis.call('GET', KEYS[2]) or 0)\n"            \
+  "                    -redis.call('ZSCORE', KEYS[3], mark) ==\n"                          \
+  "                      tonumber(redis.call('GET', KEYS[2]) or 0)\n"                      \
   "    if expired then hung = string.sub(mark, 2) end\n"                                   \
   "    if left == 0 then redis.call('DEL', KEYS[3]) end\n"                                 \
   "  end\n"                                                                                \
-  "  for _ = 1, math.min(left, 1000) do\n"                                                 \
+  "  for _ = 1, 1000 do\n"                                                                 \
+  "    if left == 0 then break end\n"                                                      \
   "    first = first or redis.call('ZRANGE', KEYS[3], at, at)[1]\n"                        \
   "    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')\n"                \
   "    local lives, mute\n"                                                                \
@@ -95,6 +100,9 @@ namespace {
   "    if lives and not fence then\n"                                                      \
   "      failed = true\n"                                                                  \
   "      break\n"                                                                          \
+  "    end\n"                                                                              \
+  "    if not lives and not counted then\n"                                                \
+  "      left, counted = redis.call('ZCARD', KEYS[3]) - at, true\n"                        \
   "    end\n"                                                                              \
   "    left = left - 1\n"                                                                  \
   "    if left == 0 then\n"                                                                \
@@ -211,24 +219,24 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 
 // KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
 // RENAME takes the resource away and leaves the mark of who released it, with the rest of its ttl;
-// where a waiter has got the resource in its place, SET leaves it.
+// where a waiter has got the resource in its place, SET leaves it, for as long as a release that
+// had no answer is asked again.
 #define HERDLOCK_RELEASE_UNAWAITED                              \
   "if redis.call('GET', KEYS[1]) ~= ARGV[1] then\n"             \
   "  return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0\n" \
   "end\n"                                                       \
-  "local waiting = redis.call('ZCARD', KEYS[3])\n"              \
-  "if waiting == 0 then\n"                                      \
+  "local head = redis.call('ZRANGE', KEYS[3], 0, 2)\n"          \
+  "if not head[1] then\n"                                       \
   "  redis.call('RENAME', KEYS[1], KEYS[4])\n"                  \
   "  return 1\n"                                                \
   "end\n"
-#define HERDLOCK_RELEASE_AWAITED                                     \
-  "local rest = redis.call('PTTL', KEYS[1])\n"                       \
-  "local heir = hand_over(tonumber(ARGV[2]), nil, waiting)\n"        \
-  "if heir and heir ~= '' then\n"                                    \
-  "  redis.call('SET', KEYS[4], ARGV[1], 'PX', math.max(rest, 1))\n" \
-  "else\n"                                                           \
-  "  redis.call('RENAME', KEYS[1], KEYS[4])\n"                       \
-  "end\n"                                                            \
+#define HERDLOCK_RELEASE_AWAITED                           \
+  "local heir = hand_over(tonumber(ARGV[2]), nil, head)\n" \
+  "if heir and heir ~= '' then\n"                          \
+  "  redis.call('SET', KEYS[4], ARGV[1], 'PX', 10000)\n"   \
+  "else\n"                                                 \
+  "  redis.call('RENAME', KEYS[1], KEYS[4])\n"             \
+  "end\n"                                                  \
   "return 1\n"
 
 constexpr std::string_view release =
