@@ -74,10 +74,12 @@ TEST(DoctorRedis, FindsAReplicaThatIsNotInStep) {
 
 TEST(DoctorRedis, FindsMissingRights) {
   redis_server server(
-      {.users = {"alice on >pw ~* &* +@all -publish -zadd"}, .arguments = {"--appendonly", "yes"}});
+      {.users = {"alice on >pw ~* &* +@all -publish -zadd -rename -hset -pubsub|numsub"},
+       .arguments = {"--appendonly", "yes"}});
   auto const report = examined("redis://alice:pw@127.0.0.1:" + std::to_string(server.port()));
   EXPECT_TRUE(report.has("error redis.rights")) << report.text;
-  EXPECT_NE(report.text.find("ZADD PUBLISH"), std::string::npos) << report.text;
+  EXPECT_NE(report.text.find("RENAME HSET ZADD PUBLISH"), std::string::npos) << report.text;
+  EXPECT_TRUE(report.has("warning redis.channels")) << report.text;
 }
 
 TEST(DoctorRedis, FindsNoServerAtAll) {

@@ -250,5 +250,29 @@ TEST_F(redis_queue, AWaitForAKeyThatBecameOneOfAnotherTypeLeavesTheQueue) {
   EXPECT_TRUE(waiter.wait_for([&] { return waiters() == 0; }));
 }
 
+TEST_F(redis_queue, AReleaseThatHandedOverAndIsAskedAgainTellsItsFirstAnswer) {
+  redis_ports holder(server.url());
+  redis_ports waiter(server.url());
+  fence_of(holder.acquire("r", mine));
+  auto* const a = enqueue(waiter);
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
+  EXPECT_EQ(server.cli("GET {r}:herdlock:last"), mine.str());
+  EXPECT_EQ(holder.release("r", mine).value(), release_reply::released) << "a false `lost`";
+  EXPECT_EQ(server.cli("GET r"), a->owner.str()) << "taken from the next one";
+  ASSERT_TRUE(waiter.wait_for([&] { return a->granted(); }));
+}
+
+// Else it could not look between a grant to one of them and its end, as one that does not hang.
+TEST_F(redis_queue, AProcessWhoseWaitersHaveShorterHeartbeatsLooksMoreOften) {
+  redis_ports holder(server.url());
+  redis_ports waiter(server.url());
+  fence_of(holder.acquire("r", mine));
+  enqueue(waiter, 1min, 200ms);
+  server.cli("SET three-seconds x PX 3000");
+  auto const before = server.calls("evalsha");
+  ASSERT_TRUE(waiter.wait_for([&] { return server.calls("evalsha") >= before + 8; }));
+  EXPECT_EQ(server.cli("EXISTS three-seconds"), "1") << "eight looks, half a second each";
+}
+
 }  // namespace
 }  // namespace herdlock_test

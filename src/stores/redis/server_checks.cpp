@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "stores/common/clock_skew.hpp"
-#include "stores/redis/visit.hpp"
+#include "stores/redis/lease_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -151,26 +151,7 @@ class server_check {
   void rights(reply const& who) {
     if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
     std::string const user(who.text());
-    std::string const key = "herdlock-doctor";
-    std::string const events = "{" + key + "}:herdlock:events:0";
-    std::vector<question_words> needed = {{"EVALSHA", "0", "1", key},
-                                          {"EVAL", "return 1", "1", key},
-                                          {"GET", key},
-                                          {"SET", key, "x"},
-                                          {"DEL", key},
-                                          {"PEXPIRE", key, "1"},
-                                          {"PTTL", key},
-                                          {"EXISTS", key},
-                                          {"TYPE", key},
-                                          {"TIME"},
-                                          {"ZADD", key, "1", "x"},
-                                          {"ZREM", key, "x"},
-                                          {"ZRANGE", key, "0", "1"},
-                                          {"ZPOPMIN", key},
-                                          {"ZCARD", key},
-                                          {"ZSCORE", key, "x"},
-                                          {"PUBLISH", events, "x"},
-                                          {"SUBSCRIBE", events, "herdlock:grants:x"}};
+    auto const needed = commands_in_use();
     std::vector<question_words> asking;
     for (auto const& one : needed) {
       question_words words{"ACL", "DRYRUN", user};
@@ -186,19 +167,22 @@ class server_check {
       }
       auto const said = answers->at(i).text();
       if (said == "OK") continue;
-      (denies_channels(said) ? unheard : missing) += " " + needed[i].front();
+      bool const is_news = denies_channels(said) || needed[i].front() == "PUBSUB";
+      (is_news ? unheard : missing) += " " + needed[i].front();
     }
-    into_.expect(unheard.empty(),
-                 {"redis.channels", severity::warning,
-                  "the user " + in_quotes(user) + " at " + at_ + " may not" + unheard +
-                      " on the channels of grants and loads",
-                  "waiters are not woken, they ask again and again",
-                  "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
-                      "&*::herdlock:events:* &herdlock:grants:*"});
+    into_.expect(
+        unheard.empty(),
+        {"redis.channels", severity::warning,
+         "the user " + in_quotes(user) + " at " + at_ + " may not" + unheard +
+             " on the channels of grants and loads",
+         "waiters are not woken, they ask again and again (PUBSUB: those that died cost the "
+         "others a heartbeat each)",
+         "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
+             "&*::herdlock:events:* &herdlock:grants:*"});
     into_.expect(missing.empty(),
                  {"redis.rights", severity::error,
                   "the user " + in_quotes(user) + " at " + at_ + " may not run" + missing,
-                  "leases cannot be taken, renewed or given back",
+                  "leases cannot be taken, renewed or given back, or values not be cached",
                   "permit them: ACL SETUSER " + user +
                       " +@read +@write +@scripting +@pubsub "
                       "+time +info with ~* and &*"});
@@ -211,6 +195,35 @@ class server_check {
 };
 
 }  // namespace
+
+std::vector<question_words> commands_in_use() {
+  std::string const key = "herdlock-doctor";
+  std::string const side = "{" + key + "}:herdlock:last";
+  std::string const events = "{" + key + "}:herdlock:events:0";
+  std::string const grants = std::string(grant_channel_prefix) + "x";
+  return {{"EVALSHA", "0", "1", key},
+          {"EVAL", "return 1", "1", key},
+          {"GET", key},
+          {"SET", key, "x"},
+          {"DEL", key},
+          {"RENAME", key, side},
+          {"INCR", key},
+          {"PEXPIRE", key, "1"},
+          {"PTTL", key},
+          {"EXISTS", key},
+          {"TYPE", key},
+          {"HGETALL", key},
+          {"HSET", key, "x", "x"},
+          {"TIME"},
+          {"ZADD", key, "1", "x"},
+          {"ZREM", key, "x"},
+          {"ZRANGE", key, "0", "1"},
+          {"ZCARD", key},
+          {"ZSCORE", key, "x"},
+          {"PUBSUB", "NUMSUB", grants},
+          {"PUBLISH", events, "x"},
+          {"SUBSCRIBE", events, grants}};
+}
 
 std::optional<server_facts> check_server(settings const& how, examination& into) {
   return server_check(how, into).make();

@@ -26,6 +26,7 @@ using connection = client::basic_connection<asio::any_io_executor>;
 
 constexpr milliseconds min_health{50};
 constexpr milliseconds max_health{5000};
+constexpr clock::duration min_share = milliseconds{50};  // a round trip to another country
 
 class wire_batch final : public batch {
  public:
@@ -202,8 +203,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   // The time is shared, so that one that swallows everything does not use it up.
   void run() {
-    auto const left = std::max<clock::duration>(connect_until_ - clock::now(), milliseconds{1});
-    config_.connect_timeout = left / static_cast<int>(addresses_.size());
+    auto const left = connect_until_ - clock::now();
+    config_.connect_timeout = std::max(left / static_cast<int>(addresses_.size()), min_share);
     config_.addr.host = std::move(addresses_.front());
     addresses_.erase(addresses_.begin());
     connected_ = false;
