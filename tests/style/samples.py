@@ -110,6 +110,28 @@ BAD = {
         ("docs/bad.md", "# One\n[a](#two)\n"),
         ("README.md", "[a](docs/good.md#nowhere)\n"),
     ],
+    "bugs_are_known": [
+        ("src/local/bad.cpp", "// Whoever waits is woken (B9).\n"),
+        ("tests/unit/bad_test.cpp", "TEST(a, B) { check(); }  // S6\n"),
+        ("include/herdlock/bad.hpp", "/* One line,\n   and B10. */\n"),
+    ],
+    "guarding_tests_exist": [
+        ("docs/known-bugs.md", "### B1: one\n- `a.Sits` (unit/good_test.cpp)\n"),
+        ("docs/known-bugs.md", "### B1: one\n- `a.Runs` (unit/other_test.cpp)\n"),
+    ],
+    "decisions": [
+        ("docs/decisions/bad.md", "# Without a number\n"),
+        ("docs/decisions/002-not-listed.md", "# Not listed\n"),
+        ("docs/decisions/001-second-one.md", "# The number of another\n"),
+        ("docs/decisions/001-good-one.md", "line\n" * 41),
+    ],
+    "named_files_exist": [
+        ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
+        ("README.md", "See `src/stores/NAME/gone.hpp`.\n"),
+        ("src/local/bad.cpp", "// docs/gone.md draws it.\n"),
+    ],
+    "code_in_documents": [("docs/bad.md", "```cpp\nint x;\n```\n")],
+    "commands_exist": [("docs/bad.md", "```sh\n./dev tset\n```\n")],
 }
 
 # In order as a whole, and full of what a careless pattern would take for a fault.
@@ -117,7 +139,13 @@ GOOD = {
     "CMakeLists.txt": "add_subdirectory(src)\n",
     "README.md": "# The house\n[a](docs/good.md#what-it-is) [b](https://example.org)\n"
                  "[c](#the-house)\n",
-    "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n```\n",
+    "dev": "#!/bin/sh\ncommand_test() { true; }\n",
+    "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n`src/gone.cpp`\n```\n"
+                    "`src/stores/NAME/store.hpp`, `src/algo/machine.*`, `src/algo/`\n"
+                    "```sh\n./dev test\n```\n",
+    "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
+    "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
+    "docs/decisions/001-good-one.md": "# One\n",
     "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
     "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
@@ -127,7 +155,7 @@ GOOD = {
     "src/algo/CMakeLists.txt": "herdlock_box(algo machine.cpp)\n",
     "src/algo/machine.hpp": HEAD,
     "src/algo/machine.cpp": '#include "algo/machine.hpp"\n\n#include <herdlock/types.hpp>\n'
-                            "// Not clock::now(), not a mutex.\n"
+                            "// Not clock::now(), not a mutex (B1). See docs/good.md.\n"
                             "static_assert(sizeof(int) == 4);\nstatic constexpr int few = 1'000;\n",
     "src/runtime/timer.hpp": HEAD,
     "src/runtime/CMakeLists.txt": "herdlock_box(runtime timer.cpp)\n",
