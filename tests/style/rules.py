@@ -228,7 +228,7 @@ def rule_words(tree):
     """The library speaks with its own words."""
     for file in tree.cpp("include", "src"):
         for line, match in file.find_text(FOREIGN_WORDS, re.IGNORECASE):
-            yield file.name, line, f"'{match[0]}': see the words in docs/design.md"
+            yield file.name, line, f"'{match[0]}': see docs/glossary.md"
 
 
 def rule_no_bool_arguments(tree):
