@@ -98,10 +98,28 @@ def rule_code_in_documents(tree):
 
 
 def rule_commands_exist(tree):
-    """What the documents tell people to run with ./dev is a command of it."""
+    """What the documents tell people to run are commands and options that there are."""
     dev = tree.get("dev")
-    for file in tree.files if dev else []:
-        if file.path.suffix == ".md" and file.name != "CHANGELOG.md":
-            for line, match in file.find_text(r"\./dev ([a-z]\w*)"):
-                if f"command_{match[1]}()" not in dev.text:
-                    yield file.name, line, f"dev has no command {match[1]}"
+    cli = "".join(file.text for file in tree.cpp("src/cli"))
+    for file in tree.files:
+        if file.path.suffix != ".md" or file.name == "CHANGELOG.md":
+            continue
+        for line, match in file.find_text(r"\./dev ([a-z]\w*)"):
+            if dev and f"command_{match[1]}()" not in dev.text:
+                yield file.name, line, f"dev has no command {match[1]}"
+        for line, match in file.find_text(r"(?:^|`|sudo )herdlock ([a-z]+)([^`\n]*)", re.MULTILINE):
+            options = re.findall(r"--[a-z][a-z-]*", match[2].split(" -- ")[0])
+            for word in [match[1], *options]:
+                if not re.search(rf'"{word}[",]', cli):
+                    yield file.name, line, f"the command has no {word}"
+
+
+def rule_url_options_exist(tree):
+    """An option that a document shows in a store's URL is one that some store takes."""
+    stores = "".join(file.text for file in tree.cpp("src/stores"))
+    for file in tree.files:
+        if file.path.suffix == ".md":
+            for line, match in file.find_text(r"\w+:(?://)?[^\s`?]*\?[^\s`)]*"):
+                for option in re.findall(r"[?&]([a-z_]+)=", match[0]):
+                    if f'"{option}"' not in stores:
+                        yield file.name, line, f"no store takes {option}"

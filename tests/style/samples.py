@@ -131,7 +131,15 @@ BAD = {
         ("src/local/bad.cpp", "// docs/gone.md draws it.\n"),
     ],
     "code_in_documents": [("docs/bad.md", "```cpp\nint x;\n```\n")],
-    "commands_exist": [("docs/bad.md", "```sh\n./dev tset\n```\n")],
+    "commands_exist": [
+        ("docs/bad.md", "```sh\n./dev tset\n```\n"),
+        ("docs/bad.md", "```sh\nherdlock rum x -- cmd\n```\n"),
+        ("README.md", "Say `herdlock run x --tlt 1m -- cmd`.\n"),
+    ],
+    "url_options_exist": [
+        ("docs/bad.md", "Take `redis://…?tiemout=2s`.\n"),
+        ("README.md", "```sh\nprogram 'sqlite:a.db?timeout=2s&tiemout=1s'\n```\n"),
+    ],
 }
 
 # In order as a whole, and full of what a careless pattern would take for a fault.
@@ -142,7 +150,10 @@ GOOD = {
     "dev": "#!/bin/sh\ncommand_test() { true; }\n",
     "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n`src/gone.cpp`\n```\n"
                     "`src/stores/NAME/store.hpp`, `src/algo/machine.*`, `src/algo/`\n"
-                    "```sh\n./dev test\n```\n",
+                    "```sh\n./dev test\nherdlock run x --ttl 1m -- cmd --else\n```\n"
+                    "`sqlite:a.db?timeout=2s`\n",
+    "src/cli/CMakeLists.txt": "herdlock_box(cli run.cpp)\n",
+    "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
     "docs/decisions/001-good-one.md": "# One\n",
@@ -166,7 +177,8 @@ GOOD = {
     "src/stores/sqlite/store.hpp": HEAD,
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
-                                   "#include <herdlock/store.hpp>\n",
+                                   "#include <herdlock/store.hpp>\n"
+                                   'char const* option = "timeout";\n',
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
