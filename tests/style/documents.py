@@ -7,7 +7,9 @@ from tree import TOKEN
 
 KNOWN_BUGS = "docs/known-bugs.md"
 DECISIONS = "docs/decisions/"
-LONGEST_DECISION = 40
+# A page that answers is short: what it may be called, and how many lines it may have.
+LONGEST = {"docs/decisions/*": 40, "docs/guide/*": 80, "docs/architecture.md": 150}
+PARTS = ("Context", "Decision", "Consequence", "Rejected")
 BUG = r"\b[BS]\d{1,2}\b"
 
 
@@ -48,7 +50,7 @@ def rule_guarding_tests_exist(tree):
 
 
 def rule_decisions(tree):
-    """A decision is a short file with a number of its own, and stands in the index."""
+    """A decision has a number of its own and four parts, and stands in the index."""
     index = tree.get(DECISIONS + "README.md")
     numbers = {}
     for file in tree.files:
@@ -58,13 +60,23 @@ def rule_decisions(tree):
         if not re.fullmatch(r"\d{3}(-[a-z0-9]+)+\.md", name):
             yield file.name, 1, "a decision is called NNN-title.md"
             continue
-        if len(file.lines) > LONGEST_DECISION:
-            yield file.name, LONGEST_DECISION + 1, f"{len(file.lines)} lines; at most 40"
+        for part in PARTS:
+            if f"\n**{part}.**" not in file.text:
+                yield file.name, 1, f"has no part **{part}.**"
         if name[:3] in numbers:
             yield file.name, 1, f"has the number of {numbers[name[:3]]}"
         numbers.setdefault(name[:3], name)
         if not index or f"({name})" not in index.text:
             yield file.name, 1, f"{DECISIONS}README.md does not list it"
+
+
+def rule_document_length(tree):
+    """The pages that are to answer stay short; the index of the decisions grows with them."""
+    for file in tree.files:
+        for pattern, limit in LONGEST.items():
+            if fnmatch.fnmatch(file.name, pattern) and not file.name.endswith("/README.md") and \
+                    len(file.lines) > limit:
+                yield file.name, limit + 1, f"{len(file.lines)} lines; at most {limit}"
 
 
 def rule_named_files_exist(tree):

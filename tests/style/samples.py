@@ -123,7 +123,12 @@ BAD = {
         ("docs/decisions/bad.md", "# Without a number\n"),
         ("docs/decisions/002-not-listed.md", "# Not listed\n"),
         ("docs/decisions/001-second-one.md", "# The number of another\n"),
+        ("docs/decisions/001-good-one.md", "# One\n\n**Context.** So it is.\n"),
+    ],
+    "document_length": [
         ("docs/decisions/001-good-one.md", "line\n" * 41),
+        ("docs/guide/bad.md", "line\n" * 81),
+        ("docs/architecture.md", "line\n" * 151),
     ],
     "named_files_exist": [
         ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
@@ -156,7 +161,8 @@ GOOD = {
     "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
-    "docs/decisions/001-good-one.md": "# One\n",
+    "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
+                                      "**Consequence.** c\n\n**Rejected.** d\n",
     "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
     "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
