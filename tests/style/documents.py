@@ -70,6 +70,17 @@ def rule_decisions(tree):
             yield file.name, 1, f"{DECISIONS}README.md does not list it"
 
 
+def rule_documents_indexed(tree):
+    """docs/README.md leads to each page; the decisions have an index of their own."""
+    index = tree.get("docs/README.md")
+    for file in tree.files:
+        page = file.name.removeprefix("docs/")
+        inside = file.under("docs") and file.path.suffix == ".md" and file is not index
+        if inside and (not file.name.startswith(DECISIONS) or page == "decisions/README.md"):
+            if not index or f"({page})" not in index.text:
+                yield file.name, 1, "docs/README.md does not lead here"
+
+
 def rule_document_length(tree):
     """The pages that are to answer stay short; the index of the decisions grows with them."""
     for file in tree.files:

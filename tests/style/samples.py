@@ -125,6 +125,7 @@ BAD = {
         ("docs/decisions/001-second-one.md", "# The number of another\n"),
         ("docs/decisions/001-good-one.md", "# One\n\n**Context.** So it is.\n"),
     ],
+    "documents_indexed": [("docs/guide/bad.md", "# Found by nobody\n")],
     "document_length": [
         ("docs/decisions/001-good-one.md", "line\n" * 41),
         ("docs/guide/bad.md", "line\n" * 81),
@@ -159,6 +160,7 @@ GOOD = {
                     "`sqlite:a.db?timeout=2s`\n",
     "src/cli/CMakeLists.txt": "herdlock_box(cli run.cpp)\n",
     "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
+    "docs/README.md": "[good](good.md) [bugs](known-bugs.md) [why](decisions/README.md)\n",
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
     "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
