@@ -81,7 +81,7 @@ TEST(RedisExam, AUserWithoutInfoAndTimeWorksWithAWarning) {
   EXPECT_FALSE(warns_of(ports, "opensesame"));
 }
 
-// B2: without the server's time a counter would begin at 1, as it did before it was lost.
+// Without the server's time a counter would begin at 1, as it did before it was lost.
 TEST(RedisExam, WithoutTheTimeNothingIsGrantedThatHasNoFencingCounter) {
   redis_options options;
   options.users = {"alice on >opensesame ~* &* +@all -time"};

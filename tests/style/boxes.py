@@ -1,4 +1,4 @@
-"""Who may include whom: the house of docs/design.md as a table."""
+"""Who may include whom: the layers of docs/architecture.md as a table."""
 
 import posixpath
 import re

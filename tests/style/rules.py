@@ -4,6 +4,7 @@ import fnmatch
 import re
 
 import boxes
+import documents
 
 LONGEST = {".hpp": 300, ".cpp": 400, ".py": 400}
 LONGEST_FUNCTION = 70
@@ -227,7 +228,7 @@ def rule_words(tree):
     """The library speaks with its own words."""
     for file in tree.cpp("include", "src"):
         for line, match in file.find_text(FOREIGN_WORDS, re.IGNORECASE):
-            yield file.name, line, f"'{match[0]}': see the words in docs/design.md"
+            yield file.name, line, f"'{match[0]}': see docs/glossary.md"
 
 
 def rule_no_bool_arguments(tree):
@@ -260,5 +261,6 @@ def leads_somewhere(tree, file, link):
     return anchor in {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
-ALL = {name.removeprefix("rule_"): rule for name, rule in list(globals().items())
+ALL = {name.removeprefix("rule_"): rule
+       for name, rule in [*globals().items(), *vars(documents).items()]
        if name.startswith("rule_")}

@@ -110,6 +110,42 @@ BAD = {
         ("docs/bad.md", "# One\n[a](#two)\n"),
         ("README.md", "[a](docs/good.md#nowhere)\n"),
     ],
+    "bugs_are_known": [
+        ("src/local/bad.cpp", "// Whoever waits is woken (B9).\n"),
+        ("tests/unit/bad_test.cpp", "TEST(a, B) { check(); }  // S6\n"),
+        ("include/herdlock/bad.hpp", "/* One line,\n   and B10. */\n"),
+    ],
+    "guarding_tests_exist": [
+        ("docs/known-bugs.md", "### B1: one\n- `a.Sits` (unit/good_test.cpp)\n"),
+        ("docs/known-bugs.md", "### B1: one\n- `a.Runs` (unit/other_test.cpp)\n"),
+    ],
+    "decisions": [
+        ("docs/decisions/bad.md", "# Without a number\n"),
+        ("docs/decisions/002-not-listed.md", "# Not listed\n"),
+        ("docs/decisions/001-second-one.md", "# The number of another\n"),
+        ("docs/decisions/001-good-one.md", "# One\n\n**Context.** So it is.\n"),
+    ],
+    "documents_indexed": [("docs/guide/bad.md", "# Found by nobody\n")],
+    "document_length": [
+        ("docs/decisions/001-good-one.md", "line\n" * 41),
+        ("docs/guide/bad.md", "line\n" * 81),
+        ("docs/architecture.md", "line\n" * 151),
+    ],
+    "named_files_exist": [
+        ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
+        ("README.md", "See `src/stores/NAME/gone.hpp`.\n"),
+        ("src/local/bad.cpp", "// docs/gone.md draws it.\n"),
+    ],
+    "code_in_documents": [("docs/bad.md", "```cpp\nint x;\n```\n")],
+    "commands_exist": [
+        ("docs/bad.md", "```sh\n./dev tset\n```\n"),
+        ("docs/bad.md", "```sh\nherdlock rum x -- cmd\n```\n"),
+        ("README.md", "Say `herdlock run x --tlt 1m -- cmd`.\n"),
+    ],
+    "url_options_exist": [
+        ("docs/bad.md", "Take `redis://…?tiemout=2s`.\n"),
+        ("README.md", "```sh\nprogram 'sqlite:a.db?timeout=2s&tiemout=1s'\n```\n"),
+    ],
 }
 
 # In order as a whole, and full of what a careless pattern would take for a fault.
@@ -117,7 +153,18 @@ GOOD = {
     "CMakeLists.txt": "add_subdirectory(src)\n",
     "README.md": "# The house\n[a](docs/good.md#what-it-is) [b](https://example.org)\n"
                  "[c](#the-house)\n",
-    "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n```\n",
+    "dev": "#!/bin/sh\ncommand_test() { true; }\n",
+    "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n`src/gone.cpp`\n```\n"
+                    "`src/stores/NAME/store.hpp`, `src/algo/machine.*`, `src/algo/`\n"
+                    "```sh\n./dev test\nherdlock run x --ttl 1m -- cmd --else\n```\n"
+                    "`sqlite:a.db?timeout=2s`\n",
+    "src/cli/CMakeLists.txt": "herdlock_box(cli run.cpp)\n",
+    "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
+    "docs/README.md": "[good](good.md) [bugs](known-bugs.md) [why](decisions/README.md)\n",
+    "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
+    "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
+    "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
+                                      "**Consequence.** c\n\n**Rejected.** d\n",
     "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
     "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
@@ -127,7 +174,7 @@ GOOD = {
     "src/algo/CMakeLists.txt": "herdlock_box(algo machine.cpp)\n",
     "src/algo/machine.hpp": HEAD,
     "src/algo/machine.cpp": '#include "algo/machine.hpp"\n\n#include <herdlock/types.hpp>\n'
-                            "// Not clock::now(), not a mutex.\n"
+                            "// Not clock::now(), not a mutex (B1). See docs/good.md.\n"
                             "static_assert(sizeof(int) == 4);\nstatic constexpr int few = 1'000;\n",
     "src/runtime/timer.hpp": HEAD,
     "src/runtime/CMakeLists.txt": "herdlock_box(runtime timer.cpp)\n",
@@ -138,7 +185,8 @@ GOOD = {
     "src/stores/sqlite/store.hpp": HEAD,
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
-                                   "#include <herdlock/store.hpp>\n",
+                                   "#include <herdlock/store.hpp>\n"
+                                   'char const* option = "timeout";\n',
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"

@@ -175,7 +175,6 @@ TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
   EXPECT_EQ(watcher.guard(), load_guard::unguarded);
 }
 
-// S3
 // S1: without rights for the pushes there is still one load among all processes.
 TEST_F(LoadMachine, AWatchThatIsDeniedBacksOffAndClaimsAgainFromThenOn) {
   begin_claiming(watcher);
@@ -194,6 +193,7 @@ TEST_F(LoadMachine, ALoadThatDidNotEndIsNotSharedThroughTheStore) {
   EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
 }
 
+// S3
 TEST_F(LoadMachine, TheClaimIsExtendedAtAThirdForAsLongAsTheLoaderRuns) {
   begin_loading();
   for (int i = 1; i <= 5; ++i) {

@@ -20,7 +20,7 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
         done_(std::move(done)) {}
 
   // The sending comes first: time between the server's last answer and its next statement costs
-  // more than itself (docs/design.md).
+  // more than itself (docs/decisions/049-mysql-the-statement-goes-first.md).
   void begin(clock::time_point deadline) {
     on_->deadline_ = deadline;
     if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});

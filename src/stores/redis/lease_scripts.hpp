@@ -1,4 +1,5 @@
-// The Lua scripts of leases and their queue: one per step. docs/design.md draws the queue.
+// The Lua scripts of leases and their queue: one per step. The queue is drawn in
+// docs/decisions/026-the-queue-is-in-the-server.md.
 #pragma once
 
 #include "stores/redis/scripts.hpp"

@@ -1,0 +1,148 @@
+"""The rules of the documents: what they name is there, and what names them finds it."""
+
+import fnmatch
+import re
+
+from tree import TOKEN
+
+KNOWN_BUGS = "docs/known-bugs.md"
+DECISIONS = "docs/decisions/"
+# A page that answers is short: what it may be called, and how many lines it may have.
+LONGEST = {"docs/decisions/*": 40, "docs/guide/*": 80, "docs/architecture.md": 150}
+PARTS = ("Context", "Decision", "Consequence", "Rejected")
+BUG = r"\b[BS]\d{1,2}\b"
+
+
+def comments(file):
+    """(line number, text) of each comment."""
+    for match in TOKEN.finditer(file.text):
+        if match["note"]:
+            yield file.line_at(match.start()), match[0]
+
+
+def without_blocks(text):
+    """Prose alone; line numbers stay."""
+    return re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text,
+                  flags=re.DOTALL | re.MULTILINE)
+
+
+def rule_bugs_are_known(tree):
+    """A bug that a comment names by its number has a section in docs/known-bugs.md."""
+    page = tree.get(KNOWN_BUGS)
+    known = set(re.findall(rf"^#+ ({BUG}):", page.text, re.MULTILINE)) if page else set()
+    for file in tree.cpp("src", "include", "tests"):
+        for line, comment in comments(file):
+            for match in re.finditer(BUG, comment):
+                if match[0] not in known:
+                    at = line + comment.count("\n", 0, match.start())
+                    yield file.name, at, f"{match[0]} has no section in {KNOWN_BUGS}"
+
+
+def rule_guarding_tests_exist(tree):
+    """The tests that docs/known-bugs.md names are where it says."""
+    page = tree.get(KNOWN_BUGS)
+    for number, line in enumerate(page.lines if page else [], 1):
+        for suite, test, path in re.findall(r"`(\w+)\.(\w+)` \(([\w./-]+)\)", line):
+            file = tree.get(f"tests/{path}")
+            if not file or not re.search(rf"^(TYPED_)?TEST(_F|_P)?\s*\(\s*{suite},\s*{test}\b",
+                                         file.code, re.MULTILINE):
+                yield page.name, number, f"tests/{path} has no test {suite}.{test}"
+
+
+def rule_decisions(tree):
+    """A decision has a number of its own and four parts, and stands in the index."""
+    index = tree.get(DECISIONS + "README.md")
+    numbers = {}
+    for file in tree.files:
+        if not file.name.startswith(DECISIONS) or file is index:
+            continue
+        name = file.name.removeprefix(DECISIONS)
+        if not re.fullmatch(r"\d{3}(-[a-z0-9]+)+\.md", name):
+            yield file.name, 1, "a decision is called NNN-title.md"
+            continue
+        for part in PARTS:
+            if f"\n**{part}.**" not in file.text:
+                yield file.name, 1, f"has no part **{part}.**"
+        if name[:3] in numbers:
+            yield file.name, 1, f"has the number of {numbers[name[:3]]}"
+        numbers.setdefault(name[:3], name)
+        if not index or f"({name})" not in index.text:
+            yield file.name, 1, f"{DECISIONS}README.md does not list it"
+
+
+def rule_documents_indexed(tree):
+    """docs/README.md leads to each page; the decisions have an index of their own."""
+    index = tree.get("docs/README.md")
+    for file in tree.files:
+        page = file.name.removeprefix("docs/")
+        inside = file.under("docs") and file.path.suffix == ".md" and file is not index
+        if inside and (not file.name.startswith(DECISIONS) or page == "decisions/README.md"):
+            if not index or f"({page})" not in index.text:
+                yield file.name, 1, "docs/README.md does not lead here"
+
+
+def rule_document_length(tree):
+    """The pages that are to answer stay short; the index of the decisions grows with them."""
+    for file in tree.files:
+        for pattern, limit in LONGEST.items():
+            if fnmatch.fnmatch(file.name, pattern) and not file.name.endswith("/README.md") and \
+                    len(file.lines) > limit:
+                yield file.name, limit + 1, f"{len(file.lines)} lines; at most {limit}"
+
+
+def rule_named_files_exist(tree):
+    """A path of the house that a document or a comment names is there. (NAME stands for any.)"""
+    for file in tree.files:
+        if file.path.suffix == ".md" and file.name != "CHANGELOG.md":
+            text = without_blocks(file.text)
+            pattern = r"`((?:src|include|tests|bench|examples|cmake|docs)/[^`\s]+)`"
+        elif file.is_cpp:
+            text, pattern = file.text, r"\b(docs/[\w/-]+\.md)\b"
+        else:
+            continue
+        for match in re.finditer(pattern, text):
+            if not there(tree, match[1]):
+                yield file.name, text.count("\n", 0, match.start()) + 1, f"no file {match[1]}"
+
+
+def there(tree, path):
+    pattern = re.sub(r"\b(NAME|NNN)\b", "*", path)
+    return (tree.root / path).exists() or any(fnmatch.fnmatch(name, pattern) or
+                                              fnmatch.fnmatch(name, pattern.rstrip("/") + "/*")
+                                              for name in tree.names)
+
+
+def rule_code_in_documents(tree):
+    """C++ in docs/ could not be compiled by a test: it belongs into examples/."""
+    for file in tree.files:
+        if file.under("docs") and file.path.suffix == ".md":
+            for line, match in file.find_text(r"^```(cpp|c\+\+|cxx|c)\s*$", re.MULTILINE):
+                yield file.name, line, f"a block of {match[1]}: put it into examples/ and link it"
+
+
+def rule_commands_exist(tree):
+    """What the documents tell people to run are commands and options that there are."""
+    dev = tree.get("dev")
+    cli = "".join(file.text for file in tree.cpp("src/cli"))
+    for file in tree.files:
+        if file.path.suffix != ".md" or file.name == "CHANGELOG.md":
+            continue
+        for line, match in file.find_text(r"\./dev ([a-z]\w*)"):
+            if dev and f"command_{match[1]}()" not in dev.text:
+                yield file.name, line, f"dev has no command {match[1]}"
+        for line, match in file.find_text(r"(?:^|`|sudo )herdlock ([a-z]+)([^`\n]*)", re.MULTILINE):
+            options = re.findall(r"--[a-z][a-z-]*", match[2].split(" -- ")[0])
+            for word in [match[1], *options]:
+                if not re.search(rf'"{word}[",]', cli):
+                    yield file.name, line, f"the command has no {word}"
+
+
+def rule_url_options_exist(tree):
+    """An option that a document shows in a store's URL is one that some store takes."""
+    stores = "".join(file.text for file in tree.cpp("src/stores"))
+    for file in tree.files:
+        if file.path.suffix == ".md":
+            for line, match in file.find_text(r"\w+:(?://)?[^\s`?]*\?[^\s`)]*"):
+                for option in re.findall(r"[?&]([a-z_]+)=", match[0]):
+                    if f'"{option}"' not in stores:
+                        yield file.name, line, f"no store takes {option}"
