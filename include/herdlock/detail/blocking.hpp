@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <herdlock/detail/async.hpp>
+#include <herdlock/types.hpp>
 
 namespace herdlock::detail {
 
