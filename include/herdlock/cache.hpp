@@ -25,12 +25,12 @@
 //    not stored; an entry that does not decode counts as a miss and is overwritten.
 #pragma once
 
-#include <future>
 #include <memory>
 #include <optional>
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/codec.hpp>
+#include <herdlock/detail/blocking.hpp>
 #include <herdlock/detail/cache_call.hpp>
 #include <herdlock/open.hpp>
 
@@ -152,7 +152,8 @@ class cache {
         std::forward<Token>(token));
   }
 
-  // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread.
+  // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread; where
+  // nobody runs the store's executor, errc::timed_out after five seconds.
 
   /// `loader` is called with a load_context const& and returns std::optional<T>. It runs on a
   /// thread of the cache's own (at most max_loads + max_loads_without_store of them).
@@ -168,14 +169,15 @@ class cache {
   }
 
   void put(cache_key key, T value) const {
-    block<void>([&](handler<void> h) {
+    auto start = [&](handler<void> h) {
       core_->put(std::move(key), detail::encode_entry<T, Codec>(value), std::move(h));
-    }).value();
+    };
+    detail::wait_for<void>(core_->context(), start).value();
   }
 
   bool invalidate(cache_key key) const {
-    return block<bool>([&](handler<bool> h) { core_->invalidate(std::move(key), std::move(h)); })
-        .value();
+    auto start = [&](handler<bool> h) { core_->invalidate(std::move(key), std::move(h)); };
+    return detail::wait_for<bool>(core_->context(), start).value();
   }
 
   /// Any thread; the counts are not taken at one instant.
@@ -208,26 +210,13 @@ class cache {
         detail::initiation<Start>{get_executor(), std::move(start)}, token);
   }
 
-  template <class Value, class Start>
-  result<Value> block(Start&& start) const {
-    core_->require_other_thread();
-    auto promise = std::make_shared<std::promise<result<Value>>>();
-    auto answer = promise->get_future();
-    start([promise = std::move(promise)](result<Value> r) { promise->set_value(std::move(r)); });
-    try {
-      return answer.get();
-    } catch (std::future_error const&) {
-      return core_->closed_failure();
-    }
-  }
-
   template <class Value, class Reply, class Loader>
   Value wait_for(cache_key const& key, Loader loader) const {
-    auto answer = block<Value>([&](auto done) {
+    auto start = [&](auto done) {
       detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
                                                 std::move(loader));
-    });
-    return std::move(answer).value();
+    };
+    return detail::wait_for<Value>(core_->context(), start).value();
   }
 
   std::shared_ptr<detail::cache_core> core_;

@@ -133,6 +133,10 @@ class lease_store {
   /// session it is never called.
   virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
 
+  /// False when no request of this store, for leases or for values, has ever been sent to a server,
+  /// which is certain: then nothing is left there, and closing waits for nothing. On the executor.
+  virtual bool may_have_sent() const { return true; }
+
   /// The present holder; nothing when the resource is free.
   virtual void inspect(resource name, handler<std::optional<lease_info>> done) = 0;
 

@@ -156,6 +156,8 @@ int dispatch(std::vector<std::string> words) {
   for (auto const& [command, go] : looks) {
     if (command->parsed()) return go();
   }
+  // They have temporary folders and processes, which nobody clears up behind a SIGPIPE.
+  if (demo_app->parsed() || bench_app->parsed()) prepare_standard_streams();
   if (stampede_app->parsed()) return stampede(check(given.stampede));
   if (election_app->parsed()) {
     check(given.election);

@@ -1,8 +1,9 @@
 #include <herdlock/open.hpp>
+
+#include <herdlock/detail/blocking.hpp>
 #include <herdlock/url.hpp>
 
 #include "open/schemes.hpp"
-#include "runtime/blocking.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
@@ -35,7 +36,7 @@ lease_page store::list(list_request request) const {
   auto start = [&](handler<lease_page> done) {
     start_list(*this, std::move(request), std::move(done));
   };
-  return runtime::wait_for<lease_page>(*context_, start).value();
+  return detail::wait_for<lease_page>(*context_, start).value();
 }
 
 result<store> try_open_store(std::string_view text, open_options options) {

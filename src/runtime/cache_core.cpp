@@ -164,10 +164,6 @@ void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,
   if (auto const open = pool.lock()) open->run(std::move(work));
 }
 
-void cache_core::require_other_thread() const { values_.context()->require_other_thread(); }
-
-failure cache_core::closed_failure() const { return values_.context()->core()->closed_failure(); }
-
 cache_stats cache_core::stats() const { return engine_->stats(); }
 
 failure cache_core::last_store_error() const { return engine_->last_store_error(); }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <herdlock/detail/blocking.hpp>
 
 #include "runtime/acquire_op.hpp"
-#include "runtime/blocking.hpp"
 #include "runtime/election_core.hpp"
 #include "runtime/fitted_ttl.hpp"
 #include "runtime/require.hpp"
@@ -94,7 +94,7 @@ void election::start_resign(std::shared_ptr<detail::election_core> const& core,
 
 void election::campaign() {
   auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
-  runtime::wait_for<void>(*where_->context(), start).value();
+  detail::wait_for<void>(*where_->context(), start).value();
 }
 
 }  // namespace herdlock

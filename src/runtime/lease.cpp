@@ -1,8 +1,8 @@
 #include <herdlock/lease.hpp>
 
 #include <charconv>
+#include <herdlock/detail/blocking.hpp>
 
-#include "runtime/blocking.hpp"
 #include "runtime/lease_core.hpp"
 
 namespace herdlock {
@@ -77,7 +77,7 @@ void lease::give_back(std::shared_ptr<detail::lease_core> const& core,
 
 release_reply lease::release() {
   auto start = [this](handler<release_reply> done) { core_->give_back(std::move(done)); };
-  return runtime::wait_for<release_reply>(*context_, start).value();
+  return detail::wait_for<release_reply>(*context_, start).value();
 }
 
 lease_ticket lease::hand_over() && {

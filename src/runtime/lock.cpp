@@ -1,7 +1,8 @@
 #include <herdlock/lock.hpp>
 
+#include <herdlock/detail/blocking.hpp>
+
 #include "runtime/acquire_op.hpp"
-#include "runtime/blocking.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
 
@@ -74,7 +75,7 @@ void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> do
 
 acquired lock::acquire(acquire_options const& options) const {
   auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
-  return runtime::wait_for<acquired>(*store_.context(), start).value();
+  return detail::wait_for<acquired>(*store_.context(), start).value();
 }
 
 acquired lock::try_acquire(acquire_options options) const {
@@ -86,14 +87,14 @@ acquired lock::restore(lease_ticket const& ticket, acquire_options const& option
   auto start = [&](handler<acquired> done) {
     start_restore(*this, ticket, options, std::move(done));
   };
-  return runtime::wait_for<acquired>(*store_.context(), start).value();
+  return detail::wait_for<acquired>(*store_.context(), start).value();
 }
 
 std::optional<lease_info> lock::inspect() const {
   auto start = [&](handler<std::optional<lease_info>> done) {
     start_inspect(*this, std::move(done));
   };
-  return runtime::wait_for<std::optional<lease_info>>(*store_.context(), start).value();
+  return detail::wait_for<std::optional<lease_info>>(*store_.context(), start).value();
 }
 
 bool lock::force_release() const {
@@ -106,7 +107,7 @@ bool lock::force_release() const {
       detail::post_result<release_reply>(core->executor(), std::move(done), core->closed_failure());
     });
   };
-  auto const reply = runtime::wait_for<release_reply>(*store_.context(), start).value();
+  auto const reply = detail::wait_for<release_reply>(*store_.context(), start).value();
   return reply == release_reply::released;
 }
 

@@ -41,9 +41,15 @@ class store_context {
   bool on_own_thread() const;
   bool has_own_thread() const { return runner_ != nullptr; }
 
+  /// How long an executor of the user's may do nothing at all until a blocking call takes it that
+  /// nobody runs it: two time limits of a store, and one second. Shorter in tests.
+  milliseconds patience() const { return patience_; }
+  void set_patience(milliseconds patience) { patience_ = patience; }
+
  private:
   std::shared_ptr<runtime::io_runner> runner_;  // null when the user gave an executor
   std::shared_ptr<runtime::store_core> core_;
+  milliseconds patience_{5000};
 };
 
 }  // namespace herdlock::detail

@@ -135,7 +135,8 @@ void store_core::close(std::function<void()> closed) {
     listener.unlink();
     listener.on_closing();
   }
-  if (giving_back_ == 0) return shut_down();
+  bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
+  if (giving_back_ == 0 || !may_have_sent) return shut_down();
   close_timer_.emplace(executor_, close_grace);
   close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();

@@ -80,7 +80,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
 
-  /// Waits for the leases that are being given back, at most close_grace, then drops the ports
+  /// Waits for the leases that are being given back, at most close_grace (and not at all where
+  /// nothing was ever sent to a server), then drops the ports
   /// (everything pending completes with errc::canceled) and calls `closed`.
   void close(std::function<void()> closed);
 

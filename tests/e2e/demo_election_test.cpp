@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <support/redis_server.hpp>
+#include <support/temp_dir.hpp>
 
 #include "herdlock_command.hpp"
 
@@ -51,6 +52,16 @@ TEST(DemoElection, RunsOnAServerAndLeavesNothing) {
   // The lease is at the resource's own key; the counter of its terms may stay.
   auto const leases = server.command({"KEYS", "herdlock-demo:*"});
   EXPECT_EQ(leases.find("herdlock-demo:"), std::string::npos) << leases;
+}
+
+// As behind `herdlock demo election | head -1`.
+TEST(DemoElection, AReaderThatGoesLeavesNoTemporaryFolder) {
+  temp_dir scratch;
+  std::string const piped = "setsid \"$0\" demo election --stop graceful --ttl 2s | true";
+  child_process shell({.argv = {"sh", "-c", piped, HERDLOCK_COMMAND},
+                       .env = {{"HERDLOCK_STORE", ""}, {"TMPDIR", scratch.path().string()}}});
+  ASSERT_TRUE(shell.wait(std::chrono::minutes(2)));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
 }
 
 TEST(DemoElection, WhatMakesNoSenseIsRefusedAndAMissingServerIsNamed) {

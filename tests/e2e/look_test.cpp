@@ -62,6 +62,16 @@ TEST_P(Look, ShowHasTheDocumentedJson) {
   EXPECT_EQ(list[1], (json{{"resource", "other"}, {"held", false}}));
 }
 
+// U+0085 is a line break to some terminals, U+009B the start of a command.
+TEST_P(Look, JsonHoldsNoControlCharacters) {
+  std::string const name = "job\xC2\x85\xC2\x9B\x7F \u00E9";
+  auto const mine = herdlock::lock(herdlock::open_store(url()), name).try_acquire();
+  ASSERT_TRUE(mine);
+  auto const out = look({"show", "--json"}).out;
+  EXPECT_NE(out.find("job\\u0085\\u009b\\u007f \u00E9"), std::string::npos) << out;
+  EXPECT_EQ(json::parse(out)[0]["resource"], name);
+}
+
 TEST_P(Look, ShowWithoutNamesListsWhatIsHeldInOrder) {
   auto const none = look({"show"});
   EXPECT_EQ(none.code, 0) << none.err;

@@ -24,6 +24,21 @@ TEST(RedisConnection, RefusedConnectSaysWhereAndHow) {
   EXPECT_EQ(text.find("sesame"), std::string::npos) << text;
 }
 
+// What closing a store goes by: is there anything at a server that has to be given back?
+TEST(RedisConnection, OnlyAServerThatWasReachedMayHaveBeenSentARequest) {
+  redis_server server;
+  for (std::string const speech : {"herdlock", "plain", "getset"}) {
+    SCOPED_TRACE(speech);
+    auto const options = "?timeout=300ms&dialect=" + speech;
+    redis_ports mistyped("redis://127.0.0.1:" + std::to_string(dead_port()) + options);
+    EXPECT_TRUE(mistyped.acquire("r", mine).has_error());
+    EXPECT_FALSE(mistyped.leases().may_have_sent());
+    redis_ports reached(server.url() + options);
+    EXPECT_FALSE(reached.acquire(speech, mine).has_error());
+    EXPECT_TRUE(reached.leases().may_have_sent());
+  }
+}
+
 TEST(RedisConnection, UnknownHostIsNamed) {
   redis_ports ports("redis://no-such-host.invalid?timeout=500ms");
   auto const reply = ports.acquire("r", mine);

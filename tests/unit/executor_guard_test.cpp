@@ -1,16 +1,18 @@
 // A store on an executor that the caller gave it.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
+#include <herdlock/cache.hpp>
 #include <herdlock/lock.hpp>
 #include <thread>
 
-#include "runtime/blocking.hpp"
+#include "runtime/store_context.hpp"
 
 namespace {
 
@@ -23,6 +25,33 @@ class ExecutorGuardTest : public testing::TestWithParam<executor_guard> {
     opened.reset();
     io.restart();
     io.run();
+  }
+
+  // Does the call end because nobody runs the executor?
+  template <class Call>
+  bool is_given_up(Call&& call) {
+    opened->context()->set_patience(50ms);
+    try {
+      call();
+    } catch (error const& e) {
+      return e.code() == make_error_code(errc::timed_out) &&
+             std::string_view(e.what()).find("nobody runs the executor") != std::string_view::npos;
+    }
+    return false;
+  }
+
+  void settle() {
+    io.restart();
+    io.poll();
+  }
+
+  lease_info who_has_it() {
+    std::optional<lease_info> found;
+    lock(*opened, "stock").async_inspect([&](result<std::optional<lease_info>> told) {
+      found = told.value().value_or(lease_info{});
+    });
+    settle();
+    return found.value();
   }
 
   asio::io_context io{1};
@@ -63,25 +92,59 @@ TEST_P(ExecutorGuardTest, ABlockingCallOnTheOnlyThreadIsRefused) {
 }
 
 TEST_P(ExecutorGuardTest, ABlockingCallEndsWhereNobodyRunsTheExecutor) {
-  handler<int> pending;
-  auto const told = runtime::wait_for<int>(
-      *opened->context(), [&](handler<int> done) { pending = std::move(done); }, 50ms);
-  ASSERT_TRUE(told.has_error());
-  EXPECT_EQ(told.error(), errc::timed_out);
-  EXPECT_NE(told.error().message.find("nobody runs the executor"), std::string::npos);
+  lock const where(*opened, "stock");
+  EXPECT_TRUE(is_given_up([&] { std::ignore = where.acquire({}); }));
+  EXPECT_TRUE(is_given_up([&] { std::ignore = where.inspect(); }));
+  EXPECT_TRUE(is_given_up([&] { where.force_release(); }));
+}
+
+TEST_P(ExecutorGuardTest, ABlockingCacheCallEndsWhereNobodyRunsTheExecutor) {
+  cache<std::string> const strings(*opened);
+  cache_key const key("k");
+  std::atomic<int> loads = 0;
+  auto load = [&](load_context const&) {
+    ++loads;
+    return std::optional<std::string>("loaded");
+  };
+  EXPECT_TRUE(is_given_up([&] { strings.get_or_load(key, load); }));
+  EXPECT_TRUE(is_given_up([&] { strings.get(key); }));
+  EXPECT_TRUE(is_given_up([&] { strings.invalidate(key); }));
+  EXPECT_TRUE(is_given_up([&] { strings.put(key, "put"); }));
+  settle();
+  EXPECT_EQ(loads, 0) << "for a caller who had gone";
+  EXPECT_GE(strings.stats().canceled, 1u);
+}
+
+// B7: a waiter that nobody answers for.
+TEST_P(ExecutorGuardTest, AWaitThatWasGivenUpLeavesTheQueue) {
+  acquired held;
+  lock const where(*opened, "stock");
+  where.async_try_acquire({}, [&](result<acquired> got) { held = std::move(got.value()); });
+  settle();
+  ASSERT_TRUE(held);
+  auto const wait = [&] { std::ignore = where.acquire({.wait = std::chrono::hours(1)}); };
+  EXPECT_TRUE(is_given_up(wait));
+  settle();
+  EXPECT_EQ(opened->metrics().waiting, 0u);
+}
+
+TEST_P(ExecutorGuardTest, AGrantThatComesAfterTheCallerHasGoneIsGivenBack) {
+  lock const where(*opened, "stock");
+  EXPECT_TRUE(is_given_up([&] { std::ignore = where.acquire({}); }));
+  settle();
+  EXPECT_EQ(who_has_it().fencing.value, 0u) << "it is held";
 }
 
 // The wait is as long as it has to be, while somebody runs it.
 TEST_P(ExecutorGuardTest, ABlockingCallWaitsOnWhileTheExecutorLives) {
+  opened->context()->set_patience(20ms);
   auto work = asio::make_work_guard(io);
   std::thread runner([&] { io.run(); });
   asio::steady_timer late(io, 200ms);
-  auto const told = runtime::wait_for<int>(
-      *opened->context(),
-      [&](handler<int> done) {
-        late.async_wait([done = std::move(done)](auto const&) mutable { std::move(done)(7); });
-      },
-      20ms);
+  auto const start = [&](handler<int> done) {
+    late.async_wait([done = std::move(done)](auto const&) mutable { std::move(done)(7); });
+  };
+  auto const told = detail::wait_for<int>(*opened->context(), start);
   work.reset();
   io.stop();
   runner.join();

@@ -3,6 +3,7 @@
 
 #include <boost/asio/cancel_after.hpp>
 
+#include "runtime/store_context.hpp"
 #include "scripted_lock.hpp"
 
 namespace {
@@ -368,6 +369,27 @@ TEST(StoreClosing, ALeaseThatIsBeingGivenBackIsWaitedFor) {
   }
   f.settle();
   EXPECT_EQ(script->releases.size(), 1u);
+}
+
+// A request that never left has left nothing behind; one that may have left has.
+TEST(StoreClosing, WaitsForNothingWhereNoServerWasEverReached) {
+  for (bool const has_server : {true, false}) {
+    scripted_fixture f;
+    auto script = f.script;
+    script->has_server = has_server;
+    auto const core = f.opened->context()->core();
+    outcome o;
+    o.start(lock(*f.opened, "x"));
+    f.settle();
+    script->fail_next_acquire(errc::unavailable);
+    f.settle();
+    ASSERT_TRUE(o.got && o.got->has_error());
+    ASSERT_EQ(script->releases.size(), 1u) << "the outcome is unknown";
+    f.opened.reset();
+    f.settle();
+    EXPECT_EQ(core->leases() != nullptr, has_server) << "closing waits";
+    script->releases.clear();
+  }
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ class scripted_lease_store : public lease_store {
     detail::post_result<lease_page>(executor_, std::move(done), lease_page{});
   }
 
+  bool may_have_sent() const override { return has_server; }
+
   void on_lease_end(std::function<void(lease_end const&)> told) override {
     tell_end_ = std::move(told);
   }
@@ -80,6 +82,7 @@ class scripted_lease_store : public lease_store {
   void renew_next(result<renew_reply> reply) { answer(renews, std::move(reply)); }
   void release_next(result<release_reply> reply) { answer(releases, std::move(reply)); }
 
+  bool has_server = true;  ///< false: none was ever reached
   std::deque<acquire_call> acquires;
   std::deque<renew_call> renews;
   std::deque<release_call> releases;

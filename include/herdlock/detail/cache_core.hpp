@@ -129,8 +129,8 @@ class cache_core {
   std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
 
-  void require_other_thread() const;
-  failure closed_failure() const;
+  /// What a blocking call waits for.
+  store_context const& context() const { return *values_.context(); }
   cache_stats stats() const;
   failure last_store_error() const;
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/json_text.hpp"
 #include "common/notice.hpp"
 
 namespace herdlock::cli {
@@ -10,8 +11,7 @@ namespace {
 
 // A name may hold any byte.
 void write(nlohmann::ordered_json const& line) {
-  detail::write_at_once(
-      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  detail::write_at_once(json_text(line, json_form::line) + "\n");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/exit_code.hpp"
+#include "common/json_text.hpp"
 #include "common/usage_line.hpp"
 #include "doctor/probe.hpp"
 
@@ -70,7 +71,7 @@ void print_json(std::string const& store, examination const& seen) {
   }
   told["passed"] = std::set(seen.passed.begin(), seen.passed.end());
   told["skipped"] = seen.skipped;
-  fmt::print("{}\n", told.dump(2, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(told, json_form::indented));
 }
 
 void print_text(std::string const& store, examination const& seen) {

@@ -7,6 +7,7 @@
 #include <herdlock/printable.hpp>
 
 #include "common/duration.hpp"
+#include "common/json_text.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -82,8 +83,6 @@ std::string as_table(std::vector<sighting> const& all) {
   return text;
 }
 
-std::string dumped(json const& what) {
-  return what.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string dumped(json const& what) { return json_text(what, json_form::indented) + "\n"; }
 
 }  // namespace herdlock::cli

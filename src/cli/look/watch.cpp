@@ -16,6 +16,7 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/json_text.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -109,7 +110,7 @@ std::string json_of(resource const& name, seen_state const& seen, milliseconds e
     line["waiting"] = (*seen)->waiting;
   }
   line["elapsed_ms"] = elapsed.count();
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(line, json_form::line);
 }
 
 }  // namespace
@@ -139,7 +140,7 @@ int wait_until_free(store const& where, resource const& name, watch_options cons
   if (options.form == output_form::json) {
     nlohmann::ordered_json told{{"resource", name.str()}, {"free", status == 0}};
     if (status != 0) told["holder"] = holder;
-    fmt::print("{}\n", told.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(told, json_form::line));
   }
   if (given_up) {
     throw command_error(exit_code::busy,

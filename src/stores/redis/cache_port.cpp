@@ -1,6 +1,7 @@
 #include "stores/redis/cache_port.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include "stores/redis/entry_codec.hpp"
 #include "stores/redis/typed_command.hpp"
@@ -242,6 +243,66 @@ struct invalidate_call {
   }
 };
 
+// A value that came with a late event may have been replaced or removed since the caller asked:
+// what is there now is read. (One that is not there any more: look again.) The caller's
+// cancellation is for both steps, and counts between them, too.
+class confirmed_watch final : public std::enable_shared_from_this<confirmed_watch> {
+ public:
+  confirmed_watch(std::shared_ptr<router> home, get_call get, handler<watch_reply> done)
+      : home_(std::move(home)), get_(std::move(get)), done_(std::move(done)) {}
+
+  void start(watch_hub& watches, watch_request asked) {
+    auto slot = asio::get_associated_cancellation_slot(done_);
+    cancellable_ = slot.is_connected();
+    if (cancellable_) {
+      slot.assign([weak = weak_from_this()](asio::cancellation_type type) {
+        if (auto const self = weak.lock()) self->cancel(type);
+      });
+    }
+    auto on_event = [self = shared_from_this()](result<watch_reply> outcome) {
+      self->on_event(std::move(outcome));
+    };
+    watches.watch(std::move(asked), asio::bind_cancellation_slot(step_.slot(), on_event));
+  }
+
+ private:
+  void cancel(asio::cancellation_type type) {
+    cancelled_ = true;
+    step_.emit(type);
+  }
+
+  void on_event(result<watch_reply> outcome) {
+    if (!outcome || !std::holds_alternative<cache_hit>(*outcome)) return complete(outcome);
+    if (cancelled_) {
+      return complete(make_failure(
+          errc::canceled, home_->how().display_name + ": the watch was cancelled by the caller"));
+    }
+    auto on_value = [self = shared_from_this()](result<cache_lookup> found) {
+      self->on_value(std::move(found));
+    };
+    typed_command<get_call>::start(*home_, get_,
+                                   asio::bind_cancellation_slot(step_.slot(), on_value));
+  }
+
+  void on_value(result<cache_lookup> found) {
+    if (found.has_error()) return complete(found.error());
+    if (!*found) return complete(watch_reply(look_again{}));
+    complete(watch_reply(cache_hit{std::move(**found)}));
+  }
+
+  void complete(result<watch_reply> outcome) {
+    if (cancellable_) asio::get_associated_cancellation_slot(done_).clear();
+    detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
+  }
+
+  std::shared_ptr<router> home_;
+  get_call get_;
+  handler<watch_reply> done_;
+  asio::cancellation_signal step_;  // of the step that is under way
+  bool cancellable_ = false;
+  bool cancelled_ = false;
+};
+
 class cache_port final : public cache_store {
  public:
   cache_port(std::shared_ptr<router> commands, std::shared_ptr<watch_hub> watches)
@@ -302,9 +363,10 @@ class cache_port final : public cache_store {
                        "cannot watch " + in_quotes(request.key.str()) + " at " + bad.message),
           std::move(done));
     }
-    if (router_->events_may_be_late())
-      done = confirming(request.key, request.form, std::move(done));
-    watches_->watch(std::move(request), std::move(done));
+    if (!router_->events_may_be_late()) return watches_->watch(std::move(request), std::move(done));
+    auto get = get_call{request.key, request.form, request.form};
+    auto const one = std::make_shared<confirmed_watch>(router_, std::move(get), std::move(done));
+    one->start(*watches_, std::move(request));
   }
 
  private:
@@ -316,32 +378,6 @@ class cache_port final : public cache_store {
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*router_, std::move(call), std::move(done));
-  }
-
-  // A value that came with a late event may have been replaced or removed since the caller asked:
-  // what is there now is read. (One that is not there any more: look again.)
-  handler<watch_reply> confirming(cache_key key, layout form, handler<watch_reply> done) {
-    auto const slot = asio::get_associated_cancellation_slot(done);
-    auto on_event = [home = router_, key = std::move(key), form,
-                     done = std::move(done)](result<watch_reply> outcome) mutable {
-      if (!outcome || !std::holds_alternative<cache_hit>(*outcome)) {
-        return detail::dispatch_result(home->executor(), std::move(done), std::move(outcome));
-      }
-      confirm(*home, get_call{std::move(key), form, form}, std::move(done));
-    };
-    return asio::bind_cancellation_slot(slot, std::move(on_event));
-  }
-  static void confirm(router& home, get_call call, handler<watch_reply> done) {
-    auto const slot = asio::get_associated_cancellation_slot(done);
-    auto on_value = [executor = home.executor(),
-                     done = std::move(done)](result<cache_lookup> found) mutable {
-      result<watch_reply> outcome{watch_reply(look_again{})};
-      if (found && found->has_value()) outcome = watch_reply(cache_hit{std::move(**found)});
-      if (found.has_error()) outcome = found.error();
-      detail::dispatch_result(executor, std::move(done), std::move(outcome));
-    };
-    typed_command<get_call>::start(home, std::move(call),
-                                   asio::bind_cancellation_slot(slot, std::move(on_value)));
   }
 
   template <class T>

@@ -223,6 +223,7 @@ class getset_dialect final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
+  bool may_have_sent() const override { return link_->may_have_sent(); }
 
  private:
   // A key stays when its time is over.

@@ -40,6 +40,7 @@ class lease_port final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
+  bool may_have_sent() const override { return router_->may_have_sent(); }
 
  private:
   std::int64_t floor() const { return fence_floor_of(*router_); }

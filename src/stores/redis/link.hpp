@@ -102,6 +102,7 @@ class link final : public router,
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
   link* carrier_for(std::string_view) override { return this; }
   std::vector<std::shared_ptr<link>> servers() override { return {shared_from_this()}; }
+  bool may_have_sent() const override { return connections_ != 0; }
   std::shared_ptr<link> make_event_link() override;
   /// Why there is no connection; no code when there is one, or none was tried.
   failure const& trouble() const { return last_failure_; }

@@ -51,6 +51,9 @@ class router {
   /// What a fencing counter must have reached at this server; a smaller one is seeded anew.
   virtual std::int64_t fence_floor() const { return 1; }
 
+  /// False when no command has ever been sent to a server, which is certain.
+  virtual bool may_have_sent() const { return true; }
+
   /// A connection of its own for events, not opened yet. After each loss it looks anew for a
   /// server to connect to.
   virtual std::shared_ptr<link> make_event_link() = 0;

@@ -1,0 +1,74 @@
+// How the blocking façade waits for asynchronous operations: locks, elections and caches alike.
+#pragma once
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <functional>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock::detail {
+
+class store_context;
+
+/// The compiled half of a blocking call: what it asks of the store that it waits for.
+class blocking_wait {
+ public:
+  /// Stops the process on the store's own thread, where the call would wait for itself.
+  explicit blocking_wait(store_context const& context);
+
+  /// May nobody run the executor? Not where the store has a thread of its own.
+  bool may_be_given_up() const;
+  /// Returns when the call is answered; false when the executor ran nothing for as long as the
+  /// store's patience (store_context::patience), and no answer came.
+  bool until(std::function<bool(milliseconds)> const& answered_within) const;
+  /// Emits the cancellation on the executor, as soon as somebody runs it.
+  void cancel_once_run(std::shared_ptr<asio::cancellation_signal> signal) const;
+
+  failure nobody_runs_it() const;
+  failure closed() const;
+
+ private:
+  store_context const& context_;
+};
+
+template <class T>
+struct blocking_call {
+  std::promise<result<T>> answer;
+  asio::cancellation_signal give_up;
+};
+
+/// Calls `start` with a handler of result<T>, and blocks until that was called. Every operation is
+/// bounded by its own deadline, so this is too. Where nobody runs the user's executor it ends with
+/// errc::timed_out, and the operation is cancelled before anything else becomes of it: a wait
+/// leaves its queue, a lease that was granted all the same is given back. A store that is torn
+/// down underneath gives errc::canceled.
+template <class T, class Start>
+result<T> wait_for(store_context const& context, Start&& start) {
+  blocking_wait const wait(context);
+  auto call = std::make_shared<blocking_call<T>>();
+  auto answer = call->answer.get_future();
+  // The handler alone keeps the call: one that is dropped uncalled breaks the promise.
+  std::weak_ptr const under_way(call);
+  auto const slot = wait.may_be_given_up() ? call->give_up.slot() : asio::cancellation_slot();
+  std::forward<Start>(start)(asio::bind_cancellation_slot(
+      slot, [call = std::move(call)](result<T> r) { call->answer.set_value(std::move(r)); }));
+  auto const answered_within = [&](milliseconds limit) {
+    return answer.wait_for(limit) == std::future_status::ready;
+  };
+  if (!wait.until(answered_within)) {
+    if (auto const open = under_way.lock()) wait.cancel_once_run({open, &open->give_up});
+    return wait.nobody_runs_it();
+  }
+  try {
+    return answer.get();
+  } catch (std::future_error const&) {
+    return wait.closed();
+  }
+}
+
+}  // namespace herdlock::detail

@@ -1,0 +1,42 @@
+#include <herdlock/detail/blocking.hpp>
+
+#include <atomic>
+
+#include "runtime/store_context.hpp"
+
+namespace herdlock::detail {
+
+blocking_wait::blocking_wait(store_context const& context) : context_(context) {
+  context.require_other_thread();
+}
+
+bool blocking_wait::may_be_given_up() const { return !context_.has_own_thread(); }
+
+bool blocking_wait::until(std::function<bool(milliseconds)> const& answered_within) const {
+  if (!may_be_given_up()) return true;
+  for (;;) {
+    auto const beat = std::make_shared<std::atomic<bool>>(false);
+    asio::post(context_.executor(), [beat] { beat->store(true); });
+    if (answered_within(context_.patience())) return true;
+    if (!beat->load()) return false;
+  }
+}
+
+// Ports clear and emit on the executor; so do we. What is left in the slot may keep the call, which
+// keeps the slot: it is cleared also when nobody ever runs this.
+void blocking_wait::cancel_once_run(std::shared_ptr<asio::cancellation_signal> signal) const {
+  auto const clear = [signal](asio::cancellation_signal* one) { one->slot().clear(); };
+  std::shared_ptr<asio::cancellation_signal> once(signal.get(), clear);
+  asio::post(context_.executor(),
+             [once = std::move(once)] { once->emit(asio::cancellation_type::all); });
+}
+
+failure blocking_wait::nobody_runs_it() const {
+  return make_failure(errc::timed_out, "nobody runs the executor of store " +
+                                           context_.core()->display_name() +
+                                           ": a blocking call needs a thread that does");
+}
+
+failure blocking_wait::closed() const { return context_.core()->closed_failure(); }
+
+}  // namespace herdlock::detail

@@ -1,0 +1,120 @@
+// A watch whose event may be late, so that its value is read anew: what a cancellation does to it.
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "stores/redis/cache_port.hpp"
+#include "stores/redis/entry_codec.hpp"
+#include "stores/redis/push_connection.hpp"
+#include "stores/redis/watch_hub.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Keeps what it is given until the test answers it, and says that events may be late.
+class scripted_router final : public router, public std::enable_shared_from_this<scripted_router> {
+ public:
+  explicit scripted_router(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  void submit(command_ptr what) override { sent.push_back(std::move(what)); }
+  void cancel(command& what) override {
+    what.fail(make_failure(errc::canceled, "scripted"), completion::later);
+  }
+  settings const& how() const override { return how_; }
+  asio::any_io_executor const& executor() const override { return executor_; }
+  std::weak_ptr<router> weak_router() override { return weak_from_this(); }
+  link* carrier_for(std::string_view) override { return nullptr; }
+  std::vector<std::shared_ptr<link>> servers() override { return {}; }
+  std::shared_ptr<link> make_event_link() override {
+    return std::make_shared<link>(executor_, how_);
+  }
+  bool events_may_be_late() const override { return true; }
+
+  std::vector<command_ptr> sent;
+
+ private:
+  asio::any_io_executor executor_;
+  settings how_{.display_name = "scripted:", .host = "", .unix_path = "/nonexistent"};
+};
+
+reply list_of(std::initializer_list<std::string_view> texts) {
+  reply made;
+  made.add(reply_kind::list, texts.size(), {});
+  for (auto const text : texts) made.add(reply_kind::text, 0, text);
+  return made;
+}
+
+class ConfirmedWatch : public testing::Test {
+ protected:
+  ConfirmedWatch() {
+    port->watch({cache_key("k"), std::chrono::minutes(1)},
+                asio::bind_cancellation_slot(stop.slot(), [this](result<watch_reply> told) {
+                  outcome.emplace(std::move(told));
+                }));
+    link_observer& hears = *hub;
+    hears.on_link_up();
+    hears.on_message(list_of({"subscribe", name(), "1"}));
+    answer(list_of({"60000", "7"}));  // the look: a claim with the number 7
+    io.poll();
+    hears.on_message(list_of({"message", name(), "#7 " + value_event(std::string("old"))}));
+  }
+  ~ConfirmedWatch() override {
+    hub->close();
+    line->close();
+    commands->sent.clear();
+    io.restart();
+    io.poll();
+  }
+
+  static std::string name() {
+    std::string made;
+    side_key(made, "k", std::string(events_role) + "0");
+    return made;
+  }
+  void answer(reply const& what) {
+    ASSERT_FALSE(commands->sent.empty());
+    commands->sent.back()->finish(what);
+    commands->sent.clear();
+  }
+
+  asio::io_context io;
+  std::shared_ptr<scripted_router> commands = std::make_shared<scripted_router>(io.get_executor());
+  std::shared_ptr<push_connection> line =
+      std::make_shared<push_connection>(commands->make_event_link());
+  std::shared_ptr<watch_hub> hub = std::make_shared<watch_hub>(commands, line, nullptr);
+  std::shared_ptr<cache_store> port = make_cache_port(commands, hub);
+  asio::cancellation_signal stop;
+  std::optional<result<watch_reply>> outcome;
+};
+
+TEST_F(ConfirmedWatch, GivesWhatIsThereWhenItIsReadAnew) {
+  io.poll();
+  reply now;
+  now.add(reply_kind::text, 0, "new");
+  answer(now);
+  io.poll();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(outcome->value()).value), "new");
+}
+
+TEST_F(ConfirmedWatch, IsCancelledBetweenTheEventAndItsConfirmation) {
+  stop.emit(asio::cancellation_type::terminal);
+  io.poll();
+  EXPECT_TRUE(commands->sent.empty()) << "nobody wants the value any more";
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->has_error() && outcome->error() == errc::canceled);
+}
+
+TEST_F(ConfirmedWatch, IsCancelledWhileItsValueIsReadAnew) {
+  io.poll();
+  ASSERT_EQ(commands->sent.size(), 1u);
+  stop.emit(asio::cancellation_type::terminal);
+  io.poll();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->has_error() && outcome->error() == errc::canceled);
+}
+
+}  // namespace
+}  // namespace herdlock::redis
