@@ -3,6 +3,7 @@
 
 #include "../contract/fixture.hpp"
 #include "stores/zookeeper/zookeeper_store.hpp"
+#include "zookeeper_ports.hpp"
 #include "zookeeper_sessions.hpp"
 
 namespace herdlock_test {
@@ -130,6 +131,32 @@ TEST_F(zookeeper_grace, BeginsAnewForAWaiterWhoseSessionEndsInIt) {
   end_session(own, all.front());
   between.accept();
   EXPECT_TRUE(waits(b, bobs, before));
+}
+
+// A mark whose making had no answer is one's own, and is taken away all the same.
+TEST_F(zookeeper_grace, IsNotWaitedForAfterAConnectionWasCutAnywhere) {
+  relay between(server().port());
+  auto const chroot = server().fresh_chroot();
+  auto const more = chroot + "?timeout=20s&session_timeout=10s&session_grace=5m";
+  zookeeper_ports a("zk://127.0.0.1:" + std::to_string(between.port()) + more);
+  zookeeper_ports b("zk://127.0.0.1:" + std::to_string(server().port()) + more);
+  auto const granted_soon = [&](zookeeper_ports& who, owner_token const& owner) {
+    auto asked = who.start_acquire({stock, owner, 1min, 10s});
+    return asked.wait_for(patience) == std::future_status::ready && granted(asked.get());
+  };
+  ASSERT_TRUE(granted_soon(a, alice));
+  ASSERT_EQ(a.release(stock.str(), alice).value(), release_reply::released);
+  for (auto const way : {direction::to_server, direction::to_client}) {
+    for (std::size_t bytes = 0; bytes <= 800; bytes += 50) {
+      auto const owner = owner_token::generate();
+      between.cut_after_bytes(way, bytes);
+      ASSERT_TRUE(granted_soon(a, owner)) << bytes;
+      ASSERT_EQ(a.release(stock.str(), owner).value(), release_reply::released) << bytes;
+      between.disarm();
+      ASSERT_TRUE(granted_soon(b, bob)) << bytes;
+      ASSERT_EQ(b.release(stock.str(), bob).value(), release_reply::released) << bytes;
+    }
+  }
 }
 
 TEST_F(zookeeper_grace, IsFiveMinutesAtMost) {
