@@ -146,7 +146,8 @@ void contender::release(std::shared_ptr<release_operation> const& one) {
   if (state_ == state::held) return leave(overdue() ? reason::expired : reason::released);
   // It is given up before it was granted.
   for (auto const& each : std::exchange(wanting_, {})) each->settle_later(acquire_reply(busy{}));
-  stays ? one->settle_later(release_reply::lost) : leave(reason::unwanted);
+  if (stays) return one->settle_later(release_reply::lost);
+  leave(reason::unwanted);
 }
 
 void contender::on_connected() {
