@@ -82,13 +82,16 @@ class connection {
   bool is_alive() const;
   /// From any thread: the running statement and all later ones fail at once.
   void abort();
-  /// Of a descriptor that tells by becoming readable that the server ended it.
-  int descriptor() const { return socket_; }
+  /// Calls `readable` once, when something comes that was not asked for: the server ended the
+  /// session. False: it cannot be watched. On the executor, while no statement runs; to be ended by
+  /// unwatch() before the next one.
+  bool watch(asio::any_io_executor const& executor, std::function<void()> readable);
+  void unwatch();
 
  private:
   class exchange;
   struct in_use;
-  // What async_run() waits by, on its executor.
+  // What async_run() and watch() wait by, on their executor.
   struct line {
     asio::posix::stream_descriptor socket;  ///< another duplicate
     asio::basic_waitable_timer<clock> timer;
@@ -96,6 +99,7 @@ class connection {
   struct closer {
     void operator()(st_mysql* handle) const;
   };
+  bool has_line(asio::any_io_executor const& executor);
   void connect_to(std::vector<std::string> const& addresses, settings const& how);
   void connect(settings const& how, std::string const& address);
   static int wait_io(int socket, char is_read, int timeout_ms);

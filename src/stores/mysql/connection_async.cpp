@@ -23,7 +23,9 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   // more than itself (docs/decisions/049-mysql-the-statement-goes-first.md).
   void begin(clock::time_point deadline) {
     on_->deadline_ = deadline;
-    if (!has_line()) return end(sql_error{bad_reply, "its socket cannot be waited for"});
+    if (!on_->has_line(executor_)) {
+      return end(sql_error{bad_reply, "its socket cannot be waited for"});
+    }
     int const awaited =
         mysql_send_query_start(&failed_, handle(), statements_.data(), statements_.size());
     on_->line_->timer.expires_at(deadline);
@@ -42,21 +44,6 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   enum class step { send, answer, query, rows, next };
 
   MYSQL* handle() const { return on_->handle_.get(); }
-
-  bool has_line() {
-    if (on_->line_) return true;
-    int const copy = ::fcntl(on_->socket_, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return false;
-    boost::system::error_code ec;
-    asio::posix::stream_descriptor socket(executor_);
-    socket.assign(copy, ec);
-    if (ec) {
-      ::close(copy);
-      return false;
-    }
-    on_->line_ = line{std::move(socket), asio::basic_waitable_timer<clock>(executor_)};
-    return true;
-  }
 
   // `awaited` is what a call waits for; 0: it is done.
   void proceed(int awaited) {
@@ -151,6 +138,35 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
   int more_ = 0;
   outcomes all_;
 };
+
+bool connection::has_line(asio::any_io_executor const& executor) {
+  if (line_) return true;
+  int const copy = ::fcntl(socket_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return false;
+  boost::system::error_code ec;
+  asio::posix::stream_descriptor socket(executor);
+  socket.assign(copy, ec);
+  if (ec) {
+    ::close(copy);
+    return false;
+  }
+  line_ = line{std::move(socket), asio::basic_waitable_timer<clock>(executor)};
+  return true;
+}
+
+bool connection::watch(asio::any_io_executor const& executor, std::function<void()> readable) {
+  if (!has_line(executor)) return false;
+  line_->socket.async_wait(asio::posix::descriptor_base::wait_read,
+                           [readable = std::move(readable)](boost::system::error_code ec) {
+                             if (!ec) readable();
+                           });
+  return true;
+}
+
+void connection::unwatch() {
+  boost::system::error_code ignored;
+  if (line_) line_->socket.cancel(ignored);
+}
 
 void connection::async_run(std::shared_ptr<connection> on, asio::any_io_executor const& executor,
                            std::string statements, clock::time_point deadline, run_handler done) {

@@ -139,7 +139,7 @@ void seat::serve(bid const& given, answer const& got) {
 void seat::use_session() {
   busy_ = true;
   aborted_ = false;
-  if (std::exchange(watching_, false)) watched_->cancel();
+  unwatch();
 }
 
 void seat::run(job todo, follow_up then) {
@@ -360,8 +360,7 @@ void seat::close() {
   closed_ = true;
   timer_.cancel();
   job_timer_.cancel();
-  watched_.reset();
-  watching_ = false;
+  unwatch();
   todo_.clear();
   session_.reset();
   holder_.reset();

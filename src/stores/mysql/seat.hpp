@@ -145,6 +145,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void arm();
   void on_timer();
   void watch();
+  void unwatch();
   void tidy();
 
   bool is_holder(owner_token const& owner) const { return holder_ && holder_->owner == owner; }
@@ -172,8 +173,7 @@ class seat : public std::enable_shared_from_this<seat> {
   rival rival_;
   int passes_ = 0;
   std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
-  std::optional<asio::posix::stream_descriptor> watched_;  ///< of session_
-  bool watching_ = false;
+  bool watching_ = false;                ///< session_
 };
 
 }  // namespace herdlock::mysql

@@ -1,12 +1,11 @@
 // The end of a seat's session, which is the end of the lease.
-#include <fcntl.h>
-
 #include "stores/mysql/seat.hpp"
 
 namespace herdlock::mysql {
 
 // The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
 void seat::lose() {
+  unwatch();
   auto const where = hall_.lock();
   if (where && holder_) {
     where->ends.tell(name_, holder_->owner, "its session in the server has ended");
@@ -18,8 +17,7 @@ void seat::lose() {
 }
 
 void seat::vacate() {
-  watched_.reset();
-  watching_ = false;
+  unwatch();
   session_.reset();
   opened_.reset();
   holder_.reset();
@@ -35,20 +33,17 @@ void seat::check() {
 // The server may give the lock to another at once, so it is noticed by itself, at any time.
 void seat::watch() {
   if (state_ != state::held || busy_ || watching_) return;
-  if (!watched_) {
-    int const copy = ::fcntl(session_->descriptor(), F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return;
-    watched_.emplace(executor_, copy);
-  }
-  watching_ = true;
-  watched_->async_wait(asio::posix::stream_descriptor::wait_read,
-                       [weak = weak_from_this()](boost::system::error_code ec) {
-                         auto const self = weak.lock();
-                         if (ec || !self) return;
-                         self->watching_ = false;
-                         self->check();  // lost if there is anything to read
-                         self->watch();
-                       });
+  watching_ = session_->watch(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->watching_ = false;
+    self->check();  // lost if there is anything to read
+    self->watch();
+  });
+}
+
+void seat::unwatch() {
+  if (std::exchange(watching_, false) && session_) session_->unwatch();
 }
 
 }  // namespace herdlock::mysql
