@@ -151,7 +151,11 @@ int run(arguments const& with) {
   if (results.rows().empty()) {
     std::fprintf(stderr, "herdlock_bench: nothing was measured\n");
   }
-  with.json ? print_json(results.rows()) : print_table(results.rows());
+  if (with.json) {
+    print_json(results.rows());
+  } else {
+    print_table(results.rows());
+  }
   bool const met = std::all_of(results.rows().begin(), results.rows().end(),
                                [](row const& line) { return line.limit.met_by(line.ratio); });
   return with.check && (!met || results.rows().empty()) ? 1 : 0;

@@ -167,13 +167,21 @@ class failover_soak {
     linger(600ms, [&] { return judge_.so_far().grants < before + 3; });
     told().failing_over = true;
     linger(300ms, [&] { return !judge_.occupied(name); });
-    by_kill ? old.kill() : old.pause();
+    if (by_kill) {
+      old.kill();
+    } else {
+      old.pause();
+    }
     auto const at_end = judge_.so_far().grants;
     group_.await_master_other_than(old.port());
     // The holders hold on until the clients have had a chance at the new master.
     linger(2s, [&] { return judge_.so_far().grants == at_end; });
     told().failing_over = false;
-    by_kill ? group_.rejoin(old) : old.resume();
+    if (by_kill) {
+      group_.rejoin(old);
+    } else {
+      old.resume();
+    }
     restore_replication();
     group_.await_replicas(2);
   }

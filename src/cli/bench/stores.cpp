@@ -157,7 +157,11 @@ int bench_stores(stores_options const& options) {
     }
   }
   measure_all(options, all);
-  options.json ? print_json(all) : print_table(all);
+  if (options.json) {
+    print_json(all);
+  } else {
+    print_table(all);
+  }
   if (picture.is_open()) picture << render_stores_plot(all);
   for (auto const& each : all) {
     if (!each.trouble.empty()) return static_cast<int>(exit_code::unavailable);

@@ -201,7 +201,11 @@ void check(takeover_options const& options) {
 int bench_takeover(takeover_options const& options) {
   auto const all = measure_all(options);
   promise const what(options);
-  options.json ? print_json(all, what) : print_table(all, what);
+  if (options.json) {
+    print_json(all, what);
+  } else {
+    print_table(all, what);
+  }
   bool const unmeasured =
       std::any_of(all.begin(), all.end(), [](auto const& f) { return !f.trouble.empty(); });
   bool const fine = std::all_of(all.begin(), all.end(),

@@ -185,7 +185,11 @@ void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
   run_handler done = [with, session, name, one, read = std::move(quick.read)](
                          outcomes const& all, std::optional<sql_error> error) {
     bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
-    error ? with->commands.drop(session) : with->commands.give_back(session);
+    if (error) {
+      with->commands.drop(session);
+    } else {
+      with->commands.give_back(session);
+    }
     std::optional<T> reply;
     try {
       if (!error) reply = read(all);
@@ -219,7 +223,8 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, shortcut<
   one->admit();  // behind the sending, since it sets a timer
   if (session) return;
   auto job = as_job(*with, std::move(one));
-  alone ? with->in_order.run(name, std::move(job)) : with->in_order.add(name, std::move(job));
+  if (alone) return with->in_order.run(name, std::move(job));
+  with->in_order.add(name, std::move(job));
 }
 
 }  // namespace herdlock::mysql

@@ -134,7 +134,11 @@ class row_protocol final : public session_protocol {
   void quick_record(std::uint64_t session, std::shared_ptr<connection> db, bid const& wanted,
                     clock::time_point deadline, quick_handler const& done) {
     auto read = [this, db, done](outcomes const& all, std::optional<sql_error> error) {
-      error ? with_.commands.drop(db) : with_.commands.give_back(db);
+      if (error) {
+        with_.commands.drop(db);
+      } else {
+        with_.commands.give_back(db);
+      }
       quick_result got{{}, std::move(error)};
       if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
       done(std::move(got));

@@ -92,8 +92,11 @@ void seat::on_taken(bid const& wanted, answer got) {
     passes_ = 0;
     auto const where = hall_.lock();
     bool const graceful = where && where->with->how.session_grace > milliseconds{0};
-    graceful ? look_for_predecessor(wanted, std::get<fencing_token>(got.taken))
-             : serve(wanted, got);
+    if (graceful) {
+      look_for_predecessor(wanted, std::get<fencing_token>(got.taken));
+    } else {
+      serve(wanted, got);
+    }
   }
   next();
 }
@@ -312,7 +315,11 @@ void seat::pass_on(releasing const& op) {
 // A session that tells of an error has had the lock until then.
 void seat::on_passed(bid const& given, answer got, releasing const& op) {
   bool const gone = got.error && got.error->ends_session();
-  got.error ? lose() : serve(given, got);
+  if (got.error) {
+    lose();
+  } else {
+    serve(given, got);
+  }
   if (op) op->settle(gone ? release_reply::lost : release_reply::released);
 }
 

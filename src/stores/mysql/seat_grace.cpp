@@ -37,8 +37,8 @@ void seat::look_for_predecessor(bid const& given, fencing_token fencing) {
   run_beside(open_row_sql(where->with->how, {name_, fencing}), where->with->how.timeout,
              [asked, fencing](seat& self, result<std::uint64_t> const& matched) {
                if (!matched) return self.give_up(matched.error());
-               *matched == 1 ? self.prove(asked, fencing)
-                             : self.wait_for_predecessor(asked, fencing);
+               if (*matched == 1) return self.prove(asked, fencing);
+               self.wait_for_predecessor(asked, fencing);
              });
 }
 

@@ -30,8 +30,8 @@ void seat::seek(std::chrono::seconds wait) {
   auto wanted = bid_for(*waiting_.front(), wait);
   wanted.ttl += where->with->how.session_grace;  // it may have to be waited with the lock
   auto session = where->server_checked ? where->with->sessions.borrow_idle() : nullptr;
-  session ? quick_seek(where, session, wanted)
-          : seek_on_a_thread(where, slot_, wanted, std::nullopt);
+  if (session) return quick_seek(where, session, wanted);
+  seek_on_a_thread(where, slot_, wanted, std::nullopt);
 }
 
 void seat::quick_seek(std::shared_ptr<hall> const& where,

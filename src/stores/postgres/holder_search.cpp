@@ -17,7 +17,8 @@ void look(std::shared_ptr<link> const& by, resource const& name, int looks, on_f
     if (!found) return done(found.error());
     if (!is_being_granted(*found)) return done(to_lease_info(*found));
     auto const again = looks > 1 ? weak.lock() : nullptr;
-    again ? look(again, name, looks - 1, done) : done(std::optional<lease_info>());
+    if (again) return look(again, name, looks - 1, done);
+    done(std::optional<lease_info>());
   };
   by->run({"look", {as_bytes(name.str())}}, std::move(on_reply));
 }

@@ -81,7 +81,8 @@ on_answer link::of_this_connection(std::function<void(link&, answer const&)> the
 void link::on_open(std::optional<trouble> failed) {
   if (failed) return set_up_failed(*failed);
   auto then = [](link& self, answer const& a) {
-    a ? self.look_for_schema() : self.set_up_failed(a.error());
+    if (a) return self.look_for_schema();
+    self.set_up_failed(a.error());
   };
   connection_->run_script(session_script(what_), of_this_connection(then));
 }
@@ -89,7 +90,8 @@ void link::on_open(std::optional<trouble> failed) {
 void link::look_for_schema() {
   auto then = [](link& self, answer const& a) {
     if (!a) return self.set_up_failed(a.error());
-    a->truth(0, 0) ? self.prepare() : self.make_schema();
+    if (a->truth(0, 0)) return self.prepare();
+    self.make_schema();
   };
   connection_->run_script(needed_.query, of_this_connection(then));
 }

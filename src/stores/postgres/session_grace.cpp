@@ -22,7 +22,8 @@ void session_place::look_for_predecessor(acquire const& one, fencing_token fenci
     if (self->session_ != was) return self->refused(one, session_gone());
     if (!a) return self->refused(one, a.error());
     self->opened_ = fencing;
-    a->truth(0, 0) ? self->confirm(one, fencing) : self->wait_for_predecessor(one, fencing);
+    if (a->truth(0, 0)) return self->confirm(one, fencing);
+    self->wait_for_predecessor(one, fencing);
   };
   auto const token = as_number(static_cast<std::int64_t>(fencing.value));
   shop_->commands->run({"open", {as_bytes(name_.str()), token}}, std::move(on_opened));

@@ -56,7 +56,8 @@ class table_store final : public lease_store,
     auto const one =
         std::make_shared<asked_once>(board_, std::move(what), clock::now() + what_.timeout);
     if (!one->admit()) return;
-    busy_lately(request.name) ? look(one, request) : grab(one, request);
+    if (busy_lately(request.name)) return look(one, request);
+    grab(one, request);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -78,7 +79,8 @@ class table_store final : public lease_store,
       if (!answered) return failed(*one, answered.error());
       if (answered->count() > 0) return one->settle(release_reply::released);
       link->run({"leave", how.parameters}, [one](reply const& left) {
-        left ? one->settle(released(*left)) : failed(*one, left.error());
+        if (left) return one->settle(released(*left));
+        failed(*one, left.error());
       });
     };
     link_->run(how, std::move(on_reply));

@@ -40,7 +40,11 @@ class tally_op : public redlock_caller<T> {
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
     auto const said = answer.number();
     if (!said) return on_no_answer(verb, node, unexpected_reply(this->question_.name.str()));
-    *said != 0 ? tally_->yes(node) : tally_->no(node);
+    if (*said != 0) {
+      tally_->yes(node);
+    } else {
+      tally_->no(node);
+    }
     conclude();
   }
   void on_refused(node_verb, std::size_t node, failure const& why) override {
