@@ -67,7 +67,8 @@ bool may_be_shown(std::string_view key, std::string_view value) {
                                            "max_pending",    "max_bytes",     "node_timeout",
                                            "restart_delay",  "wait_replicas", "wait_timeout",
                                            "quarantine_ttl", "pool",          "keep",
-                                           "connections",    "sessions",      "session_timeout"};
+                                           "connections",    "sessions",      "session_timeout",
+                                           "session_grace"};
   bool const known = std::ranges::find(harmless, key) != std::end(harmless);
   return known && parse_duration(value).has_value();
 }

@@ -72,10 +72,12 @@ TEST_P(mysql_session_end, KeepsTheNextFromTheLockForTheSessionGrace) {
   auto const row = "SELECT fencing FROM " + table + "_open";
   ASSERT_TRUE(b.run_until([&] { return server().sql(row) != std::to_string(first.value) + "\n"; }));
   EXPECT_FALSE(bobs.done()) << "it has the lock, and waits";
-  b.close();  // which is no release: the next one waits for both
-  client c(kind, url + "&session_grace=100ms");
+  b.close();  // which is no release: the next one waits, too
+  client c(kind, url + "&session_grace=500ms");
   auto const carol = owner_token::generate();
-  EXPECT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, carol)); }));
+  auto const begun = clock::now();
+  ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, carol)); }));
+  EXPECT_GE(as<grant>(c.acquire(stock, carol)).term.value().since, begun + 500ms);
 }
 
 TEST_P(mysql_session_end, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {
@@ -97,6 +99,17 @@ TEST_P(mysql_session_end, CostsNoGraceBehindAReleaseNorForAFreshName) {
   auto const next = a.start_acquire({stock, owner_token::generate(), 1min, 1min});
   ASSERT_EQ(a.release(stock, alice).value(), release_reply::released);
   EXPECT_TRUE(is<grant>(a.get(next))) << "passed on in its own session";
+}
+
+// Its row is slow to go.
+TEST_P(mysql_session_end, IsNotWaitedForByAReleaseWhoseMarkCannotBeTaken) {
+  client c(kind, url + "&session_grace=5m&timeout=6s");
+  auto const alice = owner_token::generate();
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  auto const slow = "`" + mysql_database(url) + "`.slow";
+  server().sql("CREATE TRIGGER " + slow + " BEFORE DELETE ON " + table +
+               "_open FOR EACH ROW DO SLEEP(10)");
+  EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
 }
 
 // There is no such server here: what it says of itself.

@@ -52,8 +52,8 @@ class zookeeper_interop : public testing::TestWithParam<foreign_kind> {
     for (auto const& one : GetParam().more) argv.push_back(one);
     return foreign_client({.argv = argv});
   }
-  lock ours() const {
-    return {open_store(server_.url(chroot_) + "?names=" + GetParam().names), "stock/1"};
+  lock ours(std::string const& more = "") const {
+    return {open_store(server_.url(chroot_) + "?names=" + GetParam().names + more), "stock/1"};
   }
 
   zookeeper_server& server_ = zookeeper_server::shared();
@@ -88,6 +88,20 @@ TEST_P(zookeeper_interop, WhatTheyHoldWeDoNotGetUntilTheyGiveItBack) {
   waiter.join();
   ASSERT_TRUE(mine.has_value());
   EXPECT_FALSE(theirs_.take(path_, 10s));
+}
+
+// It is a child of the same node.
+TEST_P(zookeeper_interop, TheMarkOfTheSessionGraceDisturbsThemNot) {
+  lock const where = ours("&session_grace=1ms");
+  auto held = where.try_acquire({.ttl = 1min});
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(theirs_.take(path_, 10s));
+  EXPECT_TRUE(where.force_release()) << "which leaves it";
+  EXPECT_TRUE(theirs_.take(path_, 60s));
+  EXPECT_FALSE(where.try_acquire());
+  EXPECT_FALSE(another().take(path_, 10s));
+  EXPECT_TRUE(theirs_.release(path_));
+  EXPECT_TRUE(where.acquire({.ttl = 1min, .wait = patience}));
 }
 
 TEST_P(zookeeper_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/common/operation_board.hpp"
 
 namespace herdlock_test {
@@ -55,6 +56,20 @@ TEST_F(operation_board_test, OneThatWasNeverAddedEndsWithoutTouchingThoseThatWer
   io.run();
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].error(), errc::canceled);
+}
+
+// Whoever is told of the end of a lease that it has not been given yet can do nothing with it.
+TEST_F(operation_board_test, TheEndOfALeaseIsToldBehindTheAnswerThatWasGivenBeforeIt) {
+  stores::lease_ends ends(board->executor());
+  std::vector<std::size_t> answers_before;
+  ends.listen([&](lease_end const&) { answers_before.push_back(first.size() + second.size()); });
+  auto const granted = make(first);
+  auto const proved = make(second);
+  granted->settle(1);
+  proved->settle_later(2);
+  ends.tell(resource("stock"), owner_token::generate(), "its session has ended");
+  io.run();
+  EXPECT_EQ(answers_before, std::vector<std::size_t>{2});
 }
 
 TEST_F(operation_board_test, WhatIsNotListedAnyMoreIsNotRemovedOnceMore) {

@@ -22,12 +22,15 @@ class lease_ends {
   /// Before the first request.
   void listen(listener told) { told_ = std::make_shared<listener const>(std::move(told)); }
 
-  /// As an event of its own.
+  /// Behind each answer that was given before, which takes up to two events to its handler
+  /// (operation::settle_later): who does not have the lease yet could do nothing with its end.
   void tell(resource name, owner_token owner, std::string why) const {
     if (!told_) return;
-    boost::asio::post(executor_,
-                      [told = told_, what = lease_end{std::move(name), std::move(owner),
-                                                      std::move(why)}] { (*told)(what); });
+    auto last = [told = told_, what = lease_end{std::move(name), std::move(owner),
+                                                std::move(why)}] { (*told)(what); };
+    boost::asio::post(executor_, [executor = executor_, last = std::move(last)]() mutable {
+      boost::asio::post(executor, std::move(last));
+    });
   }
 
  private:

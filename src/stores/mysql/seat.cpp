@@ -273,8 +273,10 @@ void seat::leave(releasing const& op) {
   if (!where) return;
   auto const opened = std::exchange(opened_, std::nullopt);
   if (!opened) return give_back(ours, op);
-  // Behind a failure the row stays: the next waits, though it need not.
-  run_beside(close_row_sql(where->with->how, {name_, *opened}),
+  // Behind a failure the row stays: the next waits, though it need not. So it does when the row is
+  // not gone in a third of the time: the release has to be told of in the rest.
+  auto const& how = where->with->how;
+  run_beside(close_row_sql(how, {name_, *opened}), how.timeout / 3,
              [ours, op](seat& self, auto const&) { self.give_back(ours, op); });
 }
 

@@ -120,7 +120,7 @@ class seat : public std::enable_shared_from_this<seat> {
   void on_rival(rival other);
   void serve(bid const& given, answer const& got);
   using command_done = std::function<void(seat&, result<std::uint64_t> const& matched)>;
-  void run_beside(std::string const& statement, command_done then);
+  void run_beside(std::string const& statement, milliseconds within, command_done then);
   void look_for_predecessor(bid const& given, fencing_token fencing);
   void wait_for_predecessor(bid const& given, fencing_token fencing);
   void prove(bid const& given, fencing_token fencing);

@@ -5,26 +5,26 @@
 namespace herdlock::mysql {
 
 // By another connection and committed, so that it outlives our session, and a crash.
-void seat::run_beside(std::string const& statement, command_done then) {
+void seat::run_beside(std::string const& statement, milliseconds within, command_done then) {
   auto const where = hall_.lock();
   if (!where) return;
   use_session();
-  where->with->jobs.add(
-      [where = where, self = shared_from_this(), statement, then = std::move(then)]() mutable {
-        auto work = [&statement](connection& db) {
-          return result<std::uint64_t>(db.run(statement).at(0).matched);
-        };
-        auto const until = clock::now() + where->with->how.timeout;
-        auto matched = mysql::attempt<std::uint64_t>(*where->with, until, self->name_.str(), work);
-        auto const executor = self->executor_;
-        asio::post(executor, [where = std::move(where), self = std::move(self),
-                              then = std::move(then), matched = std::move(matched)] {
-          if (self->closed_) return;
-          self->busy_ = false;
-          then(*self, matched);
-          self->next();
-        });
-      });
+  where->with->jobs.add([where = where, self = shared_from_this(), statement, within,
+                         then = std::move(then)]() mutable {
+    auto work = [&statement](connection& db) {
+      return result<std::uint64_t>(db.run(statement).at(0).matched);
+    };
+    auto const until = clock::now() + within;
+    auto matched = mysql::attempt<std::uint64_t>(*where->with, until, self->name_.str(), work);
+    auto const executor = self->executor_;
+    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
+                          matched = std::move(matched)] {
+      if (self->closed_) return;
+      self->busy_ = false;
+      then(*self, matched);
+      self->next();
+    });
+  });
 }
 
 void seat::look_for_predecessor(bid const& given, fencing_token fencing) {
@@ -34,7 +34,7 @@ void seat::look_for_predecessor(bid const& given, fencing_token fencing) {
   asked.ttl -= where->with->how.session_grace;
   asked.wait = {};
   opened_ = fencing;
-  run_beside(open_row_sql(where->with->how, {name_, fencing}),
+  run_beside(open_row_sql(where->with->how, {name_, fencing}), where->with->how.timeout,
              [asked, fencing](seat& self, result<std::uint64_t> const& matched) {
                if (!matched) return self.give_up(matched.error());
                *matched == 1 ? self.prove(asked, fencing)

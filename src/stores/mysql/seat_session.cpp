@@ -46,7 +46,8 @@ void seat::watch() {
                          auto const self = weak.lock();
                          if (ec || !self) return;
                          self->watching_ = false;
-                         self->check();
+                         self->check();  // lost if there is anything to read
+                         self->watch();
                        });
 }
 

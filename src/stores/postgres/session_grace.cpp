@@ -1,5 +1,6 @@
 // session_grace: a lock whose last holder's session ended before it was released is not used at
 // once.
+#include <memory>
 #include <utility>
 
 #include "stores/postgres/session_place.hpp"
@@ -48,13 +49,21 @@ void session_place::expire() {
   leave(farewell::taken_away, [](release_reply) {});
 }
 
-// Behind a failure the row stays: the next waits, though it need not.
+// Behind a failure the row stays: the next waits, though it need not. So it does when the row is
+// not gone in a third of the time: the release has to be told of in the rest.
 void session_place::close_row(std::function<void()> then) {
   auto const fencing = std::exchange(opened_, std::nullopt);
   if (!fencing) return then();
+  auto const once = std::make_shared<std::function<void()>>(std::move(then));
+  auto const go_on = [once] {
+    if (auto const next = std::exchange(*once, nullptr)) next();
+  };
+  auto const patience = std::make_shared<asio::basic_waitable_timer<clock>>(shop_->executor);
+  patience->expires_after(shop_->what.timeout / 3);
+  patience->async_wait([go_on, patience](boost::system::error_code) { go_on(); });
   auto const token = as_number(static_cast<std::int64_t>(fencing->value));
   shop_->commands->run({"close", {as_bytes(name_.str()), token}},
-                       [then = std::move(then)](reply const&) { then(); });
+                       [patience](reply const&) { patience->cancel(); });
 }
 
 }  // namespace herdlock::postgres

@@ -11,6 +11,7 @@
 
 #include "stores/common/close_on_exec.hpp"
 #include "stores/common/look_up.hpp"
+#include "stores/redis/failed_transport.hpp"
 #include "stores/redis/server_errors.hpp"
 #include "stores/redis/unix_bridge.hpp"
 #include "stores/redis/wire_nodes.hpp"
@@ -212,7 +213,10 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
                           [self = shared_from_this()](error_code) { self->on_run_ended(); });
   }
 
-  void on_run_ended() { connected_ || stopped_ || addresses_.empty() ? finish() : run(); }
+  void on_run_ended() {
+    if (connected_ || stopped_ || addresses_.empty()) return finish();
+    run();
+  }
 
   void on_unreachable(error_code const& ec) {
     if (!addresses_.empty()) return;
@@ -241,7 +245,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     // An error that nobody asked for is the server's last word, e.g. "max number of clients".
     if (message.is_error() && !why_.code) why_ = server_failure(message.text(), how_.display_name);
     if (stopped_) return;
-    receive();  // first: the handler of a grant may throw
+    // In the end, also when the handler of a grant throws.
+    std::unique_ptr<attempt, void (*)(attempt*)> const again(this, [](auto* a) { a->receive(); });
     if (auto const owner = owner_.lock()) owner->on_push(*this, message);
   }
 
@@ -333,7 +338,11 @@ void attempt_log::on_resolve(error_code const&, tcp::resolver::results_type cons
 }
 
 void attempt_log::on_connect(error_code const& ec, tcp::endpoint const&) {
-  ec ? to->on_unreachable(ec) : to->on_connected();
+  if (ec) {
+    to->on_unreachable(ec);
+  } else {
+    to->on_connected();
+  }
 }
 
 void attempt_log::on_ssl_handshake(error_code const& ec) {
@@ -365,16 +374,6 @@ void attempt_log::trace(std::string_view message) {
   to->forget_unsent();
 }
 
-// A configuration that cannot be used ends the attempt like a server that says no.
-class stillborn final : public transport {
- public:
-  void send(batch_ptr) override {}
-  void subscription(std::string_view, std::string_view) override {}
-  void stop() override {}
-  void forget_unsent() override {}
-  std::uint64_t reads() const override { return 0; }
-};
-
 }  // namespace
 
 std::shared_ptr<transport> transport::start(asio::any_io_executor const& executor,
@@ -382,7 +381,7 @@ std::shared_ptr<transport> transport::start(asio::any_io_executor const& executo
                                             std::weak_ptr<transport_owner> owner) {
   auto tls = stores::make_tls(how.tls, how.display_name);
   if (tls.has_error()) {
-    auto none = std::make_shared<stillborn>();
+    auto none = std::make_shared<failed_transport>();
     asio::post(executor, [none, owner = std::move(owner), why = tls.error()] {
       if (auto const to = owner.lock()) to->on_ended(*none, why, outlook::refused);
     });

@@ -58,6 +58,7 @@ void contender::forget(acquire_operation const* one) {
   auto const is_it = [one](auto const& each) { return each.get() == one; };
   std::erase_if(next_, is_it);
   bool const wanted = std::erase_if(wanting_, is_it) > 0;
+  if (first_in_grace()) return;
   if (wanted && wanting_.empty() && state_ != state::held) leave(reason::unwanted);
 }
 
@@ -140,10 +141,12 @@ void contender::on_renewed(std::shared_ptr<renew_operation> const& one, millisec
 
 void contender::release(std::shared_ptr<release_operation> const& one) {
   if (state_ == state::gone) return one->settle_later(release_reply::lost);
-  releasing_.push_back(one);
+  bool const stays = first_in_grace();
+  if (!stays) releasing_.push_back(one);
   if (state_ == state::held) return leave(overdue() ? reason::expired : reason::released);
   // It is given up before it was granted.
   for (auto const& each : std::exchange(wanting_, {})) each->settle_later(acquire_reply(busy{}));
+  if (stays) return one->settle_later(release_reply::lost);
   leave(reason::unwanted);
 }
 
@@ -159,6 +162,8 @@ void contender::on_session_lost() {
   ++turn_;
   if (state_ == state::held) home_->ends().tell(name_, owner_, "its session has ended");
   if (state_ == state::held || state_ == state::leaving) return be_gone();
+  timer_.cancel();
+  if (wanting_.empty()) return be_gone();
   enter();
 }
 

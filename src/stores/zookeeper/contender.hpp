@@ -41,7 +41,18 @@ class contender : public std::enable_shared_from_this<contender> {
   void on_watch(std::string const& path, node_event what);
 
  private:
-  enum class state { entering, searching, listing, waiting, proving, held, leaving, gone };
+  enum class state {
+    entering,
+    searching,
+    listing,
+    waiting,
+    proving,
+    marking,
+    in_grace,  // contender_grace.cpp
+    held,
+    leaving,
+    gone
+  };
   /// Why it leaves.
   enum class reason { none, released, expired, unwanted };
 
@@ -58,6 +69,17 @@ class contender : public std::enable_shared_from_this<contender> {
   void on_ttl_over();
   void on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl, reply answer);
   bool overdue() const { return clock::now() >= since_ + ttl_; }
+
+  // contender_grace.cpp: session_grace
+  bool graceful() const;
+  bool first_in_grace() const { return state_ == state::marking || state_ == state::in_grace; }
+  std::string mark() const { return path_of(std::string(open_mark)); }
+  void set_mark(verb how);
+  void on_mark_made(reply answer);
+  void on_mark_read(reply answer);
+  void wait_for_grace();
+  void on_mark_set(reply answer);
+  void hold_marked(clock::time_point since);
 
   // contender_steps.cpp: the protocol
   void enter();
@@ -106,6 +128,7 @@ class contender : public std::enable_shared_from_this<contender> {
   std::optional<std::uint64_t> parked_at_;  ///< connections() when the creation had to wait
   bool doubtful_ = false;     ///< a creation had no answer: there may be a node that we do not know
   bool removal_cut_ = false;  ///< a removal had no answer: that may be why the node is not there
+  bool marked_ = false;       ///< the mark of session_grace is ours
   release_reply outcome_ = release_reply::lost;
   std::string watched_;  ///< our predecessor
   std::string outlook_;  ///< its predecessor: when that goes, ours may be the holder

@@ -185,6 +185,7 @@ void contender::on_looked(reply answer) {
 // We are first. That a follower shows us so proves nothing about our session: the leader may have
 // ended it. A recent write does, since the majority took it.
 void contender::win() {
+  if (graceful()) return set_mark(verb::make_other);
   auto const proved = home_->ensemble().proved_at();
   auto const recent = std::min(ttl_, home_->how().longest_term()) / 3;
   if (proved && clock::now() - *proved <= recent) return hold(*proved);
@@ -222,7 +223,14 @@ void contender::leave(reason why) {
   if (!node_.empty()) remove_node();
 }
 
-void contender::remove_node() { step(verb::remove, path_of(node_), &contender::on_removed); }
+// A lease that ran out leaves its mark.
+void contender::remove_node() {
+  bool const both = marked_ && reason_ == reason::released;
+  ++turn_;
+  request what{both ? verb::remove_both : verb::remove, path_of(node_), {}, session_};
+  if (both) what.other = mark();
+  ask(std::move(what), &contender::on_removed);
+}
 
 void contender::on_removed(reply answer) {
   if (answer.code == ZSESSIONEXPIRED) return be_gone();
@@ -230,6 +238,10 @@ void contender::on_removed(reply answer) {
     removal_cut_ = true;
     return remove_node();
   }
+  // Which of the two is not there, the other way tells. From here on the mark may be the next
+  // one's.
+  bool const mark_too = std::exchange(marked_, false) && reason_ == reason::released;
+  if (answer.code == ZNONODE && mark_too) return remove_node();
   if (answer.code != ZOK && answer.code != ZNONODE) {
     for (auto const& one : std::exchange(releasing_, {})) {
       one->settle(home_->explain(*one, answer.code, path_of(node_)));

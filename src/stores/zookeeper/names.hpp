@@ -21,6 +21,10 @@ std::string component_of(resource const& name);
 /// The resource whose node that is; nothing for what we do not call so.
 std::optional<resource> resource_of(std::string_view component);
 
+/// With session_grace: the node beside the contenders that says that the lock is not released.
+/// Curator and kazoo take no notice of it: it has no number, and is sorted behind those that have.
+inline constexpr std::string_view open_mark = "_herdlock_open";
+
 /// What an owner's node is called, before the digits.
 std::string prefix_of(owner_token const& owner, naming how);
 /// Whether it is a node of this owner, whatever naming it has.

@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds longest_close_unheard{100};
 
 bool is_write(verb what) {
   return what == verb::create || what == verb::make || what == verb::contain ||
-         what == verb::remove || what == verb::set || what == verb::check;
+         what == verb::remove || what == verb::set || what == verb::check ||
+         what == verb::make_other || what == verb::set_other || what == verb::remove_both;
 }
 
 // The C client's many words for two things.
@@ -178,7 +179,7 @@ void session::drop_abandoned() {
 void session::send(waiting_call one) {
   if (one.owner.expired()) return;
   // What is there goes all the same: the C client would keep it alive for ever.
-  bool const removes = one.what.what == verb::remove;
+  bool const removes = one.what.what == verb::remove || one.what.what == verb::remove_both;
   if (!refusal_.empty() && !removes) return answer_later(std::move(one), ZAUTHFAILED);
   std::shared_ptr<session_link> link;
   {

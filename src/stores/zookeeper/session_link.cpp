@@ -2,9 +2,17 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <array>
 #include <boost/asio/post.hpp>
 
 namespace herdlock::zookeeper {
+namespace {
+
+ACL_vector const* rights_of(access acl) {
+  return acl == access::open ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+}
+
+}  // namespace
 
 struct session_link::call {
   session_link* via;
@@ -13,8 +21,8 @@ struct session_link::call {
   clock::time_point sent;
   std::list<std::unique_ptr<call>>::iterator place{};
   // The C client writes to it when a transaction ends.
-  zoo_op_t operation{};
-  zoo_op_result_t result{};
+  std::array<zoo_op_t, 2> operations{};
+  std::array<zoo_op_result_t, 2> results{};
 };
 
 // What the C client calls, on threads of its own.
@@ -167,15 +175,32 @@ void session_link::submit(std::unique_ptr<call> fresh, request const& what, acce
   if (code != ZOK) finish(*one, {.code = code});
 }
 
+int session_link::transact(call& one, request const& what, access acl) {
+  auto& [first, second] = one.operations;
+  char const* const other = what.other.c_str();
+  auto const size = static_cast<int>(what.data.size());
+  zoo_check_op_init(&first, what.path.c_str(), -1);
+  if (what.what == verb::make_other) {
+    zoo_create_op_init(&second, other, what.data.data(), size, rights_of(acl), ZOO_PERSISTENT,
+                       nullptr, 0);
+  } else if (what.what == verb::set_other) {
+    zoo_set_op_init(&second, other, what.data.data(), size, -1, nullptr);
+  } else if (what.what == verb::remove_both) {
+    zoo_delete_op_init(&first, what.path.c_str(), -1);
+    zoo_delete_op_init(&second, other, -1);
+  }
+  int const count = what.what == verb::check ? 1 : 2;
+  return zoo_amulti(handle_, count, one.operations.data(), one.results.data(), &callbacks::on_void,
+                    &one);
+}
+
 int session_link::start(call& one, request const& what, access acl) {
   if (!handle_) return ZINVALIDSTATE;
-  ACL_vector const* const rights =
-      acl == access::open ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
   char const* const path = what.path.c_str();
   auto const size = static_cast<int>(what.data.size());
   auto const create = [&](int mode) {
-    return zoo_acreate2(handle_, path, what.data.data(), size, rights, mode, &callbacks::on_created,
-                        &one);
+    return zoo_acreate2(handle_, path, what.data.data(), size, rights_of(acl), mode,
+                        &callbacks::on_created, &one);
   };
   switch (what.what) {
     case verb::create:
@@ -189,8 +214,10 @@ int session_link::start(call& one, request const& what, access acl) {
     case verb::set:
       return zoo_aset(handle_, path, what.data.data(), size, -1, &callbacks::on_stat, &one);
     case verb::check:
-      zoo_check_op_init(&one.operation, path, -1);
-      return zoo_amulti(handle_, 1, &one.operation, &one.result, &callbacks::on_void, &one);
+    case verb::make_other:
+    case verb::set_other:
+    case verb::remove_both:
+      return transact(one, what, acl);
     case verb::children:
       return zoo_aget_children(handle_, path, 0, &callbacks::on_names, &one);
     case verb::get:

@@ -19,16 +19,20 @@ struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the C client's
 namespace herdlock::zookeeper {
 
 enum class verb {
-  create,     ///< an ephemeral sequential node; `text` is its path, `fencing` its czxid
-  make,       ///< a persistent node
-  contain,    ///< a container, which the server removes some time after its last child
-  remove,     ///< whatever its version
-  set,        ///< its data
-  check,      ///< a transaction that does nothing, but fails when there is no such node
-  children,   ///< `names`
-  get,        ///< `text` and `fencing`
-  get_watch,  ///< the same, and tells when the node changes or goes
-  sync,       ///< what was written before is seen by later reads of this session
+  create,   ///< an ephemeral sequential node; `text` is its path, `fencing` its czxid
+  make,     ///< a persistent node
+  contain,  ///< a container, which the server removes some time after its last child
+  remove,   ///< whatever its version
+  set,      ///< its data
+  check,    ///< a transaction that does nothing, but fails when there is no such node
+  // The same with a persistent node beside it, `other`, whose data is `data`:
+  make_other,   ///< ZNODEEXISTS: it is there already
+  set_other,    ///< ZNONODE: one of them is not there
+  remove_both,  ///< ZNONODE: one of them is not there
+  children,     ///< `names`
+  get,          ///< `text` and `fencing`
+  get_watch,    ///< the same, and tells when the node changes or goes
+  sync,         ///< what was written before is seen by later reads of this session
 };
 
 struct request {
@@ -36,6 +40,7 @@ struct request {
   std::string path;
   std::string data{};
   std::uint64_t session = 0;  ///< the one it is for; 0: any
+  std::string other{};
 };
 
 struct reply {
@@ -98,6 +103,7 @@ class session_link {
   void submit(std::unique_ptr<call> fresh, request const& what, access acl);
   /// With handle_guard_.
   int start(call& one, request const& what, access acl);
+  int transact(call& one, request const& what, access acl);
   void finish(call& one, reply answer);
   void tell(link_event what, milliseconds timeout);
   void tell_node_event(char const* path, int type);

@@ -52,8 +52,14 @@ failure take_durations(store_url& url, settings& taken) {
   if (*session < std::chrono::seconds{1} || *session > std::chrono::minutes{10}) {
     return bad_url(url, "option 'session_timeout' must be from 1s to 10m");
   }
+  auto const grace = url.take_duration("session_grace", taken.session_grace);
+  if (!grace) return grace.error();
+  if (*grace < milliseconds{0} || *grace > std::chrono::minutes{5}) {
+    return bad_url(url, "option 'session_grace' must be from 0 to 5m");
+  }
   taken.timeout = *timeout;
   taken.session_timeout = *session;
+  taken.session_grace = *grace;
   return {};
 }
 

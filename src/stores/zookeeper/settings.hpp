@@ -18,6 +18,7 @@ struct settings {
   std::string display_name;
   milliseconds timeout{5000};
   milliseconds session_timeout{10'000};
+  milliseconds session_grace{0};
   naming names = naming::curator;
   access acl = access::open;
   std::size_t max_pending = 65536;

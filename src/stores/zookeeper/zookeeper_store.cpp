@@ -17,8 +17,9 @@ class store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure const bad = check_ttl(request.ttl);
-    auto const one = std::make_shared<acquire_operation>(home_->board(), std::move(request),
-                                                         home_->how().timeout, std::move(done));
+    auto const most = home_->how().timeout + home_->how().session_grace;
+    auto const one = std::make_shared<acquire_operation>(home_->board(), std::move(request), most,
+                                                         std::move(done));
     if (!admit(one, bad)) return;
     auto const& asked = one->request;
     bool const known = home_->find(asked.name, asked.owner) != nullptr;

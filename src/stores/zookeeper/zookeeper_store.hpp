@@ -9,6 +9,7 @@ namespace herdlock {
 
 /// `zk://[user:password@]host[:port],…[/chroot]`. Connects in the background; port 2181 by default.
 /// Options: `timeout` (of each command, default 5s), `session_timeout` (default 10s, 1s to 10m),
+/// `session_grace` (0 to 5m: who succeeds a holder that did not release waits so long first),
 /// `names=curator|kazoo` (how our nodes are called; both are honoured), `acl=creator|open` (of what
 /// we make; `creator` with a user, else `open`), `auth=digest` (the only kind, and the default),
 /// `max_pending` (operations under way, default 65536).
