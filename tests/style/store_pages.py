@@ -128,7 +128,7 @@ def rule_short_cells(tree):
     for file in tree.files:
         if file.name != "docs/guarantees.md" and not file.name.startswith(FOLDER):
             continue
-        for line, row in table_rows(file):
-            for cell in row.values():
+        for line, text in enumerate(file.lines, 1):
+            for cell in cells(text) if text.startswith("|") else []:
                 if len(cell.split()) > LONGEST_CELL:
                     yield file.name, line, f"a cell of {len(cell.split())} words: {cell[:40]}…"
