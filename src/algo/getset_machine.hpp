@@ -21,9 +21,10 @@
 // clock is ahead takes over. A key is expired to us `skew` after its time: until then its writer,
 // whose clock may be behind, still works and deletes.
 //
-// What stays open, because the steps are apart (docs/guarantees.md has it for users): a loser's
-// GETSET that arrives after the confirmation (the holder is told `lost` at its next renewal; if
-// the loser's ttl is shorter, the key ends too soon); a DEL that is under way longer than `skew`.
+// What stays open, because the steps are apart (docs/stores/redis-dialects.md has it for users): a
+// loser's GETSET that arrives after the confirmation (the holder is told `lost` at its next
+// renewal; if the loser's ttl is shorter, the key ends too soon); a DEL that is under way longer
+// than `skew`.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@ namespace {
 
 store_case const postgres{"postgres", {}, &open_postgres};
 
-// The key as docs/guarantees.md gives it.
+// The key as docs/stores/postgres.md gives it.
 constexpr char key[] = "('x' || substr(encode(sha256('stock:1'), 'hex'), 1, 16))::bit(64)::bigint";
 
 class psql_session : public testing::Test {

@@ -5,6 +5,7 @@ import re
 
 import boxes
 import documents
+import store_pages
 
 LONGEST = {".hpp": 300, ".cpp": 400, ".py": 400}
 LONGEST_FUNCTION = 70
@@ -262,5 +263,6 @@ def leads_somewhere(tree, file, link):
 
 
 ALL = {name.removeprefix("rule_"): rule
-       for name, rule in [*globals().items(), *vars(documents).items()]
+       for name, rule in [*globals().items(), *vars(documents).items(),
+                    *vars(store_pages).items()]
        if name.startswith("rule_")}

@@ -4,6 +4,30 @@ LONG = "x" * 101
 HEAD = "// What it is for.\n#pragma once\n"
 
 
+STORE_PAGE = """# sqlite:
+
+Good for one. Not for two.
+
+## Promises
+
+## Options
+
+| option | default | effect |
+|---|---|---|
+| `timeout` | 2s | of a command |
+| `max_bytes` | half of the disk | of the file |
+| `cert`, `key` | | files |
+
+## Rights and set-up
+
+## Protocol
+
+## Queue
+
+## Rejected
+"""
+
+
 def body(lines):
     return "".join(f"  step({number});\n" for number in range(lines))
 
@@ -146,6 +170,17 @@ BAD = {
         ("docs/bad.md", "Take `redis://…?tiemout=2s`.\n"),
         ("README.md", "```sh\nprogram 'sqlite:a.db?timeout=2s&tiemout=1s'\n```\n"),
     ],
+    "store_pages": [
+        ("docs/stores/sqlite.md", "# sqlite:\n\nGood for one. Not for two.\n\n## Promises\n"),
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("Not for", "Rather for")),
+        ("docs/stores/redis.md", ""),
+    ],
+    "store_options": [
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("`timeout`", "`tiemout`")),
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("| 2s |", "| 3s |")),
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("`cert`", "cert")),
+    ],
+    "short_cells": [("docs/stores/sqlite.md", "| a | b |\n|---|---|\n| " + "word " * 41 + "| |\n")],
 }
 
 # In order as a whole, and full of what a careless pattern would take for a fault.
@@ -160,7 +195,9 @@ GOOD = {
                     "`sqlite:a.db?timeout=2s`\n",
     "src/cli/CMakeLists.txt": "herdlock_box(cli run.cpp)\n",
     "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
-    "docs/README.md": "[good](good.md) [bugs](known-bugs.md) [why](decisions/README.md)\n",
+    "docs/stores/sqlite.md": STORE_PAGE,
+    "docs/README.md": "[good](good.md) [sqlite](stores/sqlite.md) [bugs](known-bugs.md)\n"
+                      "[why](decisions/README.md)\n",
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
     "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
@@ -182,11 +219,14 @@ GOOD = {
                              "struct a {\n  bool free = true;\n  int x = f({1, 2});\n};\n"
                              "namespace b {\nint f() {\n" + body(68) + "}\nint g() {\n" + body(68) +
                              "}\n}\n",
-    "src/stores/sqlite/store.hpp": HEAD,
+    "src/stores/sqlite/store.hpp": HEAD + "struct settings {\n  milliseconds timeout{2'000};\n};\n",
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
                                    "#include <herdlock/store.hpp>\n"
-                                   'char const* option = "timeout";\n',
+                                   'auto a = url.take_duration("timeout", s.timeout);\n'
+                                   'auto b = take_number(url, "max_bytes", 1);\n'
+                                   'files c{url.take_text("cert", ""), '
+                                   'url.take_text("key", "")};\n',
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"

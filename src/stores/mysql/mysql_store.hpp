@@ -16,7 +16,7 @@ namespace herdlock {
 /// without a holder is kept, 1h), `max_pending` (operations under way, 65536), `socket` (path of a
 /// Unix socket), `tls=on` with `cafile`, `cert`, `key` and `verify=full|none`.
 ///
-/// Leases only, no cache. docs/guarantees.md says what each mode promises.
+/// Leases only, no cache. docs/stores/mysql.md says what each mode promises.
 result<backend> open_mysql(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock

@@ -17,7 +17,7 @@ namespace herdlock {
 /// sslcrldir, sslpassword, sslsni, ssl_min_protocol_version, channel_binding, gssencmode,
 /// krbsrvname, passfile, require_auth, keepalives…, tcp_user_timeout.
 ///
-/// docs/guarantees.md says what each mode promises.
+/// docs/stores/postgres.md says what each mode promises.
 result<backend> open_postgres(store_url url, asio::any_io_executor executor);
 
 }  // namespace herdlock

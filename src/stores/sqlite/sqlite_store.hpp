@@ -10,7 +10,7 @@ namespace herdlock {
 /// `sqlite:PATH` (relative or absolute) or `sqlite:///PATH`. Opens or creates the file at once
 /// (mode 0600), waiting up to `timeout` for other processes; a file that cannot be used fails here
 /// with errc::unavailable or errc::access_denied.
-/// Options: `timeout` (of each command, default 2s), `max_pending` (commands under way, default
+/// Options: `timeout` (of each command, default 5s), `max_pending` (commands under way, default
 /// 65536; one more fails with errc::overloaded), `max_bytes` (of the file, default 4 GiB).
 ///
 /// Excludes all threads and processes of one machine that use the same file on a local disk. Time
