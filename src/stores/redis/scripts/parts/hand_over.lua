@@ -10,12 +10,12 @@
 -- to it nothing is published that was not counted.
 --
 -- The hung. The grant is for the time that the waiter has asked for, a heartbeat, so that one that
--- hangs does not keep the others waiting for longer. A hub hangs that had the last grant, let it
--- expire and has not looked since. If another hub asks (`alive`), then those who wait by the hung
--- one are skipped on the way to the heir. What tells it is the mark `!HUB`, in front of the queue
--- while the queue has others: its score is the grant's token, below zero. A look of that hub takes
--- the mark away. So does a release that finds no heir: what was given back did not expire. A hub
--- that is not pushed to gets no mark.
+-- hangs does not keep the others waiting for longer. A hub that had the last grant, let it expire
+-- and has not looked since, hangs. If another hub asks (`alive`), those who wait by the hung one
+-- are skipped on the way to the heir. The mark `!HUB` remembers who had the last grant. It stands
+-- in front of the queue while others wait, and its score is the grant's token, below zero. A look
+-- of that hub takes the mark away. So does a release that finds no heir: what was given back did
+-- not expire. A hub that is not pushed to gets no mark.
 --
 -- Out of memory. The server refuses INCR and SET then, and the resource is just free: nothing is
 -- pushed that was not set. PEXPIRE comes first, since it is never refused for want of memory, and
@@ -29,7 +29,7 @@
 -- `head` is the first three members, if the caller has asked for them: scores cost the server three
 -- times as much. The message is `fence ttl length-of-owner owner resource`.
 
--- Does the process of this hub hear a push, and is nothing to be pushed to it?
+-- Two answers: whether the process of this hub lives, and whether nothing is to be pushed to it.
 local function listens(hub)
   if hub == '-' then return true, true end
   local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)
