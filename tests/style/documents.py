@@ -15,6 +15,10 @@ BUG = r"\b[BS]\d{1,2}\b"
 
 def comments(file):
     """(line number, text) of each comment."""
+    if file.path.suffix == ".lua":
+        for line, match in file.find_text(r"--[^\n]*"):
+            yield line, match[0]
+        return
     for match in TOKEN.finditer(file.text):
         if match["note"]:
             yield file.line_at(match.start()), match[0]
@@ -30,7 +34,7 @@ def rule_bugs_are_known(tree):
     """A bug that a comment names by its number has a section in docs/known-bugs.md."""
     page = tree.get(KNOWN_BUGS)
     known = set(re.findall(rf"^#+ ({BUG}):", page.text, re.MULTILINE)) if page else set()
-    for file in tree.cpp("src", "include", "tests"):
+    for file in tree.cpp("src", "include", "tests") + tree.lua():
         for line, comment in comments(file):
             for match in re.finditer(BUG, comment):
                 if match[0] not in known:
@@ -96,7 +100,7 @@ def rule_named_files_exist(tree):
         if file.path.suffix == ".md" and file.name != "CHANGELOG.md":
             text = without_blocks(file.text)
             pattern = r"`((?:src|include|tests|bench|examples|cmake|docs)/[^`\s]+)`"
-        elif file.is_cpp:
+        elif file.is_cpp or file.path.suffix == ".lua":
             text, pattern = file.text, r"\b(docs/[\w/-]+\.md)\b"
         else:
             continue

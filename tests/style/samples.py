@@ -56,6 +56,7 @@ BAD = {
     "file_length": [
         ("include/herdlock/bad.hpp", "//\n" * 301),
         ("src/local/bad.cpp", "//\n" * 401),
+        ("src/stores/redis/scripts/bad.lua", "--\n" * 151),
     ],
     "function_length": [
         ("src/local/bad.cpp", "namespace a {\nvoid f(int x) {\n" + body(69) + "}\n}\n"),
@@ -68,6 +69,7 @@ BAD = {
         ("src/local/bad.cpp", f"// {LONG}\n"),
         ("cmake/bad.cmake", f"# {LONG}\n"),
         ("tests/bad.py", f"# {LONG}\n"),
+        ("src/stores/redis/scripts/bad.lua", f"-- {LONG}\n"),
     ],
     "whitespace": [
         ("src/local/bad.cpp", "int x;"),
@@ -75,6 +77,7 @@ BAD = {
         ("src/local/bad.cpp", "int x; \nint y;\n"),
         ("src/local/bad.cpp", "\tint x;\n"),
         ("docs/bad.md", "text\r\n"),
+        ("src/stores/redis/scripts/bad.lua", "\treturn 1\n"),
     ],
     "header_opening": [
         ("include/herdlock/bad.hpp", "#pragma once\n"),
@@ -84,6 +87,13 @@ BAD = {
     "sources_registered": [
         ("tests/unit/bad_test.cpp", "int x;\n"),
         ("src/local/bad.cpp", "int x;\n"),
+    ],
+    "script_parts_included": [
+        ("src/stores/redis/scripts/parts/bad.lua", "local x = 1\n"),
+        ("src/stores/redis/scripts/bad.lua", "--@include parts/nothing.lua\n"),
+    ],
+    "lua_is_in_lua_files": [
+        ("src/stores/redis/bad.cpp", "auto x = \"return redis.call('GET', KEYS[1])\";\n"),
     ],
     "tests_run": [
         ("tests/unit/bad_test.cpp", "std::this_thread::sleep_for(1s);\n"),
@@ -124,6 +134,7 @@ BAD = {
     "words": [
         ("include/herdlock/bad.hpp", "// The lock name.\n"),
         ("src/local/bad.hpp", "struct dogpile;\n"),
+        ("src/stores/redis/scripts/bad.lua", "-- The blocked client.\n"),
     ],
     "no_bool_arguments": [
         ("include/herdlock/bad.hpp", "void f(int x, bool force);\n"),
@@ -138,6 +149,7 @@ BAD = {
         ("src/local/bad.cpp", "// Whoever waits is woken (B9).\n"),
         ("tests/unit/bad_test.cpp", "TEST(a, B) { check(); }  // S6\n"),
         ("include/herdlock/bad.hpp", "/* One line,\n   and B10. */\n"),
+        ("src/stores/redis/scripts/bad.lua", "return 1  -- B9\n"),
     ],
     "guarding_tests_exist": [
         ("docs/known-bugs.md", "### B1: one\n- `a.Sits` (unit/good_test.cpp)\n"),
@@ -159,6 +171,7 @@ BAD = {
         ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
         ("README.md", "See `src/stores/NAME/gone.hpp`.\n"),
         ("src/local/bad.cpp", "// docs/gone.md draws it.\n"),
+        ("src/stores/redis/scripts/bad.lua", "-- docs/gone.md draws it.\n"),
     ],
     "code_in_documents": [("docs/bad.md", "```cpp\nint x;\n```\n")],
     "commands_exist": [
@@ -219,6 +232,8 @@ GOOD = {
                              "struct a {\n  bool free = true;\n  int x = f({1, 2});\n};\n"
                              "namespace b {\nint f() {\n" + body(68) + "}\nint g() {\n" + body(68) +
                              "}\n}\n",
+    "src/stores/redis/scripts/good.lua": "--@include parts/good.lua\nreturn x  -- B1\n",
+    "src/stores/redis/scripts/parts/good.lua": "-- See docs/good.md.\nlocal x = 1\n",
     "src/stores/sqlite/store.hpp": HEAD + "struct settings {\n  milliseconds timeout{2'000};\n};\n",
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'

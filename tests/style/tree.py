@@ -6,7 +6,7 @@ from pathlib import Path
 
 SKIPPED = {".git", "build", "__pycache__", ".cache", ".vscode", ".idea"}
 CPP = {".hpp", ".cpp"}
-TEXT = CPP | {".py", ".cmake", ".in", ".sh", ".md", ".txt", ".json", ".yml", ""}
+TEXT = CPP | {".lua", ".py", ".cmake", ".in", ".sh", ".md", ".txt", ".json", ".yml", ""}
 
 TOKEN = re.compile(
     r"""(?P<keep>\b\d(?:'?[\w.])*)             # a number, perhaps with digit separators
@@ -94,6 +94,9 @@ class Tree:
 
     def cpp(self, *folders):
         return [f for f in self.files if f.is_cpp and (not folders or f.under(*folders))]
+
+    def lua(self):
+        return [file for file in self.files if file.path.suffix == ".lua"]
 
     def get(self, name):
         return next((file for file in self.files if file.name == name), None)

@@ -32,7 +32,7 @@ class splitmix {
   std::uint64_t state_;
 };
 
-// What the scripts of src/stores/redis/redlock_scripts.cpp do.
+// What the scripts src/stores/redis/scripts/redlock_*.lua do.
 struct model_node {
   int owner = 0;
   int expires = 0;

@@ -2,56 +2,19 @@
 
 #include <algorithm>
 
+#include "stores/redis/script_texts.hpp"
 #include "stores/redis/typed_command.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-// KEYS: incarnation. ARGV: who the server is, quarantine, 'look' or 'settle'.
-// Milliseconds that are left of its quarantine; -1: the key names another server, or none.
-//
-// Kept without a ttl, and written only by who has just asked the server who it is ('settle'): a
-// client that asked earlier may not know that it was promoted since. A clock that is set back does
-// not prolong the quarantine beyond its length.
-constexpr std::string_view trust_source = R"lua(
-local now = redis.call('TIME')
-local ms = now[1] * 1000 + math.floor(now[2] / 1000)
-local seen = redis.call('GET', KEYS[1])
-local id, since = string.match(seen or '', '^(%S+) (%d+)$')
-if id ~= ARGV[1] then
-  if ARGV[3] == 'look' then return -1 end
-  redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%d', ms))
-  return tonumber(ARGV[2])
-end
-local left = tonumber(since) + tonumber(ARGV[2]) - ms
-return math.max(0, math.min(left, tonumber(ARGV[2])))
-)lua";
-
 script const& trust_script() {
-  static script const one(trust_source, "1");
+  static script const one(lua::trust, "1");
   return one;
 }
 
-// KEYS: leases. ARGV: their owners. '1' for each that is here with time left, else '0'.
-//
-// The first of them gets the time that it has once more: WAIT speaks of what came before the last
-// write of its own connection (before Redis 7.2: before its last command), and answers at once
-// where that has written nothing. Also a server that is out of memory does this one, and whoever
-// may renew a lease may do it. Whole milliseconds, and the clock stands still in a script, so the
-// lease does not end any earlier.
-constexpr std::string_view held_source = R"lua(
-local held, written = {}, false
-for i, key in ipairs(KEYS) do
-  local left = 0
-  if redis.pcall('GET', key) == ARGV[i] then left = redis.call('PTTL', key) end
-  held[i] = left > 0 and '1' or '0'
-  if left > 0 and not written then written = redis.call('PEXPIRE', key, left) end
-end
-return table.concat(held)
-)lua";
-
 script const& held_script() {
-  static script const one(held_source, "0");  // counted
+  static script const one(lua::held, "0");  // counted
   return one;
 }
 

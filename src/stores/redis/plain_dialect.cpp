@@ -1,61 +1,34 @@
 #include "stores/redis/plain_dialect.hpp"
 
 #include "stores/redis/lease_list.hpp"
+#include "stores/redis/script_texts.hpp"
 #include "stores/redis/typed_command.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-// KEYS: key. ARGV: owner, ttl. 1: granted. {pttl, holder}: it was held, perhaps by the same owner,
-// whose first reply was lost. GET refuses a key of another type, which SET NX leaves alone.
 script const& acquire_script() {
-  static script const one(R"lua(
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-local holder = redis.call('GET', KEYS[1])
-return {redis.call('PTTL', KEYS[1]), holder}
-)lua",
-                          "1");
+  static script const one(lua::plain_acquire, "1");
   return one;
 }
 
-// KEYS: key. ARGV: owner, ttl.
 script const& renew_script() {
-  static script const one(R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-)lua",
-                          "1");
+  static script const one(lua::renew, "1");
   return one;
 }
 
-// KEYS: key. ARGV: owner.
 script const& release_script() {
-  static script const one(R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-)lua",
-                          "1");
+  static script const one(lua::plain_release, "1");
   return one;
 }
 
-// KEYS: key. {pttl, holder}, or nothing.
 script const& inspect_script() {
-  static script const one(R"lua(
-local holder = redis.call('GET', KEYS[1])
-if not holder then return false end
-return {redis.call('PTTL', KEYS[1]), holder}
-)lua",
-                          "1");
+  static script const one(lua::plain_inspect, "1");
   return one;
 }
 
-// KEYS: key. GET refuses a key of another type: that one is not ours to delete.
 script const& force_release_script() {
-  static script const one(R"lua(
-if not redis.call('GET', KEYS[1]) then return 0 end
-return redis.call('DEL', KEYS[1])
-)lua",
-                          "1");
+  static script const one(lua::plain_force_release, "1");
   return one;
 }
 

@@ -1,7 +1,7 @@
 // Who waits for which resource, through the queue in the server.
 //
 // A waiter enters the queue in the step that found the resource taken. A release makes the first
-// live waiter the owner and pushes the grant to it (lease_scripts.cpp), so that nobody polls. What
+// live waiter the owner and pushes the grant to it (hand_over.lua), so that nobody polls. What
 // a push cannot tell is found by looking, which is entering once more: once a second (twice in a
 // shorter heartbeat), and when the holder's time is over, this process looks at each resource it
 // waits for, once for all of its waiters. The look finds an expired holder (and hands over to

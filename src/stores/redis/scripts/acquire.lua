@@ -1,0 +1,10 @@
+-- One try, without waiting.
+--
+-- KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor.
+-- Number: granted, the fencing token. {pttl, holder, fence}: held, perhaps by the one who asks.
+--@include parts/acquire_free.lua
+--@include parts/next_fence.lua
+--@include parts/hand_over.lua
+--@include parts/state.lua
+--@include parts/grant.lua
+--@include parts/acquire_otherwise.lua

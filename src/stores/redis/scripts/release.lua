@@ -1,0 +1,8 @@
+-- Releases, and makes the first live waiter the owner.
+--
+-- KEYS: resource, fence, queue, last. ARGV: owner, fence floor.
+-- 1, also when the same owner released it before; 0 when it is not the owner's.
+--@include parts/release_unawaited.lua
+--@include parts/next_fence.lua
+--@include parts/hand_over.lua
+--@include parts/release_awaited.lua
