@@ -233,6 +233,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void receive() {
+    if (stopped_) return;
     connection_.async_receive([self = shared_from_this()](error_code ec, std::size_t) {
       if (!ec) self->on_receive();
     });

@@ -18,6 +18,19 @@ auto from_now(milliseconds span) { return std::chrono::steady_clock::now() + spa
 
 }  // namespace
 
+// The server takes a process for one that hangs when it has not looked between a grant and the end
+// of its heartbeat.
+milliseconds wait_hub::pace_of(waiter const& one) {
+  return std::clamp(first_term(one.asked.ttl) / 2, min_look_interval, look_interval);
+}
+
+void wait_hub::wait_no_more(waiter& one) {
+  place& at = *one.at;
+  if (at.waiting.erase(one.id) == 0) return;
+  auto const pace = at.paces.find(pace_of(one));
+  if (--pace->second == 0) at.paces.erase(pace);
+}
+
 wait_hub::wait_hub(std::shared_ptr<router> commands, std::shared_ptr<grant_channels> channels)
     : commands_(std::move(commands)), channels_(std::move(channels)), beat_every_(beat_interval) {}
 
@@ -62,9 +75,8 @@ wait_hub::waiter& wait_hub::add(acquire_request request, handler<acquire_reply> 
   auto& one =
       waiters_.emplace(id, waiter{id, std::move(request), std::move(member), std::move(done), &at})
           .first->second;
-  at.look_every =
-      std::min(at.look_every, std::max(first_term(one.asked.ttl) / 2, min_look_interval));
   at.waiting.insert(id);
+  ++at.paces[pace_of(one)];
   at.by_owner.emplace(one.asked.owner.str(), id);
   alarms_->set(id, from_now(wait));
   auto slot = asio::get_associated_cancellation_slot(one.done);
@@ -88,7 +100,6 @@ wait_hub::place& wait_hub::place_of(std::string const& name) {
                                          .waiting = {},
                                          .by_owner = {},
                                          .pause = algo::backoff(polling),
-                                         .looked_at = clock::now(),
                                          .debts_id = debts_id,
                                          .debt_pause = algo::backoff(paying)})
                     .first->second;
@@ -162,13 +173,10 @@ void wait_hub::on_state(waiter& one, reason why, clock::time_point sent, held co
   owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
   if (!places_by_id_.contains(place_id)) return;
   plan_look(at, state);
-  // Taken out of the queue, and perhaps the others, too.
+  // Taken out of the queue: as one of a process that hangs, with all of it, or with the queue.
   bool const forgotten = was_queued && state.added;
   at.has_unheard = at.has_unheard || forgotten;
-  if (why == reason::look) {
-    bool const out_of_touch = was_out_of_touch(at, sent);
-    if (std::exchange(at.has_unheard, false) || out_of_touch) enter_all(at, id);
-  }
+  if (why == reason::look && std::exchange(at.has_unheard, false)) enter_all(at, id);
   auto const still = waiters_.find(id);
   if (still == waiters_.end() || still->second.now != phase::waiting) return;
   waiter& waits = still->second;
@@ -297,6 +305,9 @@ void wait_hub::on_grant(grant_channel& from, pushed_grant const& heard) {
   if (found == places_.end()) return;
   place& at = found->second;
   auto const place_id = at.id;
+  // Within the heartbeat of the one that is granted, so that the server does not take us for a
+  // process that hangs.
+  auto const look_within = at.look_every();
   std::string const owner(heard.owner);
   // Without a proof of its age, or when it is nearly over, the server is asked.
   bool const is_its_server = at.channel.get() == &from;
@@ -310,7 +321,7 @@ void wait_hub::on_grant(grant_channel& from, pushed_grant const& heard) {
     }
   }
   if (places_by_id_.contains(place_id) && !at.waiting.empty()) {
-    alarms_->set_no_later(at.id, from_now(jittered(at.look_every)));
+    alarms_->set_no_later(at.id, from_now(jittered(look_within)));
   }
   tell();
 }
@@ -326,12 +337,6 @@ void wait_hub::plan_look(place& at, held const& state) {
   if (is_free || state.remaining > milliseconds{0}) alarms_->set_no_later(at.id, from_now(over));
 }
 
-// The server takes a process for one that hangs when it has not looked between a grant and the end
-// of its heartbeat.
-bool wait_hub::was_out_of_touch(place& at, clock::time_point sent) {
-  return clock::now() - std::exchange(at.looked_at, sent) > 2 * at.look_every;
-}
-
 void wait_hub::look_soon(place& at) {
   if (at.waiting.empty()) return;
   if (!at.channel || !at.channel->listening()) {
@@ -339,7 +344,7 @@ void wait_hub::look_soon(place& at) {
     return alarms_->set_no_later(at.id, std::chrono::steady_clock::now() + pause);
   }
   at.pause.reset();
-  alarms_->set_no_later(at.id, from_now(jittered(at.look_every)));
+  alarms_->set_no_later(at.id, from_now(jittered(at.look_every())));
 }
 
 void wait_hub::ring(std::uint64_t id) {

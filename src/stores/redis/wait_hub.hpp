@@ -94,8 +94,7 @@ class wait_hub final : public grant_listener,
     std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
     algo::backoff pause;
     std::shared_ptr<grant_channel> channel{};  // of its server, as far as is known
-    milliseconds look_every = look_interval;   // at least twice in a heartbeat of its waiters
-    clock::time_point looked_at{};             // when the last look was sent that was answered
+    std::map<milliseconds, int> paces{};       // how often those that wait want a look
     bool looking = false;
     bool has_strays = false;          // somebody may be queued by another channel than that
     bool has_unheard = false;         // somebody may be in no queue: all enter with the next look
@@ -106,6 +105,8 @@ class wait_hub final : public grant_listener,
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
     fencing_token taken{};
     fencing_token given_back{};
+
+    milliseconds look_every() const { return paces.empty() ? look_interval : paces.begin()->first; }
   };
   using outcome = result<grant_or_held>;
 
@@ -131,7 +132,8 @@ class wait_hub final : public grant_listener,
 
   bool stands_by(waiter const& one, failure const& why) const;
   void plan_look(place& at, held const& state);
-  static bool was_out_of_touch(place& at, clock::time_point sent);
+  static milliseconds pace_of(waiter const& one);
+  static void wait_no_more(waiter& one);
   void look_soon(place& at);
   void ring(std::uint64_t id);
   void on_deadline(waiter& one);

@@ -28,7 +28,7 @@ bool wait_hub::leave(waiter& one) {
   place& at = *one.at;
   if (one.now == phase::waiting) {
     one.now = phase::leaving;
-    at.waiting.erase(one.id);
+    wait_no_more(one);
     alarms_->cancel(one.id);
   }
   auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
@@ -156,7 +156,7 @@ void wait_hub::take(waiter& one, grant what) {
   one.now = phase::granted;
   one.has_left = true;
   at.taken = what.fencing;
-  at.waiting.erase(one.id);
+  wait_no_more(one);
   alarms_->cancel(one.id);
   if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
@@ -188,7 +188,7 @@ void wait_hub::fail(waiter& one, failure const& why) {
   if (unknown || one.queued) return static_cast<void>(leave(one));
   one.now = phase::leaving;
   one.has_left = true;
-  one.at->waiting.erase(one.id);
+  wait_no_more(one);
   alarms_->cancel(one.id);
   forget_if_over(one.id);
 }

@@ -241,7 +241,7 @@ void contender::on_removed(reply answer) {
   // Which of the two is not there, the other way tells. From here on the mark may be the next
   // one's.
   bool const mark_too = std::exchange(marked_, false) && reason_ == reason::released;
-  if (answer.code == ZNONODE && mark_too) return remove_node();
+  if (answer.code != ZOK && mark_too) return remove_node();
   if (answer.code != ZOK && answer.code != ZNONODE) {
     for (auto const& one : std::exchange(releasing_, {})) {
       one->settle(home_->explain(*one, answer.code, path_of(node_)));

@@ -12,7 +12,8 @@
 -- The hung. The grant is for the time that the waiter has asked for, a heartbeat, so that one that
 -- hangs does not keep the others waiting for longer. A hub that had the last grant, let it expire
 -- and has not looked since, hangs. If another hub asks (`alive`), those who wait by the hung one
--- are skipped on the way to the heir. The mark `!HUB` remembers who had the last grant. It stands
+-- are taken out of the queue, wherever they stand: it costs one heartbeat, not one for each. The
+-- mark `!HUB` remembers who had the last grant. It stands
 -- in front of the queue while others wait, and its score is the grant's token, below zero. A look
 -- of that hub takes the mark away. So does a release that finds no heir: what was given back did
 -- not expire. A hub that is not pushed to gets no mark.
@@ -53,6 +54,24 @@ local function take_out(member, new, mark, fence)
   end
   if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end
 end
+-- All who wait by the hung process, among the first ten thousand, leave the queue. False, and
+-- nothing done, when nobody else waits: then they are skipped one by one, and the queue goes.
+local function drop_hung(hung)
+  local others, gone = false, {}
+  local prefix = hung .. ' '
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 1, 10000)) do
+    if string.sub(member, 1, #prefix) == prefix then
+      gone[#gone + 1] = member
+    else
+      others = true
+    end
+  end
+  if not others then return false end
+  for i = 1, #gone, 1000 do
+    redis.call('ZREM', KEYS[3], unpack(gone, i, math.min(i + 999, #gone)))
+  end
+  return true
+end
 local function hand_over(floor, alive, head)
   head = head or redis.call('ZRANGE', KEYS[3], 0, 2)
   if not head[1] then return false end
@@ -64,7 +83,12 @@ local function hand_over(floor, alive, head)
     local expired = alive and mark ~= '!' .. alive and
                     -redis.call('ZSCORE', KEYS[3], mark) ==
                       tonumber(redis.call('GET', KEYS[2]) or 0)
-    if expired then hung = string.sub(mark, 2) end
+    if expired then
+      hung = string.sub(mark, 2)
+      if drop_hung(hung) then
+        left, counted, first = redis.call('ZCARD', KEYS[3]) - 1, true, nil
+      end
+    end
     if left == 0 then redis.call('DEL', KEYS[3]) end
   end
   for _ = 1, 1000 do
