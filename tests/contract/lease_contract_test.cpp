@@ -319,8 +319,12 @@ TEST_P(lease_contract, ACancelledAcquireLeavesNothingBehindOnceReleased) {
     if (!reply) {
       EXPECT_TRUE(reply.error() == errc::canceled) << reply.error().message;
     }
-    ASSERT_TRUE(c.release(stock, alice).has_value());
-    ASSERT_TRUE(is<grant>(c.acquire(stock, bob)));
+    auto const released = c.release(stock, alice);
+    ASSERT_TRUE(released.has_value()) << released.error().message;
+    auto const next = c.acquire(stock, bob);
+    ASSERT_TRUE(next.has_value()) << next.error().message;
+    ASSERT_TRUE(is<grant>(next)) << "busy, round " << i << ", cancelled: " << !reply
+                                 << ", lost: " << (*released == release_reply::lost);
     ASSERT_EQ(c.release(stock, bob).value(), release_reply::released);
   }
 }

@@ -234,7 +234,7 @@ TEST_F(CacheTest, AWatchIsCancelledWhenEveryoneLeft) {
 
 // S3
 TEST_F(CacheTest, ALoaderSlowerThanItsClaimIsExtendedAndStored) {
-  open({.claim_ttl = 30ms});
+  open({.claim_ttl = 600ms});
   call c;
   load(c);
   ASSERT_TRUE(run_until([&] { return script->count("extend") >= 4; }));

@@ -11,7 +11,6 @@
 namespace herdlock::postgres {
 namespace {
 
-constexpr int most_in_a_row = 16;
 constexpr std::size_t most_met = 65536;
 
 bool waits(session_acquire const& one) { return one.request.wait > milliseconds{0}; }
@@ -58,7 +57,8 @@ void session_place::enter(acquire const& one) {
       auto const self = weak.lock();
       if (ec || !self || one->settled() || one == self->asking_) return;
       if (self->holder_ && self->holder_->request.owner == one->request.owner) return;
-      self->holder_ ? one->settle(self->busy_here()) : self->busy_elsewhere(one);
+      if (self->holder_) return one->settle(self->busy_here());
+      self->busy_elsewhere(one);
     });
   }
   line_.push_back(one);
@@ -66,6 +66,7 @@ void session_place::enter(acquire const& one) {
 }
 
 void session_place::ask() {
+  tell_not_held();
   std::erase_if(line_, [](acquire const& one) { return one->settled(); });
   if (holder_ || asking_) return;
   if (line_.empty()) return rest();
@@ -163,12 +164,20 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
       tell_released(release_reply::released);
     } else {
       // A wait that ended in an error may have ended behind the lock, at the token's sequence.
-      a ? return_session() : drop_session(release_reply::released);
+      if (a) {
+        return_session();
+      } else {
+        drop_session(release_reply::released);
+      }
     }
     busy_elsewhere(one);
     auto const trying = std::exchange(line_, {});
     for (auto const& each : trying) {
-      waits(*each) ? line_.push_back(each) : busy_elsewhere(each);
+      if (waits(*each)) {
+        line_.push_back(each);
+      } else {
+        busy_elsewhere(each);
+      }
     }
     return ask();
   }
@@ -255,65 +264,6 @@ void session_place::renew(owner_token const& owner, milliseconds ttl,
                 });
 }
 
-void session_place::release(owner_token const& owner, std::function<void(release_reply)> done) {
-  if (!holder_ || !(holder_->request.owner == owner)) return done(release_reply::lost);
-  end_timer_.cancel();
-  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
-  if (!line_.empty() && in_a_row_ < most_in_a_row) {
-    released_ = std::move(done);
-    return hand_on();
-  }
-  leave(farewell::released, std::move(done));
-}
-
-// What was taken away is not closed: whoever had it may be at work.
-void session_place::leave(farewell how, std::function<void(release_reply)> done) {
-  auto const was = session_;
-  session_ = nullptr;
-  was->on_loss(nullptr);
-  holder_.reset();
-  in_a_row_ = 0;
-  if (how == farewell::taken_away) opened_.reset();
-  close_row([self = shared_from_this(), was, done = std::move(done)] {
-    was->run(session_release(self->shop_->what, self->lock_), {self->shop_->what.timeout},
-             [self, was, done](answer const& a) {
-               a ? self->shop_->sessions->give_back(was) : self->shop_->sessions->end(was);
-               done(a ? release_reply::released : release_reply::lost);
-               self->ask();
-             });
-  });
-  // From here on a new holder may be asked for; the server has the release before it.
-}
-
-void session_place::take_away(std::function<void(release_reply)> done) {
-  if (!holder_) return done(release_reply::lost);
-  tell_lost("it was taken away by force");
-  end_timer_.cancel();
-  leave(farewell::taken_away, std::move(done));
-}
-
-void session_place::hand_on() {
-  holder_.reset();
-  end_timer_.cancel();
-  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
-  if (line_.empty() || ++in_a_row_ > most_in_a_row) {
-    in_a_row_ = 0;
-    give_up_session();
-  }
-  ask();
-}
-
-void session_place::give_up_session() {
-  auto const was = std::exchange(session_, nullptr);
-  if (!was) return;
-  was->on_loss(nullptr);
-  close_row([shop = shop_, lock = lock_, was] {
-    was->run(session_release(shop->what, lock), {shop->what.timeout}, [shop, was](answer const& a) {
-      a ? shop->sessions->give_back(was) : shop->sessions->end(was);
-    });
-  });
-}
-
 // With no lock on it, and no transaction.
 void session_place::return_session() {
   if (auto const was = std::exchange(session_, nullptr)) shop_->sessions->give_back(was);
@@ -386,7 +336,7 @@ void session_place::arm_end() {
 }
 
 void session_place::rest() {
-  if (!holder_ && !asking_ && !session_ && line_.empty()) shop_->idle(name_);
+  if (unused()) shop_->idle(name_);
 }
 
 void session_place::close() {
@@ -395,6 +345,7 @@ void session_place::close() {
   asking_ = nullptr;
   session_ = nullptr;
   released_ = nullptr;
+  not_held_.clear();
 }
 
 }  // namespace herdlock::postgres

@@ -69,7 +69,9 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void take_away(std::function<void(release_reply)> done);
   void gone(session_acquire& one);
   std::optional<owner_token> owner() const;
-  bool unused() const { return !holder_ && !asking_ && !session_ && line_.empty(); }
+  bool unused() const {
+    return !holder_ && !asking_ && !session_ && line_.empty() && giving_up_ == 0;
+  }
   /// What this store knows of its holder.
   std::optional<lease_info> info() const;
   /// How many wait here, the one that asks the server left out when it is counted there.
@@ -104,6 +106,8 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void hand_on();
   void leave(farewell how, std::function<void(release_reply)> done);
   void give_up_session();
+  void back_from(std::shared_ptr<session> const& was, answer const& told);
+  void tell_not_held();
   void return_session();
   void drop_session(release_reply of_release = release_reply::lost);
   void tell_released(release_reply outcome);
@@ -123,6 +127,8 @@ class session_place : public std::enable_shared_from_this<session_place> {
   // and releases: a grace that was waited for is not begun anew.
   acquire proving_;
   std::function<void(release_reply)> released_;  // told when the server has it for the next
+  int giving_up_ = 0;  // sessions whose lock is on its way back to the server
+  std::vector<std::function<void(release_reply)>> not_held_;  // released by who did not have it
   asio::basic_waitable_timer<clock> end_timer_;
   std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
   int in_a_row_ = 0;
