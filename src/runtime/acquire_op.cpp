@@ -2,6 +2,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
+#include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
@@ -72,12 +73,8 @@ void acquire_op::begin() {
 }
 
 void acquire_op::listen_to_cancellation() {
-  auto slot = asio::get_associated_cancellation_slot(done_);
-  if (!slot.is_connected()) return;
-  slot.assign([weak = weak_from_this(), ex = core_->executor()](asio::cancellation_type) {
-    // It goes with the operation: after that the executor may be gone, too.
-    if (auto self = weak.lock()) asio::post(ex, [self] { self->cancel(); });
-  });
+  on_cancellation(asio::get_associated_cancellation_slot(done_), weak_from_this(),
+                  [](acquire_op& self, auto) { self.cancel(); });
 }
 
 void acquire_op::cancel() {

@@ -37,6 +37,8 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   /// Proves the lease of a ticket by a renewal instead of acquiring one.
   void start_restore(lease_ticket const& ticket);
 
+  asio::any_io_executor const& executor() const { return core_->executor(); }
+
  private:
   owner_token fresh_owner() const;
   void listen_to_cancellation();

@@ -129,9 +129,12 @@ result<cache_key> cache_core::full_key(cache_key const& key) const {
 void cache_core::submit(caller_ptr caller) { engine_->submit(std::move(caller)); }
 
 std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
-  return [back = engine_->back(), weak = std::weak_ptr(engine_), caller] {
-    back->post([weak, caller] {
-      if (auto const engine = weak.lock()) engine->cancel(*caller);
+  using weak_caller = std::weak_ptr<cache_caller>;
+  return [back = engine_->back(), weak = std::weak_ptr(engine_), call = weak_caller(caller)] {
+    auto live = call.lock();
+    if (!live) return;
+    back->post([weak, live = std::move(live)] {
+      if (auto const engine = weak.lock()) engine->cancel(*live);
     });
   };
 }

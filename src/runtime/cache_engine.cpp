@@ -342,7 +342,7 @@ milliseconds cache_engine::ttl_of(cache_value const& value) const {
 
 void cache_engine::finish(detail::cache_caller& caller, result<detail::cache_answer> answer) {
   if (std::exchange(caller.answered, true)) return;
-  detail::caller_ptr const keep(&caller);
+  auto const keep = caller.shared_from_this();
   if (caller.is_linked()) callers_.erase(callers_.iterator_to(caller));
   caller.seated = false;
   if (!caller.leads) caller.drop_loader();
@@ -370,7 +370,7 @@ void cache_engine::cancel(detail::cache_caller& caller) {
 
 void cache_engine::expire(clock::time_point now) {
   while (!callers_.empty() && callers_.front().deadline <= now) {
-    detail::caller_ptr const late(&callers_.front());
+    auto const late = callers_.front().shared_from_this();
     cache_counters::add(counters.timed_out);
     leave_flight(*late);
     finish(*late, make_failure(errc::timed_out, "no value for " + late->key.str() + " from " +

@@ -38,18 +38,17 @@ class way_back {
   template <class Work>
   void post(Work work) {
     std::lock_guard const lock(mutex_);
-    if (open_) asio::post(executor_, std::move(work));
+    if (executor_) asio::post(executor_, std::move(work));
   }
 
   void shut() {
     std::lock_guard const lock(mutex_);
-    open_ = false;
+    executor_ = {};
   }
 
  private:
   std::mutex mutex_;
-  bool open_ = true;
-  asio::any_io_executor executor_;
+  asio::any_io_executor executor_;  // none once it is shut
 };
 
 /// All members on the executor but submit(), stats() and last_store_error().

@@ -6,6 +6,7 @@
 #include <boost/asio/strand.hpp>
 
 #include "runtime/acquire_op.hpp"
+#include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 
 namespace herdlock::detail {
@@ -32,13 +33,8 @@ election_core::election_core(std::shared_ptr<store_context> const& context, reso
 
 void election_core::campaign(handler<void> done) {
   auto const id = next_campaign_.fetch_add(1, std::memory_order_relaxed);
-  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
-    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
-      asio::post(ex, [weak, id] {
-        if (auto const self = weak.lock()) self->cancel_campaign(id);
-      });
-    });
-  }
+  runtime::on_cancellation(asio::get_associated_cancellation_slot(done), weak_from_this(),
+                           [id](election_core& self, auto) { self.cancel_campaign(id); });
   asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
     self->begin_campaign(id, std::move(done));
   });
@@ -73,13 +69,8 @@ void election_core::resign() {
 
 void election_core::async_resign(handler<void> done) {
   auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
-  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
-    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
-      asio::post(ex, [weak, id] {
-        if (auto self = weak.lock()) self->cancel_resign_waiter(id);
-      });
-    });
-  }
+  runtime::on_cancellation(asio::get_associated_cancellation_slot(done), weak_from_this(),
+                           [id](election_core& self, auto) { self.cancel_resign_waiter(id); });
   asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
     self->add_resign_waiter(id, std::move(done));
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 #include "runtime/store_context.hpp"
 
@@ -162,13 +163,8 @@ void lease_core::answer_loss_waiters(failure const& why) {
 // would find it empty and be lost. Cancelling posts, so it arrives behind the adding.
 void lease_core::wait_lost(handler<void> done) {
   auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
-  if (auto slot = asio::get_associated_cancellation_slot(done); slot.is_connected()) {
-    slot.assign([weak = weak_from_this(), id, ex = executor()](asio::cancellation_type) {
-      asio::post(ex, [weak, id] {
-        if (auto self = weak.lock()) self->cancel_loss_waiter(id);
-      });
-    });
-  }
+  runtime::on_cancellation(asio::get_associated_cancellation_slot(done), weak_from_this(),
+                           [id](lease_core& self, auto) { self.cancel_loss_waiter(id); });
   asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
     self->add_loss_waiter(id, std::move(done));
   });

@@ -1,6 +1,7 @@
 #include <herdlock/lock.hpp>
 
 #include <herdlock/detail/blocking.hpp>
+#include <tuple>
 
 #include "runtime/acquire_op.hpp"
 #include "runtime/cancelled_on.hpp"
@@ -87,7 +88,11 @@ acquired lock::restore(lease_ticket const& ticket, acquire_options const& option
   auto start = [&](handler<acquired> done) {
     start_restore(*this, ticket, options, std::move(done));
   };
-  return detail::wait_for<acquired>(*store_.context(), start).value();
+  // Who was told that it failed still has the ticket.
+  auto const forget = [](result<acquired> late) {
+    if (late.has_value() && *late) std::ignore = std::move(**late).hand_over();
+  };
+  return detail::wait_for<acquired>(*store_.context(), start, forget).value();
 }
 
 std::optional<lease_info> lock::inspect() const {

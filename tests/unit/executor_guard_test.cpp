@@ -135,6 +135,18 @@ TEST_P(ExecutorGuardTest, AGrantThatComesAfterTheCallerHasGoneIsGivenBack) {
   EXPECT_EQ(who_has_it().fencing.value, 0u) << "it is held";
 }
 
+// Who was told that a restoration failed still has the ticket.
+TEST_P(ExecutorGuardTest, ALeaseThatIsRestoredForNobodyIsNotGivenBack) {
+  lock const where(*opened, "stock");
+  std::optional<lease_ticket> ticket;
+  where.async_try_acquire(
+      {}, [&](result<acquired> got) { ticket = std::move(*got.value()).hand_over(); });
+  settle();
+  EXPECT_TRUE(is_given_up([&] { std::ignore = where.restore(ticket.value()); }));
+  settle();
+  EXPECT_EQ(who_has_it().fencing, ticket.value().fencing);
+}
+
 // The wait is as long as it has to be, while somebody runs it.
 TEST_P(ExecutorGuardTest, ABlockingCallWaitsOnWhileTheExecutorLives) {
   opened->context()->set_patience(20ms);

@@ -1,6 +1,7 @@
 // How the blocking façade waits for asynchronous operations: locks, elections and caches alike.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <functional>
@@ -40,29 +41,45 @@ template <class T>
 struct blocking_call {
   std::promise<result<T>> answer;
   asio::cancellation_signal give_up;
+  std::atomic<bool> over{false};
+
+  /// True for who is first: the answer, or the caller who gives up.
+  bool end() { return !over.exchange(true); }
+};
+
+/// What becomes of an answer whose caller has gone: nothing more.
+struct dropped_answer {
+  template <class Answer>
+  void operator()(Answer const&) const {}
 };
 
 /// Calls `start` with a handler of result<T>, and blocks until that was called. Every operation is
 /// bounded by its own deadline, so this is too. Where nobody runs the user's executor it ends with
-/// errc::timed_out, and the operation is cancelled before anything else becomes of it: a wait
-/// leaves its queue, a lease that was granted all the same is given back. A store that is torn
-/// down underneath gives errc::canceled.
-template <class T, class Start>
-result<T> wait_for(store_context const& context, Start&& start) {
+/// errc::timed_out, and the operation is cancelled as soon as somebody does: a wait leaves its
+/// queue. What cannot be cancelled (a put, an invalidation, a release) is carried out then, and an
+/// answer that comes all the same goes to `late`: a lease that it drops is given back. A store that
+/// is torn down underneath gives errc::canceled.
+template <class T, class Start, class Late = dropped_answer>
+result<T> wait_for(store_context const& context, Start&& start, Late late = {}) {
   blocking_wait const wait(context);
   auto call = std::make_shared<blocking_call<T>>();
   auto answer = call->answer.get_future();
   // The handler alone keeps the call: one that is dropped uncalled breaks the promise.
   std::weak_ptr const under_way(call);
   auto const slot = wait.may_be_given_up() ? call->give_up.slot() : asio::cancellation_slot();
-  std::forward<Start>(start)(asio::bind_cancellation_slot(
-      slot, [call = std::move(call)](result<T> r) { call->answer.set_value(std::move(r)); }));
+  std::forward<Start>(start)(
+      asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T> r) {
+        if (call->end()) return call->answer.set_value(std::move(r));
+        late(std::move(r));
+      }));
   auto const answered_within = [&](milliseconds limit) {
     return answer.wait_for(limit) == std::future_status::ready;
   };
   if (!wait.until(answered_within)) {
-    if (auto const open = under_way.lock()) wait.cancel_once_run({open, &open->give_up});
-    return wait.nobody_runs_it();
+    if (auto const open = under_way.lock(); open && open->end()) {
+      wait.cancel_once_run({open, &open->give_up});
+      return wait.nobody_runs_it();
+    }
   }
   try {
     return answer.get();

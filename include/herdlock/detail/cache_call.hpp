@@ -142,15 +142,17 @@ class cache_call final : public cache_caller {
         loader_(std::move(loader)) {}
 
   void complete(result<cache_answer> answer) override {
-    auto const work = std::move(work_);
+    // A loader's thread may keep this call for longer than its executors live.
+    auto const work = *std::exchange(work_, std::nullopt);
+    auto const through = std::exchange(through_, {});
     completion last{std::move(*handler_), std::move(answer)};
     handler_.reset();
-    if (is_through(work.get_executor())) return last();
+    if (is_same(work.get_executor(), through)) return last();
     asio::post(work.get_executor(), std::move(last));
   }
 
   void start_load(load_context context, load_sink sink) override {
-    loader_->start(caller_ptr(this), std::move(context), std::move(sink));
+    loader_->start(shared_from_this(), std::move(context), std::move(sink));
   }
 
   void drop_loader() override { loader_.reset(); }
@@ -162,15 +164,15 @@ class cache_call final : public cache_caller {
     void operator()() { std::move(h)(Reply::from(std::move(answer))); }
   };
 
-  bool is_through(executor_type const& executor) const {
+  static bool is_same(executor_type const& executor, asio::any_io_executor const& other) {
     if constexpr (std::is_constructible_v<asio::any_io_executor, executor_type>) {
-      return asio::any_io_executor(executor) == through_;
+      return asio::any_io_executor(executor) == other;
     } else {
       return false;
     }
   }
 
-  asio::executor_work_guard<executor_type> work_;
+  std::optional<asio::executor_work_guard<executor_type>> work_;
   asio::any_io_executor through_;  // where complete() is called
   std::optional<Handler> handler_;
   std::optional<Loader> loader_;
@@ -189,8 +191,8 @@ void start_call(cache_core& core, result<cache_key> key, Handler h, Loader loade
   }
   constexpr auto wish = std::same_as<Loader, no_loader> ? caller_wish::look : caller_wish::load;
   auto slot = asio::get_associated_cancellation_slot(h);
-  caller_ptr caller(new cache_call<Reply, Handler, Loader>(*std::move(key), wish, std::move(h),
-                                                           std::move(loader), executor));
+  caller_ptr caller = std::make_shared<cache_call<Reply, Handler, Loader>>(
+      *std::move(key), wish, std::move(h), std::move(loader), executor);
   if (slot.is_connected()) {
     slot.assign([cancel = core.canceler(caller)](asio::cancellation_type) { cancel(); });
   }

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <boost/intrusive/list_hook.hpp>
-#include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -70,7 +68,7 @@ enum class caller_wish { look, load };
 
 /// One waiting call: its completion handler, its loader, and its place in the engine. One
 /// allocation per call.
-class cache_caller : public boost::intrusive_ref_counter<cache_caller, boost::thread_safe_counter>,
+class cache_caller : public std::enable_shared_from_this<cache_caller>,
                      public boost::intrusive::list_base_hook<> {
  public:
   virtual ~cache_caller() = default;
@@ -99,7 +97,7 @@ class cache_caller : public boost::intrusive_ref_counter<cache_caller, boost::th
   cache_caller(cache_key full_key, caller_wish what) : key(std::move(full_key)), wish(what) {}
 };
 
-using caller_ptr = boost::intrusive_ptr<cache_caller>;
+using caller_ptr = std::shared_ptr<cache_caller>;
 
 /// What the copies of a cache<T> share. Its destructor is the moment at which nobody can ask any
 /// more: pending calls complete with errc::canceled, running claims are given up, and blocking
@@ -119,7 +117,8 @@ class cache_core {
 
   /// Any thread. The caller is completed exactly once, never inside the call.
   void submit(caller_ptr caller);
-  /// Any thread: completes the caller with errc::canceled if it is still waiting.
+  /// Any thread: completes the caller with errc::canceled if it is still waiting. Keeps neither the
+  /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
 
   void put(cache_key key, result<cache_value> value, handler<void> done);

@@ -9,12 +9,12 @@ void seat::run_beside(std::string const& statement, milliseconds within, command
   auto const where = hall_.lock();
   if (!where) return;
   use_session();
-  where->with->jobs.add([where = where, self = shared_from_this(), statement, within,
+  auto const until = clock::now() + within;  // a wait for a thread counts, too
+  where->with->jobs.add([where = where, self = shared_from_this(), statement, until,
                          then = std::move(then)]() mutable {
     auto work = [&statement](connection& db) {
       return result<std::uint64_t>(db.run(statement).at(0).matched);
     };
-    auto const until = clock::now() + within;
     auto matched = mysql::attempt<std::uint64_t>(*where->with, until, self->name_.str(), work);
     auto const executor = self->executor_;
     asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),

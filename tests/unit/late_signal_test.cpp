@@ -1,0 +1,188 @@
+// A cancellation signal that outlives the store's executor, as one does that is declared in front
+// of its io_context. An operation leaves its handler in the signal's slot: by the end there must be
+// nothing of the executor in it. The address sanitizer sees what is not so.
+#include <gtest/gtest.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <herdlock/cache.hpp>
+#include <herdlock/election.hpp>
+#include <herdlock/lock.hpp>
+
+namespace {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+using text = std::optional<std::string>;
+
+class LateSignalTest : public testing::Test {
+ protected:
+  // The store goes, then its executor; then somebody uses the signal, which goes last.
+  ~LateSignalTest() override {
+    opened.reset();
+    if (io) run();
+    io.reset();
+    stop.emit(asio::cancellation_type::all);
+  }
+
+  void run() {
+    io->restart();
+    io->poll();
+  }
+
+  auto token() {
+    return asio::bind_cancellation_slot(stop.slot(), [this](auto const&) { ++told; });
+  }
+
+  lock stock() const { return {*opened, resource("stock")}; }
+
+  lease take() {
+    acquired held;
+    stock().async_try_acquire({}, [&](result<acquired> got) { held = std::move(got.value()); });
+    run();
+    return std::move(held.value());
+  }
+
+  asio::cancellation_signal stop;
+  std::optional<asio::io_context> io{std::in_place, 1};
+  std::optional<store> opened = open_store("memory:", {.executor = io->get_executor()});
+  int told = 0;
+};
+
+TEST_F(LateSignalTest, OutlivesAnAcquisition) {
+  stock().async_try_acquire({}, token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAWaitThatWasGranted) {
+  {
+    auto held = take();
+    stock().async_acquire({.wait = 1min}, token());
+    run();
+    EXPECT_EQ(told, 0);
+  }
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAWaitThatWasCancelled) {
+  auto held = take();
+  stock().async_acquire({.wait = 1min}, token());
+  run();
+  stop.emit(asio::cancellation_type::all);
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesARestoration) {
+  stock().async_restore(take().hand_over(), {}, token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAWaitForALoss) {
+  {
+    auto held = take();
+    held.async_wait_lost(token());
+    run();
+  }
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesARelease) {
+  auto held = take();
+  held.async_release(token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAnInspection) {
+  stock().async_inspect(token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAListing) {
+  opened->async_list({}, token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesACampaign) {
+  auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
+  election job(*opened, resource("job"), {.start_work = work});
+  job.async_campaign(token());
+  run();
+  EXPECT_EQ(job.state(), election_state::working);
+  stop.emit(asio::cancellation_type::all);
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesAResignation) {
+  auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
+  election job(*opened, resource("job"), {.start_work = work});
+  job.async_campaign([](result<void> const&) {});
+  run();
+  job.async_resign(token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesALook) {
+  cache<std::string>(*opened).async_get(cache_key("k"), token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesALoad) {
+  cache<std::string> strings(*opened);
+  auto load = [](load_context) -> asio::awaitable<text> { co_return "loaded"; };
+  strings.async_get_or_load(cache_key("k"), load, token());
+  run();
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LateSignalTest, OutlivesChangesOfACache) {
+  cache<std::string> strings(*opened);
+  strings.async_put(cache_key("k"), std::string("put"), token());
+  run();
+  strings.async_invalidate(cache_key("k"), token());
+  run();
+  EXPECT_EQ(told, 2);
+}
+
+// The call has been answered; the thread that loads for it goes on.
+TEST_F(LateSignalTest, ALoadersThreadMayOutliveTheExecutor) {
+  std::promise<void> go;
+  auto const gone = std::make_shared<std::promise<void>>();
+  std::shared_ptr<void> mark(nullptr, [gone](void*) { gone->set_value(); });
+  auto load = [end = go.get_future().share(), mine = std::move(mark)](load_context const&) -> text {
+    end.wait();
+    return "late";
+  };
+  {
+    cache<std::string> strings(*opened, {.wait = 20ms});
+    auto work = asio::make_work_guard(*io);
+    std::thread runner([&] { io->run(); });
+    EXPECT_THROW(strings.get_or_load(cache_key("k"), std::move(load)), error);
+    work.reset();
+    io->stop();
+    runner.join();
+  }
+  opened.reset();
+  io.reset();
+  go.set_value();
+  EXPECT_EQ(gone->get_future().wait_for(10s), std::future_status::ready);
+}
+
+}  // namespace
