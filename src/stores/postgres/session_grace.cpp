@@ -55,13 +55,10 @@ void session_place::expire() {
 void session_place::close_row(std::function<void()> then) {
   auto const fencing = std::exchange(opened_, std::nullopt);
   if (!fencing) return then();
-  auto const once = std::make_shared<std::function<void()>>(std::move(then));
-  auto const go_on = [once] {
-    if (auto const next = std::exchange(*once, nullptr)) next();
-  };
   auto const patience = std::make_shared<asio::basic_waitable_timer<clock>>(shop_->executor);
   patience->expires_after(shop_->what.timeout / 3);
-  patience->async_wait([go_on, patience](boost::system::error_code) { go_on(); });
+  // Called once, by the end of the time or by the answer.
+  patience->async_wait([then = std::move(then), patience](boost::system::error_code) { then(); });
   auto const token = as_number(static_cast<std::int64_t>(fencing->value));
   shop_->commands->run({"close", {as_bytes(name_.str()), token}},
                        [patience](reply const&) { patience->cancel(); });

@@ -6,8 +6,8 @@
 // shorter heartbeat), and when the holder's time is over, this process looks at each resource it
 // waits for, once for all of its waiters. The look finds an expired holder (and hands over to
 // whoever is first), a grant whose push was lost, and a queue that is gone (FLUSHALL, failover),
-// which is then entered anew. It also tells the server that this process does not hang. When none
-// was answered for a heartbeat, some of the waiters may have been skipped: all enter once more.
+// which is then entered anew. It also tells the server that this process does not hang. Had it been
+// taken for one, all of its waiters left the queue, and the look is told so: all enter once more.
 //
 // Without the channel (it is being opened, it broke, the user may not listen) the looks come every
 // 1 to 50 ms, and the waiters go by names that tell the server not to push.
