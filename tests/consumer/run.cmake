@@ -1,5 +1,6 @@
-# The installed package, used as its users do: cmake -P run.cmake with STEP = install,
-# find_package or pkg_config, and BUILD_DIR, SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
+# The installed package, used as its users do, or the sources within a project: cmake -P run.cmake
+# with STEP = install, find_package, pkg_config or subproject, and BUILD_DIR, SOURCE_DIR, WORK_DIR,
+# BOOST_DIR, COMPILER, FLAGS.
 set(prefix "${WORK_DIR}/prefix")
 
 function(run)
@@ -45,6 +46,13 @@ elseif(STEP STREQUAL "find_package")
       -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
   run(${CMAKE_COMMAND} --build ${build})
   run(${build}/consumer)
+elseif(STEP STREQUAL "subproject")
+  # Configured whole; of the library only a user's source is compiled.
+  set(build "${WORK_DIR}/subproject")
+  run(${CMAKE_COMMAND} --fresh -G Ninja -S ${SOURCE_DIR}/tests/consumer/subproject -B ${build}
+      -DHERDLOCK_SOURCE_DIR=${SOURCE_DIR} -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DCMAKE_CXX_FLAGS=${FLAGS} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  run(${CMAKE_COMMAND} --build ${build} --target user)
 elseif(STEP STREQUAL "pkg_config")
   file(GLOB_RECURSE pc "${prefix}/*/herdlock.pc")
   cmake_path(GET pc PARENT_PATH pc_dir)

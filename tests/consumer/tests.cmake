@@ -17,6 +17,7 @@ endfunction()
 consumer_test(install)
 consumer_test(find_package)
 consumer_test(pkg_config)
+consumer_test(subproject)
 set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP installed)
 set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES
                      FIXTURES_REQUIRED installed)
