@@ -17,10 +17,15 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# Into a shared library, too: libherdlock_c.so, or a plug-in of somebody's.
+# Into a shared library, too: libherdlock_c.so, or a plug-in of somebody's, which does not show our
+# symbols on. As shared libraries the components use each other's inside: then all is visible.
 function(herdlock_compiled target)
+  set(visibility hidden)
+  if(BUILD_SHARED_LIBS)
+    set(visibility default)
+  endif()
   set_target_properties(${target} PROPERTIES
-    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET ${visibility})
 endfunction()
 
 # Several sources of one target are compiled as one: most of a source's compile time is templates

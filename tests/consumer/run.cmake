@@ -1,6 +1,6 @@
 # The installed package, used as its users do, or the sources within a project: cmake -P run.cmake
-# with STEP = install, find_package, pkg_config, redis_only or subproject, and BUILD_DIR,
-# SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
+# with STEP = install, find_package, pkg_config, redis_only, shared or subproject, and
+# BUILD_DIR, SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
 cmake_minimum_required(VERSION 3.25)
 set(prefix "${WORK_DIR}/prefix")
 
@@ -75,6 +75,26 @@ elseif(STEP STREQUAL "redis_only")
   run(${CMAKE_COMMAND} --build ${build})
   run(${build}/redis_only)
   check_needed(${build}/redis_only "libssl.so;libcrypto.so")
+elseif(STEP STREQUAL "shared")
+  # The library once more, small: what is asked here is the same for each component.
+  set(build "${WORK_DIR}/shared")
+  set(common -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  run(${CMAKE_COMMAND} ${common} -S ${SOURCE_DIR} -B ${build}/library -DBUILD_SHARED_LIBS=ON
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DHERDLOCK_PCH=ON -DHERDLOCK_CLI=OFF
+      -DHERDLOCK_TESTS=OFF -DHERDLOCK_BENCH=OFF -DHERDLOCK_EXAMPLES=OFF -DHERDLOCK_REDIS=OFF
+      -DHERDLOCK_MYSQL=OFF -DHERDLOCK_POSTGRES=OFF -DHERDLOCK_ZOOKEEPER=OFF -DHERDLOCK_ETCD=OFF)
+  run(${CMAKE_COMMAND} --build ${build}/library)
+  run(${CMAKE_COMMAND} --install ${build}/library --prefix ${build}/prefix)
+  run(${CMAKE_COMMAND} --fresh ${common} -S ${SOURCE_DIR}/tests/consumer/shared -B ${build}/user
+      -DCMAKE_PREFIX_PATH=${build}/prefix)
+  run(${CMAKE_COMMAND} --build ${build}/user)
+  run(${build}/user/shared)
+  # The plug-in's own copy of the type information is one with the others'.
+  execute_process(COMMAND nm -DC ${build}/user/libplugin.so OUTPUT_VARIABLE symbols
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES "V typeinfo for herdlock::error")
+    message(FATAL_ERROR "the type of herdlock::error is hidden in a library that throws it")
+  endif()
 elseif(STEP STREQUAL "subproject")
   # Configured whole; of the library only a user's source is compiled.
   set(build "${WORK_DIR}/subproject")
