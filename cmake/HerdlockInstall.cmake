@@ -4,46 +4,105 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/herdlock")
 
-# What users of the static library must link as well, each with the way to find it again. A box
-# with a new client library fails here until both lists below know it.
-get_target_property(needed herdlock LINK_LIBRARIES)
-list(FILTER needed EXCLUDE REGEX "BUILD_INTERFACE|^Threads::Threads$")
-list(REMOVE_DUPLICATES needed)
-set(herdlock_find_dependencies "find_dependency(Threads)\n")
-set(herdlock_pc_requires "")
-set(herdlock_pc_libs "")
-foreach(library IN LISTS needed)
+# herdlock_how_to_find(library find pc flags): how a user of the library finds a client library:
+# the lines for CMake, the name of its .pc file, or else its flags. A new one fails here until it
+# is known.
+function(herdlock_how_to_find library find pc flags)
+  set(${pc} "" PARENT_SCOPE)
+  set(${flags} "" PARENT_SCOPE)
   if(library STREQUAL "SQLite::SQLite3")
-    set(dependency SQLite3)
-    set(pc sqlite3)
+    set(${find} "find_dependency(SQLite3)" PARENT_SCOPE)
+    set(${pc} sqlite3 PARENT_SCOPE)
   elseif(library STREQUAL "zookeeper_mt")  # has neither a CMake package nor a .pc file
-    string(APPEND herdlock_pc_libs " -lzookeeper_mt")
-    continue()
+    set(${find} "" PARENT_SCOPE)
+    set(${flags} " -lzookeeper_mt" PARENT_SCOPE)
   elseif(library MATCHES "^OpenSSL::(SSL|Crypto)$")
-    set(dependency OpenSSL)
-    set(pc openssl)
+    set(${find} "find_dependency(OpenSSL)" PARENT_SCOPE)
+    set(${pc} openssl PARENT_SCOPE)
   elseif(library STREQUAL "PkgConfig::herdlock_mariadb")
-    string(APPEND herdlock_find_dependencies "find_dependency(PkgConfig)\n")
-    string(APPEND herdlock_find_dependencies
-      "pkg_check_modules(herdlock_mariadb REQUIRED IMPORTED_TARGET libmariadb)\n")
-    list(APPEND herdlock_pc_requires libmariadb)
-    continue()
+    set(${find} "find_dependency(PkgConfig)
+  pkg_check_modules(herdlock_mariadb REQUIRED IMPORTED_TARGET libmariadb)" PARENT_SCOPE)
+    set(${pc} libmariadb PARENT_SCOPE)
   elseif(library STREQUAL "PostgreSQL::PostgreSQL")
-    set(dependency PostgreSQL)
-    set(pc libpq)
+    set(${find} "find_dependency(PostgreSQL)" PARENT_SCOPE)
+    set(${pc} libpq PARENT_SCOPE)
   else()
     message(FATAL_ERROR "cmake/HerdlockInstall.cmake does not know how a user finds ${library}")
   endif()
-  string(APPEND herdlock_find_dependencies "find_dependency(${dependency})\n")
-  list(APPEND herdlock_pc_requires ${pc})
+endfunction()
+
+# The .pc files find their prefix from their own place, so that `cmake --install --prefix` just
+# works.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(herdlock_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/prefix/${pc_dir}" "/prefix")
+  set(herdlock_pc_prefix "\${pcfiledir}/${up}")
+endif()
+
+# herdlock_install_component(target): its library and its .pc file; and, appended to
+# herdlock_find_dependencies, what herdlockConfig.cmake looks for when the component is asked for.
+function(herdlock_install_component target)
+  get_target_property(name ${target} EXPORT_NAME)
+  get_target_property(needed ${target} LINK_LIBRARIES)
+  list(FILTER needed EXCLUDE REGEX "BUILD_INTERFACE|^Threads::Threads$")
+  list(REMOVE_DUPLICATES needed)
+  set(finds "")
+  set(requires "")
+  set(private "")
+  set(herdlock_pc_flags "")
+  foreach(library IN LISTS needed)
+    if(library MATCHES "^herdlock_(.*)_component$")
+      list(APPEND requires herdlock-${CMAKE_MATCH_1})
+    else()
+      herdlock_how_to_find(${library} find pc flags)
+      if(BUILD_SHARED_LIBS)  # a shared library brings its own along
+        list(APPEND private ${pc})
+      else()
+        list(APPEND finds ${find})
+        list(APPEND requires ${pc})
+        string(APPEND herdlock_pc_flags "${flags}")
+      endif()
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES requires)
+  list(JOIN requires ", " herdlock_pc_requires)
+  list(REMOVE_DUPLICATES private)
+  list(JOIN private ", " herdlock_pc_private)
+  if(finds)
+    list(REMOVE_DUPLICATES finds)
+    list(JOIN finds "\n  " finds)
+    set(herdlock_find_dependencies "${herdlock_find_dependencies}\
+if(${name} IN_LIST herdlock_wanted)\n  ${finds}\nendif()\n" PARENT_SCOPE)
+  endif()
+  if(name STREQUAL herdlock)
+    set(herdlock_pc_name herdlock)
+    set(herdlock_pc_library herdlock)
+  else()
+    set(herdlock_pc_name herdlock-${name})
+    set(herdlock_pc_library herdlock_${name})
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/herdlock.pc.in
+                 ${PROJECT_BINARY_DIR}/package/${herdlock_pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${herdlock_pc_name}.pc DESTINATION ${pc_dir})
+  install(TARGETS ${target} EXPORT herdlockTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+get_property(components GLOBAL PROPERTY herdlock_components)
+set(herdlock_built "")
+set(herdlock_find_dependencies "")
+foreach(component IN LISTS components)
+  herdlock_install_component(${component})
+  get_target_property(name ${component} EXPORT_NAME)
+  list(APPEND herdlock_built ${name})
 endforeach()
-list(REMOVE_DUPLICATES herdlock_pc_requires)
-list(JOIN herdlock_pc_requires ", " herdlock_pc_requires)
+list(JOIN herdlock_built " " herdlock_built)
 
 if(TARGET herdlock_shared)
   install(TARGETS herdlock_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(TARGETS herdlock EXPORT herdlockTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/herdlock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT herdlockTargets NAMESPACE herdlock:: DESTINATION ${package_dir})
@@ -72,18 +131,6 @@ install(FILES ${PROJECT_BINARY_DIR}/package/herdlockConfig.cmake
               ${PROJECT_BINARY_DIR}/package/herdlockConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/HerdlockFindBoost.cmake
         DESTINATION ${package_dir})
-
-# The .pc file finds its prefix from its own place, so that `cmake --install --prefix` just works.
-set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
-  set(herdlock_pc_prefix "${CMAKE_INSTALL_PREFIX}")
-else()
-  file(RELATIVE_PATH up "/prefix/${pc_dir}" "/prefix")
-  set(herdlock_pc_prefix "\${pcfiledir}/${up}")
-endif()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/herdlock.pc.in
-               ${PROJECT_BINARY_DIR}/package/herdlock.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/herdlock.pc DESTINATION ${pc_dir})
 
 # `cpack` in the build folder: a .deb with everything that is installed.
 set(CPACK_GENERATOR DEB)

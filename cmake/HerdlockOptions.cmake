@@ -1,15 +1,32 @@
-# Language level, warnings, ccache, sanitizers: one place for all targets.
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_CXX_VISIBILITY_PRESET hidden)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# Language level, warnings, ccache, sanitizers: one place for all targets. A project that includes
+# this one decides on all of that itself; herdlock_compiled says what the library needs anyhow.
 set(HERDLOCK_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
-
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+  endif()
+  find_program(HERDLOCK_CCACHE ccache)
+  if(HERDLOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HERDLOCK_CCACHE})
+  endif()
 endif()
+
+# Into a shared library, too: libherdlock_c.so, or a plug-in of somebody's, which does not show our
+# symbols on. As shared libraries the components use each other's inside: then all is visible.
+function(herdlock_compiled target)
+  set(visibility hidden)
+  if(BUILD_SHARED_LIBS)
+    set(visibility default)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET ${visibility})
+endfunction()
 
 # Several sources of one target are compiled as one: most of a source's compile time is templates
 # that its neighbours need as well. Like the precompiled header only a matter of build time: the
@@ -26,12 +43,10 @@ function(herdlock_compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-find_program(HERDLOCK_CCACHE ccache)
-if(HERDLOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HERDLOCK_CCACHE})
-endif()
-
 add_library(herdlock_options INTERFACE)
+# Ours is written without what Asio deprecates. The public headers compile with it and without: it
+# is for their users to say.
+target_compile_definitions(herdlock_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
 target_compile_options(herdlock_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor $<$<BOOL:${HERDLOCK_WERROR}>:-Werror>)
 if(HERDLOCK_SANITIZE)

@@ -53,8 +53,8 @@ std::string in_quotes(std::string_view text);
 template <class T>
 using result = boost::system::result<T, failure>;
 
-/// The exception of the blocking façade.
-class error : public std::runtime_error {
+/// The exception of the blocking façade. One type also between libraries that hide their symbols.
+class [[gnu::visibility("default")]] error : public std::runtime_error {
  public:
   explicit error(failure why) : std::runtime_error(why.message), code_(why.code) {}
   std::error_code const& code() const noexcept { return code_; }

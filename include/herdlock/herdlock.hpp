@@ -14,6 +14,8 @@
 #include <herdlock/open.hpp>
 #include <herdlock/printable.hpp>
 #include <herdlock/single_flight.hpp>
+#include <herdlock/store_opener.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include <herdlock/url_scheme.hpp>
 #include <herdlock/while_held.hpp>

@@ -1,9 +1,7 @@
 #include <herdlock/open.hpp>
 
 #include <herdlock/detail/blocking.hpp>
-#include <herdlock/url.hpp>
 
-#include "open/schemes.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
@@ -37,19 +35,6 @@ lease_page store::list(list_request request) const {
     start_list(*this, std::move(request), std::move(done));
   };
   return detail::wait_for<lease_page>(*context_, start).value();
-}
-
-result<store> try_open_store(std::string_view text, open_options options) {
-  auto url = store_url::parse(text);
-  if (url.has_error()) return url.error();
-  auto const entry = detail::find_scheme(*url);
-  if (entry.has_error()) return entry.error();
-  auto const make = [&](asio::any_io_executor ex) { return entry->open(*url, std::move(ex)); };
-  return store::over(make, std::move(options));
-}
-
-store open_store(std::string_view url, open_options options) {
-  return try_open_store(url, std::move(options)).value();
 }
 
 }  // namespace herdlock

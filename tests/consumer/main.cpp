@@ -5,6 +5,10 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef BOOST_ASIO_NO_DEPRECATED
+#error "herdlock decides which parts of Asio its users may use"
+#endif
+
 namespace {
 
 void require(bool holds, char const* what) {

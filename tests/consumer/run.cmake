@@ -1,5 +1,7 @@
-# The installed package, used as its users do: cmake -P run.cmake with STEP = install,
-# find_package or pkg_config, and BUILD_DIR, SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
+# The installed package, used as its users do, or the sources within a project: cmake -P run.cmake
+# with STEP = install, find_package, pkg_config, redis_only, shared or subproject, and
+# BUILD_DIR, SOURCE_DIR, WORK_DIR, BOOST_DIR, COMPILER, FLAGS.
+cmake_minimum_required(VERSION 3.25)
 set(prefix "${WORK_DIR}/prefix")
 
 function(run)
@@ -34,6 +36,20 @@ function(check_installed)
   endforeach()
 endfunction()
 
+# The libraries that a program needs beside those of every C++ program are among these.
+function(check_needed program allowed)
+  execute_process(COMMAND readelf -d ${program} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "NEEDED[^\n]*" lines "${dynamic}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "\\[(.*)\\.so" library "${line}")
+    if(NOT CMAKE_MATCH_1 MATCHES "^(libc|libm|libstdc\\+\\+|libgcc_s|ld-linux.*)$" AND
+       NOT "${CMAKE_MATCH_1}.so" IN_LIST allowed)
+      message(FATAL_ERROR "${program} needs ${CMAKE_MATCH_1}: ${lines}")
+    endif()
+  endforeach()
+  message(STATUS "needed: ${lines}")
+endfunction()
+
 if(STEP STREQUAL "install")
   file(REMOVE_RECURSE "${WORK_DIR}")
   run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
@@ -45,6 +61,47 @@ elseif(STEP STREQUAL "find_package")
       -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
   run(${CMAKE_COMMAND} --build ${build})
   run(${build}/consumer)
+elseif(STEP STREQUAL "redis_only")
+  set(build "${WORK_DIR}/redis_only")
+  set(configure ${CMAKE_COMMAND} --fresh -G Ninja -S ${SOURCE_DIR}/tests/consumer/redis_only
+      -B ${build} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DCMAKE_CXX_FLAGS=${FLAGS} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  execute_process(COMMAND ${configure} -DCOMPONENTS=redis_and_more
+                  RESULT_VARIABLE refused OUTPUT_QUIET ERROR_VARIABLE why)
+  if(NOT refused OR NOT why MATCHES "component[ \n]+redis_and_more;[ \n]+it[ \n]+has[ \n]+core")
+    message(FATAL_ERROR "a component that does not exist is found, or not named: ${why}")
+  endif()
+  run(${configure} -DCOMPONENTS=redis)
+  run(${CMAKE_COMMAND} --build ${build})
+  run(${build}/redis_only)
+  check_needed(${build}/redis_only "libssl.so;libcrypto.so")
+elseif(STEP STREQUAL "shared")
+  # The library once more, small: what is asked here is the same for each component.
+  set(build "${WORK_DIR}/shared")
+  set(common -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  run(${CMAKE_COMMAND} ${common} -S ${SOURCE_DIR} -B ${build}/library -DBUILD_SHARED_LIBS=ON
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DHERDLOCK_PCH=ON -DHERDLOCK_CLI=OFF
+      -DHERDLOCK_TESTS=OFF -DHERDLOCK_BENCH=OFF -DHERDLOCK_EXAMPLES=OFF -DHERDLOCK_REDIS=OFF
+      -DHERDLOCK_MYSQL=OFF -DHERDLOCK_POSTGRES=OFF -DHERDLOCK_ZOOKEEPER=OFF -DHERDLOCK_ETCD=OFF)
+  run(${CMAKE_COMMAND} --build ${build}/library)
+  run(${CMAKE_COMMAND} --install ${build}/library --prefix ${build}/prefix)
+  run(${CMAKE_COMMAND} --fresh ${common} -S ${SOURCE_DIR}/tests/consumer/shared -B ${build}/user
+      -DCMAKE_PREFIX_PATH=${build}/prefix)
+  run(${CMAKE_COMMAND} --build ${build}/user)
+  run(${build}/user/shared)
+  # The plug-in's own copy of the type information is one with the others'.
+  execute_process(COMMAND nm -DC ${build}/user/libplugin.so OUTPUT_VARIABLE symbols
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES "V typeinfo for herdlock::error")
+    message(FATAL_ERROR "the type of herdlock::error is hidden in a library that throws it")
+  endif()
+elseif(STEP STREQUAL "subproject")
+  # Configured whole; of the library only a user's source is compiled.
+  set(build "${WORK_DIR}/subproject")
+  run(${CMAKE_COMMAND} --fresh -G Ninja -S ${SOURCE_DIR}/tests/consumer/subproject -B ${build}
+      -DHERDLOCK_SOURCE_DIR=${SOURCE_DIR} -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DCMAKE_CXX_FLAGS=${FLAGS} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
+  run(${CMAKE_COMMAND} --build ${build} --target user)
 elseif(STEP STREQUAL "pkg_config")
   file(GLOB_RECURSE pc "${prefix}/*/herdlock.pc")
   cmake_path(GET pc PARENT_PATH pc_dir)

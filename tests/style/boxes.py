@@ -5,7 +5,8 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "examination.hpp", "detail/async.hpp")}
+         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "url_scheme.hpp",
+          "examination.hpp", "detail/async.hpp")}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
@@ -14,7 +15,7 @@ ALLOWED = {
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
-    "open": {"open", "runtime", "stores", "include"},
+    "open": {"open", "runtime", "include"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
     "cli": {"cli", "include"},

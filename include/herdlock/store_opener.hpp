@@ -1,0 +1,43 @@
+// Opening stores by URL in a program that says which components it has.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/open.hpp>
+#include <herdlock/url_scheme.hpp>
+
+namespace herdlock {
+
+/// Opens what its components know, and nothing else. A program that links herdlock::redis alone
+/// needs no other client library:
+///
+///     herdlock::store_opener const stores{herdlock::redis_schemes()};
+///     herdlock::store store = stores.open("redis://localhost");
+///
+/// open_store() does the same with all components that herdlock was built with; it is in
+/// herdlock::herdlock, which has them all.
+class store_opener {
+ public:
+  /// Of two components that know one scheme, the first counts.
+  store_opener(std::initializer_list<std::span<url_scheme const>> components);
+
+  /// As open_store(). A URL of another component fails with errc::not_built, and the message names
+  /// it.
+  store open(std::string_view url, open_options options = {}) const;
+  /// The same without an exception.
+  result<store> try_open(std::string_view url, open_options options = {}) const;
+  /// As examine_store().
+  result<examination> examine(std::string_view url) const;
+
+ private:
+  result<url_scheme> find(store_url const& url) const;
+  std::string known() const;
+
+  std::vector<url_scheme> schemes_;
+};
+
+}  // namespace herdlock

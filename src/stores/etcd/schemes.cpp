@@ -1,0 +1,16 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/etcd/etcd_store.hpp"
+#include "stores/etcd/examination.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> etcd_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"etcd", open_etcd, examine_etcd},
+      {"etcds", open_etcd, examine_etcd},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

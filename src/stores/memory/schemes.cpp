@@ -1,0 +1,15 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/memory/examination.hpp"
+#include "stores/memory/memory_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> memory_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"memory", open_memory, examine_memory},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

@@ -1,0 +1,16 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/mysql/examination.hpp"
+#include "stores/mysql/mysql_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> mysql_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"mysql", open_mysql, examine_mysql},
+      {"mariadb", open_mysql, examine_mysql},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

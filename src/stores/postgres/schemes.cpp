@@ -1,0 +1,16 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/postgres/examination.hpp"
+#include "stores/postgres/postgres_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> postgres_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"postgres", open_postgres, examine_postgres},
+      {"postgresql", open_postgres, examine_postgres},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

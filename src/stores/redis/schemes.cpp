@@ -1,0 +1,24 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/redis/cluster_store.hpp"
+#include "stores/redis/examination.hpp"
+#include "stores/redis/redis_store.hpp"
+#include "stores/redis/redlock_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> redis_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"redis", open_redis, examine_redis},
+      {"rediss", open_redis, examine_redis},
+      {"redis+unix", open_redis, examine_redis},
+      {"redis+sentinel", open_redis, examine_redis},
+      {"rediss+sentinel", open_redis, examine_redis},
+      {"redlock", open_redlock, examine_redlock},
+      {"redis+cluster", open_redis_cluster, examine_redis_cluster},
+      {"rediss+cluster", open_redis_cluster, examine_redis_cluster},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

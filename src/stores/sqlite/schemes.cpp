@@ -1,0 +1,15 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/sqlite/examination.hpp"
+#include "stores/sqlite/sqlite_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> sqlite_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"sqlite", open_sqlite, examine_sqlite},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock

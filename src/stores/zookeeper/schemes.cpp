@@ -1,0 +1,15 @@
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/zookeeper/examination.hpp"
+#include "stores/zookeeper/zookeeper_store.hpp"
+
+namespace herdlock {
+
+std::span<url_scheme const> zookeeper_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"zk", open_zookeeper, examine_zookeeper},
+  };
+  return schemes;
+}
+
+}  // namespace herdlock
