@@ -58,6 +58,18 @@ TEST_F(operation_board_test, OneThatWasNeverAddedEndsWithoutTouchingThoseThatWer
   EXPECT_EQ(first[0].error(), errc::canceled);
 }
 
+// B20: listed, it would be ended again and again when the board is closed.
+TEST_F(operation_board_test, OneThatHasEndedIsNotAdmitted) {
+  auto const ended = make(first);
+  ended->settle(1);
+  ASSERT_FALSE(ended->admit());
+  board->close();
+  io.restart();  // it had nothing to wait for when the operation ended
+  io.run();
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].value(), 1);
+}
+
 // Whoever is told of the end of a lease that it has not been given yet can do nothing with it.
 TEST_F(operation_board_test, TheEndOfALeaseIsToldBehindTheAnswerThatWasGivenBeforeIt) {
   stores::lease_ends ends(board->executor());

@@ -103,9 +103,10 @@ class operation : public board_entry, public std::enable_shared_from_this<operat
         store_(board->settings().store),
         order_(std::move(what)) {}
 
-  /// On the executor, from inside the port's call. False: it was refused (the board is full or
-  /// closed) and its handler is on its way; it must not begin.
+  /// On the executor, from inside the port's call, before it is begun. False: it has ended (the
+  /// board is full or closed, or it was settled before) and its handler is on its way.
   bool admit() {
+    if (settled_) return false;
     auto const board = board_.lock();
     if (!board || board->closed() || board->full()) return refuse(board.get());
     board->add(this->shared_from_this());

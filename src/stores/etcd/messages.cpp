@@ -121,9 +121,8 @@ std::vector<key_change> changes_in(json const& from) {
     auto const entry = one.find("kv");
     if (entry == one.end()) continue;
     bool const deleted = text_at(one, "type") == "DELETE";
-    changes.push_back({bytes_at(*entry, "key"), number_at(*entry, "mod_revision"),
-                       deleted ? key_change::kind::deleted : key_change::kind::written,
-                       number_at(*entry, "create_revision"), number_at(*entry, "lease")});
+    changes.push_back(
+        {bytes_at(*entry, "key"), deleted ? key_change::kind::deleted : key_change::kind::written});
   }
   return changes;
 }
@@ -173,8 +172,7 @@ std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)
 std::string watch_create_request(std::int64_t id, watched_keys const& what) {
   json create{{"key", to_base64(what.first)}, {"watch_id", number(id)}};
   if (what.is_one()) {
-    bool const deletion = what.what == key_change::kind::deleted;
-    create["filters"] = json::array({deletion ? "NOPUT" : "NODELETE"});
+    create["filters"] = json::array({"NOPUT"});
   } else {
     create["range_end"] = to_base64(what.last + std::string(1, '\0'));
   }
@@ -194,7 +192,7 @@ std::string take_request(std::string const& prefix, queue_entry const& own) {
 }
 
 std::string join_request(std::string const& prefix, queue_entry const& own) {
-  json last = range_of(prefix, "DESCEND", 2);
+  json last = range_of(prefix, "DESCEND", 3);
   last["keys_only"] = true;
   return txn(created_at(own.key, 0), json::array({put(own), get(std::move(last))}),
              own_and_first(prefix, own.key));
@@ -205,13 +203,6 @@ std::string look_request(std::string const& prefix, std::int64_t mine, reading w
   look["max_create_revision"] = number(mine);
   if (way == reading::of_the_member) look["serializable"] = true;
   return look.dump();
-}
-
-std::string next_request(std::string const& prefix, std::int64_t create_revision) {
-  json next = range_of(prefix, "ASCEND", 1);
-  next["min_create_revision"] = number(create_revision + 1);
-  next["serializable"] = true;
-  return next.dump();
 }
 
 std::string list_request(std::string const& prefix, std::size_t limit) {
@@ -244,17 +235,6 @@ std::string leave_request(std::string const& prefix, std::string const& own,
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision) {
   return txn(unchanged(own, mod_revision), json::array({remove(own)}),
              json::array({get(range_of_key(own))}));
-}
-
-std::string hand_over_request(std::string const& own, std::int64_t mod_revision,
-                              key_entry const& next) {
-  json const as_it_is{
-      {"request_put",
-       {{"key", to_base64(next.key)}, {"ignore_value", true}, {"ignore_lease", true}}}};
-  return json{{"compare", json::array({unchanged(own, mod_revision),
-                                       created_at(next.key, next.create_revision)})},
-              {"success", json::array({remove(own), as_it_is})}}
-      .dump();
 }
 
 std::string remove_created_request(std::string const& own, std::int64_t create_revision) {

@@ -58,10 +58,7 @@ struct lease_reply {
 /// What a watch tells of a key.
 struct key_change {
   std::string key;
-  std::int64_t revision = 0;
   enum class kind { written, deleted } what = kind::written;
-  std::int64_t create_revision = 0;  ///< only of one that was written, as is the lease
-  std::int64_t lease = 0;
 };
 
 /// One message of a watch stream.
@@ -96,12 +93,11 @@ std::string grant_request(std::int64_t lease, std::int64_t ttl_seconds);
 /// Also of keep_alive and time_left.
 std::string lease_request(std::int64_t lease);
 
-/// What a watch is for: what is done to one key, or all that is done to the keys from one to
-/// another. A change of several keys in one revision is one message of a watch.
+/// What a watch is for: the end of one key, or all that is done to the keys from one to another. A
+/// change of several keys in one revision is one message of a watch.
 struct watched_keys {
   std::string first;
-  std::string last{};                                 ///< empty: `first` alone
-  key_change::kind what = key_change::kind::deleted;  ///< to the one
+  std::string last{};  ///< empty: `first` alone
 
   bool is_one() const { return last.empty(); }
   friend bool operator==(watched_keys const&, watched_keys const&) = default;
@@ -119,15 +115,13 @@ struct queue_entry {
 
 /// Takes the resource if nobody is there. Ranges: none; else own, first.
 std::string take_request(std::string const& prefix, queue_entry const& own);
-/// Joins the queue if the key is not in it. Ranges: the last two without values; else own,
+/// Joins the queue if the key is not in it. Ranges: the last three without values; else own,
 /// first.
 std::string join_request(std::string const& prefix, queue_entry const& own);
 /// Of the last state that the cluster agreed on, or of that which the asked member has by now.
 enum class reading { of_the_cluster, of_the_member };
 /// The one created at `mine`, and the last two created before.
 std::string look_request(std::string const& prefix, std::int64_t mine, reading way);
-/// The first one created after that revision, as the asked member knows it.
-std::string next_request(std::string const& prefix, std::int64_t create_revision);
 /// The first `limit` in the order they came.
 std::string list_request(std::string const& prefix, std::size_t limit);
 /// The next `limit` keys behind that one, whatever they are, without their values.
@@ -140,10 +134,6 @@ std::string leave_request(std::string const& prefix, std::string const& own,
                           std::int64_t create_revision);
 /// Removes the key if nobody wrote it since. Ranges: none; else own.
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision);
-/// The same, and writes `next` anew as it is, if both are still what they were: whoever watches its
-/// own key is told that the one before it has gone, and that it is there itself.
-std::string hand_over_request(std::string const& own, std::int64_t mod_revision,
-                              key_entry const& next);
 /// Removes the key if it is still the one created at that revision.
 std::string remove_created_request(std::string const& own, std::int64_t create_revision);
 

@@ -130,7 +130,6 @@ void place::arm() {
   auto next = state_ == state::held ? expires_at_ : keep_at_;
   if (forgets) next = *release_in_doubt_;
   if (state_ == state::queued) {
-    next = std::min(next, ready_at_);
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
   timer_.expires_at(next);
@@ -169,11 +168,9 @@ void place::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) 
   expires_at_ = clock::now() + ttl;
 }
 
-// Whoever had to wait is probably waited for. Who holds is told first.
 void place::take_turn(std::int64_t modified, clock::time_point sent) {
   hold(created_, modified, waiters_.front()->ttl);
   grant_all(sent);
-  search_next();
 }
 
 // The lease was kept alive some time before the look that found us first, so what is left of it
@@ -192,8 +189,6 @@ void place::grant_to(acquire_operation& op, clock::time_point sent, milliseconds
 void place::forget() {
   stop_watching();
   state_ = state::none;
-  next_ = {};
-  search_ = nullptr;
   reusable_ = false;
   adopted_ = false;
   lease_ = 0;

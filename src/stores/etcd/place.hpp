@@ -83,14 +83,13 @@ class place : public std::enable_shared_from_this<place> {
   struct found_entries {
     key_entry own;
     key_entry before;          ///< ours, when nobody is
-    std::size_t position = 2;  ///< of ours, at least; 2: as far as we know, next after the first
+    std::string two_before{};  ///< the key before that one; empty: none that we know of
     std::int64_t seen_at = 0;  ///< the revision of all that, on our lease; 0: of no use
   };
 
   /// What became of our key when it was to be removed.
   struct removal {
-    failure why;           ///< there was no answer, or a refusal
-    bool refused = false;  ///< the server said no: nothing was done by the last attempt
+    failure why;  ///< there was no answer, or a refusal
     int attempts = 0;
     bool removed = false;
     bool not_there = false;  ///< as it was told; not all requests ask
@@ -109,8 +108,6 @@ class place : public std::enable_shared_from_this<place> {
   void on_doubt_dropped();
   void on_timer();
   void on_news(watch_message const& news);
-  void on_own_news(watch_message const& news);
-  void on_own_change(key_change const& change);
   void look_after(std::int64_t revision);
   clock::time_point step_deadline() const;
   bool wanted() const;
@@ -153,17 +150,8 @@ class place : public std::enable_shared_from_this<place> {
   void queue_behind(found_entries const& found);
   void stay_behind(range_reply const& found);
   void watch_over(watched_keys const& what);
-  void watch_own(std::size_t position);
   watched_keys from_before_to_own() const;
-  void be_ready_by(clock::time_point when);
-  void get_ready();
-  bool believes_news(clock::time_point now) const;
   bool first_by_news(clock::time_point now) const;
-  bool handed_over(clock::time_point now) const;
-  void search_next();
-  asio::awaitable<void> search(std::shared_ptr<timer> done);
-  /// Gives back what we hold, to the next if we know it.
-  asio::awaitable<removal> hand_over();
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void take_turn(std::int64_t modified, clock::time_point sent);
   void grant_all(clock::time_point sent);
@@ -172,7 +160,6 @@ class place : public std::enable_shared_from_this<place> {
   void join_again();
   void join_waiters();
   void stop_watching();
-  void stop_watching_before();
 
   surroundings around_;
   resource const name_;
@@ -208,23 +195,14 @@ class place : public std::enable_shared_from_this<place> {
   std::vector<std::shared_ptr<acquire_operation>> waiters_;
   std::string before_;  ///< queued: the key before ours, when we looked last
 
-  // Next after the first: all from its key to ours, so that one watch tells of both, in order.
-  // Behind others: our own key, which is written when it is handed to us; and, when we are ready
-  // for a holder that does not do that (it crashed, its time ended), the one before ours.
+  // Queued. Behind two: the end of the key two before ours, when it is time to get ready. Next
+  // after the first: all that is done from its key to ours, so that one watch tells of both, in
+  // order.
   watched_keys watched_;
   watch_hub::watch_id watch_ = 0;
-  watch_hub::watch_id own_watch_ = 0;
-  bool own_stands_ = false;
-  clock::time_point ready_at_ = clock::time_point::max();
-  std::int64_t handed_at_ = 0;  ///< the revision at which our key was handed to us
-  // Of the watch that is not of our own key alone; 0: not yet.
   std::int64_t since_ = 0;    ///< it tells all that came after; raised by a change of our own key
   std::int64_t seen_at_ = 0;  ///< the last look that found our key and the one before it
-  std::int64_t gone_at_ = 0;  ///< the key before ours was deleted
-
-  // Held, after we had waited.
-  key_entry next_;                 ///< whom to hand over to; without a key: nobody that we know of
-  std::shared_ptr<timer> search_;  ///< while it is looked for; cancelled when that is done
+  bool gone_ = false;         ///< the key that is waited for was deleted
 };
 
 /// For a port: the failure with the store and the subject in front.

@@ -167,9 +167,7 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
   lease_ = next;
   reusable_ = false;
   alive_until_ = after(sent, lease_seconds(ttl));
-  bool const waited = state_ == state::queued;
   hold(own.create_revision, written->revision, ttl);
-  if (waited) search_next();
   co_await revoke(own.lease);
   co_return renew_reply::renewed;
 }

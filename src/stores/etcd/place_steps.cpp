@@ -110,7 +110,7 @@ std::optional<place::found_entries> place::found_place(txn_reply const& found,
   auto const& last = found.ranges[0].entries;
   if (last.empty() || last[0].key != key_) return std::nullopt;
   return found_entries{made, last.size() > 1 ? last[1] : made,
-                       static_cast<std::size_t>(found.ranges[0].count), found.revision};
+                       last.size() > 2 ? last[2].key : std::string(), found.revision};
 }
 
 // We are first, or behind another. False: to be tried again.
@@ -184,13 +184,11 @@ asio::awaitable<void> place::look() {
   auto const told_at = std::exchange(told_at_, 0);
   if (state_ != state::queued || !wanted()) co_return;
   auto sent = clock::now();
-  bool const handed = handed_over(sent);
-  if (!handed) handed_at_ = 0;  // looked for from now on
-  if (handed || first_by_news(sent)) {
-    co_return take_turn(std::max(modified_, handed_at_), sent);
-  }
+  if (first_by_news(sent)) co_return take_turn(modified_, sent);
   // A look found what the news tells, and nothing was missed since.
   if (told_at > 0 && since_ > 0 && seen_at_ >= std::max(since_, told_at)) co_return;
+  // While the next watch begins to stand. If something happened in between, the look is repeated.
+  if (watched_.is_one() && gone_) watch_over(from_before_to_own());
   auto found = co_await see(told_at);
   if (found && found->revision < std::max(told_at, created_)) {
     sent = clock::now();
@@ -221,7 +219,6 @@ asio::awaitable<void> place::tick() {
     bool const alive = co_await keep_alive(lease_);
     if (!alive && state_ == state::queued) co_return join_again();
   }
-  if (clock::now() >= ready_at_) get_ready();
   co_await look();
   co_await answer_the_late();
 }
@@ -294,7 +291,6 @@ asio::awaitable<place::removal> place::remove_by(std::string const& request) {
   removal made;
   made.attempts = outcome.attempts;
   made.why = failure_of(outcome);
-  made.refused = !outcome.why.code && !outcome.ok();
   if (!made.why.code && !found) made.why = not_understood();
   made.removed = found && found->succeeded;
   if (!found) co_return made;
@@ -321,10 +317,12 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
     waiter->fail(errc::canceled, "it was released meanwhile");
   }
   removal made;
-  // What we hold, and to the next if we know it, in one write that reads nothing, unless another
-  // handle of the owner wrote it. One that arrives late finds another revision, and touches
-  // nothing.
-  if (held_it) made = co_await hand_over();
+  // What we hold, in one write that reads nothing, unless another handle of the owner wrote it. One
+  // that arrives late finds another revision, and touches nothing.
+  if (held_it) {
+    std::string const unchanged = remove_unchanged_request(key_, modified_);
+    made = co_await remove_by(unchanged);
+  }
   int const attempts = made.attempts;
   // With a look at what it was. Of what we hold or held: no key that the owner acquired anew. Not
   // of what had gone before: an attempt without an answer could then not have taken it away.

@@ -76,8 +76,6 @@ struct engine {
   std::mutex sweeping;
   std::string swept_to;
 
-  /// An operation would be admitted.
-  bool has_room() const { return !board->closed() && !board->full(); }
   /// Ends what is running and waits for it.
   void close();
   /// What to tell the caller of an error; that the store is being closed, if that is its cause.
@@ -213,15 +211,10 @@ void begin(std::shared_ptr<engine> const& with, stores::order<T> what, shortcut<
            Work work) {
   std::string const name = what.name;
   auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
-  if (!with->has_room()) {
-    one->admit();  // which refuses it
-    return;
-  }
+  if (!one->admit()) return;
   bool const alone = with->in_order.claim(name);
   auto const session = alone ? with->commands.borrow_idle() : nullptr;
-  if (session) run_quick(with, name, session, one, std::move(quick));
-  one->admit();  // behind the sending, since it sets a timer
-  if (session) return;
+  if (session) return run_quick(with, name, session, one, std::move(quick));
   auto job = as_job(*with, std::move(one));
   if (alone) return with->in_order.run(name, std::move(job));
   with->in_order.add(name, std::move(job));

@@ -19,8 +19,8 @@ class connection::exchange : public std::enable_shared_from_this<exchange> {
         statements_(std::move(statements)),
         done_(std::move(done)) {}
 
-  // The sending comes first: time between the server's last answer and its next statement costs
-  // more than itself (docs/decisions/049-mysql-the-statement-goes-first.md).
+  // The sending comes before the timer: time between the server's last answer and its next
+  // statement costs more than itself.
   void begin(clock::time_point deadline) {
     on_->deadline_ = deadline;
     if (!on_->has_line(executor_)) {

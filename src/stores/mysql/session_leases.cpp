@@ -34,8 +34,8 @@ class session_leases final : public lease_store {
     if (refused(hall_->with, what, check_ttl(request.ttl))) return;
     resource const name = request.name;
     auto const who = std::make_shared<candidate>(hall_->with, std::move(request), std::move(what));
-    if (hall_->with->has_room()) seat_of(name)->ask(who);
-    if (!who->admit()) return;  // behind the sending, since it sets a timer
+    if (!who->admit()) return;
+    seat_of(name)->ask(who);
     if (++hall_->with->grants % grants_per_sweep != 0) return;
     hall_->with->jobs.add([raw = hall_->with.get(), name] { sweep(*raw, name); });
   }
@@ -55,8 +55,11 @@ class session_leases final : public lease_store {
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
     auto const op = std::make_shared<errand<release_reply>>(hall_->with, std::move(what));
-    if (hall_->with->has_room()) give_back(op, name, owner);
-    op->admit();  // behind the sending, since it sets a timer
+    if (!op->admit()) return;
+    auto const found = hall_->seats.find(name.str());
+    if (found == hall_->seats.end()) return op->settle_later(release_reply::lost);
+    auto const keep = found->second;
+    keep->release(op, owner);
   }
 
   void on_lease_end(std::function<void(lease_end const&)> told) override {
@@ -98,14 +101,6 @@ class session_leases final : public lease_store {
   }
 
  private:
-  void give_back(std::shared_ptr<errand<release_reply>> const& op, resource const& name,
-                 owner_token const& owner) {
-    auto const found = hall_->seats.find(name.str());
-    if (found == hall_->seats.end()) return op->settle_later(release_reply::lost);
-    auto const keep = found->second;
-    keep->release(op, owner);
-  }
-
   std::shared_ptr<seat> seat_of(resource const& name) {
     auto& place = hall_->seats[name.str()];
     if (!place) place = std::make_shared<seat>(hall_, name);
