@@ -94,7 +94,7 @@ milliseconds acquire_op::left() const {
 void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
-  if (!leases) return fail_closed();
+  if (!leases || core_->closing()) return fail_closed();
   if (!sent_) {
     sent_ = clock::now();
     first_ttl_ = options_.ttl;

@@ -52,12 +52,13 @@ class way_back {
 };
 
 /// All members on the executor but submit(), stats() and last_store_error().
-class cache_engine : public std::enable_shared_from_this<cache_engine> {
+class cache_engine final : public closing_listener,
+                           public std::enable_shared_from_this<cache_engine> {
  public:
   /// `locks` is null when the claims are in the value store.
   cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
                engine_settings settings);
-  ~cache_engine();
+  ~cache_engine() override;
 
   // Any thread.
   void submit(detail::caller_ptr caller);
@@ -73,6 +74,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   void invalidate(cache_key key, handler<bool> done);
   /// Answers everyone with errc::canceled and gives the claims up.
   void close();
+  void on_closing() override { close(); }
 
   // For the flights.
   cache_store* claims() const;

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "runtime/errand_gate.hpp"
 #include "runtime/store_core.hpp"

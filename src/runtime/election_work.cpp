@@ -10,6 +10,8 @@
 #include <future>
 #include <thread>
 
+#include "types/thread_name.hpp"
+
 namespace herdlock {
 
 asio::awaitable<void> election_term::until_stop() const {
@@ -28,6 +30,7 @@ void run_in_thread(asio::any_io_executor const& executor, std::function<void()> 
                    thread_end done) {
   auto self = std::make_shared<std::promise<std::thread>>();
   auto run = [executor, self, work = std::move(work), done = std::move(done)]() mutable {
+    detail::name_this_thread("herdlock-term");
     std::exception_ptr thrown;
     try {
       work();

@@ -125,18 +125,22 @@ void store_core::clean_up(acquire_request what, arrival request) {
 }
 
 void store_core::give_back_ended() {
-  if (--giving_back_ == 0 && on_closed_) shut_down();
+  if (--giving_back_ == 0 && closing_) shut_down();
 }
 
 void store_core::close(std::function<void()> closed) {
-  on_closed_ = std::move(closed);
+  if (shut_down_) return closed();
+  on_closed_.push_back(std::move(closed));
+  if (std::exchange(closing_, true)) return;
+  ++giving_back_;  // not before all have been told
+  roll_->tell_closing();
   while (!listeners_.empty()) {
     auto& listener = listeners_.front();
     listener.unlink();
     listener.on_closing();
   }
   bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
-  if (giving_back_ == 0 || !may_have_sent) return shut_down();
+  if (--giving_back_ == 0 || !may_have_sent) return shut_down();
   close_timer_.emplace(executor_, close_grace);
   close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();
@@ -144,16 +148,16 @@ void store_core::close(std::function<void()> closed) {
 }
 
 void store_core::shut_down() {
-  auto const closed = std::exchange(on_closed_, nullptr);
-  if (!closed) return;
+  if (std::exchange(shut_down_, true)) return;
   // From here on nothing of Asio's is left in here: a caller's last reference may go after the
   // store's thread and its io_context.
   close_timer_.reset();
   keeper_->close();
   roll_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
-  auto const ports = std::exchange(ports_, backend{});
-  closed();
+  auto ports = std::exchange(ports_, backend{});
+  ports = {};
+  for (auto const& closed : std::exchange(on_closed_, {})) closed();
 }
 
 }  // namespace herdlock::runtime

@@ -8,8 +8,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "runtime/cache_counters.hpp"
 #include "runtime/lease_keeper.hpp"
@@ -80,10 +82,13 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
 
-  /// Waits for the leases that are being given back, at most close_grace (and not at all where
-  /// nothing was ever sent to a server), then drops the ports
-  /// (everything pending completes with errc::canceled) and calls `closed`.
+  /// Ends the leases that are held, waits for those that are being given back, at most close_grace
+  /// (and not at all where nothing was ever sent to a server), then drops the ports (everything
+  /// pending completes with errc::canceled) and calls `closed`. Called again, it waits for the
+  /// same.
   void close(std::function<void()> closed);
+  /// Since close() was called: nothing new is asked for.
+  bool closing() const { return closing_; }
 
  private:
   void shut_down();
@@ -102,7 +107,9 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
-  std::function<void()> on_closed_;
+  std::vector<std::function<void()>> on_closed_;
+  bool closing_ = false;
+  bool shut_down_ = false;
 };
 
 }  // namespace herdlock::runtime

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/open.hpp>
-#include <herdlock/store.hpp>
+#include <herdlock/value.hpp>
 
 namespace herdlock::runtime {
 class cache_engine;
@@ -113,7 +115,7 @@ class cache_core {
 
   asio::any_io_executor get_executor() const { return values_.get_executor(); }
   /// The key with the prefix, or errc::invalid_name.
-  result<cache_key> full_key(cache_key const& key) const;
+  result<cache_key> full_key(std::string_view key) const;
 
   /// Any thread. The caller is completed exactly once, never inside the call.
   void submit(caller_ptr caller);
@@ -121,15 +123,15 @@ class cache_core {
   /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
 
-  void put(cache_key key, result<cache_value> value, handler<void> done);
-  void invalidate(cache_key key, handler<bool> done);
+  void put(std::string_view key, result<cache_value> value, handler<void> done);
+  void invalidate(std::string_view key, handler<bool> done);
 
   /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
   std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
 
   /// What a blocking call waits for.
-  store_context const& context() const { return *values_.context(); }
+  store_context const& context() const { return *context_of(values_); }
   cache_stats stats() const;
   failure last_store_error() const;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/common/operation_board.hpp"
 #include "stores/etcd/doubt_list.hpp"
 #include "stores/etcd/gateway.hpp"

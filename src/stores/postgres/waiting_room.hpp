@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/operation_board.hpp"
 #include "stores/postgres/link.hpp"

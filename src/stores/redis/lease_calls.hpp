@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/grant_channels.hpp"
 #include "stores/redis/lease_scripts.hpp"
 #include "stores/redis/typed_command.hpp"

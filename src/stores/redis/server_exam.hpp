@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/server_info.hpp"
 #include "stores/redis/settings.hpp"
 #include "stores/redis/transport.hpp"

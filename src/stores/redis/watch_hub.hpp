@@ -14,7 +14,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/link.hpp"
 #include "stores/redis/push_connection.hpp"
 
