@@ -103,11 +103,11 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 
 cache_core::~cache_core() {
   if (!engine_) return;
-  auto const errands = engine_->over_locks() ? engine_->over_locks()->errands() : nullptr;
-  auto closing = errands ? errands->begin() : nullptr;
+  auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
+  auto closing = tasks ? tasks->begin() : nullptr;
   asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
     engine->close();
-    engine.reset();  // before the errand ends, for which the destructor waits
+    engine.reset();  // before the task ends, for which the destructor waits
   });
   // Waiting on a store's own thread would keep the loaders from being told; and on an executor of
   // the user's this may be that thread.
@@ -119,7 +119,7 @@ cache_core::~cache_core() {
   }
   pool_->close();
   // Claims that are being given back, as store_context does for leases.
-  if (errands) errands->wait_idle(runtime::close_grace);
+  if (tasks) tasks->wait_idle(runtime::close_grace);
 }
 
 result<cache_key> cache_core::full_key(std::string_view key) const {

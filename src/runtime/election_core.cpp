@@ -184,7 +184,7 @@ void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
 void election_core::start_work() {
   term_began_ = clock::now();
   auto const round = machine_.round();
-  work_ = std::make_shared<election_work>(election_work::places{executor(), where_}, services_,
+  work_ = std::make_shared<election_work>(election_work::executors{executor(), where_}, services_,
                                           std::move(*granted_), options_.candidate);
   granted_.reset();
   election_work::reports reports;
@@ -210,7 +210,7 @@ void election_core::watch_loss() {
     if (!self->work_->over()) {
       auto const end =
           std::min(self->work_->held().valid_until(), clock::now() + grace_of(self->options_));
-      self->home_->keeper().schedule(*self, end);
+      self->home_->timers().schedule(*self, end);
     }
     self->on(election_event::lost, round,
              given_back.code ? given_back : self->work_->held().lost_reason());
@@ -234,7 +234,7 @@ milliseconds election_core::next_rest() {
 // What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.
 void election_core::rest(milliseconds pause) {
-  runtime::lease_keeper::remove(*this);
+  runtime::timer_queue::remove(*this);
   auto const nobody = [](failure const&, release_reply) {};
   if (work_) work_->held().async_release(nobody);
   if (granted_) granted_->async_release(nobody);
@@ -247,7 +247,7 @@ void election_core::rest(milliseconds pause) {
 }
 
 void election_core::release() {
-  runtime::lease_keeper::remove(*this);
+  runtime::timer_queue::remove(*this);
   timer_.reset();
   auto const round = machine_.round();
   if (!work_ && !granted_) return post(election_event::released, round);

@@ -14,12 +14,12 @@
 #include "algo/election_machine.hpp"
 #include "runtime/election_work.hpp"
 #include "runtime/event_waiters.hpp"
-#include "runtime/lease_keeper.hpp"
 #include "runtime/store_context.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::detail {
 
-class election_core final : public runtime::kept,
+class election_core final : public runtime::timed,
                             public std::enable_shared_from_this<election_core> {
  public:
   election_core(std::shared_ptr<store_context> const& context, resource name,

@@ -64,7 +64,7 @@ election_service in_thread(std::function<void(election_term& term)> work) {
 
 namespace herdlock::detail {
 
-election_work::election_work(places at, std::shared_ptr<election_services const> services,
+election_work::election_work(executors at, std::shared_ptr<election_services const> services,
                              lease held, std::string candidate)
     : at_(std::move(at)),
       services_(std::move(services)),

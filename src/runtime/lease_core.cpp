@@ -67,7 +67,7 @@ void lease_core::on_closing() {
 }
 
 void lease_core::leave_lists() {
-  runtime::lease_keeper::remove(*this);
+  runtime::timer_queue::remove(*this);
   runtime::lease_roll::leave(*this);
 }
 
@@ -75,10 +75,10 @@ void lease_core::obey(algo::lease_action action) {
   using kind = algo::lease_action::kind;
   switch (action.what) {
     case kind::wait:
-      home_->keeper().schedule(*this, action.at);
+      home_->timers().schedule(*this, action.at);
       return;
     case kind::renew:
-      home_->keeper().schedule(*this, action.at);
+      home_->timers().schedule(*this, action.at);
       renew();
       return;
     case kind::lose:
@@ -103,13 +103,13 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    home_->figures().count({lease_event_kind::renew_failed, what_.name, store_name(), what_.fencing,
-                            held, reply.error()});
+    home_->counters().count({lease_event_kind::renew_failed, what_.name, store_name(),
+                             what_.fencing, held, reply.error()});
     renewal_waiters_.answer(reply);
     return obey(machine_.renew_failed(clock::now(), random));
   }
   if (*reply == renew_reply::lost) return obey(machine_.told_lost());
-  home_->figures().renewed();
+  home_->counters().renewed();
   auto const action = machine_.renewed(clock::now(), random);
   proof_.prove(machine_.valid_until());
   if (machine_.state() != algo::lease_state::lost) renewal_waiters_.answer(reply);
@@ -131,8 +131,8 @@ void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
-  home_->figures().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
-                         held);
+  home_->counters().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
+                          held);
 }
 
 failure lease_core::released_failure() const {

@@ -1,4 +1,4 @@
-// The lease machine over a store and the keeper: does what the machine said.
+// The lease machine over a store and the timer queue: does what the machine said.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 #include "algo/lease_machine.hpp"
 #include "runtime/event_waiters.hpp"
-#include "runtime/lease_keeper.hpp"
 #include "runtime/lease_proof.hpp"
 #include "runtime/store_core.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::detail {
 
@@ -26,7 +26,7 @@ struct grant_record {
   runtime::arrival requests = runtime::arrival::in_order;
 };
 
-class lease_core final : public runtime::kept,
+class lease_core final : public runtime::timed,
                          public runtime::enrolled,
                          public std::enable_shared_from_this<lease_core> {
  public:

@@ -71,7 +71,8 @@ class clean_up_job final : public closing_listener,
 };
 
 // An observer that throws harms nobody: what it throws leaves in an event of its own.
-meter::callback harmless(asio::any_io_executor const& executor, meter::callback on_event) {
+lease_counters::callback harmless(asio::any_io_executor const& executor,
+                                  lease_counters::callback on_event) {
   if (!on_event) return {};
   return [executor, on_event = std::move(on_event)](lease_event const& what) {
     try {
@@ -84,16 +85,17 @@ meter::callback harmless(asio::any_io_executor const& executor, meter::callback 
 
 }  // namespace
 
-store_core::store_core(asio::any_io_executor executor, backend ports, meter::callback on_event)
+store_core::store_core(asio::any_io_executor executor, backend ports,
+                       lease_counters::callback on_event)
     : executor_(std::move(executor)),
       ports_(std::move(ports)),
       traits_(ports_.traits),
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
       warnings_(ports_.warnings),
-      keeper_(std::make_shared<lease_keeper>(executor_)),
-      meter_(harmless(executor_, std::move(on_event))) {
-  keeper_->start();
+      timers_(std::make_shared<timer_queue>(executor_)),
+      counters_(harmless(executor_, std::move(on_event))) {
+  timers_->start();
   if (!ports_.leases) return;
   ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
     if (auto const roll = weak.lock()) roll->tell(what);
@@ -101,7 +103,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports, meter::cal
 }
 
 store_core::~store_core() {
-  keeper_->close();
+  timers_->close();
   roll_->close();
 }
 
@@ -110,9 +112,9 @@ std::vector<std::string> store_core::warnings() const {
 }
 
 store_metrics store_core::metrics() const {
-  auto figures = meter_.read(display_name_);
-  caches_.read(figures);
-  return figures;
+  auto all = counters_.read(display_name_);
+  caches_.read(all);
+  return all;
 }
 
 failure store_core::closed_failure() const {
@@ -152,7 +154,7 @@ void store_core::shut_down() {
   // From here on nothing of Asio's is left in here: a caller's last reference may go after the
   // store's thread and its io_context.
   close_timer_.reset();
-  keeper_->close();
+  timers_->close();
   roll_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
   auto ports = std::exchange(ports_, backend{});

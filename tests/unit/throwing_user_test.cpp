@@ -5,7 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <herdlock/election.hpp>
 
-#include "runtime/lease_keeper.hpp"
+#include "runtime/timer_queue.hpp"
 #include "scripted_lock.hpp"
 #include "support/as_result.hpp"
 
@@ -35,32 +35,32 @@ class ThrowingUser : public ::testing::Test {
 };
 
 // Called once, and throws.
-struct failing final : runtime::kept {
+struct failing final : runtime::timed {
   bool called = false;
   void on_due(clock::time_point) override {
     called = true;
     throw thrown{};
   }
 };
-struct waiting final : runtime::kept {
+struct waiting final : runtime::timed {
   bool called = false;
   void on_due(clock::time_point) override { called = true; }
 };
 
 TEST_F(ThrowingUser, WhoeverIsDueBehindAThrowingOneIsCalledInTheNextEvent) {
-  auto const keeper = std::make_shared<runtime::lease_keeper>(f.io.get_executor());
-  keeper->start();
+  auto const timers = std::make_shared<runtime::timer_queue>(f.io.get_executor());
+  timers->start();
   failing first;
   waiting second;
   waiting third;
   auto const now = clock::now();
-  keeper->schedule(first, now);
-  keeper->schedule(second, now);
-  keeper->schedule(third, now + 1ms);
+  timers->schedule(first, now);
+  timers->schedule(second, now);
+  timers->schedule(third, now + 1ms);
   EXPECT_TRUE(run_until([&] { return second.called && third.called; }));
   EXPECT_TRUE(first.called);
   EXPECT_EQ(caught, 1u);
-  keeper->close();
+  timers->close();
 }
 
 TEST_F(ThrowingUser, AGrantsHandlerThatThrowsLeavesTheOtherLeaseAlone) {

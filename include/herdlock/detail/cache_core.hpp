@@ -68,7 +68,7 @@ class load_sink {
 /// Whether a caller wants what is there, or has a loader for what is not.
 enum class caller_wish { look, load };
 
-/// One waiting call: its completion handler, its loader, and its place in the engine. One
+/// One waiting call: its completion handler, its loader, and its slot in the engine. One
 /// allocation per call.
 class cache_caller : public std::enable_shared_from_this<cache_caller>,
                      public boost::intrusive::list_base_hook<> {
@@ -91,7 +91,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   bool leads = false;        ///< its loader belongs to a flight
   bool seated = false;       ///< the ticket below is valid
   std::uint64_t flight = 0;  ///< a ticket of the flight table
-  std::uint32_t place = 0;
+  std::uint32_t slot = 0;
   std::uint32_t visit = 0;
   clock::time_point deadline{};
 

@@ -58,7 +58,7 @@ class speaker {
 
 }  // namespace
 
-void stand_as_worker(worker_place const& at, int worker, worker_orders_page& orders) {
+void stand_as_worker(worker_terms const& at, int worker, worker_orders_page& orders) {
   speaker const voice(at.pipe, worker);
   auto const opened = open_store(at.url);
   election_options options;
