@@ -3,8 +3,8 @@
 
 #include "redis_ports.hpp"
 #include "redis_wait.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/server_exam.hpp"
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/connection_check.hpp"
 
 namespace herdlock_test {
 namespace {

@@ -5,10 +5,10 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "stores/redis/cache_port.hpp"
-#include "stores/redis/entry_codec.hpp"
-#include "stores/redis/push_connection.hpp"
-#include "stores/redis/watch_hub.hpp"
+#include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/cache/cache_watches.hpp"
+#include "stores/redis/cache/entry_codec.hpp"
+#include "stores/redis/client/subscription_connection.hpp"
 
 namespace herdlock::redis {
 namespace {

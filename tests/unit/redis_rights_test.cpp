@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "stores/redis/lease_scripts.hpp"
-#include "stores/redis/scripts.hpp"
-#include "stores/redis/server_checks.hpp"
+#include "stores/redis/examination/examine_server.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
+#include "stores/redis/scripts/script.hpp"
 
 namespace herdlock::redis {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/redis/lease_calls.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {

@@ -12,7 +12,7 @@
 
 #include <herdlock/store.hpp>
 #include "stores/common/operation_board.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
 

@@ -1,7 +1,7 @@
 #include "stores/redis/lease_port.hpp"
 
-#include "stores/redis/lease_calls.hpp"
 #include "stores/redis/lease_list.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 
 namespace herdlock::redis {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include <herdlock/store.hpp>
-#include "stores/redis/router.hpp"
-#include "stores/redis/wait_hub.hpp"
+#include "stores/redis/client/router.hpp"
+#include "stores/redis/queue/lease_queues.hpp"
 
 namespace herdlock::redis {
 

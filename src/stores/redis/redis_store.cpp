@@ -1,16 +1,16 @@
 #include "stores/redis/redis_store.hpp"
 
-#include "stores/redis/cache_port.hpp"
-#include "stores/redis/durable_leases.hpp"
-#include "stores/redis/getset_dialect.hpp"
-#include "stores/redis/grant_channels.hpp"
+#include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/cache/cache_watches.hpp"
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/subscription_connection.hpp"
+#include "stores/redis/dialects/getset_dialect.hpp"
+#include "stores/redis/dialects/plain_dialect.hpp"
+#include "stores/redis/durability/confirmed_leases.hpp"
 #include "stores/redis/lease_port.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/plain_dialect.hpp"
-#include "stores/redis/push_connection.hpp"
-#include "stores/redis/sentinel_guide.hpp"
-#include "stores/redis/wait_hub.hpp"
-#include "stores/redis/watch_hub.hpp"
+#include "stores/redis/queue/grant_subscriptions.hpp"
+#include "stores/redis/queue/lease_queues.hpp"
+#include "stores/redis/sentinel/sentinel_resolver.hpp"
 
 namespace herdlock {
 namespace {

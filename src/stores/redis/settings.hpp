@@ -9,7 +9,7 @@
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include "stores/common/tls_settings.hpp"
-#include "stores/redis/durability.hpp"
+#include "stores/redis/durability/durability_settings.hpp"
 
 namespace herdlock::redis {
 

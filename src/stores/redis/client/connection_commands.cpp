@@ -1,0 +1,389 @@
+// The link's commands: submitted, sent in batches, answered, over.
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/server_errors.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::size_t max_idle_batches = 8;
+
+bool is_unknown_script(reply const& answer) {
+  return answer.is_error() && answer.text().starts_with("NOSCRIPT");
+}
+
+// One that was too large for all may have cut off what its neighbours were told.
+bool is_answer_in_bundle(reply const& answer) {
+  if (answer.too_large()) return false;
+  return answer.kind() == reply_kind::number || answer.kind() == reply_kind::list;
+}
+
+// Also when a handler throws.
+struct lowered_at_the_end {
+  bool& flag;
+  ~lowered_at_the_end() { flag = false; }
+};
+
+// Goes out right in front of another command, in the same write, and nobody waits for its reply.
+//
+// ASKING says that the next command may touch a slot that its sender has only heard of. It holds
+// for that one, so the two have to be neighbours.
+//
+// PING is for whom the next command pushes something to. A server writes to its clients once a turn
+// of its loop, to the one that got its first reply last before all others. A releaser, which gets
+// its reply after the push, would be served first; with this one it was first to get any.
+class prefix final : public command {
+ public:
+  explicit prefix(std::string_view verb) : verb_(verb) {}
+  void encode(command_writer& out, script_form) const override {
+    out.begin(verb_);
+    out.end();
+  }
+  void finish(reply const&) override {}
+  void fail(failure const&, completion) override {}
+  bool open() const override { return false; }
+
+ private:
+  std::string_view verb_;
+};
+
+}  // namespace
+
+failure link::refusal() const {
+  if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
+  if (!transport_ && view_ == outlook::refused) return last_failure_;
+  if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
+  return make_failure(errc::overloaded, how_.display_name + ": " +
+                                            std::to_string(max_outstanding_commands) +
+                                            " commands are waiting already; ask less at once");
+}
+
+void link::submit(command_ptr what) {
+  if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
+  what->carrier = this;
+  keep_deadline(*what);
+  ++outstanding_count_;
+  waiting_.push_back(std::move(what));
+  arm_deadline();
+  if (!up_ || completing_ || flush_posted_) return;
+  // Alone: at once. In company: after this turn of the event loop, together with the others.
+  if (batches_under_way_ == 0) return flush();
+  flush_soon();
+}
+
+// New commands have the same timeout, so they belong at the end; a redirected one is a little
+// older.
+void link::keep_deadline(command& one) {
+  auto const now = std::chrono::steady_clock::now();
+  if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
+  one.hurried = one.deadline - now < how_.timeout / 2;
+  auto at = outstanding_.end();
+  while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
+  outstanding_.insert(at, one);
+  // It is armed again for this one. A timer that is early is left alone: it would be armed anew for
+  // each command of a user who asks one after the other.
+  if (deadline_armed_ && one.deadline < armed_for_) deadline_timer_.cancel();
+}
+
+void link::take_off(command& one) {
+  one.outstanding.unlink();
+  --outstanding_count_;
+  one.carrier = nullptr;
+  one.sent = false;
+}
+
+std::vector<command_ptr> link::take_unsent() {
+  std::vector<command_ptr> taken;
+  auto unsent = std::exchange(waiting_, {});
+  for (auto& one : unsent) {
+    if (!one->open()) continue;
+    if (one->key().empty()) {
+      waiting_.push_back(std::move(one));
+      continue;
+    }
+    take_off(*one);
+    taken.push_back(std::move(one));
+  }
+  return taken;
+}
+
+void link::flush_soon() {
+  flush_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->flush_posted_ = false;
+    self->flush();
+  });
+}
+
+void link::flush() {
+  while (up_ && !waiting_.empty()) send_batch();
+}
+
+command& link::put_next(batch& into) {
+  command_ptr one = std::move(waiting_.front());
+  waiting_.pop_front();
+  one->sent = true;
+  one->reads_at_send = transport_->reads();
+  into.commands.push_back(std::move(one));
+  return *into.commands.back();
+}
+
+void link::put_prefix(batch& into, std::string_view verb) {
+  auto one = std::make_unique<prefix>(verb);
+  one->encode(into, one->form);
+  into.goes_alone();
+  into.commands.push_back(std::move(one));
+}
+
+void link::put_alone(batch& into) {
+  if (waiting_.front()->asking) put_prefix(into, "ASKING");
+  into.goes_alone();
+  command const& one = put_next(into);
+  one.encode(into, one.form);
+}
+
+// How many of the next commands may be one script call. In a cluster, none: their slots differ.
+std::size_t link::bundle_size() const {
+  auto const* const common = redirects_ ? nullptr : waiting_.front()->bundle();
+  if (!common) return 1;
+  std::size_t size = 0;
+  while (size < std::min(waiting_.size(), max_bundled_commands)) {
+    command const& one = *waiting_[size];
+    if (!one.open() || one.bundle() != common) break;
+    ++size;
+  }
+  return size;
+}
+
+void link::put_bundle(batch& into, std::size_t size) {
+  auto const first = into.commands.size();
+  into.begin_keys(*waiting_.front()->bundle(), bundle_form_);
+  bundle_form_ = script_form::by_hash;
+  into.go_together(size);
+  for (std::size_t i = 0; i < size; ++i) put_next(into).encode_keys(into);
+  into.end_keys();
+  for (std::size_t i = 0; i < size; ++i) into.commands[first + i]->encode_arguments(into);
+  into.end();
+}
+
+void link::send_batch() {
+  batch_ptr out;
+  if (idle_batches_.empty()) {
+    out = make_batch();
+  } else {
+    out = std::move(idle_batches_.back());
+    idle_batches_.pop_back();
+  }
+  while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
+    if (!waiting_.front()->open()) {  // its caller has gone: it must not happen any more
+      waiting_.pop_front();
+      continue;
+    }
+    if (waiting_.front()->heralded && out->commands.empty()) put_prefix(*out, "PING");
+    if (auto const together = bundle_size(); together > 1) {
+      put_bundle(*out, together);
+    } else {
+      put_alone(*out);
+    }
+  }
+  if (out->commands.empty()) {
+    idle_batches_.push_back(std::move(out));
+    return;
+  }
+  ++batches_under_way_;
+  transport_->send(std::move(out));
+}
+
+void link::on_batch(transport& from, batch_ptr done, failure const* why) {
+  auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  bool const current = &from == transport_.get();
+  if (examining_ && current) return on_examined(std::move(done), why);
+  --batches_under_way_;
+  if (why) {
+    try {
+      while (!returned_.empty()) complete_some();  // these were answered before
+    } catch (...) {                                // from a handler
+      work_off_later();
+      on_lost_batch(from, std::move(done), *why);
+      throw;
+    }
+    return on_lost_batch(from, std::move(done), *why);
+  }
+  returned_.push_back({std::move(done), current ? connections_ : 0});
+  if (!completion_posted_ && !completing_) work_off();
+}
+
+void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
+  bool const current = &from == transport_.get();
+  if (current) up_ = false;
+  for (auto& one : lost->commands) {
+    if (!one->open()) continue;
+    --outstanding_count_;
+    one->fail(why, completion::later);
+  }
+  // The transport's own report of its end may not come: see its on_read().
+  if (current && !closed_) lose(why, outlook::may_recover);
+  recycle(std::move(lost));
+  flush();
+}
+
+// In slices, so that the server works on what the first handlers ask for while the others run. All
+// at once would make the two take turns: it is idle while we complete, and we are while it answers.
+void link::work_off() {
+  complete_some();
+  flush();
+  work_off_later();
+}
+
+void link::work_off_later() {
+  if (returned_.empty() || completion_posted_) return;
+  completion_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->completion_posted_ = false;
+    self->work_off();
+  });
+}
+
+void link::complete_some() {
+  try {
+    complete_slice();
+  } catch (...) {  // from a handler: the others are told in a moment
+    work_off_later();
+    throw;
+  }
+  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
+  auto done = std::move(returned_.front());
+  returned_.pop_front();
+  recycle(std::move(done.what));
+  bool const current = up_ && done.connection == connections_;
+  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
+}
+
+void link::complete_slice() {
+  completing_ = true;
+  lowered_at_the_end const meanwhile{completing_};
+  for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
+    auto& from = returned_.front();
+    auto& batch = *from.what;
+    if (from.next == batch.commands.size()) break;
+    auto& one = batch.commands[from.next];
+    bool const bundled = batch.is_bundled(from.next);
+    reply const& answer = batch.answer_to(from.next++);
+    if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
+      from.misdirected = answer.text();
+    }
+    if (!one->open()) continue;
+    if (bundled && !is_answer_in_bundle(answer)) {
+      ask_alone(std::move(one), answer);
+    } else {
+      finish_one(std::move(one), answer);
+    }
+  }
+}
+
+void link::recycle(batch_ptr used) {
+  // Not those that an earlier, larger use has left: a lone command would pay for all of them.
+  auto const answered = std::min(used->replies.size(), used->commands.size());
+  for (std::size_t i = 0; i < answered; ++i) used->replies[i].trim();
+  used->reset();
+  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
+}
+
+// What went wrong with one, or with the whole bundle for the sake of one (by an ACL), is told to
+// who asks alone. Without the script it is the next bundle that brings it along.
+void link::ask_alone(command_ptr one, reply const& answer) {
+  if (closed_) return finish_one(std::move(one), answer);
+  if (is_unknown_script(answer)) {
+    bundle_form_ = script_form::with_source;
+  } else {
+    one->alone = true;
+  }
+  one->sent = false;
+  waiting_.push_back(std::move(one));
+}
+
+void link::finish_one(command_ptr one, reply const& answer) {
+  // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
+  if (is_unknown_script(answer) && one->form == script_form::by_hash && !closed_) {
+    one->form = script_form::with_source;
+    one->sent = false;
+    waiting_.push_back(std::move(one));
+    return;
+  }
+  if (redirected(one, answer)) return;
+  --outstanding_count_;
+  one->finish(answer);
+}
+
+bool link::redirected(command_ptr& one, reply const& answer) {
+  if (!redirects_ || !answer.is_error() || closed_) return false;
+  auto const taker = redirector_.lock();
+  if (!taker) return false;
+  take_off(*one);
+  if (taker->redirect(one, answer.text())) return true;
+  ++outstanding_count_;
+  return false;
+}
+
+void link::cancel(command& what) {
+  if (!what.open()) return;
+  --outstanding_count_;
+  what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
+            completion::later);
+  drop_ended();
+}
+
+void link::end_outstanding(failure const& why) {
+  while (!outstanding_.empty()) {
+    --outstanding_count_;
+    outstanding_.front().fail(why, completion::later);
+  }
+}
+
+// Deadlines are in order, so what ended early is at the front before long.
+void link::drop_ended() {
+  while (!waiting_.empty() && !waiting_.front()->open()) waiting_.pop_front();
+}
+
+// ---------------------------------------------------------------------------------- deadlines
+
+void link::arm_deadline() {
+  if (deadline_armed_ || outstanding_.empty() || closed_) return;
+  deadline_armed_ = true;
+  armed_for_ = outstanding_.front().deadline;
+  deadline_timer_.expires_at(armed_for_);
+  deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->deadline_armed_ = false;
+    if (!self->closed_) self->on_deadline();
+  });
+}
+
+void link::on_deadline() {
+  auto const now = std::chrono::steady_clock::now();
+  bool silent = false;
+  while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
+    command& one = outstanding_.front();
+    // One that had little time left when it came here says nothing about the server.
+    silent =
+        silent || (one.sent && !one.hurried && up_ && one.reads_at_send == transport_->reads());
+    --outstanding_count_;
+    one.fail(missed_deadline(one), completion::later);
+  }
+  drop_ended();
+  if (silent && up_) {
+    transport_->forget_unsent();
+    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.place() +
+                                             " hangs: it does not answer"),
+         outlook::may_recover);
+  }
+  arm_deadline();
+}
+
+}  // namespace herdlock::redis
