@@ -11,6 +11,6 @@ namespace herdlock::redis {
 
 /// Without a queue the wait of a request is ignored.
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<wait_hub> queue);
+                                             std::shared_ptr<lease_queues> queue);
 
 }  // namespace herdlock::redis

@@ -5,6 +5,7 @@
 
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/scripts/cache_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -32,6 +33,14 @@ void add_value(command_writer& out, cache_value const& value) {
   }
 }
 
+// value, claim, error, fence: what a claim and the writing scripts touch.
+void add_entry_keys(command_writer& out, cache_key const& key) {
+  out.add(key.str());
+  out.add_side_key(key.str(), claim_role);
+  out.add_side_key(key.str(), error_role);
+  out.add_side_key(key.str(), claim_fence_role);
+}
+
 std::string events_suffix(router const& home) {
   return std::string(events_role) + std::to_string(home.how().database);
 }
@@ -44,7 +53,7 @@ result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
 
 // The hit path: GET or HGETALL, nothing else. A negative entry is kept in the layout of the claim
 // that made it, or as a string when a put did, and answers readers of both layouts: only when the
-// server says WRONGTYPE a second question finds it.
+// server says WRONGTYPE a second command finds it.
 struct get_call {
   using value_type = cache_lookup;
   static constexpr std::string_view verb = "read";
@@ -85,11 +94,8 @@ struct claim_call {
   std::string_view name() const { return asked.key.str(); }
   void encode(command_writer& out, script_form form) const {
     char const letter = layout_letter(asked.form);
-    out.begin(scripts().claim, form);
-    out.add(asked.key.str());
-    out.add_side_key(asked.key.str(), claim_role);
-    out.add_side_key(asked.key.str(), error_role);
-    out.add_side_key(asked.key.str(), claim_fence_role);
+    out.begin(cache_scripts().claim, form);
+    add_entry_keys(out, asked.key);
     out.add(asked.owner.str());
     out.add_number(asked.ttl.count());
     out.add(letter == 'h' ? "h" : "s");
@@ -124,7 +130,7 @@ struct extend_call {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().extend, form);
+    out.begin(cache_scripts().extend, form);
     out.add_side_key(key.str(), claim_role);
     out.add(owner.str());
     out.add_number(ttl.count());
@@ -136,14 +142,6 @@ struct extend_call {
     return *done == 1 ? renew_reply::renewed : renew_reply::lost;
   }
 };
-
-// value, claim, error, fence: what the writing scripts touch.
-void add_entry_keys(command_writer& out, cache_key const& key) {
-  out.add(key.str());
-  out.add_side_key(key.str(), claim_role);
-  out.add_side_key(key.str(), error_role);
-  out.add_side_key(key.str(), claim_fence_role);
-}
 
 std::string_view kind_of(cache_value const& value) {
   char const letter = kind_letter(value);
@@ -159,7 +157,7 @@ struct fill_call {
 
   std::string_view name() const { return asked.key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().fill, form);
+    out.begin(cache_scripts().fill, form);
     add_entry_keys(out, asked.key);
     out.add(asked.owner.str());
     out.add_number(asked.ttl.count());
@@ -184,7 +182,7 @@ struct fail_call {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().fail, form);
+    out.begin(cache_scripts().fail, form);
     out.add_side_key(key.str(), claim_role);
     out.add_side_key(key.str(), error_role);
     out.add_side_key(key.str(), claim_fence_role);
@@ -207,7 +205,7 @@ struct put_call {
 
   std::string_view name() const { return asked.key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().put, form);
+    out.begin(cache_scripts().put, form);
     add_entry_keys(out, asked.key);
     out.add_number(asked.ttl.count());
     out.add(kind_of(asked.value));
@@ -230,7 +228,7 @@ struct invalidate_call {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().invalidate, form);
+    out.begin(cache_scripts().invalidate, form);
     add_entry_keys(out, key);
     out.add_side_key(key.str(), events);
     out.add(".");  // look_event()
@@ -251,7 +249,7 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
   confirmed_watch(std::shared_ptr<router> home, get_call get, handler<watch_reply> done)
       : home_(std::move(home)), get_(std::move(get)), done_(std::move(done)) {}
 
-  void start(watch_hub& watches, watch_request asked) {
+  void start(cache_watches& watches, watch_request asked) {
     auto slot = asio::get_associated_cancellation_slot(done_);
     cancellable_ = slot.is_connected();
     if (cancellable_) {
@@ -305,7 +303,7 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
 
 class cache_port final : public cache_store {
  public:
-  cache_port(std::shared_ptr<router> commands, std::shared_ptr<watch_hub> watches)
+  cache_port(std::shared_ptr<router> commands, std::shared_ptr<cache_watches> watches)
       : router_(std::move(commands)),
         watches_(std::move(watches)),
         events_(events_suffix(*router_)) {}
@@ -386,14 +384,14 @@ class cache_port final : public cache_store {
   }
 
   std::shared_ptr<router> router_;
-  std::shared_ptr<watch_hub> watches_;
+  std::shared_ptr<cache_watches> watches_;
   std::string events_;
 };
 
 }  // namespace
 
 std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<watch_hub> watches) {
+                                             std::shared_ptr<cache_watches> watches) {
   return std::make_shared<cache_port>(std::move(commands), std::move(watches));
 }
 

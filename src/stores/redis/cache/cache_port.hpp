@@ -10,6 +10,6 @@
 namespace herdlock::redis {
 
 std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<watch_hub> watches);
+                                             std::shared_ptr<cache_watches> watches);
 
 }  // namespace herdlock::redis

@@ -4,6 +4,7 @@
 
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/scripts/cache_scripts.hpp"
 #include "stores/redis/wait_limits.hpp"
 
 namespace herdlock::redis {
@@ -14,13 +15,13 @@ constexpr milliseconds deaf_wait{50};
 
 // The claim on a key.
 struct look_call {
-  using value_type = watch_hub::claim_seen;
+  using value_type = cache_watches::claim_seen;
   static constexpr std::string_view verb = "look at the claim on";
   cache_key key;
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(scripts().look, form);
+    out.begin(cache_scripts().look, form);
     out.add_side_key(key.str(), claim_role);
     out.add_side_key(key.str(), claim_fence_role);
     out.end();
@@ -38,14 +39,15 @@ struct look_call {
 
 }  // namespace
 
-watch_hub::watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events,
-                     std::shared_ptr<store_warnings> warnings)
+cache_watches::cache_watches(std::shared_ptr<router> commands,
+                             std::shared_ptr<subscription_connection> events,
+                             std::shared_ptr<store_warnings> warnings)
     : commands_(std::move(commands)),
       events_(std::move(events)),
       warnings_(std::move(warnings)),
       timer_(commands_->executor()) {}
 
-void watch_hub::watch(watch_request request, handler<watch_reply> done) {
+void cache_watches::watch(watch_request request, handler<watch_reply> done) {
   auto refuse = [&](errc code, std::string const& why) {
     detail::post_result(commands_->executor(), std::move(done),
                         result<watch_reply>(make_failure(
@@ -81,19 +83,19 @@ void watch_hub::watch(watch_request request, handler<watch_reply> done) {
   if (at.asked == at.answered) look(at);
 }
 
-void watch_hub::close() {
+void cache_watches::close() {
   if (std::exchange(closed_, true)) return;
   timer_.cancel();
   while (!watches_.empty()) {
-    finish(watches_.begin()->first,
-           make_failure(errc::canceled,
-                        commands_->how().display_name + ": the store handle is being closed"));
+    complete(watches_.begin()->first,
+             make_failure(errc::canceled,
+                          commands_->how().display_name + ": the store handle is being closed"));
   }
 }
 
 // ---------------------------------------------------------------------------------- channels
 
-watch_hub::channel& watch_hub::channel_of(cache_key const& key) {
+cache_watches::channel& cache_watches::channel_of(cache_key const& key) {
   std::string name;
   side_key(name, key.str(), std::string(events_role) + std::to_string(commands_->how().database));
   auto const found = channels_.find(name);
@@ -101,12 +103,12 @@ watch_hub::channel& watch_hub::channel_of(cache_key const& key) {
   return channels_.emplace(name, channel{name, key, {}}).first->second;
 }
 
-void watch_hub::subscribe(channel& to) {
+void cache_watches::subscribe(channel& to) {
   ++to.asked;
   events_->subscription("SUBSCRIBE", to.name);
 }
 
-void watch_hub::on_link_up() {
+void cache_watches::on_connection_up() {
   lost_ = false;
   for (auto& [name, at] : channels_) {
     for (auto const id : at.watches) set_alarm(watches_.at(id), watches_.at(id).end);
@@ -115,22 +117,22 @@ void watch_hub::on_link_up() {
 }
 
 // What was published while we did not listen is lost: everybody looks for himself.
-void watch_hub::on_link_down() {
+void cache_watches::on_connection_down() {
   auto const self = shared_from_this();
   lost_ = true;
   for (auto& [name, at] : channels_) at.asked = at.answered = 0;
-  finish_every(watch_reply(look_again{}));
+  complete_every(watch_reply(look_again{}));
 }
 
-void watch_hub::finish_every(result<watch_reply> const& outcome) {
+void cache_watches::complete_every(result<watch_reply> const& outcome) {
   std::vector<std::uint64_t> ids;
   for (auto const& [id, one] : watches_) ids.push_back(id);
-  for (auto const id : ids) finish(id, outcome);
+  for (auto const id : ids) complete(id, outcome);
 }
 
 // ["subscribe", channel, count] or ["message", channel, event]; an error when the user may not. An
 // error does not say which subscription it refuses; it is not ours when all of ours are confirmed.
-void watch_hub::on_message(reply const& message) {
+void cache_watches::on_message(reply const& message) {
   auto const self = shared_from_this();
   if (message.is_error()) {
     auto const open = [](auto const& each) { return each.second.asked != each.second.answered; };
@@ -138,14 +140,14 @@ void watch_hub::on_message(reply const& message) {
     for (auto& [name, at] : channels_) at.asked = at.answered = 0;
     auto const why = server_failure(message.text(), commands_->how().display_name);
     warn_of(why);
-    return finish_every(why);
+    return complete_every(why);
   }
   if (message.nodes() < 4) return;
   if (message.text(1) == "subscribe") return on_subscribed(message.text(2));
   if (message.text(1) == "message") on_event(message.text(2), message.text(3));
 }
 
-void watch_hub::warn_of(failure const& why) {
+void cache_watches::warn_of(failure const& why) {
   if (!warnings_ || !(why == errc::access_denied)) return;
   warnings_->add("waiters for a load are not woken by its end, they ask again and again: " +
                  why.message);
@@ -153,7 +155,7 @@ void watch_hub::warn_of(failure const& why) {
 
 // A channel that was left and entered again has the older confirmations still to come; only the
 // last one says that nothing is missed from here on.
-void watch_hub::on_subscribed(std::string_view name) {
+void cache_watches::on_subscribed(std::string_view name) {
   auto const found = channels_.find(name);
   if (found == channels_.end()) return;
   channel& at = found->second;
@@ -169,7 +171,7 @@ void watch_hub::on_subscribed(std::string_view name) {
 //   4. only now the event of 1 is read: its value is from before the invalidate.
 // So a watch takes what an event brings only if the event names the claim that its look saw, or a
 // later one. Else, and before the look has been answered, the event only says "look again".
-void watch_hub::on_event(std::string_view name, std::string_view event) {
+void cache_watches::on_event(std::string_view name, std::string_view event) {
   auto const found = channels_.find(name);
   if (found == channels_.end()) return;
   auto const told = split_event(event);
@@ -179,13 +181,13 @@ void watch_hub::on_event(std::string_view name, std::string_view event) {
   for (auto const id : ids) {
     auto const claim = watches_.at(id).claim;
     bool const ours = claim > 0 && told.claim >= claim;
-    finish(id, ours ? message : watch_reply(look_again{}));
+    complete(id, ours ? message : watch_reply(look_again{}));
   }
 }
 
 // One look answers all that wait for the same key. Not who comes while it is under way: the server
 // may have executed it before his claim(), and then it says nothing about the claim that he met.
-void watch_hub::look(channel& at) {
+void cache_watches::look(channel& at) {
   if (at.looking) {
     at.look_once_more = true;
     return;
@@ -198,12 +200,12 @@ void watch_hub::look(channel& at) {
   typed_command<look_call>::start(*commands_, look_call{at.key}, std::move(on_answer));
 }
 
-void watch_hub::on_look(std::string const& name, result<claim_seen> seen) {
+void cache_watches::on_look(std::string const& name, result<claim_seen> seen) {
   auto const found = channels_.find(name);
   if (found == channels_.end()) return;
   channel& at = found->second;
   at.looking = false;
-  if (seen.has_error() || seen->left == milliseconds{0}) return finish_all(at, look_again{});
+  if (seen.has_error() || seen->left == milliseconds{0}) return complete_all(at, look_again{});
   auto const silence = std::min(seen->left + expiry_slack, commands_->longest_silence());
   auto const over = std::chrono::steady_clock::now() + silence;
   for (auto const id : at.watches) {
@@ -215,7 +217,7 @@ void watch_hub::on_look(std::string const& name, result<claim_seen> seen) {
 }
 
 // Forgotten only when no confirmation is under way, so that it cannot be taken for a later one.
-void watch_hub::leave_if_unused(channel& from) {
+void cache_watches::leave_if_unused(channel& from) {
   if (!from.watches.empty() || from.asked != from.answered) return;
   if (from.asked > 0) events_->subscription("UNSUBSCRIBE", from.name);
   channels_.erase(channels_.find(from.name));
@@ -223,12 +225,12 @@ void watch_hub::leave_if_unused(channel& from) {
 
 // ---------------------------------------------------------------------------------- watches
 
-void watch_hub::on_cancel(std::uint64_t id) {
-  finish(id, make_failure(errc::canceled, commands_->how().display_name +
-                                              ": the watch was cancelled by the caller"));
+void cache_watches::on_cancel(std::uint64_t id) {
+  complete(id, make_failure(errc::canceled, commands_->how().display_name +
+                                                ": the watch was cancelled by the caller"));
 }
 
-void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome) {
+void cache_watches::complete(std::uint64_t id, result<watch_reply> outcome) {
   auto node = watches_.extract(id);
   if (node.empty()) return;
   entry& one = node.mapped();
@@ -244,20 +246,20 @@ void watch_hub::finish(std::uint64_t id, result<watch_reply> outcome) {
   detail::post_result(commands_->executor(), std::move(done), std::move(outcome));
 }
 
-void watch_hub::finish_all(channel& at, watch_reply const& outcome) {
+void cache_watches::complete_all(channel& at, watch_reply const& outcome) {
   auto const self = shared_from_this();
   auto const ids = std::set<std::uint64_t>(at.watches);
-  for (auto const id : ids) finish(id, outcome);
+  for (auto const id : ids) complete(id, outcome);
 }
 
-void watch_hub::set_alarm(entry& one, time_point when) {
+void cache_watches::set_alarm(entry& one, time_point when) {
   alarms_.erase({one.wake, one.id});
   one.wake = when;
-  auto const place = alarms_.emplace(when, one.id).first;
-  if (place == alarms_.begin()) arm();
+  auto const at = alarms_.emplace(when, one.id).first;
+  if (at == alarms_.begin()) arm();
 }
 
-void watch_hub::arm() {
+void cache_watches::arm() {
   if (alarms_.empty() || closed_) return;
   timer_.expires_at(alarms_.begin()->first);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
@@ -266,12 +268,12 @@ void watch_hub::arm() {
   });
 }
 
-void watch_hub::on_alarm() {
+void cache_watches::on_alarm() {
   auto const now = std::chrono::steady_clock::now();
   while (!alarms_.empty() && alarms_.begin()->first <= now) {
     entry& one = watches_.at(alarms_.begin()->second);
     if (one.end <= now || !events_->up()) {
-      finish(one.id, watch_reply(look_again{}));
+      complete(one.id, watch_reply(look_again{}));
       continue;
     }
     set_alarm(one, one.end);

@@ -24,12 +24,13 @@ namespace herdlock::redis {
 inline constexpr std::size_t max_watches = 100'000;
 
 /// All members on the executor.
-class watch_hub final : public link_observer, public std::enable_shared_from_this<watch_hub> {
+class cache_watches final : public connection_listener,
+                            public std::enable_shared_from_this<cache_watches> {
  public:
   /// To be attached to `events` by the maker.
   /// `warnings` may be null.
-  watch_hub(std::shared_ptr<router> commands, std::shared_ptr<push_connection> events,
-            std::shared_ptr<store_warnings> warnings);
+  cache_watches(std::shared_ptr<router> commands, std::shared_ptr<subscription_connection> events,
+                std::shared_ptr<store_warnings> warnings);
 
   /// What a look finds.
   struct claim_seen {
@@ -65,8 +66,8 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
     bool look_once_more = false;
   };
 
-  void on_link_up() override;
-  void on_link_down() override;
+  void on_connection_up() override;
+  void on_connection_down() override;
   void on_message(reply const& message) override;
 
   channel& channel_of(cache_key const& key);
@@ -79,15 +80,15 @@ class watch_hub final : public link_observer, public std::enable_shared_from_thi
   void leave_if_unused(channel& from);
 
   void on_cancel(std::uint64_t id);
-  void finish(std::uint64_t id, result<watch_reply> outcome);
-  void finish_every(result<watch_reply> const& outcome);
-  void finish_all(channel& at, watch_reply const& outcome);
+  void complete(std::uint64_t id, result<watch_reply> outcome);
+  void complete_every(result<watch_reply> const& outcome);
+  void complete_all(channel& at, watch_reply const& outcome);
   void set_alarm(entry& one, time_point when);
   void arm();
   void on_alarm();
 
   std::shared_ptr<router> commands_;
-  std::shared_ptr<push_connection> events_;  // opened by the first watch
+  std::shared_ptr<subscription_connection> events_;  // opened by the first watch
   std::shared_ptr<store_warnings> warnings_;
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;

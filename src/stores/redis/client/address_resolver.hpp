@@ -10,13 +10,13 @@
 namespace herdlock::redis {
 
 /// Asked before each connection attempt. All members on the executor.
-class address_guide {
+class address_resolver {
  public:
-  using answer = std::function<void(result<host_and_port>, outlook)>;
-  virtual ~address_guide() = default;
+  using answer = std::function<void(result<host_and_port>, failure_kind)>;
+  virtual ~address_resolver() = default;
 
-  /// Answers once, later, unless what it returns is let go before: that gives the question up. The
-  /// question ends by itself, within a command's timeout or so.
+  /// Answers once, later, unless what it returns is let go before: that gives the query up. The
+  /// query ends by itself, within a command's timeout or so.
   virtual std::shared_ptr<void> where(answer done) = 0;
 
   /// Tells of each move as soon as it is known, until what it returns is let go. Best effort: a

@@ -75,7 +75,7 @@ class command_writer {
   std::size_t numbers_ = 0;
 };
 
-class link;
+class connection;
 
 using hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
@@ -91,7 +91,7 @@ class command {
 
   virtual void encode(command_writer& out, script_form form) const = 0;
   /// Completes the handler from the reply; not NOSCRIPT.
-  virtual void finish(reply const& answer) = 0;
+  virtual void complete(reply const& answer) = 0;
   /// Completes the handler with a failure. The text gets the command's subject put in front.
   virtual void fail(failure const& why, completion when) = 0;
   virtual bool open() const = 0;
@@ -114,11 +114,11 @@ class command {
   bool heralded = false;  ///< a PING goes out in front of it, if it is the first of a write
 
   // In a cluster:
-  link* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn
-  bool hurried = false;     ///< submitted with less than half of its time left
-  bool asking = false;      ///< ASKING goes out right in front of it
-  std::uint8_t hops = 0;    ///< redirections in a row
-  std::uint8_t tries = 0;   ///< pauses so far, 255 for more
+  connection* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn
+  bool short_deadline = false;    ///< submitted with less than half of its time left
+  bool asking = false;            ///< ASKING goes out right in front of it
+  std::uint8_t hops = 0;          ///< redirections in a row
+  std::uint8_t tries = 0;         ///< pauses so far, 255 for more
 };
 
 using command_ptr = std::unique_ptr<command>;

@@ -16,7 +16,7 @@
 
 namespace herdlock::redis {
 
-/// Commands of one link that wait or are under way; one more is errc::overloaded.
+/// Commands of one connection that wait or are under way; one more is errc::overloaded.
 inline constexpr std::size_t max_outstanding_commands = 200'000;
 /// Commands of one write.
 inline constexpr std::size_t max_batch_commands = 256;
@@ -28,20 +28,21 @@ inline constexpr std::size_t max_bundled_commands = 16;
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
 inline constexpr milliseconds max_reconnect_pause{2000};
-/// With somebody to ask where the server is now, its old place is not waited for that long.
-inline constexpr milliseconds max_guided_pause{250};
-inline constexpr milliseconds max_guided_attempt{1000};
+/// With a resolver, which may know a new address, the old one is not waited for that long.
+inline constexpr milliseconds max_resolved_pause{250};
+inline constexpr milliseconds max_resolved_attempt{1000};
 
 /// Told what happens to the connection; used by the one for pushes.
-class link_observer {
+class connection_listener {
  public:
-  virtual ~link_observer() = default;
-  virtual void on_link_up() = 0;
-  virtual void on_link_down() = 0;  ///< after each failed attempt, too
+  virtual ~connection_listener() = default;
+  virtual void on_connection_up() = 0;
+  virtual void on_connection_down() = 0;  ///< after each failed attempt, too
   virtual void on_message(reply const& message) = 0;
 };
 
-/// Takes over commands that another server has to execute: the links to a cluster's nodes have one.
+/// Takes over commands that another server has to execute: the connections to a cluster's nodes
+/// have one.
 class redirector {
  public:
   virtual ~redirector() = default;
@@ -59,26 +60,29 @@ class redirector {
 /// it (its outcome is unknown); what was not sent yet waits for the next one. A command that
 /// reaches its deadline without a byte having come from the server since it was sent ends the
 /// connection: the server, or the way to it, hangs. So does a reply that says that another server
-/// is needed (a demoted master, a replica): the name is resolved again, or the guide of the
+/// is needed (a demoted master, a replica): the name is resolved again, or the resolver of the
 /// settings is asked again. (Not with a redirector: it knows better where to go.)
 ///
 /// With an examination a connection is up, and commands are sent over it, once the server passed.
-class link final : public router,
-                   public transport_owner,
-                   public std::enable_shared_from_this<link> {
+class connection final : public router,
+                         public transport_listener,
+                         public std::enable_shared_from_this<connection> {
  public:
-  /// `exam` may be null.
-  link(asio::any_io_executor executor, settings how, std::shared_ptr<server_exam> exam = nullptr);
-  ~link() override;
+  /// `check` may be null.
+  connection(asio::any_io_executor executor, settings how,
+             std::shared_ptr<connection_check> check = nullptr);
+  ~connection() override;
 
-  /// Before open(). The place is chosen anew for each attempt to connect.
-  void choose_place(std::function<void(settings&)> choose) { choose_place_ = std::move(choose); }
+  /// Before open(). The address is chosen anew for each attempt to connect.
+  void choose_address(std::function<void(settings&)> choose) {
+    choose_address_ = std::move(choose);
+  }
   void redirect_to(std::weak_ptr<redirector> taker) {
     redirector_ = std::move(taker);
     redirects_ = true;
   }
 
-  void open(std::weak_ptr<link_observer> observer = {});
+  void open(std::weak_ptr<connection_listener> listener = {});
   /// Everything outstanding completes with errc::canceled, and nothing is taken any more.
   void close();
 
@@ -90,22 +94,22 @@ class link final : public router,
   std::vector<command_ptr> take_unsent();
   /// Gives the connection up, as if it were lost.
   void leave(failure const& why);
-  /// For the observer: between on_link_up and on_link_down.
+  /// For the listener: between on_connection_up and on_connection_down.
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
   /// What the server told when the connection came up last; null without an examination.
-  server_facts const* facts() const { return exam_ ? &exam_->facts() : nullptr; }
+  server_facts const* facts() const { return check_ ? &check_->facts() : nullptr; }
   std::int64_t fence_floor() const override { return fence_floor_; }
   settings const& how() const override { return how_; }
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
-  link* carrier_for(std::string_view) override { return this; }
-  std::vector<std::shared_ptr<link>> servers() override { return {shared_from_this()}; }
+  connection* carrier_for(std::string_view) override { return this; }
+  std::vector<std::shared_ptr<connection>> servers() override { return {shared_from_this()}; }
   bool may_have_sent() const override { return connections_ != 0; }
-  std::shared_ptr<link> make_event_link() override;
+  std::shared_ptr<connection> make_event_connection() override;
   /// Why there is no connection; no code when there is one, or none was tried.
-  failure const& trouble() const { return last_failure_; }
+  failure const& last_failure() const { return last_failure_; }
   /// How many connections have been up so far: the same number at two times while it is up means
   /// the same connection between them.
   std::uint64_t connections() const { return connections_; }
@@ -118,18 +122,18 @@ class link final : public router,
                              boost::intrusive::constant_time_size<false>>;
 
   void on_ready(transport& from) override;
-  void on_ended(transport& from, failure why, outlook view) override;
+  void on_ended(transport& from, failure why, failure_kind kind) override;
   void on_batch(transport& from, batch_ptr done, failure const* why) override;
   void on_push(transport& from, reply const& message) override;
 
   void limit_attempt(milliseconds limit);
   void connect();
   void on_moved(host_and_port const& to);
-  void on_guided(result<host_and_port> at, outlook view);
-  void on_examined(batch_ptr done, failure const* why);
+  void on_resolved(result<host_and_port> at, failure_kind kind);
+  void on_checked(batch_ptr done, failure const* why);
   void come_up();
   milliseconds attempt_limit() const;
-  void lose(failure why, outlook view);
+  void lose(failure why, failure_kind kind);
   void leave_server(std::string_view line);
   void reconnect_later();
   void refuse_waiting();
@@ -149,7 +153,7 @@ class link final : public router,
   void complete_some();
   void complete_slice();
   void recycle(batch_ptr used);
-  void finish_one(command_ptr one, reply const& answer);
+  void complete_one(command_ptr one, reply const& answer);
   void ask_alone(command_ptr one, reply const& answer);
   bool redirected(command_ptr& one, reply const& answer);
   void keep_deadline(command& one);
@@ -164,12 +168,12 @@ class link final : public router,
 
   asio::any_io_executor executor_;
   settings how_;  // host and port: where the last attempt led to
-  std::shared_ptr<server_exam> exam_;
-  std::weak_ptr<link_observer> observer_;
+  std::shared_ptr<connection_check> check_;
+  std::weak_ptr<connection_listener> listener_;
   std::weak_ptr<redirector> redirector_;
-  std::function<void(settings&)> choose_place_;
-  std::shared_ptr<void> watching_;  // the guide, for moves
-  std::shared_ptr<void> asking_;    // the guide, before the attempt has a transport
+  std::function<void(settings&)> choose_address_;
+  std::shared_ptr<void> watching_;  // the resolver, for moves
+  std::shared_ptr<void> asking_;    // the resolver, before the attempt has a transport
   std::shared_ptr<transport> transport_;
   asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
   asio::steady_timer deadline_timer_;
@@ -177,15 +181,15 @@ class link final : public router,
   milliseconds pause_ = min_reconnect_pause;
   time_point left_server_at_{};  // the last leave_server()
   failure last_failure_;
-  outlook view_ = outlook::may_recover;
+  failure_kind kind_ = failure_kind::temporary;
 
   std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
   deadline_list outstanding_;        // open commands in the order of their deadlines
   std::size_t outstanding_count_ = 0;
   struct returned_batch {
     batch_ptr what;
-    std::uint64_t connection;  ///< its number; 0: not the present one
-    std::size_t next = 0;      ///< the first command that is not completed yet
+    std::uint64_t connection_number;  ///< 0: not the present one
+    std::size_t next = 0;             ///< the first command that is not completed yet
     std::string misdirected{};
   };
   std::deque<returned_batch> returned_;
@@ -195,7 +199,7 @@ class link final : public router,
   script_form bundle_form_ = script_form::by_hash;  // of the next one
   std::int64_t fence_floor_ = 1;
   std::uint64_t connections_ = 0;
-  bool examining_ = false;  // the transport has the examination's batch
+  bool checking_ = false;  // the transport has the examination's batch
   bool up_ = false;
   bool closed_ = false;
   bool redirects_ = false;

@@ -16,42 +16,42 @@ bool evicts(server_facts const& server) {
 
 }  // namespace
 
-server_exam::server_exam(settings const& how, std::shared_ptr<store_warnings> warnings)
+connection_check::connection_check(settings const& how, std::shared_ptr<store_warnings> warnings)
     : store_(how.display_name),
       durable_(how.durable),
       replicated_(!how.master_name.empty() || how.durable.replicas > 0),
       part_(how.part),
       warnings_(std::move(warnings)) {}
 
-void server_exam::ask(batch& questions) const {
-  redis::ask(questions, {"TIME"});
-  for (auto const section : sections) redis::ask(questions, {"INFO", section});
+void connection_check::ask(batch& into) const {
+  redis::ask(into, {"TIME"});
+  for (auto const section : sections) redis::ask(into, {"INFO", section});
 }
 
-verdict server_exam::judge(std::span<reply const> answers, std::string const& place) {
-  // Busy, loading: a passing trouble is not a missing right.
+verdict connection_check::verdict_on(std::span<reply const> answers, std::string const& address) {
+  // Busy, loading: a passing error is not a missing right.
   for (auto const& one : answers) {
     if (!one.is_error()) continue;
     auto why = server_failure(one.text(), store_);
-    if (why == errc::unavailable) return {std::move(why), outlook::may_recover};
+    if (why == errc::unavailable) return {std::move(why), failure_kind::temporary};
   }
-  read(answers, place);
+  read(answers, address);
   if (is_older_than(facts_, 6, 2)) {
-    return {make_failure(errc::not_supported, store_ + ": the server at " + place + " is Redis " +
+    return {make_failure(errc::not_supported, store_ + ": the server at " + address + " is Redis " +
                                                   facts_.version +
                                                   "; herdlock needs Redis 6.2 or newer"),
-            outlook::refused};
+            failure_kind::refused};
   }
-  if (auto no = misdirected(place); no.why.code) return no;
-  warn_of_weaknesses(place);
+  if (auto no = misdirected(address); no.why.code) return no;
+  warn_of_weaknesses(address);
   return {};
 }
 
-void server_exam::read(std::span<reply const> answers, std::string const& place) {
+void connection_check::read(std::span<reply const> answers, std::string const& address) {
   facts_ = {};
   for (auto const& one : answers) {
     if (one.is_error()) {
-      warn("the server at " + place + " does not let us look at it (it says " +
+      warn("the server at " + address + " does not let us look at it (it says " +
            in_quotes(one.text()) +
            "), so nobody can tell whether it is a master, evicts leases or has a lagging fencing "
            "counter; permit INFO and TIME in the user's ACL (without TIME no lease is granted of "
@@ -64,42 +64,42 @@ void server_exam::read(std::span<reply const> answers, std::string const& place)
   }
 }
 
-verdict server_exam::misdirected(std::string const& place) const {
+verdict connection_check::misdirected(std::string const& address) const {
   if (facts_.mode == "sentinel") {
     return {make_failure(errc::not_supported,
-                         store_ + ": the server at " + place +
+                         store_ + ": the server at " + address +
                              " is a Sentinel; write redis+sentinel://host:port/mastername"),
-            outlook::refused};
+            failure_kind::refused};
   }
   // Its own master may be found behind the same name a moment later.
   if (facts_.role != "slave" || part_ == server_part::cluster_node) return {};
-  return {make_failure(errc::unavailable, store_ + ": the server at " + place +
+  return {make_failure(errc::unavailable, store_ + ": the server at " + address +
                                               " is a read-only replica; connect to the master, or "
                                               "through redis+sentinel://"),
-          outlook::may_recover};
+          failure_kind::temporary};
 }
 
-void server_exam::warn_of_weaknesses(std::string const& place) {
+void connection_check::warn_of_weaknesses(std::string const& address) {
   if (evicts(facts_)) {
-    warn("the server at " + place + " has maxmemory-policy " + facts_.policy +
+    warn("the server at " + address + " has maxmemory-policy " + facts_.policy +
          ": when memory runs short it throws leases away, and another is granted what is held; set "
          "noeviction for locks");
   }
   // A master that comes back empty empties its replicas.
   bool const forgets = facts_.append_only == "0" && durable_.quarantine == milliseconds{0};
   if (replicated_ && forgets) {
-    warn("the server at " + place +
+    warn("the server at " + address +
          " has no append-only file: if it restarts before its replicas take over, all of them "
          "forget the leases that are held; set appendonly yes, or quarantine=on in the store URL");
   }
   if (facts_.replicas && *facts_.replicas < durable_.replicas) {
-    warn("the server at " + place + " has " + std::to_string(*facts_.replicas) +
+    warn("the server at " + address + " has " + std::to_string(*facts_.replicas) +
          " replicas, but wait_replicas is " + std::to_string(durable_.replicas) +
          ": nothing is granted until more are connected");
   }
 }
 
-void server_exam::warn(std::string const& text) {
+void connection_check::warn(std::string const& text) {
   if (warnings_) warnings_->add(store_ + ": " + text);
 }
 

@@ -16,31 +16,31 @@ namespace herdlock::redis {
 /// Without code: the server will do.
 struct verdict {
   failure why;
-  outlook view = outlook::may_recover;
+  failure_kind kind = failure_kind::temporary;
 };
 
-/// One for each link; all members on the executor. An ACL that does not permit INFO or TIME makes
-/// the facts unknown, which is a warning and no refusal.
-class server_exam {
+/// One for each connection; all members on the executor. An ACL that does not permit INFO or TIME
+/// makes the facts unknown, which is a warning and no refusal.
+class connection_check {
  public:
   /// `warnings` may be null.
-  server_exam(settings const& how, std::shared_ptr<store_warnings> warnings);
+  connection_check(settings const& how, std::shared_ptr<store_warnings> warnings);
 
-  void ask(batch& questions) const;
-  /// `place` is where the server is, for messages.
-  verdict judge(std::span<reply const> answers, std::string const& place);
+  void ask(batch& into) const;
+  /// `address` is where the server is, for messages.
+  verdict verdict_on(std::span<reply const> answers, std::string const& address);
 
   /// What the last server told.
   server_facts const& facts() const { return facts_; }
 
  private:
-  void read(std::span<reply const> answers, std::string const& place);
-  verdict misdirected(std::string const& place) const;
-  void warn_of_weaknesses(std::string const& place);
+  void read(std::span<reply const> answers, std::string const& address);
+  verdict misdirected(std::string const& address) const;
+  void warn_of_weaknesses(std::string const& address);
   void warn(std::string const& text);
 
   std::string store_;
-  durability durable_;
+  durability_settings durable_;
   bool replicated_;
   server_part part_;
   std::shared_ptr<store_warnings> warnings_;

@@ -1,4 +1,4 @@
-// The link's commands: submitted, sent in batches, answered, over.
+// The connection's commands: submitted, sent in batches, answered, over.
 #include <boost/asio/post.hpp>
 
 #include "stores/redis/client/connection.hpp"
@@ -40,7 +40,7 @@ class prefix final : public command {
     out.begin(verb_);
     out.end();
   }
-  void finish(reply const&) override {}
+  void complete(reply const&) override {}
   void fail(failure const&, completion) override {}
   bool open() const override { return false; }
 
@@ -50,16 +50,16 @@ class prefix final : public command {
 
 }  // namespace
 
-failure link::refusal() const {
+failure connection::refusal() const {
   if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
-  if (!transport_ && view_ == outlook::refused) return last_failure_;
+  if (!transport_ && kind_ == failure_kind::refused) return last_failure_;
   if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
   return make_failure(errc::overloaded, how_.display_name + ": " +
                                             std::to_string(max_outstanding_commands) +
                                             " commands are waiting already; ask less at once");
 }
 
-void link::submit(command_ptr what) {
+void connection::submit(command_ptr what) {
   if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
   what->carrier = this;
   keep_deadline(*what);
@@ -74,10 +74,10 @@ void link::submit(command_ptr what) {
 
 // New commands have the same timeout, so they belong at the end; a redirected one is a little
 // older.
-void link::keep_deadline(command& one) {
+void connection::keep_deadline(command& one) {
   auto const now = std::chrono::steady_clock::now();
   if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
-  one.hurried = one.deadline - now < how_.timeout / 2;
+  one.short_deadline = one.deadline - now < how_.timeout / 2;
   auto at = outstanding_.end();
   while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
   outstanding_.insert(at, one);
@@ -86,14 +86,14 @@ void link::keep_deadline(command& one) {
   if (deadline_armed_ && one.deadline < armed_for_) deadline_timer_.cancel();
 }
 
-void link::take_off(command& one) {
+void connection::take_off(command& one) {
   one.outstanding.unlink();
   --outstanding_count_;
   one.carrier = nullptr;
   one.sent = false;
 }
 
-std::vector<command_ptr> link::take_unsent() {
+std::vector<command_ptr> connection::take_unsent() {
   std::vector<command_ptr> taken;
   auto unsent = std::exchange(waiting_, {});
   for (auto& one : unsent) {
@@ -108,7 +108,7 @@ std::vector<command_ptr> link::take_unsent() {
   return taken;
 }
 
-void link::flush_soon() {
+void connection::flush_soon() {
   flush_posted_ = true;
   asio::post(executor_, [weak = weak_from_this()] {
     auto const self = weak.lock();
@@ -118,11 +118,11 @@ void link::flush_soon() {
   });
 }
 
-void link::flush() {
+void connection::flush() {
   while (up_ && !waiting_.empty()) send_batch();
 }
 
-command& link::put_next(batch& into) {
+command& connection::put_next(batch& into) {
   command_ptr one = std::move(waiting_.front());
   waiting_.pop_front();
   one->sent = true;
@@ -131,14 +131,14 @@ command& link::put_next(batch& into) {
   return *into.commands.back();
 }
 
-void link::put_prefix(batch& into, std::string_view verb) {
+void connection::put_prefix(batch& into, std::string_view verb) {
   auto one = std::make_unique<prefix>(verb);
   one->encode(into, one->form);
   into.goes_alone();
   into.commands.push_back(std::move(one));
 }
 
-void link::put_alone(batch& into) {
+void connection::put_alone(batch& into) {
   if (waiting_.front()->asking) put_prefix(into, "ASKING");
   into.goes_alone();
   command const& one = put_next(into);
@@ -146,7 +146,7 @@ void link::put_alone(batch& into) {
 }
 
 // How many of the next commands may be one script call. In a cluster, none: their slots differ.
-std::size_t link::bundle_size() const {
+std::size_t connection::bundle_size() const {
   auto const* const common = redirects_ ? nullptr : waiting_.front()->bundle();
   if (!common) return 1;
   std::size_t size = 0;
@@ -158,7 +158,7 @@ std::size_t link::bundle_size() const {
   return size;
 }
 
-void link::put_bundle(batch& into, std::size_t size) {
+void connection::put_bundle(batch& into, std::size_t size) {
   auto const first = into.commands.size();
   into.begin_keys(*waiting_.front()->bundle(), bundle_form_);
   bundle_form_ = script_form::by_hash;
@@ -169,7 +169,7 @@ void link::put_bundle(batch& into, std::size_t size) {
   into.end();
 }
 
-void link::send_batch() {
+void connection::send_batch() {
   batch_ptr out;
   if (idle_batches_.empty()) {
     out = make_batch();
@@ -197,10 +197,10 @@ void link::send_batch() {
   transport_->send(std::move(out));
 }
 
-void link::on_batch(transport& from, batch_ptr done, failure const* why) {
+void connection::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
   bool const current = &from == transport_.get();
-  if (examining_ && current) return on_examined(std::move(done), why);
+  if (checking_ && current) return on_checked(std::move(done), why);
   --batches_under_way_;
   if (why) {
     try {
@@ -216,7 +216,7 @@ void link::on_batch(transport& from, batch_ptr done, failure const* why) {
   if (!completion_posted_ && !completing_) work_off();
 }
 
-void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
+void connection::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
   bool const current = &from == transport_.get();
   if (current) up_ = false;
   for (auto& one : lost->commands) {
@@ -225,20 +225,20 @@ void link::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
     one->fail(why, completion::later);
   }
   // The transport's own report of its end may not come: see its on_read().
-  if (current && !closed_) lose(why, outlook::may_recover);
+  if (current && !closed_) lose(why, failure_kind::temporary);
   recycle(std::move(lost));
   flush();
 }
 
 // In slices, so that the server works on what the first handlers ask for while the others run. All
 // at once would make the two take turns: it is idle while we complete, and we are while it answers.
-void link::work_off() {
+void connection::work_off() {
   complete_some();
   flush();
   work_off_later();
 }
 
-void link::work_off_later() {
+void connection::work_off_later() {
   if (returned_.empty() || completion_posted_) return;
   completion_posted_ = true;
   asio::post(executor_, [weak = weak_from_this()] {
@@ -249,7 +249,7 @@ void link::work_off_later() {
   });
 }
 
-void link::complete_some() {
+void connection::complete_some() {
   try {
     complete_slice();
   } catch (...) {  // from a handler: the others are told in a moment
@@ -260,11 +260,11 @@ void link::complete_some() {
   auto done = std::move(returned_.front());
   returned_.pop_front();
   recycle(std::move(done.what));
-  bool const current = up_ && done.connection == connections_;
+  bool const current = up_ && done.connection_number == connections_;
   if (!done.misdirected.empty() && current) leave_server(done.misdirected);
 }
 
-void link::complete_slice() {
+void connection::complete_slice() {
   completing_ = true;
   lowered_at_the_end const meanwhile{completing_};
   for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
@@ -281,12 +281,12 @@ void link::complete_slice() {
     if (bundled && !is_answer_in_bundle(answer)) {
       ask_alone(std::move(one), answer);
     } else {
-      finish_one(std::move(one), answer);
+      complete_one(std::move(one), answer);
     }
   }
 }
 
-void link::recycle(batch_ptr used) {
+void connection::recycle(batch_ptr used) {
   // Not those that an earlier, larger use has left: a lone command would pay for all of them.
   auto const answered = std::min(used->replies.size(), used->commands.size());
   for (std::size_t i = 0; i < answered; ++i) used->replies[i].trim();
@@ -296,8 +296,8 @@ void link::recycle(batch_ptr used) {
 
 // What went wrong with one, or with the whole bundle for the sake of one (by an ACL), is told to
 // who asks alone. Without the script it is the next bundle that brings it along.
-void link::ask_alone(command_ptr one, reply const& answer) {
-  if (closed_) return finish_one(std::move(one), answer);
+void connection::ask_alone(command_ptr one, reply const& answer) {
+  if (closed_) return complete_one(std::move(one), answer);
   if (is_unknown_script(answer)) {
     bundle_form_ = script_form::with_source;
   } else {
@@ -307,7 +307,7 @@ void link::ask_alone(command_ptr one, reply const& answer) {
   waiting_.push_back(std::move(one));
 }
 
-void link::finish_one(command_ptr one, reply const& answer) {
+void connection::complete_one(command_ptr one, reply const& answer) {
   // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
   if (is_unknown_script(answer) && one->form == script_form::by_hash && !closed_) {
     one->form = script_form::with_source;
@@ -317,10 +317,10 @@ void link::finish_one(command_ptr one, reply const& answer) {
   }
   if (redirected(one, answer)) return;
   --outstanding_count_;
-  one->finish(answer);
+  one->complete(answer);
 }
 
-bool link::redirected(command_ptr& one, reply const& answer) {
+bool connection::redirected(command_ptr& one, reply const& answer) {
   if (!redirects_ || !answer.is_error() || closed_) return false;
   auto const taker = redirector_.lock();
   if (!taker) return false;
@@ -330,7 +330,7 @@ bool link::redirected(command_ptr& one, reply const& answer) {
   return false;
 }
 
-void link::cancel(command& what) {
+void connection::cancel(command& what) {
   if (!what.open()) return;
   --outstanding_count_;
   what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
@@ -338,7 +338,7 @@ void link::cancel(command& what) {
   drop_ended();
 }
 
-void link::end_outstanding(failure const& why) {
+void connection::end_outstanding(failure const& why) {
   while (!outstanding_.empty()) {
     --outstanding_count_;
     outstanding_.front().fail(why, completion::later);
@@ -346,13 +346,13 @@ void link::end_outstanding(failure const& why) {
 }
 
 // Deadlines are in order, so what ended early is at the front before long.
-void link::drop_ended() {
+void connection::drop_ended() {
   while (!waiting_.empty() && !waiting_.front()->open()) waiting_.pop_front();
 }
 
 // ---------------------------------------------------------------------------------- deadlines
 
-void link::arm_deadline() {
+void connection::arm_deadline() {
   if (deadline_armed_ || outstanding_.empty() || closed_) return;
   deadline_armed_ = true;
   armed_for_ = outstanding_.front().deadline;
@@ -365,23 +365,23 @@ void link::arm_deadline() {
   });
 }
 
-void link::on_deadline() {
+void connection::on_deadline() {
   auto const now = std::chrono::steady_clock::now();
   bool silent = false;
   while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
     command& one = outstanding_.front();
     // One that had little time left when it came here says nothing about the server.
-    silent =
-        silent || (one.sent && !one.hurried && up_ && one.reads_at_send == transport_->reads());
+    silent = silent ||
+             (one.sent && !one.short_deadline && up_ && one.reads_at_send == transport_->reads());
     --outstanding_count_;
     one.fail(missed_deadline(one), completion::later);
   }
   drop_ended();
   if (silent && up_) {
     transport_->forget_unsent();
-    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.place() +
+    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.address() +
                                              " hangs: it does not answer"),
-         outlook::may_recover);
+         failure_kind::temporary);
   }
   arm_deadline();
 }

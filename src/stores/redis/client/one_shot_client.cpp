@@ -10,26 +10,26 @@ namespace {
 
 constexpr std::uint16_t sentinel_port = 26379;
 
-class visitor final : public transport_owner {
+class one_shot_client final : public transport_listener {
  public:
-  visitor(asio::io_context& io, std::vector<question_words> const& questions)
-      : io_(io), questions_(questions) {}
+  one_shot_client(asio::io_context& io, std::vector<command_words> const& commands)
+      : io_(io), commands_(commands) {}
 
   void on_ready(transport& from) override {
     auto asked = make_batch();
     asked->reset();
-    for (auto const& words : questions_) {
+    for (auto const& words : commands_) {
       asked->begin(words.front());
       for (std::size_t i = 1; i < words.size(); ++i) asked->add(words[i]);
       asked->end();
-      asked->commands.push_back(std::make_unique<question>());
+      asked->commands.push_back(std::make_unique<raw_command>());
     }
     from.send(std::move(asked));
   }
-  void on_ended(transport&, failure why, outlook) override { end(std::move(why)); }
+  void on_ended(transport&, failure why, failure_kind) override { end(std::move(why)); }
   void on_batch(transport&, batch_ptr done, failure const* why) override {
     if (why) return end(*why);
-    done->replies.resize(questions_.size());
+    done->replies.resize(commands_.size());
     outcome = std::move(done->replies);
     io_.stop();
   }
@@ -44,15 +44,15 @@ class visitor final : public transport_owner {
   }
 
   asio::io_context& io_;
-  std::vector<question_words> const& questions_;
+  std::vector<command_words> const& commands_;
 };
 
 }  // namespace
 
-result<std::vector<reply>> visit(settings const& how,
-                                 std::vector<question_words> const& questions) {
+result<std::vector<reply>> ask_once(settings const& how,
+                                    std::vector<command_words> const& commands) {
   asio::io_context io;
-  auto const asking = std::make_shared<visitor>(io, questions);
+  auto const asking = std::make_shared<one_shot_client>(io, commands);
   auto const line = transport::start(io.get_executor(), how, asking);
   io.run_for(how.timeout * 2);
   auto outcome = std::move(asking->outcome);
@@ -61,12 +61,12 @@ result<std::vector<reply>> visit(settings const& how,
   io.restart();
   io.run_for(milliseconds{200});
   if (outcome) return std::move(*outcome);
-  return make_failure(errc::timed_out, how.place() + " does not answer");
+  return make_failure(errc::timed_out, how.address() + " does not answer");
 }
 
 settings sentinel_at(settings const& how, host_and_port const& at) {
   settings one = how;
-  one.guide = nullptr;
+  one.resolver = nullptr;
   one.sentinels.clear();
   one.host = at.host;
   one.port = at.port.value_or(sentinel_port);

@@ -1,4 +1,4 @@
-// One short visit to a server: connect, ask, go. Blocks, with an event loop of its own.
+// Asks a server once: connects, asks, goes. Blocks, with an event loop of its own.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace herdlock::redis {
 
-using question_words = std::vector<std::string>;
+using command_words = std::vector<std::string>;
 
-/// As many replies as questions; a failure when the server cannot be reached, or does not answer in
+/// As many replies as commands; a failure when the server cannot be reached, or does not answer in
 /// twice the command timeout.
-result<std::vector<reply>> visit(settings const& how, std::vector<question_words> const& questions);
+result<std::vector<reply>> ask_once(settings const& how,
+                                    std::vector<command_words> const& commands);
 
 /// A sentinel of theirs, with its own account.
 settings sentinel_at(settings const& how, host_and_port const& at);

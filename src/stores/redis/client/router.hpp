@@ -1,4 +1,4 @@
-// Where a command goes: one server (a link), or the node of a cluster that serves its key.
+// Where a command goes: one server (a connection), or the node of a cluster that serves its key.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace herdlock::redis {
 
-class link;
+class connection;
 
 /// Told when the way of commands changes: a cluster's map.
-class route_watcher {
+class route_listener {
  public:
-  virtual ~route_watcher() = default;
+  virtual ~route_listener() = default;
   virtual void on_routes_changed() = 0;
   /// No command goes there any more.
-  virtual void on_link_left(link const& which) = 0;
+  virtual void on_connection_left(connection const& which) = 0;
 };
 
 /// What the ports see of the server side. All members on the executor.
@@ -38,12 +38,12 @@ class router {
   virtual asio::any_io_executor const& executor() const = 0;
   virtual std::weak_ptr<router> weak_router() = 0;
 
-  /// Which link a command for this key would take now, as far as is known; or null.
-  virtual link* carrier_for(std::string_view key) = 0;
-  virtual void watch_routes(std::weak_ptr<route_watcher>) {}
+  /// Which connection a command for this key would take now, as far as is known; or null.
+  virtual connection* carrier_for(std::string_view key) = 0;
+  virtual void watch_routes(std::weak_ptr<route_listener>) {}
 
   /// The servers that have all keys between them; none while that is not known. In a fixed order.
-  virtual std::vector<std::shared_ptr<link>> servers() = 0;
+  virtual std::vector<std::shared_ptr<connection>> servers() = 0;
 
   /// errc::invalid_name for a key that this set-up cannot keep together with its side keys.
   virtual failure check_key(std::string_view) const { return {}; }
@@ -56,7 +56,7 @@ class router {
 
   /// A connection of its own for events, not opened yet. After each loss it looks anew for a
   /// server to connect to.
-  virtual std::shared_ptr<link> make_event_link() = 0;
+  virtual std::shared_ptr<connection> make_event_connection() = 0;
   /// An event may come later than a look that was made after it, or never: then who waits for
   /// events looks by himself after longest_silence(), and a value is read anew before it is given.
   virtual bool events_may_be_late() const { return false; }

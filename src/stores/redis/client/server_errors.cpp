@@ -5,7 +5,7 @@
 namespace herdlock::redis {
 namespace {
 
-struct meaning {
+struct error_word {
   std::string_view word;
   errc code;
   std::string_view advice;
@@ -22,7 +22,7 @@ constexpr std::string_view rights_advice =
 constexpr std::string_view cluster_advice =
     "the server is a cluster node; open it with redis+cluster:// (or rediss+cluster://)";
 
-constexpr meaning meanings[] = {
+constexpr error_word error_words[] = {
     {"WRONGTYPE", errc::wrong_type,
      "the key holds a value of another type; use another name, or delete that key"},
     {"WRONGPASS", errc::access_denied, "wrong user or password; correct them in the store URL"},
@@ -105,7 +105,7 @@ failure server_failure(std::string_view line, std::string_view store) {
                                   "Redis 6.2 or newer, without renamed commands",
                                   line));
   }
-  for (auto const& m : meanings) {
+  for (auto const& m : error_words) {
     if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
   }
   return make_failure(errc::protocol, std::string(store) + ": the server answered with an error: " +

@@ -2,28 +2,28 @@
 
 namespace herdlock::redis {
 
-void push_connection::attach(std::weak_ptr<link_observer> listener) {
+void subscription_connection::attach(std::weak_ptr<connection_listener> listener) {
   listeners_.at(attached_++) = std::move(listener);
 }
 
-void push_connection::open() {
+void subscription_connection::open() {
   if (std::exchange(opened_, true)) return;
   line_->open(weak_from_this());
 }
 
-void push_connection::on_link_up() {
+void subscription_connection::on_connection_up() {
   for (auto const& one : listeners_) {
-    if (auto const listener = one.lock()) listener->on_link_up();
+    if (auto const listener = one.lock()) listener->on_connection_up();
   }
 }
 
-void push_connection::on_link_down() {
+void subscription_connection::on_connection_down() {
   for (auto const& one : listeners_) {
-    if (auto const listener = one.lock()) listener->on_link_down();
+    if (auto const listener = one.lock()) listener->on_connection_down();
   }
 }
 
-void push_connection::on_message(reply const& message) {
+void subscription_connection::on_message(reply const& message) {
   for (auto const& one : listeners_) {
     if (auto const listener = one.lock()) listener->on_message(message);
   }

@@ -11,13 +11,13 @@
 namespace herdlock::redis {
 
 /// All members on the executor. Opened when somebody first wants it, then kept open.
-class push_connection final : public link_observer,
-                              public std::enable_shared_from_this<push_connection> {
+class subscription_connection final : public connection_listener,
+                                      public std::enable_shared_from_this<subscription_connection> {
  public:
-  explicit push_connection(std::shared_ptr<link> line) : line_(std::move(line)) {}
+  explicit subscription_connection(std::shared_ptr<connection> line) : line_(std::move(line)) {}
 
   /// At most max_listeners, before open(); each hears everything and picks what it knows.
-  void attach(std::weak_ptr<link_observer> listener);
+  void attach(std::weak_ptr<connection_listener> listener);
   /// Connects, if it does not yet. When it is up already the caller sees that by up().
   void open();
   void close() { line_->close(); }
@@ -26,7 +26,7 @@ class push_connection final : public link_observer,
   void leave(failure const& why) { line_->leave(why); }
 
   bool up() const { return line_->up(); }
-  /// For listeners: between on_link_up and on_link_down.
+  /// For listeners: between on_connection_up and on_connection_down.
   void subscription(std::string_view verb, std::string_view channel) {
     line_->subscription(verb, channel);
   }
@@ -34,12 +34,12 @@ class push_connection final : public link_observer,
  private:
   static constexpr std::size_t max_listeners = 2;
 
-  void on_link_up() override;
-  void on_link_down() override;
+  void on_connection_up() override;
+  void on_connection_down() override;
   void on_message(reply const& message) override;
 
-  std::shared_ptr<link> line_;
-  std::array<std::weak_ptr<link_observer>, max_listeners> listeners_;
+  std::shared_ptr<connection> line_;
+  std::array<std::weak_ptr<connection_listener>, max_listeners> listeners_;
   std::size_t attached_ = 0;
   bool opened_ = false;
 };

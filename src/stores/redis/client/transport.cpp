@@ -23,7 +23,7 @@ namespace client = boost::redis;
 namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using boost::system::error_code;
-using connection = client::basic_connection<asio::any_io_executor>;
+using wire_connection = client::basic_connection<asio::any_io_executor>;
 
 constexpr milliseconds min_health{50};
 constexpr milliseconds max_health{5000};
@@ -94,7 +94,7 @@ client::config make_config(settings const& how) {
 class attempt final : public transport, public std::enable_shared_from_this<attempt> {
  public:
   attempt(asio::any_io_executor const& executor, settings const& how, ssl::context tls,
-          std::weak_ptr<transport_owner> owner)
+          std::weak_ptr<transport_listener> owner)
       : executor_(executor),
         how_(how),
         config_(make_config(how)),
@@ -174,9 +174,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void on_bridge(error_code ec, std::uint16_t port) {
     if (stopped_) return;
     if (ec) {
-      note(errc::unavailable,
-           "cannot connect to " + how_.place() + ": " + ec.message() + "; is the server running?");
-      return finish();
+      note(errc::unavailable, "cannot connect to " + how_.address() + ": " + ec.message() +
+                                  "; is the server running?");
+      return end();
     }
     config_.addr = {"127.0.0.1", std::to_string(port)};
     begin({config_.addr.host});
@@ -189,7 +189,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (found.all.empty()) {
       note(errc::unavailable,
            "the host " + in_quotes(how_.host) + " is not found: " + found.trouble);
-      return finish();
+      return end();
     }
     begin(std::move(found.all));
   }
@@ -214,13 +214,13 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void on_run_ended() {
-    if (connected_ || stopped_ || addresses_.empty()) return finish();
+    if (connected_ || stopped_ || addresses_.empty()) return end();
     run();
   }
 
   void on_unreachable(error_code const& ec) {
     if (!addresses_.empty()) return;
-    note(errc::unavailable, "cannot connect to " + how_.place() + ": " + ec.message() +
+    note(errc::unavailable, "cannot connect to " + how_.address() + ": " + ec.message() +
                                 "; is the server running there?");
   }
 
@@ -251,26 +251,26 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (auto const owner = owner_.lock()) owner->on_push(*this, message);
   }
 
-  void finish() {
+  void end() {
     // Nothing that is left in its queue may wait for a connection that does not come back.
     connection_.cancel();
     if (bridge_) bridge_->close();
     if (std::exchange(stopped_, true)) return;
-    if (auto const owner = owner_.lock()) owner->on_ended(*this, reason(), view_);
+    if (auto const owner = owner_.lock()) owner->on_ended(*this, reason(), kind_);
   }
 
   failure reason() const {
     if (why_.code) return why_;
-    auto const what = connected_ ? "the connection to " + how_.place() + " was lost"
-                                 : "cannot connect to " + how_.place() + ": no answer";
+    auto const what = connected_ ? "the connection to " + how_.address() + " was lost"
+                                 : "cannot connect to " + how_.address() + ": no answer";
     return make_failure(errc::unavailable, how_.display_name + ": " + what);
   }
 
   // The first reason is the cause; what follows are its consequences.
-  void note(errc code, std::string const& text, outlook view = outlook::may_recover) {
+  void note(errc code, std::string const& text, failure_kind kind = failure_kind::temporary) {
     if (why_.code) return;
     why_ = make_failure(code, how_.display_name + ": " + text);
-    view_ = view;
+    kind_ = kind;
   }
 
   void on_connected() {
@@ -288,13 +288,13 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     long const verdict = SSL_get_verify_result(connection_.next_layer().native_handle());
     if (how_.tls.security == stores::encryption::tls && verdict != X509_V_OK) {
       return note(errc::access_denied,
-                  "the certificate of " + how_.place() +
+                  "the certificate of " + how_.address() +
                       " is not trusted: " + X509_verify_cert_error_string(verdict) +
                       "; give its authority with cafile=…, or the host name it was made for",
-                  outlook::refused);
+                  failure_kind::refused);
     }
-    note(errc::unavailable, "the TLS handshake with " + how_.place() + " failed: " + ec.message() +
-                                "; does the server speak TLS on this port?");
+    note(errc::unavailable, "the TLS handshake with " + how_.address() + " failed: " +
+                                ec.message() + "; does the server speak TLS on this port?");
   }
 
   void on_greeting(client::generic_response const& answer) {
@@ -306,7 +306,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
                                                          ": the server does not know HELLO; "
                                                          "herdlock needs Redis 6.2 or newer")
                  : server_failure(line, how_.display_name);
-      if (!(why_ == errc::unavailable)) view_ = outlook::refused;
+      if (!(why_ == errc::unavailable)) kind_ = failure_kind::refused;
       return;
     }
     asio::post(executor_, [self = shared_from_this()] {
@@ -319,15 +319,15 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   settings how_;
   client::config config_;
   push_sink pushes_;
-  connection connection_;
-  std::weak_ptr<transport_owner> owner_;
+  wire_connection connection_;
+  std::weak_ptr<transport_listener> owner_;
   std::shared_ptr<unix_bridge> bridge_;
   std::shared_ptr<stores::look_up> look_up_;
   std::vector<std::string> addresses_;  // that were not tried yet
   clock::time_point connect_until_;
   bool connected_ = false;  // to the last one that was tried
   failure why_;
-  outlook view_ = outlook::may_recover;
+  failure_kind kind_ = failure_kind::temporary;
   std::uint64_t reads_ = 0;
   bool stopped_ = false;
 };
@@ -360,7 +360,7 @@ void attempt_log::on_read(error_code const& ec, std::size_t) {
     return;
   }
   if (ec == asio::error::operation_aborted) return;
-  to->note(errc::unavailable, "the connection to " + to->how_.place() + " was lost (" +
+  to->note(errc::unavailable, "the connection to " + to->how_.address() + " was lost (" +
                                   (ec == asio::error::eof ? "closed by the server" : ec.message()) +
                                   ")");
   // In a process that was stopped for a while the health check's timer and this error are due in
@@ -371,7 +371,7 @@ void attempt_log::on_read(error_code const& ec, std::size_t) {
 
 void attempt_log::trace(std::string_view message) {
   if (message.find("pong timeout") == std::string_view::npos) return;
-  to->note(errc::unavailable, "the server at " + to->how_.place() + " hangs: it does not answer");
+  to->note(errc::unavailable, "the server at " + to->how_.address() + " hangs: it does not answer");
   to->forget_unsent();
 }
 
@@ -379,12 +379,12 @@ void attempt_log::trace(std::string_view message) {
 
 std::shared_ptr<transport> transport::start(asio::any_io_executor const& executor,
                                             settings const& how,
-                                            std::weak_ptr<transport_owner> owner) {
+                                            std::weak_ptr<transport_listener> owner) {
   auto tls = stores::make_tls(how.tls, how.display_name);
   if (tls.has_error()) {
     auto none = std::make_shared<failed_transport>();
     asio::post(executor, [none, owner = std::move(owner), why = tls.error()] {
-      if (auto const to = owner.lock()) to->on_ended(*none, why, outlook::refused);
+      if (auto const to = owner.lock()) to->on_ended(*none, why, failure_kind::refused);
     });
     return none;
   }

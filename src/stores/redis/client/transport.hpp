@@ -12,18 +12,18 @@
 namespace herdlock::redis {
 
 /// Whether the same settings may work a little later (`refused`: the server said no to them).
-enum class outlook { may_recover, refused };
+enum class failure_kind { temporary, refused };
 
 class transport;
 
 /// Hears from its transport on the executor, never from inside a call to it.
-class transport_owner {
+class transport_listener {
  public:
-  virtual ~transport_owner() = default;
+  virtual ~transport_listener() = default;
   /// Connected, authenticated, database selected: commands may be sent.
   virtual void on_ready(transport& from) = 0;
   /// The connection could not be made, or ended. Once; not after stop().
-  virtual void on_ended(transport& from, failure why, outlook view) = 0;
+  virtual void on_ended(transport& from, failure why, failure_kind kind) = 0;
   /// A batch came back: with all its replies, or, when `why` says so, with none that count.
   virtual void on_batch(transport& from, batch_ptr done, failure const* why) = 0;
   virtual void on_push(transport& from, reply const& message) = 0;
@@ -35,7 +35,7 @@ class transport {
 
   static std::shared_ptr<transport> start(asio::any_io_executor const& executor,
                                           settings const& how,
-                                          std::weak_ptr<transport_owner> owner);
+                                          std::weak_ptr<transport_listener> owner);
 
   /// After on_ready and before the end. Everything that was encoded into the batch is written.
   virtual void send(batch_ptr what) = 0;

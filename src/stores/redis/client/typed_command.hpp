@@ -12,10 +12,11 @@ namespace herdlock::redis {
 
 /// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
-/// `carried_by(link&)`, called in front of each encode, and `for_this_server`: of the link that it
-/// is started on, and never of another node of a cluster. With `bundle()`, the script of many, it
-/// has `name_in_bundle` and the two parts of encode: `encode_keys(command_writer&)`,
-/// `encode_arguments`. With `hands_over` it is heralded if that is true.
+/// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
+/// connection that it is started on, and never of another node of a cluster. With `bundle()`, the
+/// script of many, it has `name_in_bundle` and the two parts of encode:
+/// `encode_keys(command_writer&)`, `encode_arguments`. With `hands_over` it is heralded if that is
+/// true.
 template <class Call>
 class typed_command final : public command {
  public:
@@ -59,7 +60,7 @@ class typed_command final : public command {
     }
   }
 
-  void finish(reply const& answer) override {
+  void complete(reply const& answer) override {
     std::string const& store = home_.how().display_name;
     if (answer.is_error()) {
       if (follow_up(answer)) return;
@@ -107,7 +108,7 @@ class typed_command final : public command {
     }
   }
 
-  // Some calls have a second question for a certain error; it takes the handler over.
+  // Some calls have a second command for a certain error; it takes the handler over.
   bool follow_up(reply const& answer) {
     if constexpr (requires { call_.after_error(answer); }) {
       if (auto next = call_.after_error(answer)) {

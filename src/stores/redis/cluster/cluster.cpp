@@ -16,8 +16,8 @@ std::minstd_rand& random_source() {
 
 }  // namespace
 
-// What the link of one node tells.
-class cluster::node final : public link_observer,
+// What the connection of one node tells.
+class cluster::node final : public connection_listener,
                             public redirector,
                             public std::enable_shared_from_this<cluster::node> {
  public:
@@ -26,8 +26,8 @@ class cluster::node final : public link_observer,
     settings how = home.how_;
     how.host = at_.host;
     how.port = at_.port;
-    auto exam = std::make_shared<server_exam>(how, home.warnings_);
-    wire_ = std::make_shared<link>(home.executor_, std::move(how), std::move(exam));
+    auto check = std::make_shared<connection_check>(how, home.warnings_);
+    wire_ = std::make_shared<connection>(home.executor_, std::move(how), std::move(check));
   }
 
   void open() {
@@ -40,13 +40,13 @@ class cluster::node final : public link_observer,
   }
 
   node_address const& at() const { return at_; }
-  std::shared_ptr<link> const& wire() const { return wire_; }
+  std::shared_ptr<connection> const& wire() const { return wire_; }
   asio::steady_timer& retirement() { return retirement_; }
   bool retired = false;
   bool was_out = false;  // it left the map and may have been a replica since
 
   // It is to serve a slot, and was a replica, perhaps, when we met it.
-  void take_office() {
+  void became_master() {
     bool const was_replica = std::exchange(was_out, false) || wire_->facts()->role == "slave";
     if (!wire_->up() || !was_replica) return;
     wire_->leave(make_failure(
@@ -54,8 +54,8 @@ class cluster::node final : public link_observer,
   }
 
  private:
-  void on_link_up() override {}
-  void on_link_down() override {
+  void on_connection_up() override {}
+  void on_connection_down() override {
     if (auto const to = home_.lock()) to->on_node_down(*this);
   }
   void on_message(reply const&) override {}
@@ -66,7 +66,7 @@ class cluster::node final : public link_observer,
 
   std::weak_ptr<cluster> home_;
   node_address at_;
-  std::shared_ptr<link> wire_;
+  std::shared_ptr<connection> wire_;
   asio::steady_timer retirement_;
 };
 
@@ -77,11 +77,11 @@ cluster::cluster(asio::any_io_executor executor, settings how, std::vector<node_
       seeds_(std::move(seeds)),
       warnings_(std::move(warnings)),
       finder_(std::make_shared<map_finder>(executor_, how_, *this)),
-      room_(std::make_shared<waiting_room>(
+      deferred_(std::make_shared<deferred_commands>(
           executor_, [this](command_ptr one) { route(std::move(one)); },
           [this] { return no_map_in_time(); })) {}
 
-// Nobody else has the finder or the room, so what they know of `this` goes with it.
+// Nobody else has the finder or the deferred commands, so what they know of `this` goes with it.
 cluster::~cluster() {
   if (!closed_) finder_->close();
 }
@@ -91,12 +91,12 @@ void cluster::open() { finder_->refresh(); }
 void cluster::close() {
   if (std::exchange(closed_, true)) return;
   finder_->close();
-  room_->close(trouble(errc::canceled, "the store handle is being closed"));
+  deferred_->close(error(errc::canceled, "the store handle is being closed"));
   for (auto& [at, one] : nodes_) one->close();
   nodes_.clear();
 }
 
-failure cluster::trouble(errc code, std::string const& text) const {
+failure cluster::error(errc code, std::string const& text) const {
   return make_failure(code, how_.display_name + ": " + text);
 }
 
@@ -107,7 +107,7 @@ failure cluster::check_key(std::string_view key) const {
 // ---------------------------------------------------------------------------------- commands
 
 void cluster::submit(command_ptr what) {
-  if (closed_) return what->fail(trouble(errc::canceled, "the store is closed"), completion::later);
+  if (closed_) return what->fail(error(errc::canceled, "the store is closed"), completion::later);
   if (auto const why = check_key(what->key()); why.code) return what->fail(why, completion::later);
   // One deadline for the whole way.
   what->deadline = std::chrono::steady_clock::now() + how_.timeout;
@@ -117,7 +117,7 @@ void cluster::submit(command_ptr what) {
 void cluster::cancel(command& what) {
   if (!what.open()) return;
   if (what.carrier) return what.carrier->cancel(what);
-  what.fail(trouble(errc::canceled, "cancelled by the caller"), completion::later);
+  what.fail(error(errc::canceled, "cancelled by the caller"), completion::later);
 }
 
 void cluster::route(command_ptr one) {
@@ -125,23 +125,23 @@ void cluster::route(command_ptr one) {
   auto const* const owner = map_.owner(key_slot(one->key()));
   if (!owner) return wait_for_map(std::move(one));
   auto const to = node_at(*owner);
-  if (!to) return try_again(std::move(one), trouble(errc::unavailable, "it has too many nodes"));
-  to->take_office();
+  if (!to) return try_again(std::move(one), error(errc::unavailable, "it has too many nodes"));
+  to->became_master();
   to->wire()->submit(std::move(one));
 }
 
-link* cluster::carrier_for(std::string_view key) {
+connection* cluster::carrier_for(std::string_view key) {
   auto const* const owner = map_.owner(key_slot(key));
   auto const found = owner ? nodes_.find(*owner) : nodes_.end();
   return found == nodes_.end() ? nullptr : found->second->wire().get();
 }
 
-std::vector<std::shared_ptr<link>> cluster::servers() {
+std::vector<std::shared_ptr<connection>> cluster::servers() {
   auto masters = map_.masters();
   std::sort(masters.begin(), masters.end());
-  std::vector<std::shared_ptr<link>> all;
+  std::vector<std::shared_ptr<connection>> all;
   for (auto const& at : masters) {
-    auto const to = link_to(at);
+    auto const to = connection_to(at);
     if (!to) return {};
     all.push_back(to);
   }
@@ -152,9 +152,9 @@ void cluster::wait_for_map(command_ptr one) {
   if (refused_.code && map_.empty()) return one->fail(refused_, completion::later);
   failure why;
   if (!map_.empty()) {
-    why = out_of_time(trouble(errc::unavailable,
-                              "nobody serves slot " + std::to_string(key_slot(one->key())) +
-                                  " of the cluster; redis-cli --cluster check says what is wrong"));
+    why = out_of_time(error(errc::unavailable,
+                            "nobody serves slot " + std::to_string(key_slot(one->key())) +
+                                " of the cluster; redis-cli --cluster check says what is wrong"));
   }
   finder_->refresh();
   auto const until = one->deadline;
@@ -162,9 +162,9 @@ void cluster::wait_for_map(command_ptr one) {
 }
 
 void cluster::wait(command_ptr one, std::chrono::steady_clock::time_point until, failure why) {
-  if (room_->add(one, until, std::move(why))) return;
-  one->fail(trouble(errc::overloaded, std::to_string(max_outstanding_commands) +
-                                          " commands are waiting already; ask less at once"),
+  if (deferred_->add(one, until, std::move(why))) return;
+  one->fail(error(errc::overloaded, std::to_string(max_outstanding_commands) +
+                                        " commands are waiting already; ask less at once"),
             completion::later);
 }
 
@@ -185,10 +185,10 @@ failure cluster::out_of_time(failure const& why) const {
 }
 
 failure cluster::no_map_in_time() const {
-  if (last_trouble_.code) return out_of_time(last_trouble_);
-  return trouble(errc::timed_out, "no node of the cluster said who serves which slot within " +
-                                      std::to_string(how_.timeout.count()) +
-                                      " ms; are its nodes reachable?");
+  if (last_failure_.code) return out_of_time(last_failure_);
+  return error(errc::timed_out, "no node of the cluster said who serves which slot within " +
+                                    std::to_string(how_.timeout.count()) +
+                                    " ms; are its nodes reachable?");
 }
 
 // ---------------------------------------------------------------------------------- redirections
@@ -199,8 +199,8 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
   if (!to) return false;
   one->asking = false;
   auto const said = [&](std::string const& what) {
-    return trouble(errc::unavailable,
-                   what + " (" + from.at().text() + " says " + in_quotes(line) + ")");
+    return error(errc::unavailable,
+                 what + " (" + from.at().text() + " says " + in_quotes(line) + ")");
   };
   switch (to->kind) {
     case redirection_kind::moved:
@@ -232,14 +232,14 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
 
 void cluster::hop(command_ptr one, node_address const& to) {
   if (++one->hops > max_hops) {
-    return one->fail(trouble(errc::unavailable,
-                             "the nodes send the command to and fro, at last to " + to.text() +
-                                 "; redis-cli --cluster check says what is wrong"),
-                     completion::later);
+    return one->fail(
+        error(errc::unavailable, "the nodes send the command to and fro, at last to " + to.text() +
+                                     "; redis-cli --cluster check says what is wrong"),
+        completion::later);
   }
   auto const next = node_at(to);
-  if (!next) return try_again(std::move(one), trouble(errc::unavailable, "it has too many nodes"));
-  next->take_office();
+  if (!next) return try_again(std::move(one), error(errc::unavailable, "it has too many nodes"));
+  next->became_master();
   next->wire()->submit(std::move(one));
 }
 
@@ -258,13 +258,13 @@ std::shared_ptr<cluster::node> cluster::node_at(node_address const& at) {
   return found->second;
 }
 
-std::shared_ptr<link> cluster::link_to(node_address const& at) {
+std::shared_ptr<connection> cluster::connection_to(node_address const& at) {
   auto const to = closed_ ? nullptr : node_at(at);
   return to ? to->wire() : nullptr;
 }
 
 // Connected ones first, then the rest of the map, then the seeds; each in random order.
-std::vector<node_address> cluster::candidates() {
+std::vector<node_address> cluster::nodes_to_ask() {
   std::vector<node_address> list;
   auto const add = [&](std::vector<node_address> some) {
     std::ranges::shuffle(some, random_source());
@@ -286,7 +286,7 @@ std::vector<node_address> cluster::candidates() {
 void cluster::on_map(cluster_map map, node_address const&) {
   auto const self = shared_from_this();
   auto const before = std::exchange(map_, std::move(map));
-  last_trouble_ = refused_ = {};
+  last_failure_ = refused_ = {};
   // What has not been sent yet may belong elsewhere now; what was sent has to come back first.
   std::vector<command_ptr> again;
   for (auto const& [at, one] : nodes_) {
@@ -296,25 +296,25 @@ void cluster::on_map(cluster_map map, node_address const&) {
     for (auto& waiting : one->wire()->take_unsent()) again.push_back(std::move(waiting));
     if (!serves) retire(one);
   }
-  for (auto& waiting : room_->take_all()) again.push_back(std::move(waiting));
+  for (auto& waiting : deferred_->take_all()) again.push_back(std::move(waiting));
   for (auto& one : again) route(std::move(one));
-  std::erase_if(event_links_, [](auto const& one) { return one.expired(); });
-  for (auto const& weak : event_links_) {
+  std::erase_if(event_connections_, [](auto const& one) { return one.expired(); });
+  for (auto const& weak : event_connections_) {
     auto const one = weak.lock();
     if (!one || map_.has({one->how().host, one->how().port})) continue;
-    one->leave(trouble(errc::unavailable, one->how().place() + " has left the cluster"));
+    one->leave(error(errc::unavailable, one->how().address() + " has left the cluster"));
   }
-  if (auto const watcher = route_watcher_.lock()) watcher->on_routes_changed();
+  if (auto const listener = route_listener_.lock()) listener->on_routes_changed();
 }
 
 void cluster::on_no_map(failure const& why) {
   auto const self = shared_from_this();
   bool const may_recover = why == errc::unavailable || why == errc::timed_out;
-  last_trouble_ = why;
+  last_failure_ = why;
   refused_ = may_recover ? failure{} : why;
-  // Waiting is no use when they refuse us; with a map, its links say so themselves.
+  // Waiting is no use when they refuse us; with a map, its connections say so themselves.
   if (may_recover || !map_.empty()) return;
-  for (auto& one : room_->take_all()) one->fail(why, completion::later);
+  for (auto& one : deferred_->take_all()) one->fail(why, completion::later);
 }
 
 // Closed when every command that it can still have has ended, if nobody sends one there meanwhile.
@@ -327,7 +327,8 @@ void cluster::retire(std::shared_ptr<node> const& old) {
         auto const gone = one.lock();
         if (ec || !self || self->closed_ || !gone || !gone->retired) return;
         self->nodes_.erase(gone->at());
-        if (auto const watcher = self->route_watcher_.lock()) watcher->on_link_left(*gone->wire());
+        if (auto const listener = self->route_listener_.lock())
+          listener->on_connection_left(*gone->wire());
         gone->close();
       });
 }
@@ -335,29 +336,29 @@ void cluster::retire(std::shared_ptr<node> const& old) {
 void cluster::on_node_down(node& which) {
   if (closed_) return;
   auto const self = shared_from_this();
-  finder_->on_down(which.at(), which.wire()->trouble());
+  finder_->on_down(which.at(), which.wire()->last_failure());
   if (map_.has(which.at())) finder_->refresh();
 }
 
 // ---------------------------------------------------------------------------------- events
 
-std::shared_ptr<link> cluster::make_event_link() {
-  auto made = std::make_shared<link>(executor_, how_);
-  made->choose_place([weak = weak_from_this()](settings& how) {
-    if (auto const self = weak.lock()) self->choose_event_place(how);
+std::shared_ptr<connection> cluster::make_event_connection() {
+  auto made = std::make_shared<connection>(executor_, how_);
+  made->choose_address([weak = weak_from_this()](settings& how) {
+    if (auto const self = weak.lock()) self->choose_event_address(how);
   });
-  event_links_.push_back(made);
+  event_connections_.push_back(made);
   return made;
 }
 
 // Every node gets every event. Any will do, and after a failure any other.
-void cluster::choose_event_place(settings& how) {
+void cluster::choose_event_address(settings& how) {
   node_address const last{how.host, how.port};
-  for (auto const& one : candidates()) {
+  for (auto const& one : nodes_to_ask()) {
     if (one == last || (!map_.empty() && !map_.has(one))) continue;
     auto const found = nodes_.find(one);
     bool const known_down = found != nodes_.end() && !found->second->wire()->up() &&
-                            found->second->wire()->trouble().code;
+                            found->second->wire()->last_failure().code;
     if (known_down) continue;
     how.host = one.host;
     how.port = one.port;

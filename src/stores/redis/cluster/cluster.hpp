@@ -40,8 +40,8 @@ inline constexpr milliseconds max_last_moment{250};
 /// least this often.
 inline constexpr milliseconds cluster_silence{1000};
 
-/// All members on the executor. One link per node, opened by the first command for it; a node that
-/// leaves the map is left when its last command has ended.
+/// All members on the executor. One connection per node, opened by the first command for it; a node
+/// that leaves the map is left when its last command has ended.
 class cluster final : public router, public map_user, public std::enable_shared_from_this<cluster> {
  public:
   /// `how` is what all nodes have in common; `seeds` where the first map comes from.
@@ -58,21 +58,21 @@ class cluster final : public router, public map_user, public std::enable_shared_
   settings const& how() const override { return how_; }
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
-  link* carrier_for(std::string_view key) override;
-  std::vector<std::shared_ptr<link>> servers() override;
-  void watch_routes(std::weak_ptr<route_watcher> watcher) override {
-    route_watcher_ = std::move(watcher);
+  connection* carrier_for(std::string_view key) override;
+  std::vector<std::shared_ptr<connection>> servers() override;
+  void watch_routes(std::weak_ptr<route_listener> listener) override {
+    route_listener_ = std::move(listener);
   }
   failure check_key(std::string_view key) const override;
-  std::shared_ptr<link> make_event_link() override;
+  std::shared_ptr<connection> make_event_connection() override;
   bool events_may_be_late() const override { return true; }
   milliseconds longest_silence() const override { return cluster_silence; }
 
  private:
   class node;
 
-  std::vector<node_address> candidates() override;
-  std::shared_ptr<link> link_to(node_address const& at) override;
+  std::vector<node_address> nodes_to_ask() override;
+  std::shared_ptr<connection> connection_to(node_address const& at) override;
   void on_map(cluster_map map, node_address const& from) override;
   void on_no_map(failure const& why) override;
 
@@ -88,20 +88,20 @@ class cluster final : public router, public map_user, public std::enable_shared_
 
   std::shared_ptr<node> node_at(node_address const& at);
   void retire(std::shared_ptr<node> const& old);
-  void choose_event_place(settings& how);
-  failure trouble(errc code, std::string const& text) const;
+  void choose_event_address(settings& how);
+  failure error(errc code, std::string const& text) const;
 
   asio::any_io_executor executor_;
   settings how_;
   std::vector<node_address> seeds_;
   std::shared_ptr<store_warnings> warnings_;
-  std::weak_ptr<route_watcher> route_watcher_;
+  std::weak_ptr<route_listener> route_listener_;
   cluster_map map_;
   std::map<node_address, std::shared_ptr<node>> nodes_;
-  std::vector<std::weak_ptr<link>> event_links_;
+  std::vector<std::weak_ptr<connection>> event_connections_;
   std::shared_ptr<map_finder> finder_;
-  std::shared_ptr<waiting_room> room_;
-  failure last_trouble_;  // of the search for a map
+  std::shared_ptr<deferred_commands> deferred_;
+  failure last_failure_;  // of the search for a map
   failure refused_;       // every node that could be asked says no to the settings
   bool closed_ = false;
 };

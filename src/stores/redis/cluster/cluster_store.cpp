@@ -16,9 +16,10 @@ class cluster_parts {
   cluster_parts(asio::any_io_executor const& executor, redis::settings const& how,
                 std::vector<redis::node_address> seeds, std::shared_ptr<store_warnings> warnings)
       : nodes(std::make_shared<redis::cluster>(executor, how, std::move(seeds), warnings)),
-        pushes(std::make_shared<redis::push_connection>(nodes->make_event_link())),
-        watches(std::make_shared<redis::watch_hub>(nodes, pushes, std::move(warnings))),
-        waits(std::make_shared<redis::wait_hub>(nodes, std::make_shared<redis::grant_channels>())),
+        pushes(std::make_shared<redis::subscription_connection>(nodes->make_event_connection())),
+        watches(std::make_shared<redis::cache_watches>(nodes, pushes, std::move(warnings))),
+        waits(std::make_shared<redis::lease_queues>(
+            nodes, std::make_shared<redis::grant_subscriptions>())),
         leases(redis::make_lease_port(nodes, waits)),
         values(redis::make_cache_port(nodes, watches)) {
     pushes->attach(watches);
@@ -28,18 +29,19 @@ class cluster_parts {
 
   // From whatever thread: the closing itself happens on the executor.
   ~cluster_parts() {
-    asio::dispatch(nodes->executor(), [all = nodes, line = pushes, hub = watches, queue = waits] {
-      queue->close();
-      hub->close();
-      line->close();
-      all->close();
-    });
+    asio::dispatch(nodes->executor(),
+                   [all = nodes, line = pushes, events = watches, queue = waits] {
+                     queue->close();
+                     events->close();
+                     line->close();
+                     all->close();
+                   });
   }
 
   std::shared_ptr<redis::cluster> nodes;
-  std::shared_ptr<redis::push_connection> pushes;
-  std::shared_ptr<redis::watch_hub> watches;
-  std::shared_ptr<redis::wait_hub> waits;
+  std::shared_ptr<redis::subscription_connection> pushes;
+  std::shared_ptr<redis::cache_watches> watches;
+  std::shared_ptr<redis::lease_queues> waits;
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;
 };

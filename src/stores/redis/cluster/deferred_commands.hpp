@@ -15,14 +15,14 @@ namespace herdlock::redis {
 /// All members on the executor. Each command leaves it exactly once: by take_all(), to `wake` when
 /// its pause is over, or failed at its deadline. One that was completed meanwhile (cancelled) is
 /// forgotten then at the latest.
-class waiting_room final : public std::enable_shared_from_this<waiting_room> {
+class deferred_commands final : public std::enable_shared_from_this<deferred_commands> {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   using waker = std::function<void(command_ptr)>;
   /// Why a command that reached its deadline could not be executed, if it does not say itself.
   using reason = std::function<failure()>;
 
-  waiting_room(asio::any_io_executor const& executor, waker wake, reason why)
+  deferred_commands(asio::any_io_executor const& executor, waker wake, reason why)
       : timer_(executor), wake_(std::move(wake)), why_(std::move(why)) {}
 
   /// Until `until` or its deadline. False, and nothing is taken, when max_outstanding_commands

@@ -32,7 +32,7 @@ void map_finder::begin() {
   probes_.clear();
   asked_ = open_ = 0;
   why_ = {};
-  for (auto& node : user_->candidates()) probes_.push_back({std::move(node)});
+  for (auto& node : user_->nodes_to_ask()) probes_.push_back({std::move(node)});
   ask_next();
 }
 
@@ -63,7 +63,7 @@ void map_finder::ask_next() {
 
 void map_finder::ask(std::size_t index) {
   probe& one = probes_[index];
-  auto const over = user_->link_to(one.at);
+  auto const over = user_->connection_to(one.at);
   if (!over) return;
   auto on_reply = [weak = weak_from_this(), round = round_, index](result<cluster_map> answer) {
     if (auto const self = weak.lock()) self->on_answer(round, index, std::move(answer));

@@ -11,7 +11,7 @@
 
 namespace herdlock::redis {
 
-class link;
+class connection;
 
 /// However often it is asked for, rounds begin at least half of this apart (a random part between
 /// half of it and all), and after failed ones up to the second, doubled from one to the next.
@@ -25,9 +25,9 @@ class map_user {
  public:
   virtual ~map_user() = default;
   /// Whom to ask, in this order.
-  virtual std::vector<node_address> candidates() = 0;
+  virtual std::vector<node_address> nodes_to_ask() = 0;
   /// Null when there are too many nodes.
-  virtual std::shared_ptr<link> link_to(node_address const& node) = 0;
+  virtual std::shared_ptr<connection> connection_to(node_address const& node) = 0;
   virtual void on_map(cluster_map map, node_address const& from) = 0;
   /// Nobody answered with a map. The next round begins by itself.
   virtual void on_no_map(failure const& why) = 0;

@@ -10,7 +10,7 @@ void slot_query::encode(command_writer& out, script_form) const {
   out.end();
 }
 
-void slot_query::finish(reply const& answer) {
+void slot_query::complete(reply const& answer) {
   if (answer.is_error()) {
     bool const single = answer.text().find("cluster support disabled") != std::string_view::npos;
     return fail(single ? make_failure(errc::not_supported,

@@ -1,4 +1,4 @@
-// One question for the map of a cluster.
+// One query for the map of a cluster.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class slot_query final : public command {
         done_(std::move(done)) {}
 
   void encode(command_writer& out, script_form form) const override;
-  void finish(reply const& answer) override;
+  void complete(reply const& answer) override;
   void fail(failure const& why, completion when) override;
   bool open() const override { return static_cast<bool>(done_); }
 

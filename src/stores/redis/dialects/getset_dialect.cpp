@@ -41,10 +41,10 @@ algo::getset_marks marks_of(owner_token const& owner) {
 
 // What a verb answers with, and how messages call it.
 template <getset_verb Verb>
-struct meaning;
+struct answer_to;
 
 template <>
-struct meaning<getset_verb::acquire> {
+struct answer_to<getset_verb::acquire> {
   using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
   static acquire_reply of(algo::getset_machine const& m, clock::time_point asked) {
@@ -58,7 +58,7 @@ struct meaning<getset_verb::acquire> {
 };
 
 template <>
-struct meaning<getset_verb::renew> {
+struct answer_to<getset_verb::renew> {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "renew";
   static renew_reply of(algo::getset_machine const& m, clock::time_point) {
@@ -66,23 +66,23 @@ struct meaning<getset_verb::renew> {
   }
 };
 
-struct meaning_of_release {
+struct release_answer {
   using value_type = release_reply;
   static release_reply of(algo::getset_machine const& m, clock::time_point) {
     return m.outcome() == getset_outcome::released ? release_reply::released : release_reply::lost;
   }
 };
 template <>
-struct meaning<getset_verb::release> : meaning_of_release {
+struct answer_to<getset_verb::release> : release_answer {
   static constexpr std::string_view verb = "release";
 };
 template <>
-struct meaning<getset_verb::force_release> : meaning_of_release {
+struct answer_to<getset_verb::force_release> : release_answer {
   static constexpr std::string_view verb = "force the release of";
 };
 
 template <>
-struct meaning<getset_verb::inspect> {
+struct answer_to<getset_verb::inspect> {
   using value_type = std::optional<lease_info>;
   static constexpr std::string_view verb = "inspect";
   static value_type of(algo::getset_machine const& m, clock::time_point) {
@@ -95,7 +95,7 @@ struct meaning<getset_verb::inspect> {
 template <getset_verb Verb>
 struct step_call {
   using value_type = algo::getset_reply;
-  static constexpr std::string_view verb = meaning<Verb>::verb;
+  static constexpr std::string_view verb = answer_to<Verb>::verb;
   resource what;
   std::string key;
   getset_action action;
@@ -138,9 +138,9 @@ struct step_call {
 template <getset_verb Verb>
 class operation final : public std::enable_shared_from_this<operation<Verb>> {
  public:
-  using value_type = typename meaning<Verb>::value_type;
+  using value_type = typename answer_to<Verb>::value_type;
 
-  operation(std::shared_ptr<link> home, resource what, algo::getset_machine machine,
+  operation(std::shared_ptr<connection> home, resource what, algo::getset_machine machine,
             handler<value_type> done)
       : home_(std::move(home)),
         what_(std::move(what)),
@@ -165,29 +165,29 @@ class operation final : public std::enable_shared_from_this<operation<Verb>> {
   }
 
   void resume(result<algo::getset_reply> answer) {
-    if (answer.has_error()) return finish(answer.error());
+    if (answer.has_error()) return complete(answer.error());
     auto action = machine_.resume(*answer, wall_now());
     if (action.what == getset_action::kind::finish) {
-      return finish(meaning<Verb>::of(machine_, asked_));
+      return complete(answer_to<Verb>::of(machine_, asked_));
     }
     // Each command has the store's timeout; begun before the first one's end, the last ends by two.
-    if (clock::now() >= deadline_) return finish(too_slow());
+    if (clock::now() >= deadline_) return complete(too_slow());
     send(std::move(action));
   }
 
   failure too_slow() const {
-    return make_failure(errc::timed_out, "cannot " + std::string(meaning<Verb>::verb) + " " +
+    return make_failure(errc::timed_out, "cannot " + std::string(answer_to<Verb>::verb) + " " +
                                              in_quotes(what_.str()) + " at " +
                                              home_->how().display_name +
                                              ": the server answers too slowly for the several "
                                              "steps of dialect=getset; raise the timeout");
   }
 
-  void finish(result<value_type> outcome) {
+  void complete(result<value_type> outcome) {
     detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
   }
 
-  std::shared_ptr<link> home_;
+  std::shared_ptr<connection> home_;
   resource what_;
   std::string key_;
   algo::getset_machine machine_;
@@ -198,8 +198,8 @@ class operation final : public std::enable_shared_from_this<operation<Verb>> {
 
 class getset_dialect final : public lease_store {
  public:
-  explicit getset_dialect(std::shared_ptr<link> commands)
-      : link_(std::move(commands)), list_(link_->executor(), listed(link_)) {}
+  explicit getset_dialect(std::shared_ptr<connection> commands)
+      : connection_(std::move(commands)), list_(connection_->executor(), listed(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -223,13 +223,13 @@ class getset_dialect final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
-  bool may_have_sent() const override { return link_->may_have_sent(); }
+  bool may_have_sent() const override { return connection_->may_have_sent(); }
 
  private:
   // A key stays when its time is over.
-  static lease_source listed(std::shared_ptr<link> const& at) {
+  static lease_source listed(std::shared_ptr<connection> const& at) {
     auto from = leases_of_dialect(at);
-    from.judged = true;
+    from.inspected = true;
     from.inspect = [at](resource name, handler<std::optional<lease_info>> done) {
       start_at<getset_verb::inspect>(at, std::move(name), {}, {}, std::move(done));
     };
@@ -237,29 +237,30 @@ class getset_dialect final : public lease_store {
   }
 
   template <getset_verb Verb>
-  static void start_at(std::shared_ptr<link> const& at, resource name, algo::getset_marks marks,
-                       milliseconds ttl, handler<typename meaning<Verb>::value_type> done) {
+  static void start_at(std::shared_ptr<connection> const& at, resource name,
+                       algo::getset_marks marks, milliseconds ttl,
+                       handler<typename answer_to<Verb>::value_type> done) {
     algo::getset_machine machine(Verb, std::move(marks), {ttl, at->how().skew});
     std::make_shared<operation<Verb>>(at, std::move(name), std::move(machine), std::move(done))
         ->start();
   }
   template <getset_verb Verb>
   void start(resource name, algo::getset_marks marks, milliseconds ttl,
-             handler<typename meaning<Verb>::value_type> done) {
-    start_at<Verb>(link_, std::move(name), std::move(marks), ttl, std::move(done));
+             handler<typename answer_to<Verb>::value_type> done) {
+    start_at<Verb>(connection_, std::move(name), std::move(marks), ttl, std::move(done));
   }
   template <class T>
   void refuse(failure const& why, handler<T> done) {
-    detail::post_result(link_->executor(), std::move(done), result<T>(why));
+    detail::post_result(connection_->executor(), std::move(done), result<T>(why));
   }
 
-  std::shared_ptr<link> link_;
+  std::shared_ptr<connection> connection_;
   lease_list list_;
 };
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_getset_dialect(std::shared_ptr<link> commands) {
+std::shared_ptr<lease_store> make_getset_dialect(std::shared_ptr<connection> commands) {
   return std::make_shared<getset_dialect>(std::move(commands));
 }
 

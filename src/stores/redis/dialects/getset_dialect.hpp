@@ -14,6 +14,6 @@
 
 namespace herdlock::redis {
 
-std::shared_ptr<lease_store> make_getset_dialect(std::shared_ptr<link> commands);
+std::shared_ptr<lease_store> make_getset_dialect(std::shared_ptr<connection> commands);
 
 }  // namespace herdlock::redis

@@ -154,8 +154,9 @@ struct inspect_call {
 
 class plain_dialect final : public lease_store {
  public:
-  explicit plain_dialect(std::shared_ptr<link> commands)
-      : link_(std::move(commands)), list_(link_->executor(), leases_of_dialect(link_)) {}
+  explicit plain_dialect(std::shared_ptr<connection> commands)
+      : connection_(std::move(commands)),
+        list_(connection_->executor(), leases_of_dialect(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
@@ -179,29 +180,29 @@ class plain_dialect final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
-  bool may_have_sent() const override { return link_->may_have_sent(); }
+  bool may_have_sent() const override { return connection_->may_have_sent(); }
 
  private:
   subject on(resource name) const {
-    std::string key = link_->how().prefix + name.str();
+    std::string key = connection_->how().prefix + name.str();
     return {std::move(name), std::move(key)};
   }
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*link_, std::move(call), std::move(done));
+    typed_command<Call>::start(*connection_, std::move(call), std::move(done));
   }
   template <class T>
   void refuse(failure const& why, handler<T> done) {
-    detail::post_result(link_->executor(), std::move(done), result<T>(why));
+    detail::post_result(connection_->executor(), std::move(done), result<T>(why));
   }
 
-  std::shared_ptr<link> link_;
+  std::shared_ptr<connection> connection_;
   lease_list list_;
 };
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_plain_dialect(std::shared_ptr<link> commands) {
+std::shared_ptr<lease_store> make_plain_dialect(std::shared_ptr<connection> commands) {
   return std::make_shared<plain_dialect>(std::move(commands));
 }
 

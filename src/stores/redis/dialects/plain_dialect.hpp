@@ -19,6 +19,6 @@
 
 namespace herdlock::redis {
 
-std::shared_ptr<lease_store> make_plain_dialect(std::shared_ptr<link> commands);
+std::shared_ptr<lease_store> make_plain_dialect(std::shared_ptr<connection> commands);
 
 }  // namespace herdlock::redis

@@ -96,31 +96,31 @@ struct confirmation::round {
   std::vector<entry> entries;
   std::uint64_t connection = 0;  // all answers must have come over this one
   std::size_t missing = 0;
-  bool settling = false;  // who the server is was asked in this round
-  std::string held;       // of each entry: '1' or '0'
+  bool knows_server = false;  // who the server is was asked in this round
+  std::string held;           // of each entry: '1' or '0'
   std::int64_t replicas = 0;
   std::int64_t quarantine = 0;
-  failure trouble;
+  failure error;
 
   template <class T>
   bool take(result<T> const& answer) {
-    if (answer.has_error() && !trouble.code) trouble = answer.error();
+    if (answer.has_error() && !error.code) error = answer.error();
     return answer.has_value();
   }
 };
 
 confirmation::confirmation(asio::any_io_executor executor, settings const& how) : how_(how) {
-  auto exam = std::make_shared<server_exam>(how, nullptr);
-  link_ = std::make_shared<link>(std::move(executor), how, std::move(exam));
+  auto check = std::make_shared<connection_check>(how, nullptr);
+  connection_ = std::make_shared<connection>(std::move(executor), how, std::move(check));
 }
 
 void confirmation::open() {
-  if (!closed_) link_->open();
+  if (!closed_) connection_->open();
 }
 
 void confirmation::close() {
   if (std::exchange(closed_, true)) return;
-  link_->close();  // ends the round that is under way
+  connection_->close();  // ends the round that is under way
   auto const why = make_failure(errc::canceled, how_.display_name + ": the store is being closed");
   for (auto& one : std::exchange(waiting_, {})) {
     asio::post(executor(), [done = std::move(one.done), why] { done(why); });
@@ -134,7 +134,7 @@ milliseconds confirmation::quarantined() const {
 
 failure confirmation::in_quarantine() const {
   return make_failure(errc::unavailable,
-                      how_.display_name + ": the server at " + link_->how().place() +
+                      how_.display_name + ": the server at " + connection_->how().address() +
                           " has not been the master for long and may lack leases that are held; "
                           "it grants nothing for another " +
                           std::to_string(quarantined().count()) + " ms (quarantine=on)");
@@ -188,7 +188,7 @@ void confirmation::start_round() {
     running_ = nullptr;
     return;
   }
-  bool const known = link_->up() && incarnation_of_ == link_->connections();
+  bool const known = connection_->up() && incarnation_of_ == connection_->connections();
   if (known) return ask(one);
   learn_incarnation(one);
 }
@@ -196,23 +196,23 @@ void confirmation::start_round() {
 // Also sees to it that the questions do not go out before the connection is there.
 void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
   auto on_info = [self = shared_from_this(), one](result<std::string> info) {
-    if (!one->take(info)) return self->finish(*one, one->trouble);
+    if (!one->take(info)) return self->complete(*one, one->error);
     server_facts server;
     read_info(server, *info);
     self->incarnation_ = server.run_id + ":" + server.replid;
-    self->incarnation_of_ = self->link_->connections();
-    one->settling = true;
+    self->incarnation_of_ = self->connection_->connections();
+    one->knows_server = true;
     self->ask(one);
   };
-  typed_command<info_call>::start(*link_, info_call{{"INFO"}}, std::move(on_info));
+  typed_command<info_call>::start(*connection_, info_call{{"INFO"}}, std::move(on_info));
 }
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
-  one->connection = link_->connections();
+  one->connection = connection_->connections();
   auto answered = [self = shared_from_this(), one] {
     if (--one->missing == 0) self->on_answers(one);
   };
-  one->missing = 1;  // so that the last answer cannot come before the last question
+  one->missing = 1;  // so that the last answer cannot come before the last command
   std::string const& subject = one->entries.front().name.str();
   if (how_.durable.quarantine > milliseconds{0}) {
     ++one->missing;
@@ -221,8 +221,8 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
       answered();
     };
     trust_call call{
-        {subject}, incarnation_, how_.durable.quarantine, one->settling ? "settle" : "look"};
-    typed_command<trust_call>::start(*link_, std::move(call), std::move(on_trust));
+        {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"};
+    typed_command<trust_call>::start(*connection_, std::move(call), std::move(on_trust));
   }
   ++one->missing;
   auto on_held = [one, answered](result<std::string> held) {
@@ -233,7 +233,7 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
   for (auto const& about : one->entries) {
     held.leases.emplace_back(about.name.str(), about.owner.str());
   }
-  typed_command<held_call>::start(*link_, std::move(held), std::move(on_held));
+  typed_command<held_call>::start(*connection_, std::move(held), std::move(on_held));
   if (how_.durable.replicas > 0) {
     ++one->missing;
     auto on_replicas = [one, answered](result<std::int64_t> replicas) {
@@ -241,30 +241,31 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
       answered();
     };
     wait_call call{{subject}, how_.durable.replicas, how_.durable.wait};
-    typed_command<wait_call>::start(*link_, std::move(call), std::move(on_replicas));
+    typed_command<wait_call>::start(*connection_, std::move(call), std::move(on_replicas));
   }
   asio::post(executor(), answered);
 }
 
 void confirmation::on_answers(std::shared_ptr<round> const& one) {
-  if (one->trouble.code) return finish(*one, one->trouble);
-  if (!link_->up() || link_->connections() != one->connection) {
-    return finish(*one, make_failure(errc::unavailable,
-                                     how_.display_name + ": the connection that was to confirm it "
-                                                         "was lost"));
+  if (one->error.code) return complete(*one, one->error);
+  if (!connection_->up() || connection_->connections() != one->connection) {
+    return complete(*one,
+                    make_failure(errc::unavailable, how_.display_name +
+                                                        ": the connection that was to confirm it "
+                                                        "was lost"));
   }
   // The server is not what it was: it was demoted and promoted, or lost the key. Once is enough:
-  // who has settled it gets no such answer.
+  // who has written the key gets no such answer.
   if (one->quarantine < 0) return learn_incarnation(one);
   trusted_from_ = clock::now() + milliseconds(one->quarantine);
-  finish(*one, {});
+  complete(*one, {});
 }
 
 failure confirmation::opinion(round const& one, std::size_t index) const {
   entry const& about = one.entries[index];
   if (index >= one.held.size() || one.held[index] != '1') {
     return make_failure(errc::unavailable, how_.display_name + ": it is not at the server at " +
-                                               link_->how().place() +
+                                               connection_->how().address() +
                                                " (any more); was there a failover?");
   }
   if (about.what == what_happened::granted && one.quarantine > 0) return in_quarantine();
@@ -273,7 +274,7 @@ failure confirmation::opinion(round const& one, std::size_t index) const {
 }
 
 // `why` speaks for all, if it has a code.
-void confirmation::finish(round& one, failure const& why) {
+void confirmation::complete(round& one, failure const& why) {
   auto const self = shared_from_this();
   for (std::size_t i = 0; i < one.entries.size(); ++i) {
     auto const done = std::move(one.entries[i].done);

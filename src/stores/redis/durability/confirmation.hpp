@@ -48,7 +48,7 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   /// How long the master that was seen last grants nothing yet; 0: it grants.
   milliseconds quarantined() const;
   failure in_quarantine() const;
-  asio::any_io_executor const& executor() const { return link_->executor(); }
+  asio::any_io_executor const& executor() const { return connection_->executor(); }
 
  private:
   struct entry {
@@ -65,12 +65,12 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   void ask(std::shared_ptr<round> const& one);
   void on_answers(std::shared_ptr<round> const& one);
   failure opinion(round const& one, std::size_t index) const;
-  void finish(round& one, failure const& why);
+  void complete(round& one, failure const& why);
   failure too_few(std::int64_t replicas) const;
   failure too_late() const;
 
   settings how_;
-  std::shared_ptr<link> link_;
+  std::shared_ptr<connection> connection_;
   std::deque<entry> waiting_;
   std::shared_ptr<round> running_;
   std::string incarnation_;           // of the server at the other end, as INFO told

@@ -31,7 +31,7 @@ class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>
   asio::cancellation_slot inner_slot() { return cancel_inner_.slot(); }
   bool open() const { return static_cast<bool>(done_); }
 
-  void finish(result<Reply> outcome) {
+  void complete(result<Reply> outcome) {
     if (done_) detail::post_result(executor_, take_handler(), std::move(outcome));
   }
 
@@ -59,10 +59,10 @@ class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>
   bool confirming_ = false;
 };
 
-class durable_leases final : public lease_store {
+class confirmed_leases final : public lease_store {
  public:
-  durable_leases(std::shared_ptr<lease_store> inner, std::shared_ptr<confirmation> confirmed,
-                 settings const& how)
+  confirmed_leases(std::shared_ptr<lease_store> inner, std::shared_ptr<confirmation> confirmed,
+                   settings const& how)
       : inner_(std::move(inner)),
         confirmed_(std::move(confirmed)),
         store_(how.display_name),
@@ -82,10 +82,10 @@ class durable_leases final : public lease_store {
                      owner = request.owner](result<acquire_reply> reply) {
       call->inner_done();
       bool const granted = reply.has_value() && std::holds_alternative<grant>(*reply);
-      if (!granted) return call->finish(std::move(reply));
+      if (!granted) return call->complete(std::move(reply));
       with->confirm(what_happened::granted, name, owner, [call, name, reply](failure const& why) {
-        if (why.code) return call->finish(about("acquire", name, why));
-        call->finish(reply);
+        if (why.code) return call->complete(about("acquire", name, why));
+        call->complete(reply);
       });
     };
     inner_->acquire(std::move(request),
@@ -103,10 +103,10 @@ class durable_leases final : public lease_store {
     auto on_reply = [call, with = confirmed_, name, owner](result<renew_reply> reply) {
       call->inner_done();
       bool const renewed = reply.has_value() && *reply == renew_reply::renewed;
-      if (!renewed) return call->finish(std::move(reply));
+      if (!renewed) return call->complete(std::move(reply));
       with->confirm(what_happened::renewed, name, owner, [call, name](failure const& why) {
-        if (why.code) return call->finish(about("renew", name, why));
-        call->finish(renew_reply::renewed);
+        if (why.code) return call->complete(about("renew", name, why));
+        call->complete(renew_reply::renewed);
       });
     };
     inner_->renew(std::move(name), std::move(owner), ttl,
@@ -149,10 +149,10 @@ class durable_leases final : public lease_store {
 
 }  // namespace
 
-std::shared_ptr<lease_store> make_durable_leases(std::shared_ptr<lease_store> inner,
-                                                 std::shared_ptr<confirmation> confirmed,
-                                                 settings const& how) {
-  return std::make_shared<durable_leases>(std::move(inner), std::move(confirmed), how);
+std::shared_ptr<lease_store> make_confirmed_leases(std::shared_ptr<lease_store> inner,
+                                                   std::shared_ptr<confirmation> confirmed,
+                                                   settings const& how) {
+  return std::make_shared<confirmed_leases>(std::move(inner), std::move(confirmed), how);
 }
 
 }  // namespace herdlock::redis

@@ -12,8 +12,8 @@ namespace herdlock::redis {
 /// been granted. It is not released here: a release whose answer is lost could arrive after the
 /// same owner's next attempt and take that one away. A renewal that is not confirmed is a failure,
 /// too, so that the lease is not thought to be valid for longer than the replicas know.
-std::shared_ptr<lease_store> make_durable_leases(std::shared_ptr<lease_store> inner,
-                                                 std::shared_ptr<confirmation> confirmed,
-                                                 settings const& how);
+std::shared_ptr<lease_store> make_confirmed_leases(std::shared_ptr<lease_store> inner,
+                                                   std::shared_ptr<confirmation> confirmed,
+                                                   settings const& how);
 
 }  // namespace herdlock::redis

@@ -13,7 +13,7 @@ failure bad(store_url const& url, std::string const& why) {
   return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": " + why);
 }
 
-failure take_replicas(durability& into, store_url& url, milliseconds timeout) {
+failure take_replicas(durability_settings& into, store_url& url, milliseconds timeout) {
   store_url const whole = url;
   std::string const text = url.take_text("wait_replicas", "0");
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), into.replicas);
@@ -35,7 +35,7 @@ failure take_replicas(durability& into, store_url& url, milliseconds timeout) {
                         std::to_string(longest.count()) + " ms");
 }
 
-failure take_quarantine(durability& into, store_url& url) {
+failure take_quarantine(durability_settings& into, store_url& url) {
   store_url const whole = url;
   std::string const state = url.take_text("quarantine", "off");
   if (state != "on" && state != "off") return bad(whole, "quarantine is on or off");
@@ -51,8 +51,8 @@ failure take_quarantine(durability& into, store_url& url) {
 
 }  // namespace
 
-result<durability> take_durability(store_url& url, milliseconds timeout) {
-  durability wanted;
+result<durability_settings> take_durability(store_url& url, milliseconds timeout) {
+  durability_settings wanted;
   if (auto why = take_replicas(wanted, url, timeout); why.code) return why;
   if (auto why = take_quarantine(wanted, url); why.code) return why;
   return wanted;

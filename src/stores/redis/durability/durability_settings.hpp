@@ -10,7 +10,7 @@ namespace herdlock::redis {
 inline constexpr int max_wait_replicas = 16;
 inline constexpr milliseconds default_quarantine_ttl{60'000};
 
-struct durability {
+struct durability_settings {
   int replicas = 0;  ///< that must have a grant before it counts; 0: none
   milliseconds wait{0};
   /// How long a server that was not the master before grants nothing; 0: it is trusted at once.
@@ -22,6 +22,6 @@ struct durability {
 
 /// Takes `wait_replicas`, `wait_timeout`, `quarantine` and `quarantine_ttl` out of the URL;
 /// `timeout` is that of a command.
-result<durability> take_durability(store_url& url, milliseconds timeout);
+result<durability_settings> take_durability(store_url& url, milliseconds timeout);
 
 }  // namespace herdlock::redis

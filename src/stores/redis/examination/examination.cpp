@@ -21,8 +21,8 @@ std::optional<settings> find_master(settings how, examination& into) {
   std::string last;
   for (auto const& at : how.sentinels) {
     auto const one = sentinel_at(how, at);
-    auto const answers = visit(one, {{"SENTINEL", "CKQUORUM", how.master_name},
-                                     {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
+    auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
+                                        {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
     if (!answers) {
       last = answers.error().message;
       continue;
@@ -30,7 +30,7 @@ std::optional<settings> find_master(settings how, examination& into) {
     if (!answers->at(0).is_error()) {
       ++agree;
     } else {
-      last = one.place() + ": " + std::string(answers->at(0).text());
+      last = one.address() + ": " + std::string(answers->at(0).text());
     }
     auto const& address = answers->at(1);
     if (address.kind() == reply_kind::list && address.number(2)) {
@@ -68,7 +68,7 @@ node_report look_at_all(std::vector<settings> const& nodes, examination& into) {
       for (auto& each : one.findings) into.find(std::move(each));
       for (auto& each : one.passed) into.pass(std::move(each));
     } else {
-      told.missing.push_back(node.place());
+      told.missing.push_back(node.address());
     }
     for (auto& each : one.skipped) into.skipped.push_back(std::move(each));
   }

@@ -11,7 +11,7 @@ namespace {
 
 enum asked : std::size_t { time_asked, server, replication, memory, persistence, whoami, cluster };
 
-std::vector<question_words> first_questions() {
+std::vector<command_words> first_commands() {
   return {{"TIME"},           {"INFO", "server"},      {"INFO", "replication"},
           {"INFO", "memory"}, {"INFO", "persistence"}, {"ACL", "WHOAMI"},
           {"CLUSTER", "INFO"}};
@@ -35,14 +35,14 @@ std::string_view value_of(std::string_view lines, std::string_view name) {
 // What ACL DRYRUN says when the command is allowed and the channel is not.
 bool denies_channels(std::string_view said) { return said.find("channel") != said.npos; }
 
-class server_check {
+class server_examination {
  public:
-  server_check(settings const& how, examination& into)
-      : how_(how), into_(into), at_("the server at " + how.place()) {}
+  server_examination(settings const& how, examination& into)
+      : how_(how), into_(into), at_("the server at " + how.address()) {}
 
   std::optional<server_facts> make() {
     auto const before = wall_clock_us();
-    auto answers = visit(how_, first_questions());
+    auto answers = ask_once(how_, first_commands());
     auto const after = wall_clock_us();
     if (answers.has_error()) {
       into_.find({"redis.reachable", severity::error, answers.error().message,
@@ -139,7 +139,8 @@ class server_check {
   void clock_of(std::int64_t before, std::int64_t after) {
     if (!facts_.time_us) return into_.skip("redis.clock", "TIME is not permitted");
     auto const skew = skew_of(*facts_.time_us, before, after);
-    if (how_.speaks != dialect::getset) return check_skew(into_, "redis.clock", how_.place(), skew);
+    if (how_.speaks != dialect::getset)
+      return check_skew(into_, "redis.clock", how_.address(), skew);
     into_.expect(skew <= how_.skew, {"redis.clock", severity::error,
                                      "the clocks of this machine and of " + at_ + " differ by " +
                                          std::to_string(skew.count()) + " ms",
@@ -152,13 +153,13 @@ class server_check {
     if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
     std::string const user(who.text());
     auto const needed = commands_in_use();
-    std::vector<question_words> asking;
+    std::vector<command_words> asking;
     for (auto const& one : needed) {
-      question_words words{"ACL", "DRYRUN", user};
+      command_words words{"ACL", "DRYRUN", user};
       words.insert(words.end(), one.begin(), one.end());
       asking.push_back(std::move(words));
     }
-    auto const answers = visit(how_, asking);
+    auto const answers = ask_once(how_, asking);
     if (answers.has_error()) return into_.skip("redis.rights", answers.error().message);
     std::string missing, unheard;
     for (std::size_t i = 0; i < needed.size(); ++i) {
@@ -196,7 +197,7 @@ class server_check {
 
 }  // namespace
 
-std::vector<question_words> commands_in_use() {
+std::vector<command_words> commands_in_use() {
   std::string const key = "herdlock-doctor";
   std::string const side = "{" + key + "}:herdlock:last";
   std::string const events = "{" + key + "}:herdlock:events:0";
@@ -226,7 +227,7 @@ std::vector<question_words> commands_in_use() {
 }
 
 std::optional<server_facts> check_server(settings const& how, examination& into) {
-  return server_check(how, into).make();
+  return server_examination(how, into).make();
 }
 
 }  // namespace herdlock::redis

@@ -11,7 +11,7 @@
 namespace herdlock::redis {
 
 /// One of each that locks and the cache send, or that their scripts call.
-std::vector<question_words> commands_in_use();
+std::vector<command_words> commands_in_use();
 
 /// Nothing when the server cannot be reached or refuses us: that is a finding.
 std::optional<server_facts> check_server(settings const& how, examination& into);

@@ -5,8 +5,8 @@ namespace herdlock::redis {
 void alarm_clock::set(std::uint64_t id, time_point when) {
   cancel(id);
   times_[id] = when;
-  auto const place = order_.emplace(when, id).first;
-  if (place == order_.begin()) arm();
+  auto const at = order_.emplace(when, id).first;
+  if (at == order_.begin()) arm();
 }
 
 void alarm_clock::set_no_later(std::uint64_t id, time_point when) {

@@ -60,15 +60,15 @@ std::optional<pushed_grant> parse_grant(std::string_view text) {
                       std::nullopt};
 }
 
-grant_channel::grant_channel(std::shared_ptr<link> commands,
-                             std::shared_ptr<push_connection> pushes)
+grant_subscription::grant_subscription(std::shared_ptr<connection> commands,
+                                       std::shared_ptr<subscription_connection> pushes)
     : commands_(std::move(commands)),
       pushes_(std::move(pushes)),
-      hub_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
-                                                              : random_name()),
-      name_(std::string(grant_channel_prefix) + hub_) {}
+      subscriber_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
+                                                                     : random_name()),
+      name_(std::string(grant_channel_prefix) + subscriber_) {}
 
-void grant_channel::beat(milliseconds at_least_every) {
+void grant_subscription::beat(milliseconds at_least_every) {
   if (!listening()) return;
   auto const now = clock::now();
   // Less a little, for a timer that is early.
@@ -90,29 +90,29 @@ void grant_channel::beat(milliseconds at_least_every) {
       });
 }
 
-void grant_channel::open() {
+void grant_subscription::open() {
   if (std::exchange(wanted_, true)) return;
   pushes_->open();
   if (pushes_->up()) subscribe();
 }
 
-void grant_channel::close() {
+void grant_subscription::close() {
   wanted_ = false;
-  on_link_down();
+  on_connection_down();
   pushes_->close();
 }
 
-void grant_channel::subscribe() {
+void grant_subscription::subscribe() {
   state_ = state::asked;
   pushes_->subscription("SUBSCRIBE", name_);
 }
 
-void grant_channel::on_link_up() {
+void grant_subscription::on_connection_up() {
   if (wanted_) subscribe();
 }
 
 // What was proved by the old connection is not carried over to the next.
-void grant_channel::on_link_down() {
+void grant_subscription::on_connection_down() {
   bool const listened = std::exchange(state_, state::down) == state::listening;
   beats_.clear();
   beaten_at_.reset();
@@ -121,7 +121,7 @@ void grant_channel::on_link_down() {
   if (to && listened) to->on_silent(*this);
 }
 
-void grant_channel::on_message(reply const& message) {
+void grant_subscription::on_message(reply const& message) {
   if (message.is_error()) {
     if (state_ == state::asked) state_ = state::refused;
     return;
@@ -144,7 +144,7 @@ void grant_channel::on_message(reply const& message) {
   to->on_grant(*this, *heard);
 }
 
-void grant_channel::on_beat(std::string_view number) {
+void grant_subscription::on_beat(std::string_view number) {
   std::uint64_t value = 0;
   std::from_chars(number.data(), number.data() + number.size(), value);
   while (!beats_.empty() && beats_.front().number <= value) {

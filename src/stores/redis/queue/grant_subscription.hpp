@@ -32,31 +32,32 @@ struct pushed_grant {
 /// The text of a pushed message; nothing when it is not understood.
 std::optional<pushed_grant> parse_grant(std::string_view text);
 
-class grant_channel;
+class grant_subscription;
 
 class grant_listener {
  public:
   virtual ~grant_listener() = default;
-  virtual void on_listening(grant_channel& at) = 0;
+  virtual void on_listening(grant_subscription& at) = 0;
   /// It listened until now.
-  virtual void on_silent(grant_channel& at) = 0;
+  virtual void on_silent(grant_subscription& at) = 0;
   /// The grant's texts live as long as the call.
-  virtual void on_grant(grant_channel& at, pushed_grant const& heard) = 0;
+  virtual void on_grant(grant_subscription& at, pushed_grant const& heard) = 0;
 };
 
 /// All members on the executor. To be attached to `pushes` by the maker.
-class grant_channel final : public link_observer {
+class grant_subscription final : public connection_listener {
  public:
   /// `pushes` leads to the server of `commands`.
-  grant_channel(std::shared_ptr<link> commands, std::shared_ptr<push_connection> pushes);
+  grant_subscription(std::shared_ptr<connection> commands,
+                     std::shared_ptr<subscription_connection> pushes);
 
   void report_to(std::weak_ptr<grant_listener> listener) { listener_ = std::move(listener); }
 
-  /// The hub's name, 128 random bits: nobody else hears what is for us.
-  std::string const& hub() const { return hub_; }
+  /// The subscriber's name, 128 random bits: nobody else hears what is for us.
+  std::string const& subscriber() const { return subscriber_; }
   /// The server has confirmed that it pushes to us.
   bool listening() const { return state_ == state::listening; }
-  link const& commands() const { return *commands_; }
+  connection const& commands() const { return *commands_; }
 
   /// Subscribes when the connection is up; from the first call on, after each reconnect too.
   void open();
@@ -65,7 +66,7 @@ class grant_channel final : public link_observer {
   /// Ends the pushing connection, too.
   void close();
 
-  /// How many places are waited at through it: without any it needs no beats.
+  /// How many resources are waited for through it: without any it needs no beats.
   void add_user() { ++users_; }
   void remove_user() { --users_; }
   bool in_use() const { return users_ > 0; }
@@ -74,17 +75,17 @@ class grant_channel final : public link_observer {
   enum class state { down, asked, listening, refused };
   static constexpr std::size_t max_beats_under_way = 64;
 
-  void on_link_up() override;
-  void on_link_down() override;
+  void on_connection_up() override;
+  void on_connection_down() override;
   void on_message(reply const& message) override;
 
   void subscribe();
   void on_beat(std::string_view number);
 
-  std::shared_ptr<link> commands_;
-  std::shared_ptr<push_connection> pushes_;
+  std::shared_ptr<connection> commands_;
+  std::shared_ptr<subscription_connection> pushes_;
   std::weak_ptr<grant_listener> listener_;
-  std::string hub_;
+  std::string subscriber_;
   std::string name_;
   state state_ = state::down;
   bool wanted_ = false;

@@ -45,20 +45,20 @@ acquire_reply busy_of(held const& state) {
 member_name::member_name(milliseconds ttl, owner_token const& owner)
     : tail_(" " + std::to_string(ttl.count()) + " " + owner.str()), present_("-" + tail_) {}
 
-void member_name::go_by(grant_channel const& at) {
-  bool const same = at.listening() == pushed_ && at.hub() == hub_;
+void member_name::go_by(grant_subscription const& at) {
+  bool const same = at.listening() == pushed_ && at.subscriber() == subscriber_;
   if (same && !others_.empty()) return;
   if (!same) {
-    hub_ = at.hub();
+    subscriber_ = at.subscriber();
     pushed_ = at.listening();
-    auto before = std::exchange(present_, (pushed_ ? hub_ : "-") + tail_);
+    auto before = std::exchange(present_, (pushed_ ? subscriber_ : "-") + tail_);
     ++form_;
     std::erase(others_, present_);
     may_have(std::move(before));
   }
   // Also from an earlier wait of the same owner.
   may_have("-" + tail_);
-  may_have(hub_ + tail_);
+  may_have(subscriber_ + tail_);
 }
 
 void member_name::may_have(std::string name) {
@@ -100,8 +100,8 @@ result<acquire_reply> acquire_call::parse(reply const& answer) const {
   return acquire_reply(grant{state.fencing, grant_term{sent, state.remaining}});
 }
 
-void enter_call::carried_by(link& server) {
-  at = channels->at(server);
+void enter_call::carried_by(connection& server) {
+  at = subscriptions->at(server);
   member->go_by(*at);
   form = member->form();
 }

@@ -18,9 +18,9 @@ struct held {
   std::string holder;      ///< the owner token as it is stored
   fencing_token fencing;
   // enter only:
-  bool added = false;                   ///< it did not wait before
-  std::shared_ptr<grant_channel> at{};  ///< of the server that answered
-  std::uint64_t form = 0;               ///< of the member's name that was sent
+  bool added = false;                        ///< it did not wait before
+  std::shared_ptr<grant_subscription> at{};  ///< of the server that answered
+  std::uint64_t form = 0;                    ///< of the member's name that was sent
 };
 
 /// Granted as asked, or how it stands (perhaps held by the one who asks).
@@ -38,16 +38,17 @@ result<held> parse_held(reply const& answer, std::string_view name);
 result<grant_or_held> parse_grant_or_held(reply const& answer, std::string_view name);
 acquire_reply busy_of(held const& state);
 
-/// What the queue calls a waiter: `HUB TTL OWNER`. The hub depends on the server that is asked, and
-/// on whether it pushes; so a waiter has several names, of which the queue keeps the last.
+/// What the queue calls a waiter: `SUBSCRIBER TTL OWNER`. The subscriber depends on the server that
+/// is asked, and on whether it pushes; so a waiter has several names, of which the queue keeps the
+/// last.
 class member_name {
  public:
   member_name(milliseconds ttl, owner_token const& owner);
 
   /// For a request that goes to this channel's server.
-  void go_by(grant_channel const& at);
+  void go_by(grant_subscription const& at);
   /// The server has the present name, and no other.
-  void settle() { others_.clear(); }
+  void confirm() { others_.clear(); }
 
   std::string const& present() const { return present_; }
   std::vector<std::string> const& others() const { return others_; }  ///< that it may have as well
@@ -57,8 +58,8 @@ class member_name {
  private:
   void may_have(std::string name);
 
-  std::string tail_;  // behind the hub
-  std::string hub_;   // of the channel that it went by last
+  std::string tail_;        // behind the subscriber
+  std::string subscriber_;  // of the channel that it went by last
   std::string present_;
   std::vector<std::string> others_;
   bool pushed_ = false;
@@ -90,14 +91,14 @@ struct enter_call {
   static constexpr std::string_view verb = "acquire";
   acquire_request asked;
   std::shared_ptr<member_name> member;  // shared with the waiter
-  std::shared_ptr<grant_channels> channels;
+  std::shared_ptr<grant_subscriptions> subscriptions;
   std::int64_t fence_floor;
-  std::shared_ptr<grant_channel> at{};
+  std::shared_ptr<grant_subscription> at{};
   std::uint64_t form = 0;
 
   std::string_view name() const { return asked.name.str(); }
   /// Right before it is sent, each time: the name has to be heard where it is executed.
-  void carried_by(link& server);
+  void carried_by(connection& server);
   void encode(command_writer& out, script_form how) const;
   result<value_type> parse(reply const& answer) const;
 };

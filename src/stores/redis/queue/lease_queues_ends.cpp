@@ -8,11 +8,11 @@
 
 namespace herdlock::redis {
 
-void wait_hub::on_deadline(waiter& one) {
+void lease_queues::on_deadline(waiter& one) {
   if (one.now == phase::waiting) leave(one);
 }
 
-void wait_hub::on_cancel(std::uint64_t id) {
+void lease_queues::on_cancel(std::uint64_t id) {
   auto const found = waiters_.find(id);
   if (found == waiters_.end() || found->second.now != phase::waiting) return;
   complete(found->second,
@@ -22,10 +22,10 @@ void wait_hub::on_cancel(std::uint64_t id) {
   leave(found->second);
 }
 
-// The place in the queue may be another wait's, too, of the same owner; then it stays, and nothing
+// The entry in the queue may be another wait's, too, of the same owner. Then it stays, and nothing
 // is asked: false.
-bool wait_hub::leave(waiter& one) {
-  place& at = *one.at;
+bool lease_queues::leave(waiter& one) {
+  resource_queue& at = *one.at;
   if (one.now == phase::waiting) {
     one.now = phase::leaving;
     wait_no_more(one);
@@ -57,8 +57,8 @@ bool wait_hub::leave(waiter& one) {
   return true;
 }
 
-void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
-                       result<std::optional<held>> answer) {
+void lease_queues::on_left(std::uint64_t id, clock::time_point sent,
+                           result<std::optional<held>> answer) {
   auto const found = waiters_.find(id);
   if (found == waiters_.end()) return;
   waiter& one = found->second;
@@ -66,10 +66,10 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
   if (answer.has_error()) {
     if (one.done) complete(one, answer.error());
     // A key of another type is no queue.
-    if (!(answer.error() == errc::wrong_type)) return owe(one);
+    if (!(answer.error() == errc::wrong_type)) return keep_leave(one);
   } else {
-    one.at->owing.erase(id);  // an earlier leave of it may have failed
-    pay_all(*one.at);
+    one.at->pending_leaves.erase(id);  // an earlier leave of it may have failed
+    retry_leaves(*one.at);
   }
   if (answer.has_value() && *answer) {
     // The grant crossed. Who still waits for an answer gets it; else it is given back.
@@ -86,42 +86,43 @@ void wait_hub::on_left(std::uint64_t id, clock::time_point sent,
   forget_if_over(id);
 }
 
-// What is owed is not counted as a wait. Of too many the oldest go: most of what is owed to a
-// server that is out of reach never came there.
-void wait_hub::owe(waiter& one) {
-  place& at = *one.at;
-  if (!std::exchange(one.owes, true)) ++owing_;
-  at.owing.insert(one.id);
-  if (!alarms_->is_set(at.debts_id)) {
-    alarms_->set(at.debts_id, std::chrono::steady_clock::now() + at.debt_pause.next(random_part()));
+// A leave that failed is not counted as a wait. Of too many the oldest go: most of those whose
+// server is out of reach never came there.
+void lease_queues::keep_leave(waiter& one) {
+  resource_queue& at = *one.at;
+  if (!std::exchange(one.leave_pending, true)) ++pending_leaves_;
+  at.pending_leaves.insert(one.id);
+  if (!alarms_->is_set(at.retry_id)) {
+    alarms_->set(at.retry_id,
+                 std::chrono::steady_clock::now() + at.retry_pause.next(random_part()));
   }
-  if (owing_ <= max_waits) return;
-  auto const oldest = *at.owing.begin();
-  at.owing.erase(oldest);
+  if (pending_leaves_ <= max_waits) return;
+  auto const oldest = *at.pending_leaves.begin();
+  at.pending_leaves.erase(oldest);
   waiters_.at(oldest).has_left = true;
   forget_if_over(oldest);
 }
 
 // One of them finds out whether the server takes it now.
-void wait_hub::pay(place& at) {
+void lease_queues::retry_leave(resource_queue& at) {
   auto const id = at.id;
-  while (places_by_id_.contains(id) && !at.owing.empty()) {
-    auto const first = *at.owing.begin();
-    at.owing.erase(first);
+  while (queues_by_id_.contains(id) && !at.pending_leaves.empty()) {
+    auto const first = *at.pending_leaves.begin();
+    at.pending_leaves.erase(first);
     if (leave(waiters_.at(first))) return;
   }
 }
 
-void wait_hub::pay_all(place& at) {
-  at.debt_pause.reset();
-  for (auto const id : std::exchange(at.owing, {})) leave(waiters_.at(id));
+void lease_queues::retry_leaves(resource_queue& at) {
+  at.retry_pause.reset();
+  for (auto const id : std::exchange(at.pending_leaves, {})) leave(waiters_.at(id));
 }
 
 // An answer to a call that was sent before the wait ended. It may have been executed after it: a
 // command that the server did not know by its hash is sent again, behind the leave or the release.
 //   1. enter, sent by its hash: NOSCRIPT.  2. the wait is cancelled, leave: done.
 //   3. enter, sent again: the owner is in the queue, and nobody knows.
-void wait_hub::after_a_late_answer(waiter& one, outcome const& answer) {
+void lease_queues::after_a_late_answer(waiter& one, outcome const& answer) {
   auto const id = one.id;
   bool may_be_queued = true;
   if (answer.has_value()) {
@@ -138,12 +139,12 @@ void wait_hub::after_a_late_answer(waiter& one, outcome const& answer) {
     }
   }
   if (!may_be_queued || closed_) return forget_if_over(id);
-  one.at->owing.erase(id);
+  one.at->pending_leaves.erase(id);
   leave(one);
 }
 
 // Only what nobody here has taken; a second release of it finds nothing of ours any more.
-void wait_hub::give_back(waiter const& one, fencing_token fencing) {
+void lease_queues::give_back(waiter const& one, fencing_token fencing) {
   if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
   one.at->given_back = fencing;
   typed_command<release_call>::start(
@@ -151,8 +152,8 @@ void wait_hub::give_back(waiter const& one, fencing_token fencing) {
       [](result<release_reply> const&) {});  // else its heartbeat ends it
 }
 
-void wait_hub::take(waiter& one, grant what) {
-  place& at = *one.at;
+void lease_queues::take(waiter& one, grant what) {
+  resource_queue& at = *one.at;
   one.now = phase::granted;
   one.has_left = true;
   at.taken = what.fencing;
@@ -166,7 +167,7 @@ void wait_hub::take(waiter& one, grant what) {
 
 // Last, since a user's handler may throw, and at once: not behind the answer to what its owner
 // asked after this.
-void wait_hub::tell() {
+void lease_queues::tell() {
   auto const self = shared_from_this();
   while (!told_.empty()) {
     auto next = std::move(told_.front());
@@ -182,7 +183,7 @@ void wait_hub::tell() {
 }
 
 // What the server has refused (a wrong type, a missing right) has not put it into the queue.
-void wait_hub::fail(waiter& one, failure const& why) {
+void lease_queues::fail(waiter& one, failure const& why) {
   complete(one, why);
   bool const unknown = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
   if (unknown || one.queued) return static_cast<void>(leave(one));
@@ -193,61 +194,61 @@ void wait_hub::fail(waiter& one, failure const& why) {
   forget_if_over(one.id);
 }
 
-void wait_hub::fail_all(place& at, failure const& why) {
+void lease_queues::fail_all(resource_queue& at, failure const& why) {
   for (auto const id : std::set<std::uint64_t>(at.waiting)) {
     auto const found = waiters_.find(id);
     if (found != waiters_.end() && found->second.now == phase::waiting) fail(found->second, why);
   }
 }
 
-void wait_hub::complete(waiter& one, result<acquire_reply> what) {
+void lease_queues::complete(waiter& one, result<acquire_reply> what) {
   auto done = take_handler(one);
   if (done) detail::post_result(commands_->executor(), std::move(done), std::move(what));
 }
 
-handler<acquire_reply> wait_hub::take_handler(waiter& one) {
+handler<acquire_reply> lease_queues::take_handler(waiter& one) {
   auto done = std::exchange(one.done, nullptr);
   if (done && one.cancellable) asio::get_associated_cancellation_slot(done).clear();
   return done;
 }
 
-void wait_hub::forget_if_over(std::uint64_t id) {
+void lease_queues::forget_if_over(std::uint64_t id) {
   auto const found = waiters_.find(id);
   if (found == waiters_.end()) return;
   waiter const& one = found->second;
   if (one.now == phase::waiting || one.calls > 0 || !one.has_left) return;
-  place& at = *one.at;
+  resource_queue& at = *one.at;
   auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
   auto const mine = std::find_if(first, last, [&](auto const& each) { return each.second == id; });
   if (mine != last) at.by_owner.erase(mine);
-  at.owing.erase(id);
-  if (one.owes) --owing_;
+  at.pending_leaves.erase(id);
+  if (one.leave_pending) --pending_leaves_;
   waiters_.erase(found);
   forget_if_unused(at);
 }
 
-void wait_hub::forget_if_unused(place& at) {
+void lease_queues::forget_if_unused(resource_queue& at) {
   if (!at.waiting.empty() || !at.by_owner.empty()) return;
   alarms_->cancel(at.id);
-  alarms_->cancel(at.debts_id);
+  alarms_->cancel(at.retry_id);
   bind(at, nullptr);
-  places_by_id_.erase(at.id);
-  places_by_id_.erase(at.debts_id);
-  places_.erase(std::string(at.name));
+  queues_by_id_.erase(at.id);
+  queues_by_id_.erase(at.retry_id);
+  queues_.erase(std::string(at.name));
 }
 
-void wait_hub::close() {
+void lease_queues::close() {
   if (std::exchange(closed_, true)) return;
   if (alarms_) alarms_->close();
-  channels_->close();
+  subscriptions_->close();
   for (auto& [id, one] : waiters_) {
     complete(one, make_failure(errc::canceled, commands_->how().display_name +
                                                    ": the store handle is being closed"));
   }
   waiters_.clear();
-  owing_ = 0;
-  places_by_id_.clear();
-  places_.clear();
+  pending_leaves_ = 0;
+  queues_by_id_.clear();
+  queues_.clear();
 }
 
 }  // namespace herdlock::redis

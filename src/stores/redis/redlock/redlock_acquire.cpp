@@ -22,9 +22,9 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   void begin() override {
     if (!waiting()) return;
     sent_ = clock::now();
-    question_.attempt = core_->next_attempt();
-    machine_.emplace(core_->size(), sent_, question_.ttl);
-    core_->watch(*this, core_->patience(question_.ttl));
+    what_.attempt = core_->next_attempt();
+    machine_.emplace(core_->size(), sent_, what_.ttl);
+    core_->watch(*this, core_->patience(what_.ttl));
     ask_all(node_verb::acquire);
   }
 
@@ -42,7 +42,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     auto const what = machine_ ? machine_->cancel() : quorum_action{};
     refused_ = machine_.has_value();  // what is still on its way must be given back, too
     give_back(what.release);
-    complete(core_->store_failure(errc::canceled, question_, verb_, why.message));
+    complete(core_->store_failure(errc::canceled, what_, verb_, why.message));
   }
 
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
@@ -56,7 +56,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
 
   void on_refused(node_verb verb, std::size_t node, failure const& why) override {
     if (verb != node_verb::raise) return no_answer(node, why);
-    note_trouble(why);
+    note_failure(why);
     act(machine_->not_raised(node, clock::now()));
     conclude();
   }
@@ -64,10 +64,10 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
     lost_.set(node);
     if (verb == node_verb::raise) return on_refused(verb, node, why);
-    note_trouble(why);
+    note_failure(why);
     // B7: what was given back there meanwhile may have come before it.
     if (refused_ && !core_->closed()) {
-      core_->node(node).give_back(node_verb::undo, question_, late_grants::possible);
+      core_->node(node).give_back(node_verb::undo, what_, late_grants::possible);
     }
     no_answer(node, why);
   }
@@ -77,26 +77,26 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     answered_.set(node);
     auto const now = clock::now();
     if (answer.kind() != reply_kind::list) {
-      return on_grant(node, answer.number(), question_.ttl, now);
+      return on_grant(node, answer.number(), what_.ttl, now);
     }
     auto const pttl = answer.number(1);
-    if (!pttl) return no_answer(node, unexpected_reply(question_.name.str()));
+    if (!pttl) return no_answer(node, unexpected_reply(what_.name.str()));
     milliseconds const left{std::max<std::int64_t>(*pttl, 0)};
-    if (answer.text(2) == question_.owner) return on_grant(node, answer.number(3), left, now);
+    if (answer.text(2) == what_.owner) return on_grant(node, answer.number(3), left, now);
     if (holder_.empty()) holder_ = owner_label(answer.text(2));
     if (left.count() > 0) remaining_ = std::min(remaining_.value_or(left), left);
     act(machine_->busy(node, now));
   }
 
   void no_answer(std::size_t node, failure const& why) override {
-    note_trouble(why);
+    note_failure(why);
     act(machine_->failed(node, clock::now()));
     conclude();
   }
 
   void on_grant(std::size_t node, std::optional<std::int64_t> counter, milliseconds left,
                 clock::time_point now) {
-    if (!counter || *counter <= 0) return no_answer(node, unexpected_reply(question_.name.str()));
+    if (!counter || *counter <= 0) return no_answer(node, unexpected_reply(what_.name.str()));
     auto const value = static_cast<std::uint64_t>(*counter);
     core_->heard_counter(value);
     act(machine_->granted(node, {value, left}, now));
@@ -109,8 +109,8 @@ class acquire_op final : public redlock_caller<acquire_reply> {
   }
 
   void act(quorum_action what) {
-    // Commands are written a little later, with what the question says then: it only rises.
-    if (what.raise.any()) question_.token = std::max(question_.token, machine_->token().value);
+    // Commands are written a little later, with what the request says then: it only rises.
+    if (what.raise.any()) what_.token = std::max(what_.token, machine_->token().value);
     for (std::size_t i = 0; what.raise.any() && i < core_->size(); ++i) {
       if (what.raise[i]) raise(i);
     }
@@ -132,7 +132,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
 
   void raise(std::size_t node) {
     if (auto const* why = core_->node(node).refusal(node_verb::raise)) {
-      note_trouble(*why);
+      note_failure(*why);
       return act(machine_->not_raised(node, clock::now()));
     }
     core_->node(node).send(node_verb::raise, shared());
@@ -142,7 +142,7 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     if (core_->closed()) return;
     for (std::size_t i = 0; where.any() && i < core_->size(); ++i) {
       if (!where[i] || !asked_[i]) continue;
-      core_->node(i).give_back(node_verb::undo, question_,
+      core_->node(i).give_back(node_verb::undo, what_,
                                lost_[i] ? late_grants::possible : late_grants::none);
     }
   }
@@ -155,9 +155,9 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     if (!holder_.empty()) {
       return acquire_reply(busy{holder_, remaining_.value_or(milliseconds{0})});
     }
-    return core_->store_failure(errc::timed_out, question_, verb_,
+    return core_->store_failure(errc::timed_out, what_, verb_,
                                 "the nodes granted it too late for the ttl of " +
-                                    std::to_string(question_.ttl.count()) +
+                                    std::to_string(what_.ttl.count()) +
                                     " ms, or let it go again; ask for more");
   }
 

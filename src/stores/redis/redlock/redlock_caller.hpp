@@ -12,7 +12,7 @@ namespace herdlock::redis {
 template <class T>
 class redlock_caller : public redlock_op {
  public:
-  redlock_caller(std::shared_ptr<redlock_core> core, lease_question what, node_verb verb,
+  redlock_caller(std::shared_ptr<redlock_core> core, lease_request what, node_verb verb,
                  handler<T> done)
       : redlock_op(std::move(core), std::move(what)), verb_(verb), done_(std::move(done)) {}
 
@@ -36,23 +36,23 @@ class redlock_caller : public redlock_op {
   }
 
   /// Kept for the message: the first, but one that time does not heal before others.
-  void note_trouble(failure const& why) {
+  void note_failure(failure const& why) {
     auto const passes = [](failure const& one) {
       return one == errc::unavailable || one == errc::timed_out;
     };
-    if (!trouble_.code || (passes(trouble_) && !passes(why))) trouble_ = why;
+    if (!failure_.code || (passes(failure_) && !passes(why))) failure_ = why;
   }
 
   /// Too few nodes answered.
   failure no_majority(std::size_t answered) const {
-    auto const code = trouble_.code == make_error_code(errc::canceled) || !trouble_.code
+    auto const code = failure_.code == make_error_code(errc::canceled) || !failure_.code
                           ? make_error_code(errc::unavailable)
-                          : trouble_.code;
+                          : failure_.code;
     auto why = core_->store_failure(
-        errc::unavailable, question_, verb_,
+        errc::unavailable, what_, verb_,
         std::to_string(answered) + " of " + std::to_string(core_->size()) + " nodes answered, " +
             std::to_string(algo::majority_of(core_->size())) + " are needed; " +
-            (trouble_.code ? trouble_.message
+            (failure_.code ? failure_.message
                            : "the others did not within " + std::to_string(limit.count()) + " ms"));
     why.code = code;
     return why;
@@ -80,7 +80,7 @@ class redlock_caller : public redlock_op {
   }
 
   handler<T> done_;
-  failure trouble_;
+  failure failure_;
   bool cancellable_ = false;
 };
 

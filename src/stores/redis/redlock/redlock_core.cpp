@@ -75,8 +75,8 @@ std::size_t redlock_core::ready_count() const {
 
 // The first operations wait until every node is either there or known to be down, but no longer
 // than one waits for a node if a majority is there.
-void redlock_core::on_node_settled() {
-  if (std::ranges::all_of(nodes_, [](auto const& one) { return one->settled(); })) open_gate();
+void redlock_core::on_node_known() {
+  if (std::ranges::all_of(nodes_, [](auto const& one) { return one->known(); })) open_gate();
 }
 
 void redlock_core::wait_for_nodes(milliseconds pause) {
@@ -162,7 +162,7 @@ void redlock_core::on_node_time(std::size_t node, std::int64_t server_time) {
   auto const wrong = clocks_.disbelieved();
   for (std::size_t i = 0; i < size() && warnings_; ++i) {
     if (!wrong[i]) continue;
-    warnings_->add(how_.display_name + ": the clock of the node at " + nodes_[i]->place() +
+    warnings_->add(how_.display_name + ": the clock of the node at " + nodes_[i]->display_name() +
                    " is more than an hour ahead of the other nodes' clocks, so it is not followed "
                    "for fencing tokens; set it right");
   }
@@ -181,7 +181,7 @@ void redlock_core::heard_counter(std::uint64_t counter) {
   }
 }
 
-failure redlock_core::store_failure(errc code, lease_question const& what, node_verb verb,
+failure redlock_core::store_failure(errc code, lease_request const& what, node_verb verb,
                                     std::string const& why) const {
   return make_failure(code, "cannot " + std::string(verb_text(verb)) + " " +
                                 in_quotes(what.name.str()) + " at " + how_.display_name + ": " +

@@ -21,7 +21,7 @@ class redlock_core;
 /// One operation over all nodes.
 class redlock_op : public node_request, public std::enable_shared_from_this<redlock_op> {
  public:
-  redlock_op(std::shared_ptr<redlock_core> core, lease_question what)
+  redlock_op(std::shared_ptr<redlock_core> core, lease_request what)
       : node_request(std::move(what)), core_(std::move(core)) {}
 
   /// Asks the nodes.
@@ -47,7 +47,7 @@ class redlock_op : public node_request, public std::enable_shared_from_this<redl
   algo::node_set asked_;
 };
 
-class redlock_core final : public node_owner, public std::enable_shared_from_this<redlock_core> {
+class redlock_core final : public node_listener, public std::enable_shared_from_this<redlock_core> {
  public:
   /// What weakens a lock at its nodes is told to `warnings`.
   redlock_core(asio::any_io_executor executor, redlock_settings how,
@@ -75,7 +75,7 @@ class redlock_core final : public node_owner, public std::enable_shared_from_thi
   /// A node's counter was this far.
   void heard_counter(std::uint64_t counter);
 
-  failure store_failure(errc code, lease_question const& what, node_verb verb,
+  failure store_failure(errc code, lease_request const& what, node_verb verb,
                         std::string const& why) const;
 
  private:
@@ -85,7 +85,7 @@ class redlock_core final : public node_owner, public std::enable_shared_from_thi
                              boost::intrusive::constant_time_size<false>>;
   using time_point = std::chrono::steady_clock::time_point;
 
-  void on_node_settled() override;
+  void on_node_known() override;
   void on_node_time(std::size_t node, std::int64_t server_time) override;
 
   std::size_t ready_count() const;

@@ -22,7 +22,7 @@ class tally_op : public redlock_caller<T> {
   void begin() override {
     if (!this->waiting()) return;
     tally_.emplace(this->core_->size());
-    this->core_->watch(*this, this->core_->patience(milliseconds(this->question_.ttl)));
+    this->core_->watch(*this, this->core_->patience(milliseconds(this->what_.ttl)));
     this->ask_all(this->verb_);
   }
   void give_up() override {
@@ -35,11 +35,11 @@ class tally_op : public redlock_caller<T> {
   void cancel(failure const& why) override {
     if (!this->waiting()) return;
     this->complete(
-        this->core_->store_failure(errc::canceled, this->question_, this->verb_, why.message));
+        this->core_->store_failure(errc::canceled, this->what_, this->verb_, why.message));
   }
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
     auto const said = answer.number();
-    if (!said) return on_no_answer(verb, node, unexpected_reply(this->question_.name.str()));
+    if (!said) return on_no_answer(verb, node, unexpected_reply(this->what_.name.str()));
     if (*said != 0) {
       tally_->yes(node);
     } else {
@@ -56,7 +56,7 @@ class tally_op : public redlock_caller<T> {
 
  protected:
   void no_answer(std::size_t node, failure const& why) override {
-    this->note_trouble(why);
+    this->note_failure(why);
     tally_->failed(node);
     conclude();
   }
@@ -71,7 +71,7 @@ class tally_op : public redlock_caller<T> {
 
 class renew_op final : public tally_op<renew_reply> {
  public:
-  renew_op(std::shared_ptr<redlock_core> core, lease_question what, handler<renew_reply> done)
+  renew_op(std::shared_ptr<redlock_core> core, lease_request what, handler<renew_reply> done)
       : tally_op(std::move(core), std::move(what), node_verb::renew, std::move(done)) {}
 
  private:
@@ -93,7 +93,7 @@ class renew_op final : public tally_op<renew_reply> {
 
 class release_op final : public tally_op<release_reply> {
  public:
-  release_op(std::shared_ptr<redlock_core> core, lease_question what, handler<release_reply> done)
+  release_op(std::shared_ptr<redlock_core> core, lease_request what, handler<release_reply> done)
       : tally_op(std::move(core), std::move(what), node_verb::release, std::move(done)) {}
 
   void on_refused(node_verb verb, std::size_t node, failure const& why) override {
@@ -112,7 +112,7 @@ class release_op final : public tally_op<release_reply> {
   }
   // Known to have been ours before: an answer is enough.
   void give_back_later(std::size_t node, late_grants grants) {
-    if (!core_->closed()) core_->node(node).give_back(node_verb::release, question_, grants);
+    if (!core_->closed()) core_->node(node).give_back(node_verb::release, what_, grants);
   }
 
   // Where a majority answers and those that do not could have made one with the yes, it was ours.
@@ -134,7 +134,7 @@ class release_op final : public tally_op<release_reply> {
 
 class force_release_op final : public tally_op<release_reply> {
  public:
-  force_release_op(std::shared_ptr<redlock_core> core, lease_question what,
+  force_release_op(std::shared_ptr<redlock_core> core, lease_request what,
                    handler<release_reply> done)
       : tally_op(std::move(core), std::move(what), node_verb::force_release, std::move(done)) {}
 
@@ -150,7 +150,7 @@ class force_release_op final : public tally_op<release_reply> {
 
 class inspect_op final : public tally_op<std::optional<lease_info>> {
  public:
-  inspect_op(std::shared_ptr<redlock_core> core, lease_question what,
+  inspect_op(std::shared_ptr<redlock_core> core, lease_request what,
              handler<std::optional<lease_info>> done)
       : tally_op(std::move(core), std::move(what), node_verb::inspect, std::move(done)) {}
 
@@ -162,7 +162,7 @@ class inspect_op final : public tally_op<std::optional<lease_info>> {
     auto const pttl = answer.number(1);
     auto const counter = answer.number(3);
     if (!pttl || !counter || answer.nodes() != 4) {
-      return on_no_answer(verb, node, unexpected_reply(question_.name.str()));
+      return on_no_answer(verb, node, unexpected_reply(what_.name.str()));
     }
     seen_.push_back({std::string(answer.text(2)), milliseconds(std::max<std::int64_t>(*pttl, 0)),
                      static_cast<std::uint64_t>(*counter)});
@@ -248,26 +248,26 @@ class redlock_port final : public lease_store {
   // What a majority has is at one of so many nodes at least that the others are no majority.
   static lease_source listed(std::shared_ptr<redlock_core> const& core) {
     lease_source from{core->how().display_name, core->how().timeout};
-    from.judged = true;
+    from.inspected = true;
     from.servers = [core] {
       auto const enough = core->size() + 1 - algo::majority_of(core->size());
-      std::vector<std::shared_ptr<link>> some;
+      std::vector<std::shared_ptr<connection>> some;
       for (std::size_t i = 0; i < core->size() && some.size() < enough; ++i) {
         auto& node = core->node(i);
-        if (!node.refusal(node_verb::inspect)) some.push_back(node.shared_connection());
+        if (!node.refusal(node_verb::inspect)) some.push_back(node.shared_wire());
       }
       if (some.size() < enough) some.clear();
       return some;
     };
     from.inspect = [core](resource name, handler<std::optional<lease_info>> done) {
       redlock_caller<std::optional<lease_info>>::launch<inspect_op>(
-          core, lease_question{std::move(name), {}, limits::max_ttl}, std::move(done));
+          core, lease_request{std::move(name), {}, limits::max_ttl}, std::move(done));
     };
     return from;
   }
 
   template <class Op, class T>
-  void start(lease_question what, handler<T> done) {
+  void start(lease_request what, handler<T> done) {
     redlock_caller<T>::template launch<Op>(core_, std::move(what), std::move(done));
   }
   template <class T>

@@ -39,8 +39,8 @@ script const& script_of(node_verb verb) {
 
 }  // namespace
 
-void encode_question(node_verb verb, lease_question const& what, command_writer& out,
-                     script_form form) {
+void encode_request(node_verb verb, lease_request const& what, command_writer& out,
+                    script_form form) {
   script const& one = script_of(verb);
   out.begin(one, form);
   out.add(what.name.str());

@@ -28,7 +28,7 @@ inline constexpr node_verb all_node_verbs[] = {
     node_verb::acquire, node_verb::raise,   node_verb::undo,         node_verb::renew,
     node_verb::release, node_verb::inspect, node_verb::force_release};
 
-struct lease_question {
+struct lease_request {
   resource name;
   std::string owner{};
   milliseconds ttl{0};
@@ -38,8 +38,8 @@ struct lease_question {
   std::uint64_t token = 0;
 };
 
-void encode_question(node_verb verb, lease_question const& what, command_writer& out,
-                     script_form form);
+void encode_request(node_verb verb, lease_request const& what, command_writer& out,
+                    script_form form);
 
 /// SCRIPT LOAD of the verb's script.
 void encode_load(node_verb verb, command_writer& out);

@@ -59,7 +59,7 @@ result<settings> parse_node(store_url url, host_and_port const& where, std::stri
   std::string const as_one = url.redacted();
   auto node = parse_settings(std::move(url));
   if (node.has_value()) {
-    node->display_name = node->place();
+    node->display_name = node->address();
     return node;
   }
   failure why = node.error();

@@ -7,15 +7,15 @@
 namespace herdlock::redis {
 
 /// Who waits for a resource, in the order of arrival: a sorted set of members by ticket number.
-/// A member is `HUB TTL OWNER`: where the grant is pushed to, for how many ms it is given at first,
-/// and to whom. The hub of a waiter that hears no pushes is `-`; that of a cluster's node begins
-/// with `@`, and listens at that node only. In front, with a score below zero, may be the mark of
-/// the hub that had the last grant, `!HUB`: no waiter.
+/// A member is `SUBSCRIBER TTL OWNER`: where the grant is pushed to, for how many ms it is given at
+/// first, and to whom. The subscriber of a waiter that hears no pushes is `-`; that of a cluster's
+/// node begins with `@`, and listens at that node only. In front, with a score below zero, may be
+/// the mark of the subscriber that had the last grant, `!SUBSCRIBER`: no waiter.
 inline constexpr std::string_view queue_role = "queue";
 /// The owner that released last, for as long as its lease would have lasted: a release that is
 /// asked again after a lost reply gets its first answer.
 inline constexpr std::string_view last_role = "last";
-/// Followed by the hub's name: the channel that its process listens to.
+/// Followed by the subscriber's name: the channel that its process listens to.
 inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
 
 struct lease_script_set {

@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "stores/redis/script_texts.hpp"
-
 namespace herdlock::redis {
 namespace {
 
@@ -26,13 +24,5 @@ std::string sha1_hex(std::string_view text) {
 
 script::script(std::string_view lua, std::string_view keys)
     : source(lua), key_count(keys), sha(sha1_hex(lua)) {}
-
-script_set const& scripts() {
-  static script_set const set{{lua::cache_claim, "4"},     {lua::cache_look, "2"},
-                              {lua::cache_extend, "1"},    {lua::cache_fill, "4"},
-                              {lua::cache_fail, "3"},      {lua::cache_put, "4"},
-                              {lua::cache_invalidate, "4"}};
-  return set;
-}
 
 }  // namespace herdlock::redis

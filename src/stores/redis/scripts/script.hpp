@@ -1,4 +1,4 @@
-// Lua scripts; those of the cache: one per step.
+// A Lua script as the server is sent it.
 #pragma once
 
 #include <string>
@@ -16,11 +16,5 @@ struct script {
 
 /// Sent by its hash, or with its source when the server said NOSCRIPT.
 enum class script_form { by_hash, with_source };
-
-struct script_set {
-  script claim, look, extend, fill, fail, put, invalidate;
-};
-
-script_set const& scripts();
 
 }  // namespace herdlock::redis

@@ -19,7 +19,7 @@ settings sentinel_settings(settings const& how, host_and_port const& at, millise
   settings one;
   one.host = at.host;
   one.port = at.port.value_or(sentinel_port);
-  one.display_name = "sentinel " + one.place();
+  one.display_name = "sentinel " + one.address();
   one.user = how.sentinel_user;
   one.password = how.sentinel_password;
   one.tls = how.tls;
@@ -28,19 +28,19 @@ settings sentinel_settings(settings const& how, host_and_port const& at, millise
 }
 
 // Leads a connection to each sentinel in turn.
-class next_sentinel final : public address_guide {
+class next_sentinel final : public address_resolver {
  public:
   next_sentinel(asio::any_io_executor executor, std::vector<host_and_port> sentinels)
       : executor_(std::move(executor)), sentinels_(std::move(sentinels)) {}
 
   std::shared_ptr<void> where(answer done) override {
-    auto question = std::make_shared<answer>(std::move(done));
+    auto request = std::make_shared<answer>(std::move(done));
     host_and_port at = sentinels_[next_++ % sentinels_.size()];
     at.port = at.port.value_or(sentinel_port);
-    asio::post(executor_, [weak = std::weak_ptr(question), at] {
-      if (auto const asked = weak.lock()) (*asked)(at, outlook::may_recover);
+    asio::post(executor_, [weak = std::weak_ptr(request), at] {
+      if (auto const asked = weak.lock()) (*asked)(at, failure_kind::temporary);
     });
-    return question;
+    return request;
   }
   std::shared_ptr<void> watch(news) override { return nullptr; }
 
@@ -50,13 +50,13 @@ class next_sentinel final : public address_guide {
   std::size_t next_ = 0;
 };
 
-class sentinel_guide final : public address_guide,
-                             public link_observer,
-                             public std::enable_shared_from_this<sentinel_guide> {
+class sentinel_resolver final : public address_resolver,
+                                public connection_listener,
+                                public std::enable_shared_from_this<sentinel_resolver> {
  public:
-  sentinel_guide(asio::any_io_executor executor, settings const& how)
+  sentinel_resolver(asio::any_io_executor executor, settings const& how)
       : executor_(std::move(executor)), how_(how), sentinels_(how.sentinels) {
-    how_.guide = nullptr;  // that is us
+    how_.resolver = nullptr;  // that is us
   }
 
   std::shared_ptr<void> where(answer done) override;
@@ -76,8 +76,8 @@ class sentinel_guide final : public address_guide,
   }
 
  private:
-  void on_link_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
-  void on_link_down() override {}
+  void on_connection_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
+  void on_connection_down() override {}
   void on_message(reply const& message) override;
   void unwatch(std::uint64_t id);
 
@@ -86,23 +86,23 @@ class sentinel_guide final : public address_guide,
   std::vector<host_and_port> sentinels_;
   std::map<std::uint64_t, news> watchers_;
   std::uint64_t last_watcher_ = 0;
-  std::shared_ptr<link> events_;  // while there are watchers
+  std::shared_ptr<connection> events_;  // while there are watchers
 };
 
-std::shared_ptr<void> sentinel_guide::watch(news moved) {
+std::shared_ptr<void> sentinel_resolver::watch(news moved) {
   auto const id = ++last_watcher_;
   watchers_.emplace(id, std::move(moved));
   if (!events_) {
     auto how = sentinel_settings(how_, sentinels_.front(), how_.timeout);
-    how.guide = std::make_shared<next_sentinel>(executor_, sentinels_);
-    events_ = std::make_shared<link>(executor_, std::move(how));
+    how.resolver = std::make_shared<next_sentinel>(executor_, sentinels_);
+    events_ = std::make_shared<connection>(executor_, std::move(how));
     events_->open(weak_from_this());
   }
   auto const self = shared_from_this();
   return std::shared_ptr<void>(this, [self, id](void*) { self->unwatch(id); });
 }
 
-void sentinel_guide::unwatch(std::uint64_t id) {
+void sentinel_resolver::unwatch(std::uint64_t id) {
   watchers_.erase(id);
   if (!watchers_.empty() || !events_) return;
   events_->close();
@@ -110,7 +110,7 @@ void sentinel_guide::unwatch(std::uint64_t id) {
 }
 
 // `message`, the channel, and "NAME OLD-HOST OLD-PORT HOST PORT".
-void sentinel_guide::on_message(reply const& message) {
+void sentinel_resolver::on_message(reply const& message) {
   if (message.text(1) != "message" || message.text(2) != "+switch-master") return;
   std::istringstream words{std::string(message.text(3))};
   std::string name, old_host, old_port, host;
@@ -121,11 +121,11 @@ void sentinel_guide::on_message(reply const& message) {
   for (auto const& [id, moved] : told) moved({host, port});
 }
 
-// One question to all sentinels in turn, until one knows.
-class sentinel_query final : public transport_owner,
+// One query to all sentinels in turn, until one knows.
+class sentinel_query final : public transport_listener,
                              public std::enable_shared_from_this<sentinel_query> {
  public:
-  sentinel_query(std::shared_ptr<sentinel_guide> home, address_guide::answer done)
+  sentinel_query(std::shared_ptr<sentinel_resolver> home, address_resolver::answer done)
       : home_(std::move(home)),
         done_(std::move(done)),
         left_(home_->sentinels()),
@@ -155,9 +155,9 @@ class sentinel_query final : public transport_owner,
 
   void on_ready(transport& from) override {
     if (&from != transport_.get()) return;
-    auto question = make_batch();
-    ask(*question, {"SENTINEL", "get-master-addr-by-name", home_->how().master_name});
-    transport_->send(std::move(question));
+    auto request = make_batch();
+    ask(*request, {"SENTINEL", "get-master-addr-by-name", home_->how().master_name});
+    transport_->send(std::move(request));
   }
 
   void on_batch(transport& from, batch_ptr done, failure const* why) override {
@@ -171,11 +171,11 @@ class sentinel_query final : public transport_owner,
     if (answer.list_size() != 2 || answer.text(1).empty() || !port || *port < 1 || *port > 65535) {
       return failed(make_failure(errc::protocol, name_ + ": an answer that is no address"));
     }
-    finish(host_and_port{std::string(answer.text(1)), static_cast<std::uint16_t>(*port)},
-           outlook::may_recover);
+    complete(host_and_port{std::string(answer.text(1)), static_cast<std::uint16_t>(*port)},
+             failure_kind::temporary);
   }
 
-  void on_ended(transport& from, failure why, outlook) override {
+  void on_ended(transport& from, failure why, failure_kind) override {
     if (&from != transport_.get()) return;
     failed(advised(std::move(why)));
   }
@@ -218,10 +218,10 @@ class sentinel_query final : public transport_owner,
                                    : errc::invalid_url;
     std::string const advice =
         unknown_ ? "; is that the name in their `sentinel monitor NAME …`?" : "";
-    finish(make_failure(code, home_->how().display_name + ": no sentinel tells where the master " +
-                                  in_quotes(home_->how().master_name) + " is (" + reasons_ + ")" +
-                                  advice),
-           may_recover_ ? outlook::may_recover : outlook::refused);
+    complete(make_failure(
+                 code, home_->how().display_name + ": no sentinel tells where the master " +
+                           in_quotes(home_->how().master_name) + " is (" + reasons_ + ")" + advice),
+             may_recover_ ? failure_kind::temporary : failure_kind::refused);
   }
 
   void stop() {
@@ -229,14 +229,14 @@ class sentinel_query final : public transport_owner,
     if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   }
 
-  void finish(result<host_and_port> outcome, outlook view) {
+  void complete(result<host_and_port> outcome, failure_kind kind) {
     auto const self = shared_from_this();  // the answer may let this query go
     stop();
-    if (auto const done = std::exchange(done_, nullptr)) done(std::move(outcome), view);
+    if (auto const done = std::exchange(done_, nullptr)) done(std::move(outcome), kind);
   }
 
-  std::shared_ptr<sentinel_guide> home_;
-  address_guide::answer done_;
+  std::shared_ptr<sentinel_resolver> home_;
+  address_resolver::answer done_;
   std::vector<host_and_port> const left_;
   asio::steady_timer timer_;
   std::shared_ptr<transport> transport_;
@@ -249,7 +249,7 @@ class sentinel_query final : public transport_owner,
   bool may_recover_ = false;
 };
 
-std::shared_ptr<void> sentinel_guide::where(answer done) {
+std::shared_ptr<void> sentinel_resolver::where(answer done) {
   auto query = std::make_shared<sentinel_query>(shared_from_this(), std::move(done));
   query->start();
   return query;
@@ -257,9 +257,9 @@ std::shared_ptr<void> sentinel_guide::where(answer done) {
 
 }  // namespace
 
-std::shared_ptr<address_guide> make_sentinel_guide(asio::any_io_executor executor,
-                                                   settings const& how) {
-  return std::make_shared<sentinel_guide>(std::move(executor), how);
+std::shared_ptr<address_resolver> make_sentinel_resolver(asio::any_io_executor executor,
+                                                         settings const& how) {
+  return std::make_shared<sentinel_resolver>(std::move(executor), how);
 }
 
 }  // namespace herdlock::redis

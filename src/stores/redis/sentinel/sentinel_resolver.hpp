@@ -17,7 +17,7 @@ inline constexpr milliseconds min_sentinel_time{50};
 /// list, so the first to be asked is the one that answered last. Whether the server that they name
 /// is a master is for the connection's examination to see. Moves are heard of by a subscription to
 /// +switch-master at one of them.
-std::shared_ptr<address_guide> make_sentinel_guide(asio::any_io_executor executor,
-                                                   settings const& how);
+std::shared_ptr<address_resolver> make_sentinel_resolver(asio::any_io_executor executor,
+                                                         settings const& how);
 
 }  // namespace herdlock::redis

@@ -28,22 +28,22 @@ bool warns_of(redis_ports const& ports, std::string const& what) {
   return false;
 }
 
-TEST(RedisExam, AServerOlderThanSixTwoIsRefusedByItsVersion) {
-  redis::server_exam exam(settings_of("redis://localhost"), nullptr);
+TEST(RedisConnectionCheck, AServerOlderThanSixTwoIsRefusedByItsVersion) {
+  redis::connection_check check(settings_of("redis://localhost"), nullptr);
   for (auto const* version : {"5.0.14", "6.0.16"}) {
     auto const old = info_reply("# Server\r\nredis_version:" + std::string(version) + "\r\n");
-    auto const found = exam.judge({&old, 1}, "localhost:6379");
+    auto const found = check.verdict_on({&old, 1}, "localhost:6379");
     EXPECT_EQ(found.why, errc::not_supported);
-    EXPECT_EQ(found.view, redis::outlook::refused);
+    EXPECT_EQ(found.kind, redis::failure_kind::refused);
     EXPECT_NE(found.why.message.find(version), std::string::npos) << found.why.message;
   }
   for (auto const* version : {"6.2.0", "7.0.15", "10.1.0", "unstable"}) {
     auto const fine = info_reply("redis_version:" + std::string(version) + "\r\nrole:master\r\n");
-    EXPECT_FALSE(exam.judge({&fine, 1}, "localhost:6379").why.code) << version;
+    EXPECT_FALSE(check.verdict_on({&fine, 1}, "localhost:6379").why.code) << version;
   }
 }
 
-TEST(RedisExam, AMissingCommandIsNamed) {
+TEST(RedisConnectionCheck, AMissingCommandIsNamed) {
   redis_options options;
   options.arguments = {"--rename-command", "EVALSHA", ""};
   redis_server server(options);
@@ -55,7 +55,7 @@ TEST(RedisExam, AMissingCommandIsNamed) {
 }
 
 // B16: a lease taken from a replica excludes nobody.
-TEST(RedisExam, AReplicaIsNotUsedAndIsNamed) {
+TEST(RedisConnectionCheck, AReplicaIsNotUsedAndIsNamed) {
   redis_server master;
   redis_options options;
   options.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())};
@@ -71,7 +71,7 @@ TEST(RedisExam, AReplicaIsNotUsedAndIsNamed) {
   EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
 }
 
-TEST(RedisExam, AUserWithoutInfoAndTimeWorksWithAWarning) {
+TEST(RedisConnectionCheck, AUserWithoutInfoAndTimeWorksWithAWarning) {
   redis_options options;
   options.users = {"alice on >opensesame ~* &* +@all -info -time"};
   redis_server server(options);
@@ -82,7 +82,7 @@ TEST(RedisExam, AUserWithoutInfoAndTimeWorksWithAWarning) {
 }
 
 // Without the server's time a counter would begin at 1, as it did before it was lost.
-TEST(RedisExam, WithoutTheTimeNothingIsGrantedThatHasNoFencingCounter) {
+TEST(RedisConnectionCheck, WithoutTheTimeNothingIsGrantedThatHasNoFencingCounter) {
   redis_options options;
   options.users = {"alice on >opensesame ~* &* +@all -time"};
   redis_server server(options);
@@ -101,7 +101,7 @@ TEST(RedisExam, WithoutTheTimeNothingIsGrantedThatHasNoFencingCounter) {
   EXPECT_GT(fence_of(ports.acquire("r", mine)), 1732332855000000u);
 }
 
-TEST(RedisExam, AnEvictingPolicyIsAWarningAndTheUsualServerIsNone) {
+TEST(RedisConnectionCheck, AnEvictingPolicyIsAWarningAndTheUsualServerIsNone) {
   redis_server server;
   {
     redis_ports ports(server.url());
@@ -116,7 +116,7 @@ TEST(RedisExam, AnEvictingPolicyIsAWarningAndTheUsualServerIsNone) {
   }
 }
 
-TEST(RedisExam, FewerReplicasThanAskedForAndNoPersistenceAreWarnings) {
+TEST(RedisConnectionCheck, FewerReplicasThanAskedForAndNoPersistenceAreWarnings) {
   redis_server server;
   redis_ports ports(server.url() + "?wait_replicas=1&wait_timeout=50ms");
   auto const reply = ports.acquire("r", mine);
@@ -126,13 +126,13 @@ TEST(RedisExam, FewerReplicasThanAskedForAndNoPersistenceAreWarnings) {
 }
 
 // A server that was restored from elsewhere must not hand out tokens below its clock.
-TEST(RedisExam, TheFenceFloorIsTheServersTimeAtTheConnection) {
+TEST(RedisConnectionCheck, TheFenceFloorIsTheServersTimeAtTheConnection) {
   redis_server server;
   asio::io_context io;
   auto const how = settings_of(server.url());
-  auto const plain = std::make_shared<redis::link>(io.get_executor(), how);
-  auto const examined = std::make_shared<redis::link>(
-      io.get_executor(), how, std::make_shared<redis::server_exam>(how, nullptr));
+  auto const plain = std::make_shared<redis::connection>(io.get_executor(), how);
+  auto const examined = std::make_shared<redis::connection>(
+      io.get_executor(), how, std::make_shared<redis::connection_check>(how, nullptr));
   auto const before = redis::read_time([&] {
     redis::reply time;
     std::istringstream lines(server.cli("TIME"));

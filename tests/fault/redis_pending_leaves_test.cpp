@@ -10,7 +10,7 @@
 namespace herdlock_test {
 namespace {
 
-struct redis_debts : testing::Test {
+struct redis_pending_leaves : testing::Test {
   redis_wait* start(redis_ports& ports) {
     auto* const one = kept.emplace_back(std::make_unique<redis_wait>()).get();
     one->start(ports, resource("r"), 5min);
@@ -40,7 +40,7 @@ struct redis_debts : testing::Test {
     EXPECT_EQ(server.cli("GET r"), next->owner.str());
     EXPECT_TRUE(other.wait_for([&] { return next->granted(); }));
   }
-  // Under the name of a hub that hears the push.
+  // Under the name of a subscriber that hears the push.
   bool all_are_heard() const {
     return ("\n" + server.cli("ZRANGE {r}:herdlock:queue 0 -1")).find("\n- ") == std::string::npos;
   }
@@ -70,7 +70,8 @@ struct redis_debts : testing::Test {
   owner_token mine = owner_token::generate();
 };
 
-TEST_F(redis_debts, AThousandWaitsThatEndWhileTheServerRefusesWritesLeaveTheQueueAfterwards) {
+TEST_F(redis_pending_leaves,
+       AThousandWaitsThatEndWhileTheServerRefusesWritesLeaveTheQueueAfterwards) {
   constexpr long many = 1000;
   redis_ports waiter(server.url());
   fence_of(holder.acquire("r", mine, 10min));
@@ -87,7 +88,8 @@ TEST_F(redis_debts, AThousandWaitsThatEndWhileTheServerRefusesWritesLeaveTheQueu
   expect_next_is_served_at_once();
 }
 
-TEST_F(redis_debts, WaitsThatEndWhileTheConnectionIsFrozenAndThenCutLeaveTheQueueAfterwards) {
+TEST_F(redis_pending_leaves,
+       WaitsThatEndWhileTheConnectionIsFrozenAndThenCutLeaveTheQueueAfterwards) {
   relay through(server.port());
   redis_ports waiter(relay_url(through, "?timeout=200ms"));
   fence_of(holder.acquire("r", mine, 10min));
@@ -104,7 +106,7 @@ TEST_F(redis_debts, WaitsThatEndWhileTheConnectionIsFrozenAndThenCutLeaveTheQueu
 }
 
 // Its turn comes before it could say that it has gone.
-TEST_F(redis_debts, AGrantToOneWhoOwesItsLeaveIsGivenBackAtOnce) {
+TEST_F(redis_pending_leaves, AGrantToOneWhoseLeaveIsPendingIsGivenBackAtOnce) {
   redis_ports waiter(server.url());
   fence_of(holder.acquire("r", mine, 10min));
   auto* const gone = enqueue(waiter);
@@ -122,7 +124,8 @@ TEST_F(redis_debts, AGrantToOneWhoOwesItsLeaveIsGivenBackAtOnce) {
 }
 
 // What it costs shows in the tokens: one grant, however many of its waiters are queued.
-TEST_F(redis_debts, AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAgainWhenItResumes) {
+TEST_F(redis_pending_leaves,
+       AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAgainWhenItResumes) {
   // Whoever connects later has a later time of the server as its least token.
   fence_of(other.acquire("warm", mine));
   auto const before = fence_of(holder.acquire("r", mine, 10min));
@@ -147,7 +150,8 @@ TEST_F(redis_debts, AProcessThatHangsWithManyWaitersCostsOneHeartbeatAndEntersAg
 }
 
 // Wherever they stand: its waiters and those of another process take turns.
-TEST_F(redis_debts, AProcessThatHangsCostsOneHeartbeatAlthoughOthersStandBetweenItsWaiters) {
+TEST_F(redis_pending_leaves,
+       AProcessThatHangsCostsOneHeartbeatAlthoughOthersStandBetweenItsWaiters) {
   fence_of(other.acquire("warm", mine));
   fence_of(holder.acquire("r", mine, 10min));
   child_process hung({.argv = {QUEUE_PEER, server.url(), "r", "3"}});
@@ -173,7 +177,7 @@ TEST_F(redis_debts, AProcessThatHangsCostsOneHeartbeatAlthoughOthersStandBetween
 }
 
 // Members of the queue, one for each entering; a slow answer is no sign of having been skipped.
-TEST_F(redis_debts, OneLooksForAllAlsoOverASlowConnection) {
+TEST_F(redis_pending_leaves, OneLooksForAllAlsoOverASlowConnection) {
   relay through(server.port());
   redis_ports waiter(relay_url(through));
   fence_of(holder.acquire("r", mine, 10min));
@@ -199,7 +203,7 @@ TEST_F(redis_debts, OneLooksForAllAlsoOverASlowConnection) {
 }
 
 // The push of its grant is too old when it is heard, and its own look comes after it.
-TEST_F(redis_debts, OneThatMissedItsGrantEntersAgainAndThoseBehindItToo) {
+TEST_F(redis_pending_leaves, OneThatMissedItsGrantEntersAgainAndThoseBehindItToo) {
   fence_of(holder.acquire("r", mine, 10min));
   child_process hung({.argv = {QUEUE_PEER, server.url(), "r", "3"}});
   ASSERT_TRUE(eventually([&] { return waiting() == 3 && all_are_heard(); }));
@@ -215,7 +219,7 @@ TEST_F(redis_debts, OneThatMissedItsGrantEntersAgainAndThoseBehindItToo) {
 }
 
 // It looks at what it waits for, so it does not hang.
-TEST_F(redis_debts, ALivingProcessWhoseLeaseExpiredKeepsThePlacesOfItsOtherWaiters) {
+TEST_F(redis_pending_leaves, ALivingProcessWhoseLeaseExpiredKeepsThePositionsOfItsOtherWaiters) {
   fence_of(holder.acquire("r", mine, 10min));
   redis_ports waiter(server.url());
   auto* const first = enqueue_heard(waiter);
@@ -238,7 +242,7 @@ TEST_F(redis_debts, ALivingProcessWhoseLeaseExpiredKeepsThePlacesOfItsOtherWaite
 
 // A thousand dead are skipped in one step; whoever goes on must not take what was given back for
 // what expired.
-TEST_F(redis_debts, AReleaseThatFindsNoHeirDoesNotMakeItsProcessOneThatHangs) {
+TEST_F(redis_pending_leaves, AReleaseThatFindsNoHeirDoesNotMakeItsProcessOneThatHangs) {
   fence_of(holder.acquire("r", mine, 10min));
   redis_ports waiter(server.url());
   auto* const first = enqueue_heard(waiter);
@@ -257,7 +261,7 @@ TEST_F(redis_debts, AReleaseThatFindsNoHeirDoesNotMakeItsProcessOneThatHangs) {
 }
 
 // It asks, so it lives, whatever became of its last grant.
-TEST_F(redis_debts, AProcessThatLetsItsLeasesExpireGoesOnInTheOrderOfArrival) {
+TEST_F(redis_pending_leaves, AProcessThatLetsItsLeasesExpireGoesOnInTheOrderOfArrival) {
   redis_ports waiter(server.url());
   fence_of(holder.acquire("r", mine, 10min));
   std::vector<redis_wait*> all;
@@ -322,7 +326,7 @@ class throwing_ports {
 };
 
 // A waiter that finds its grant by looking asks the server once more.
-TEST_F(redis_debts, AfterAHandlerThatThrewTheOthersAreStillPushedTo) {
+TEST_F(redis_pending_leaves, AfterAHandlerThatThrewTheOthersAreStillPushedTo) {
   throwing_ports waiter(server.url());
   fence_of(holder.acquire("r", mine, 10min));
   auto const first_is_heard = [&] {
