@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <herdlock/error.hpp>
+#include "stores/redis/client/bundled_answers.hpp"
 #include "stores/redis/client/reply.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/script.hpp"
@@ -98,12 +99,8 @@ class command {
   /// By which a cluster finds the node: the caller's name, whose slot all its side keys share.
   /// Empty: it is for the very node that it was given to.
   virtual std::string_view key() const { return {}; }
-  /// The script that does many commands of its kind in one step, asked with the keys of all of them
-  /// in front and then their arguments, and answering with a list; null: there is none. An answer
-  /// that is neither a number nor a list is none: that command has to be asked again, alone.
-  virtual script const* bundle() const { return nullptr; }
-  virtual void encode_keys(command_writer&) const {}
-  virtual void encode_arguments(command_writer&) const {}
+  /// What scripts/many.lua calls the step that this command's script does; empty: it has none.
+  virtual std::string_view step_in_bundle() const { return {}; }
 
   hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines
   std::chrono::steady_clock::time_point deadline;
@@ -123,53 +120,22 @@ class command {
 
 using command_ptr = std::unique_ptr<command>;
 
-/// Commands that travel together: one write, one request of the client library. Neighbours may
-/// share a server command.
+/// Commands that travel together: one write, one request of the client library.
 class batch : public command_writer {
  public:
   std::vector<command_ptr> commands;
   std::vector<reply> replies;  ///< as many as commands, or more from an earlier use
+  bundled_answers answers;
 
   virtual void reset() = 0;
 
-  /// The next command, after those that are there, is the only one of its request.
-  void goes_alone() { origins_.push_back({requests_++, 0}); }
-  /// The next ones are answered by one list.
-  void go_together(std::size_t how_many) {
-    for (std::size_t i = 1; i <= how_many; ++i) origins_.push_back({requests_, i});
-    ++requests_;
-  }
-
-  bool is_bundled(std::size_t i) const { return i < origins_.size() && origins_[i].element > 0; }
-  /// Of the i-th command: each is asked for once, in their order. Valid until the next call. Of a
-  /// bundle that was refused as a whole, the refusal.
-  reply const& answer_to(std::size_t i) {
-    if (i >= origins_.size()) return replies[i];
-    auto const [request, element] = origins_[i];
-    reply const& whole = replies[request];
-    if (element == 0 || whole.kind() != reply_kind::list) return whole;
-    if (element == 1) next_node_ = 1;
-    next_node_ = element_.copy(whole, next_node_);
-    return element_;
-  }
+  reply const& answer_to(std::size_t i) { return answers.answer_to(i, replies); }
 
  protected:
   void forget_commands() {
     commands.clear();
-    element_.trim();
-    origins_.clear();
-    requests_ = 0;
+    answers.clear();
   }
-
- private:
-  struct origin {
-    std::size_t request;
-    std::size_t element;  // of its reply, from 1; 0: the whole
-  };
-  std::vector<origin> origins_;  // of each command; empty: each is a request
-  std::size_t requests_ = 0;
-  std::size_t next_node_ = 0;
-  reply element_;
 };
 
 using batch_ptr = std::unique_ptr<batch>;

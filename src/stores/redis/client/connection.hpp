@@ -12,6 +12,7 @@
 #include "stores/redis/client/command.hpp"
 #include "stores/redis/client/connection_check.hpp"
 #include "stores/redis/client/router.hpp"
+#include "stores/redis/client/script_bundle.hpp"
 #include "stores/redis/client/transport.hpp"
 
 namespace herdlock::redis {
@@ -22,8 +23,6 @@ inline constexpr std::size_t max_outstanding_commands = 200'000;
 inline constexpr std::size_t max_batch_commands = 256;
 /// Replies that are worked off in one turn of the event loop.
 inline constexpr std::size_t completions_per_turn = 16;
-/// One script call does at most so many: the server does nothing else meanwhile.
-inline constexpr std::size_t max_bundled_commands = 16;
 /// The pause before the next connection attempt: doubled from the first to the second of these,
 /// each time a random part between half of it and all.
 inline constexpr milliseconds min_reconnect_pause{50};
@@ -142,10 +141,9 @@ class connection final : public router,
   void flush_soon();
   void flush();
   void send_batch();
-  command& put_next(batch& into);
+  command& take_next(batch& into);
   static void put_prefix(batch& into, std::string_view verb);
   void put_alone(batch& into);
-  std::size_t bundle_size() const;
   void put_bundle(batch& into, std::size_t size);
   void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
   void work_off();
@@ -154,7 +152,7 @@ class connection final : public router,
   void complete_slice();
   void recycle(batch_ptr used);
   void complete_one(command_ptr one, reply const& answer);
-  void ask_alone(command_ptr one, reply const& answer);
+  void ask_again(command_ptr one, reply const& answer);
   bool redirected(command_ptr& one, reply const& answer);
   void keep_deadline(command& one);
   void take_off(command& one);
@@ -196,7 +194,7 @@ class connection final : public router,
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
 
-  script_form bundle_form_ = script_form::by_hash;  // of the next one
+  script_bundle bundle_;
   std::int64_t fence_floor_ = 1;
   std::uint64_t connections_ = 0;
   bool checking_ = false;  // the transport has the examination's batch

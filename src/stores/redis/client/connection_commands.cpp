@@ -2,6 +2,7 @@
 #include <boost/asio/post.hpp>
 
 #include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/raw_command.hpp"
 #include "stores/redis/client/server_errors.hpp"
 
 namespace herdlock::redis {
@@ -9,43 +10,10 @@ namespace {
 
 constexpr std::size_t max_idle_batches = 8;
 
-bool is_unknown_script(reply const& answer) {
-  return answer.is_error() && answer.text().starts_with("NOSCRIPT");
-}
-
-// One that was too large for all may have cut off what its neighbours were told.
-bool is_answer_in_bundle(reply const& answer) {
-  if (answer.too_large()) return false;
-  return answer.kind() == reply_kind::number || answer.kind() == reply_kind::list;
-}
-
 // Also when a handler throws.
 struct lowered_at_the_end {
   bool& flag;
   ~lowered_at_the_end() { flag = false; }
-};
-
-// Goes out right in front of another command, in the same write, and nobody waits for its reply.
-//
-// ASKING says that the next command may touch a slot that its sender has only heard of. It holds
-// for that one, so the two have to be neighbours.
-//
-// PING is for whom the next command pushes something to. A server writes to its clients once a turn
-// of its loop, to the one that got its first reply last before all others. A releaser, which gets
-// its reply after the push, would be served first; with this one it was first to get any.
-class prefix final : public command {
- public:
-  explicit prefix(std::string_view verb) : verb_(verb) {}
-  void encode(command_writer& out, script_form) const override {
-    out.begin(verb_);
-    out.end();
-  }
-  void complete(reply const&) override {}
-  void fail(failure const&, completion) override {}
-  bool open() const override { return false; }
-
- private:
-  std::string_view verb_;
 };
 
 }  // namespace
@@ -122,7 +90,7 @@ void connection::flush() {
   while (up_ && !waiting_.empty()) send_batch();
 }
 
-command& connection::put_next(batch& into) {
+command& connection::take_next(batch& into) {
   command_ptr one = std::move(waiting_.front());
   waiting_.pop_front();
   one->sent = true;
@@ -131,42 +99,30 @@ command& connection::put_next(batch& into) {
   return *into.commands.back();
 }
 
+// Goes out right in front of another command, in the same write, and nobody waits for its reply.
+//
+// ASKING says that the next command may touch a slot that its sender has only heard of. It holds
+// for that one, so the two have to be neighbours.
+//
+// PING is for whom the next command pushes something to. A server writes to its clients once a turn
+// of its loop, to the one that got its first reply last before all others. A releaser, which gets
+// its reply after the push, would be served first; with this one it was first to get any.
 void connection::put_prefix(batch& into, std::string_view verb) {
-  auto one = std::make_unique<prefix>(verb);
-  one->encode(into, one->form);
-  into.goes_alone();
-  into.commands.push_back(std::move(one));
+  into.answers.add_reply(1);
+  ask(into, {verb});
 }
 
 void connection::put_alone(batch& into) {
   if (waiting_.front()->asking) put_prefix(into, "ASKING");
-  into.goes_alone();
-  command const& one = put_next(into);
+  into.answers.add_reply(1);
+  command const& one = take_next(into);
   one.encode(into, one.form);
 }
 
-// How many of the next commands may be one script call. In a cluster, none: their slots differ.
-std::size_t connection::bundle_size() const {
-  auto const* const common = redirects_ ? nullptr : waiting_.front()->bundle();
-  if (!common) return 1;
-  std::size_t size = 0;
-  while (size < std::min(waiting_.size(), max_bundled_commands)) {
-    command const& one = *waiting_[size];
-    if (!one.open() || one.bundle() != common) break;
-    ++size;
-  }
-  return size;
-}
-
 void connection::put_bundle(batch& into, std::size_t size) {
-  auto const first = into.commands.size();
-  into.begin_keys(*waiting_.front()->bundle(), bundle_form_);
-  bundle_form_ = script_form::by_hash;
-  into.go_together(size);
-  for (std::size_t i = 0; i < size; ++i) put_next(into).encode_keys(into);
-  into.end_keys();
-  for (std::size_t i = 0; i < size; ++i) into.commands[first + i]->encode_arguments(into);
-  into.end();
+  into.answers.add_reply(size);
+  for (std::size_t i = 0; i < size; ++i) bundle_.add(take_next(into));
+  bundle_.write(into);
 }
 
 void connection::send_batch() {
@@ -183,7 +139,9 @@ void connection::send_batch() {
       continue;
     }
     if (waiting_.front()->heralded && out->commands.empty()) put_prefix(*out, "PING");
-    if (auto const together = bundle_size(); together > 1) {
+    // In a cluster none share a call: their slots differ.
+    auto const together = redirects_ ? 1 : script_bundle::joinable(waiting_);
+    if (together > 1) {
       put_bundle(*out, together);
     } else {
       put_alone(*out);
@@ -272,14 +230,14 @@ void connection::complete_slice() {
     auto& batch = *from.what;
     if (from.next == batch.commands.size()) break;
     auto& one = batch.commands[from.next];
-    bool const bundled = batch.is_bundled(from.next);
+    bool const bundled = batch.answers.is_bundled(from.next);
     reply const& answer = batch.answer_to(from.next++);
     if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
       from.misdirected = answer.text();
     }
     if (!one->open()) continue;
-    if (bundled && !is_answer_in_bundle(answer)) {
-      ask_alone(std::move(one), answer);
+    if (bundled && !script_bundle::answers(answer)) {
+      ask_again(std::move(one), answer);
     } else {
       complete_one(std::move(one), answer);
     }
@@ -294,22 +252,17 @@ void connection::recycle(batch_ptr used) {
   if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
 }
 
-// What went wrong with one, or with the whole bundle for the sake of one (by an ACL), is told to
-// who asks alone. Without the script it is the next bundle that brings it along.
-void connection::ask_alone(command_ptr one, reply const& answer) {
+void connection::ask_again(command_ptr one, reply const& answer) {
   if (closed_) return complete_one(std::move(one), answer);
-  if (is_unknown_script(answer)) {
-    bundle_form_ = script_form::with_source;
-  } else {
-    one->alone = true;
-  }
+  bundle_.prepare_again(*one, answer);
   one->sent = false;
   waiting_.push_back(std::move(one));
 }
 
 void connection::complete_one(command_ptr one, reply const& answer) {
   // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
-  if (is_unknown_script(answer) && one->form == script_form::by_hash && !closed_) {
+  bool const unknown = answer.is_error() && is_unknown_script(answer.text());
+  if (unknown && one->form == script_form::by_hash && !closed_) {
     one->form = script_form::with_source;
     one->sent = false;
     waiting_.push_back(std::move(one));

@@ -118,4 +118,6 @@ bool is_misdirected(std::string_view line) {
          line.starts_with("ERR WAIT cannot be used with replica");
 }
 
+bool is_unknown_script(std::string_view line) { return line.starts_with("NOSCRIPT"); }
+
 }  // namespace herdlock::redis

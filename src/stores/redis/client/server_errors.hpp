@@ -15,4 +15,7 @@ failure server_failure(std::string_view line, std::string_view store);
 /// a replica, lost its master or its cluster, or is starting.
 bool is_misdirected(std::string_view line);
 
+/// The server does not know a script by its hash, and has done nothing.
+bool is_unknown_script(std::string_view line);
+
 }  // namespace herdlock::redis

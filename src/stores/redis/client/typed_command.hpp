@@ -13,10 +13,9 @@ namespace herdlock::redis {
 /// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
-/// connection that it is started on, and never of another node of a cluster. With `bundle()`, the
-/// script of many, it has `name_in_bundle` and the two parts of encode:
-/// `encode_keys(command_writer&)`, `encode_arguments`. With `hands_over` it is heralded if that is
-/// true.
+/// connection that it is started on, and never of another node of a cluster. It may have
+/// `step_in_bundle`, what scripts/many.lua calls its step. With `hands_over` it is heralded if that
+/// is true.
 template <class Call>
 class typed_command final : public command {
  public:
@@ -45,19 +44,9 @@ class typed_command final : public command {
     call_.encode(out, how);
   }
 
-  script const* bundle() const override {
-    if constexpr (requires { Call::bundle(); }) return alone ? nullptr : &Call::bundle();
-    return nullptr;
-  }
-  void encode_keys(command_writer& out) const override {
-    if constexpr (requires { Call::bundle(); }) call_.encode_keys(out);
-  }
-  void encode_arguments(command_writer& out) const override {
-    if constexpr (requires { Call::bundle(); }) {
-      meet_carrier();
-      out.add(Call::name_in_bundle);
-      call_.encode_arguments(out);
-    }
+  std::string_view step_in_bundle() const override {
+    if constexpr (requires { Call::step_in_bundle; }) return Call::step_in_bundle;
+    return {};
   }
 
   void complete(reply const& answer) override {

@@ -77,17 +77,11 @@ std::string_view owner_in(std::string_view member) {
 
 void acquire_call::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().acquire, form);
-  encode_keys(out);
-  encode_arguments(out);
-  out.end();
-}
-
-void acquire_call::encode_keys(command_writer& out) const { add_queue_keys(out, asked.name.str()); }
-
-void acquire_call::encode_arguments(command_writer& out) const {
+  add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
   out.add_number(asked.ttl.count());
   out.add_number(fence_floor);
+  out.end();
 }
 
 result<acquire_reply> acquire_call::parse(reply const& answer) const {
@@ -162,19 +156,11 @@ result<renew_reply> renew_call::parse(reply const& answer) const {
 
 void release_call::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().release, form);
-  encode_keys(out);
-  encode_arguments(out);
-  out.end();
-}
-
-void release_call::encode_keys(command_writer& out) const {
   add_queue_keys(out, what.str());
   out.add_side_key(what.str(), last_role);
-}
-
-void release_call::encode_arguments(command_writer& out) const {
   out.add(owner.str());
   out.add_number(fence_floor);
+  out.end();
 }
 
 result<release_reply> release_call::parse(reply const& answer) const {

@@ -75,13 +75,10 @@ struct acquire_call {
   std::int64_t fence_floor;
   clock::time_point sent = clock::now();
 
-  static constexpr std::string_view name_in_bundle = "A";
-  static script const& bundle() { return lease_scripts().many; }
+  static constexpr std::string_view step_in_bundle = "A";
 
   std::string_view name() const { return asked.name.str(); }
   void encode(command_writer& out, script_form form) const;
-  void encode_keys(command_writer& out) const;
-  void encode_arguments(command_writer& out) const;
   /// Asked again by its own holder, the answer is the first grant with what is left of it.
   result<acquire_reply> parse(reply const& answer) const;
 };
@@ -135,13 +132,10 @@ struct release_call {
   std::int64_t fence_floor;
   bool hands_over = false;  ///< somebody is likely to wait
 
-  static constexpr std::string_view name_in_bundle = "R";
-  static script const& bundle() { return lease_scripts().many; }
+  static constexpr std::string_view step_in_bundle = "R";
 
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const;
-  void encode_keys(command_writer& out) const;
-  void encode_arguments(command_writer& out) const;
   result<release_reply> parse(reply const& answer) const;
 };
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
 
 struct lease_script_set {
   script acquire, enter, renew, release, leave, inspect, force_release;
-  script many;  ///< acquires and releases; see command::bundle()
+  script many;  ///< acquires and releases; see script_bundle.hpp
 };
 
 lease_script_set const& lease_scripts();
