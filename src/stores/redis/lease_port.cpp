@@ -1,14 +1,14 @@
 #include "stores/redis/lease_port.hpp"
 
-#include "stores/redis/lease_calls.hpp"
 #include "stores/redis/lease_list.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 
 namespace herdlock::redis {
 namespace {
 
 class lease_port final : public lease_store {
  public:
-  lease_port(std::shared_ptr<router> commands, std::shared_ptr<wait_hub> queue)
+  lease_port(std::shared_ptr<router> commands, std::shared_ptr<lease_queues> queue)
       : router_(std::move(commands)),
         queue_(std::move(queue)),
         list_(router_->executor(), leases_at(router_)) {}
@@ -55,14 +55,14 @@ class lease_port final : public lease_store {
   }
 
   std::shared_ptr<router> router_;
-  std::shared_ptr<wait_hub> queue_;
+  std::shared_ptr<lease_queues> queue_;
   lease_list list_;
 };
 
 }  // namespace
 
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<wait_hub> queue) {
+                                             std::shared_ptr<lease_queues> queue) {
   return std::make_shared<lease_port>(std::move(commands), std::move(queue));
 }
 
