@@ -13,17 +13,17 @@ namespace herdlock {
 namespace etcd {
 namespace {
 
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 using inspect_operation = stores::operation<std::optional<lease_info>>;
 
 // What a store's handle and the operations under way share.
 class core : public std::enable_shared_from_this<core> {
  public:
-  core(std::shared_ptr<operation_board> board, surroundings around)
-      : board_(std::move(board)), around_(std::move(around)) {}
+  core(std::shared_ptr<pending_operations> pending, surroundings around)
+      : pending_(std::move(pending)), around_(std::move(around)) {}
 
-  std::shared_ptr<operation_board> const& board() const { return board_; }
+  std::shared_ptr<pending_operations> const& pending() const { return pending_; }
   milliseconds timeout() const { return around_.gate->how().timeout; }
   clock::time_point deadline() const { return clock::now() + timeout(); }
 
@@ -41,7 +41,7 @@ class core : public std::enable_shared_from_this<core> {
   template <class T, class Step>
   void start(std::shared_ptr<stores::operation<T>> const& op, Step step) {
     if (!op->admit()) return;
-    asio::co_spawn(board_->executor(), step(), asio::detached);
+    asio::co_spawn(pending_->executor(), step(), asio::detached);
   }
 
  private:
@@ -51,7 +51,7 @@ class core : public std::enable_shared_from_this<core> {
                                                    failure& why);
   asio::awaitable<milliseconds> remaining(key_entry const& holder);
 
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   surroundings around_;
   /// Those that hold, wait or have something under way, by key.
   std::map<std::string, std::shared_ptr<place>, std::less<>> places_;
@@ -77,14 +77,14 @@ surroundings core::surroundings_of(resource const& name) {
   surroundings around = around_;
   around.order = orders_[name.str()].lock();
   if (!around.order) {
-    around.order = std::make_shared<turnstile>(board_->executor());
+    around.order = std::make_shared<turnstile>(pending_->executor());
     orders_[name.str()] = around.order;
   }
   return around;
 }
 
 void core::close() {
-  board_->close();
+  pending_->close();
   auto const all = std::exchange(places_, {});
   for (auto const& [key, one] : all) one->close();
   around_.hub->close();
@@ -115,8 +115,8 @@ asio::awaitable<void> core::inspect(resource name, std::shared_ptr<inspect_opera
   failure why;
   std::string const prefix = key_prefix(name);
   auto const found = co_await list(prefix, limits::max_listed + 1, why);
-  if (why.code) co_return settle_with(*op, why);
-  if (!found->first()) co_return op->settle(std::optional<lease_info>());
+  if (why.code) co_return complete_with(*op, why);
+  if (!found->first()) co_return op->complete(std::optional<lease_info>());
   key_entry const holder = *found->first();
   lease_info info;
   info.holder = from_value(holder.value).label;
@@ -126,7 +126,7 @@ asio::awaitable<void> core::inspect(resource name, std::shared_ptr<inspect_opera
     info.waiters.push_back(from_value(found->entries[i].value).label);
   }
   info.remaining = co_await remaining(holder);
-  op->settle(std::optional<lease_info>(std::move(info)));
+  op->complete(std::optional<lease_info>(std::move(info)));
 }
 
 // The key alone: the lease of another client's session may carry other keys. Ours ends when its
@@ -136,16 +136,16 @@ asio::awaitable<void> core::force_release(resource name, std::shared_ptr<release
   failure why;
   std::string const prefix = key_prefix(name);
   auto const found = co_await list(prefix, 1, why);
-  if (why.code) co_return settle_with(*op, why);
-  if (!found->first()) co_return op->settle(release_reply::lost);
+  if (why.code) co_return complete_with(*op, why);
+  if (!found->first()) co_return op->complete(release_reply::lost);
   std::string const body =
       remove_created_request(found->first()->key, found->first()->create_revision);
   auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
   auto const removed = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
-  if (why.code) co_return settle_with(*op, why);
+  if (why.code) co_return complete_with(*op, why);
   bool const done = removed && (removed->succeeded || outcome.attempts > 1);
-  op->settle(done ? release_reply::released : release_reply::lost);
+  op->complete(done ? release_reply::released : release_reply::lost);
 }
 
 class store final : public lease_store {
@@ -153,14 +153,14 @@ class store final : public lease_store {
   explicit store(std::shared_ptr<core> of) : core_(std::move(of)) {}
 
   ~store() override {
-    asio::post(core_->board()->executor(), [core = core_] { core->close(); });
+    asio::post(core_->pending()->executor(), [core = core_] { core->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure const bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     auto const op = std::make_shared<acquire_operation>(
-        core_->board(), std::move(what), request.ttl, request.wait, core_->timeout());
+        core_->pending(), std::move(what), request.ttl, request.wait, core_->timeout());
     if (op->admit()) core_->place_of(request.name, request.owner)->acquire(op);
   }
 
@@ -169,43 +169,43 @@ class store final : public lease_store {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     if (failure const bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const op =
-        std::make_shared<renew_operation>(core_->board(), std::move(what), core_->deadline());
+        std::make_shared<renew_operation>(core_->pending(), std::move(what), core_->deadline());
     if (op->admit()) core_->place_of(name, owner)->renew(op, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
     auto const op =
-        std::make_shared<release_operation>(core_->board(), std::move(what), core_->deadline());
+        std::make_shared<release_operation>(core_->pending(), std::move(what), core_->deadline());
     if (op->admit()) core_->place_of(name, owner)->release(op);
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
     auto const op =
-        std::make_shared<inspect_operation>(core_->board(), std::move(what), core_->deadline());
+        std::make_shared<inspect_operation>(core_->pending(), std::move(what), core_->deadline());
     core_->start(op, [&] { return core_->inspect(std::move(name), op); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
     auto const op =
-        std::make_shared<release_operation>(core_->board(), std::move(what), core_->deadline());
+        std::make_shared<release_operation>(core_->pending(), std::move(what), core_->deadline());
     core_->start(op, [&] { return core_->force_release(std::move(name), op); });
   }
 
   void list(herdlock::list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
     auto const op =
-        std::make_shared<list_operation>(core_->board(), std::move(what), core_->deadline());
+        std::make_shared<list_operation>(core_->pending(), std::move(what), core_->deadline());
     core_->start(op, [&] { return core_->list_part(std::move(request), op); });
   }
 
  private:
   template <class T>
   void refuse(order<T> what, failure bad) {
-    bad.message = core_->board()->settings().store + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(core_->board()->executor(), std::move(what.done), std::move(bad));
+    bad.message = core_->pending()->settings().store + ": " + what.subject() + ": " + bad.message;
+    detail::post_result<T>(core_->pending()->executor(), std::move(what.done), std::move(bad));
   }
 
   std::shared_ptr<core> core_;
@@ -219,20 +219,20 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   if (!settings) return settings.error();
   auto tls = stores::make_tls(settings->tls, settings->display_name);
   if (!tls) return tls.error();
-  auto board = std::make_shared<stores::operation_board>(
-      executor, stores::board_settings{.store = settings->display_name,
-                                       .late = "no answer within " +
-                                               std::to_string(settings->timeout.count()) +
-                                               " ms; does the cluster have a leader?",
-                                       .max_pending = settings->max_pending});
+  auto pending = std::make_shared<stores::pending_operations>(
+      executor, stores::pending_settings{.store = settings->display_name,
+                                         .late = "no answer within " +
+                                                 std::to_string(settings->timeout.count()) +
+                                                 " ms; does the cluster have a leader?",
+                                         .max_pending = settings->max_pending});
   std::string display_name = settings->display_name;
   auto gate =
       std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings), std::move(*tls));
   auto hub = std::make_shared<etcd::watch_hub>(gate);
   auto pool = std::make_shared<etcd::lease_pool>(gate);
-  auto doubts = std::make_shared<etcd::doubt_list>(board->settings().max_pending);
+  auto doubts = std::make_shared<etcd::doubt_list>(pending->settings().max_pending);
   auto core = std::make_shared<etcd::core>(
-      std::move(board),
+      std::move(pending),
       etcd::surroundings{std::move(gate), std::move(hub), std::move(pool), std::move(doubts)});
   auto store = std::make_shared<etcd::store>(std::move(core));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};

@@ -44,7 +44,7 @@ asio::awaitable<void> list_part(std::shared_ptr<gateway> gate, herdlock::list_re
   }
   auto const found = range_in(outcome.body);
   if (!found) co_return op->fail(errc::protocol, "the answer is not etcd's");
-  op->settle(page_of(*found, most));
+  op->complete(page_of(*found, most));
 }
 
 }  // namespace herdlock::etcd

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <herdlock/store.hpp>
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/etcd/gateway.hpp"
 
 namespace herdlock::etcd {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <herdlock/store.hpp>
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/etcd/doubt_list.hpp"
 #include "stores/etcd/gateway.hpp"
 #include "stores/etcd/lease_pool.hpp"
@@ -34,7 +34,7 @@ class place;
 /// An acquire that is under way, and until when it may wait.
 class acquire_operation final : public stores::operation<acquire_reply> {
  public:
-  acquire_operation(std::shared_ptr<stores::operation_board> const& board,
+  acquire_operation(std::shared_ptr<stores::pending_operations> const& pending,
                     stores::order<acquire_reply> what, milliseconds ttl, milliseconds wait,
                     milliseconds timeout);
 
@@ -45,7 +45,7 @@ class acquire_operation final : public stores::operation<acquire_reply> {
   bool const waits;
 
  private:
-  void on_settled() override;
+  void on_completed() override;
 
   std::weak_ptr<place> where_;
 };
@@ -167,7 +167,7 @@ class place : public std::enable_shared_from_this<place> {
   std::string const prefix_;
   std::string const key_;
 
-  std::deque<step> steps_;  ///< bounded: by the board, and one of each kind of our own
+  std::deque<step> steps_;  ///< bounded: by max_pending, and one of each kind of our own
   bool running_ = false;
   bool closed_ = false;
   bool look_wanted_ = false;
@@ -207,10 +207,10 @@ class place : public std::enable_shared_from_this<place> {
 
 /// For a port: the failure with the store and the subject in front.
 template <class T>
-void settle_with(stores::operation<T>& op, failure const& why) {
+void complete_with(stores::operation<T>& op, failure const& why) {
   failure told = why;
   told.message = op.failure_of(errc::unavailable, why.message).message;
-  op.settle(std::move(told));
+  op.complete(std::move(told));
 }
 
 /// How long etcd lets a lease live that was asked for in milliseconds.

@@ -12,15 +12,15 @@ constexpr std::size_t command_connections = 4;
 
 template <class State>
 std::shared_ptr<State> make_state(settings const& how, asio::any_io_executor const& executor) {
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       executor,
-      stores::board_settings{.store = how.display_name,
-                             .late = how.address() + " did not answer within " +
-                                     std::to_string(how.timeout.count()) +
-                                     " ms; is it overloaded, or the network in between down?",
-                             .max_pending = how.max_pending});
+      stores::pending_settings{.store = how.display_name,
+                               .late = how.address() + " did not answer within " +
+                                       std::to_string(how.timeout.count()) +
+                                       " ms; is it overloaded, or the network in between down?",
+                               .max_pending = how.max_pending});
   bool const table = how.mode == lock_mode::table;
-  return std::make_shared<State>(how, std::move(board), table ? how.pool : command_connections,
+  return std::make_shared<State>(how, std::move(pending), table ? how.pool : command_connections,
                                  table ? 0 : how.pool);
 }
 

@@ -22,19 +22,19 @@ clock::time_point wait_end(milliseconds wait) {
 waiter::waiter(std::shared_ptr<session_state> const& state, acquire_request asked,
                stores::order<acquire_reply> what)
     : stores::operation<acquire_reply>(
-          state->board, std::move(what),
+          state->pending, std::move(what),
           wait_end(asked.wait) + state->how.timeout + state->how.session_grace),
       request(std::move(asked)),
       until(wait_end(request.wait)) {}
 
-void waiter::on_settled() {
+void waiter::on_completed() {
   if (auto const at = queue.lock()) at->left(*this);
 }
 
 resource_queue::resource_queue(std::shared_ptr<session_state> const& shared, resource name)
     : shared_(shared),
       name_(std::move(name)),
-      executor_(shared->board->executor()),
+      executor_(shared->pending->executor()),
       timer_(executor_),
       task_timer_(executor_) {}
 
@@ -56,15 +56,15 @@ acquire_reply resource_queue::as_busy() const {
 void resource_queue::dismiss() {
   auto const now = clock::now();
   for (auto const& each : std::vector(waiting_)) {
-    if (each->until <= now || !waits(*each)) each->settle(as_busy());
+    if (each->until <= now || !waits(*each)) each->complete(as_busy());
   }
 }
 
 void resource_queue::ask(std::shared_ptr<waiter> const& who) {
   check();
   if (holder_ && !busy_ && expired()) expire();
-  if (is_holder(who->request.owner)) return who->settle_later(acquire_reply(grant_of(*holder_)));
-  if (!waits(*who) && (holder_ || queued_)) return who->settle_later(as_busy());
+  if (is_holder(who->request.owner)) return who->complete_later(acquire_reply(grant_of(*holder_)));
+  if (!waits(*who) && (holder_ || queued_)) return who->complete_later(as_busy());
   who->queue = weak_from_this();
   waiting_.push_back(who);
   arm();
@@ -133,7 +133,7 @@ void resource_queue::serve(lock_request const& given, answer const& got) {
   arm();
   auto const self = shared_from_this();
   for (auto const& each : std::vector(waiting_)) {
-    if (each->request.owner == given.owner) each->settle(acquire_reply(reply));
+    if (each->request.owner == given.owner) each->complete(acquire_reply(reply));
   }
   if (holder_) dismiss();
   arm();
@@ -212,7 +212,7 @@ void resource_queue::quick_run(std::string statements, std::function<bool(outcom
 
 void resource_queue::on_aborted() {
   aborted_ = true;
-  if (auto const told = std::exchange(renewing_, nullptr)) told->settle(renew_reply::lost);
+  if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
 }
 
 // What came while the session was in use.
@@ -233,7 +233,7 @@ void resource_queue::renew(std::shared_ptr<stores::operation<renew_reply>> const
     return todo_.push_back([this, op, owner, ttl] { renew(op, owner, ttl); });
   }
   if (!is_holder(owner) || expired()) {
-    op->settle_later(renew_reply::lost);
+    op->complete_later(renew_reply::lost);
     if (!busy_ && expired()) expire();
     return;
   }
@@ -245,13 +245,13 @@ void resource_queue::renew(std::shared_ptr<stores::operation<renew_reply>> const
         self.renewing_ = nullptr;
         if (got.error || !got.yes) {
           self.lose();
-          return op->settle(renew_reply::lost);
+          return op->complete(renew_reply::lost);
         }
         self.holder_->ttl = ttl;
         self.holder_->since = got.since;
         self.holder_->expires = got.since + ttl;
         self.arm();
-        op->settle(renew_reply::renewed);
+        op->complete(renew_reply::renewed);
       });
 }
 
@@ -259,9 +259,9 @@ void resource_queue::release(releasing const& op, owner_token const& owner) {
   if (busy_ && is_holder(owner)) {
     return todo_.push_back([this, op, owner] { release(op, owner); });
   }
-  if (!is_holder(owner)) return op->settle_later(release_reply::lost);
+  if (!is_holder(owner)) return op->complete_later(release_reply::lost);
   if (expired()) {
-    op->settle_later(release_reply::lost);
+    op->complete_later(release_reply::lost);
     return leave(nullptr);
   }
   leave(op);
@@ -300,7 +300,7 @@ void resource_queue::on_released(answer const& got, releasing const& op) {
     if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
     vacate();
   }
-  if (op) op->settle(got.yes ? release_reply::released : release_reply::lost);
+  if (op) op->complete(got.yes ? release_reply::released : release_reply::lost);
 }
 
 void resource_queue::hand_over(releasing const& op) {
@@ -322,14 +322,14 @@ void resource_queue::on_handed_over(lock_request const& given, answer got, relea
   } else {
     serve(given, got);
   }
-  if (op) op->settle(gone ? release_reply::lost : release_reply::released);
+  if (op) op->complete(gone ? release_reply::lost : release_reply::released);
 }
 
 void resource_queue::fail_all(sql_error const& why) {
   auto const shared = shared_.lock();
   if (!shared) return;
   for (auto const& each : std::vector(waiting_)) {
-    each->settle(shared->to_failure(why, each->subject()));
+    each->complete(shared->to_failure(why, each->subject()));
   }
 }
 

@@ -30,7 +30,7 @@ struct session_state : store_state, std::enable_shared_from_this<session_state> 
   using store_state::store_state;
 
   std::unique_ptr<session_protocol> protocol;
-  stores::lease_ends ends{board->executor()};
+  stores::lease_ends ends{pending->executor()};
   std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
   std::atomic<bool> server_checked = false;
 };
@@ -46,7 +46,7 @@ class waiter final : public stores::operation<acquire_reply> {
   std::weak_ptr<resource_queue> queue;
 
  private:
-  void on_settled() override;
+  void on_completed() override;
 };
 
 /// The connection of a task, which others can end.

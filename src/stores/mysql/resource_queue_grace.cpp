@@ -82,7 +82,7 @@ void resource_queue::prove(lock_request const& given, fencing_token fencing) {
 }
 
 void resource_queue::give_up(failure const& why) {
-  for (auto const& each : std::vector(waiting_)) each->settle(failure(why));
+  for (auto const& each : std::vector(waiting_)) each->complete(failure(why));
   lose();
 }
 

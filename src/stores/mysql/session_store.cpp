@@ -12,7 +12,7 @@ class session_store final : public lease_store {
   // What the sessions hold is free as soon as the server sees them go.
   ~session_store() override {
     state_->close();
-    asio::post(state_->board->executor(), [state = state_] {
+    asio::post(state_->pending->executor(), [state = state_] {
       auto const all = std::move(state->queues);
       state->queues.clear();
       for (auto const& [name, each] : all) each->close();
@@ -59,7 +59,7 @@ class session_store final : public lease_store {
     begin(state_, std::move(what), [raw = state_.get(), name](connection& db) {
       auto const deadline = clock::now() + raw->how.timeout / 2;
       bool const ended = raw->protocol->force_release(db, name, deadline);
-      asio::post(raw->board->executor(), [weak = raw->weak_from_this(), name] {
+      asio::post(raw->pending->executor(), [weak = raw->weak_from_this(), name] {
         auto const state = weak.lock();
         auto const queue = state ? find_queue(*state, name) : nullptr;
         if (queue) queue->check();
@@ -96,11 +96,11 @@ class session_store final : public lease_store {
 
   template <class Reply, class Ask>
   void ask_queue(resource const& name, order<Reply> what, Ask ask) {
-    auto const op = std::make_shared<stores::operation<Reply>>(state_->board, std::move(what),
+    auto const op = std::make_shared<stores::operation<Reply>>(state_->pending, std::move(what),
                                                                clock::now() + state_->how.timeout);
     if (!op->admit()) return;
     auto const queue = find_queue(*state_, name);
-    if (!queue) return op->settle_later(Reply::lost);
+    if (!queue) return op->complete_later(Reply::lost);
     ask(*queue, op);
   }
 

@@ -64,7 +64,7 @@ void store_state::close() {
   commands.close();
   sessions.close();
   tasks.close();
-  asio::post(board->executor(), [board = board] { board->close(); });
+  asio::post(pending->executor(), [pending = pending] { pending->close(); });
 }
 
 void sweep(store_state& state, resource const& beside) {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection_pool.hpp"
 #include "stores/mysql/lease_statements.hpp"
@@ -52,17 +52,17 @@ class ordered_tasks {
 
 /// What an opened store consists of, shared with what is under way for it.
 struct store_state {
-  store_state(settings const& given, std::shared_ptr<stores::operation_board> shared_board,
+  store_state(settings const& given, std::shared_ptr<stores::pending_operations> shared_pending,
               std::size_t most_commands, std::size_t most_sessions)
       : how(given),
-        board(std::move(shared_board)),
+        pending(std::move(shared_pending)),
         commands(given, most_commands),
         sessions(given, most_sessions),
         tasks(most_commands + most_sessions),
         in_order(tasks) {}
 
   settings const how;
-  std::shared_ptr<stores::operation_board> const board;
+  std::shared_ptr<stores::pending_operations> const pending;
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   task_gate tasks;
@@ -122,7 +122,7 @@ template <class T, class Work>
 class command final : public stores::operation<T> {
  public:
   command(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work)
-      : stores::operation<T>(state->board, std::move(what), clock::now() + state->how.timeout),
+      : stores::operation<T>(state->pending, std::move(what), clock::now() + state->how.timeout),
         work_(std::move(work)) {}
 
   // On a worker thread.
@@ -133,7 +133,7 @@ class command final : public stores::operation<T> {
     // It stops a little before the deadline: its answer tells more.
     auto until = this->deadline() - state.how.timeout / 20;
     if (this->abandoned()) until = clock::now() + state.how.timeout;
-    this->settle_later(attempt<T>(state, until, this->subject(), work_));
+    this->complete_later(attempt<T>(state, until, this->subject(), work_));
   }
 
  private:
@@ -145,7 +145,7 @@ template <class T>
 bool refused(std::shared_ptr<store_state> const& state, stores::order<T>& what, failure bad) {
   if (!bad.code) return false;
   bad.message = state->how.display_name + ": " + what.subject() + ": " + bad.message;
-  detail::post_result<T>(state->board->executor(), std::move(what.done), std::move(bad));
+  detail::post_result<T>(state->pending->executor(), std::move(what.done), std::move(bad));
   return true;
 }
 
@@ -199,10 +199,10 @@ void run_quick(std::shared_ptr<store_state> const& state, std::string const& nam
       return state->in_order.run(name, as_task(*state, one));
     }
     state->in_order.end(name);
-    if (error) return one->settle(state->to_failure(*error, one->subject()));
-    one->settle(*reply);
+    if (error) return one->complete(state->to_failure(*error, one->subject()));
+    one->complete(*reply);
   };
-  connection::async_run(session, state->board->executor(), std::move(quick.statements),
+  connection::async_run(session, state->pending->executor(), std::move(quick.statements),
                         one->deadline(), std::move(done));
 }
 

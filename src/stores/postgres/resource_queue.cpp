@@ -37,7 +37,7 @@ void fail(resource_queue::waiter_ptr const& one, failure const& why) {
 
 }  // namespace
 
-void session_waiter::on_settled() {
+void session_waiter::on_completed() {
   patience.cancel();
   if (auto const at = queue.lock()) at->on_left(*this);
 }
@@ -46,18 +46,18 @@ void session_waiter::on_settled() {
 void resource_queue::enter(waiter_ptr const& one) {
   one->queue = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
-    return one->settle_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
+    return one->complete_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
   }
-  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->settled()))) {
-    return holder_ ? one->settle_later(busy_here()) : busy_elsewhere(one);
+  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->completed()))) {
+    return holder_ ? one->complete_later(busy_here()) : busy_elsewhere(one);
   }
   one->patience.expires_after(std::min(one->request.wait, limits::max_ttl));
   if (waits(*one)) {
     one->patience.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
       auto const self = weak.lock();
-      if (ec || !self || one->settled() || one == self->asking_) return;
+      if (ec || !self || one->completed() || one == self->asking_) return;
       if (self->holder_ && self->holder_->request.owner == one->request.owner) return;
-      if (self->holder_) return one->settle(self->busy_here());
+      if (self->holder_) return one->complete(self->busy_here());
       self->busy_elsewhere(one);
     });
   }
@@ -67,7 +67,7 @@ void resource_queue::enter(waiter_ptr const& one) {
 
 void resource_queue::ask() {
   tell_not_held();
-  std::erase_if(waiting_, [](waiter_ptr const& one) { return one->settled(); });
+  std::erase_if(waiting_, [](waiter_ptr const& one) { return one->completed(); });
   if (holder_ || asking_) return;
   if (waiting_.empty()) return rest();
   asking_ = waiting_.front();
@@ -111,7 +111,7 @@ void resource_queue::take_session() {
 
 void resource_queue::with_session(waiter_ptr const& one, std::shared_ptr<session> const& got) {
   session_ = got;
-  if (one->settled()) {
+  if (one->completed()) {
     return_session();
     asking_ = nullptr;
     return ask();
@@ -205,8 +205,8 @@ void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
   asking_ = nullptr;
   tell_released(release_reply::released);
   arm_end();
-  if (one->settled()) return hand_over();
-  // Settled last: a handler may release at once.
+  if (one->completed()) return hand_over();
+  // Completed last: a handler may release at once.
   std::vector<std::pair<waiter_ptr, acquire_reply>> told;
   told.emplace_back(one, grant{fencing, grant_term{since, one->request.ttl}});
   auto const line = std::exchange(waiting_, {});
@@ -219,14 +219,14 @@ void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
     else
       told.emplace_back(each, busy_here());
   }
-  for (auto& [each, outcome] : told) each->settle(std::move(outcome));
+  for (auto& [each, outcome] : told) each->complete(std::move(outcome));
 }
 
 void resource_queue::refused(waiter_ptr const& one, failure const& why) {
   if (asking_ == one) asking_ = nullptr;
   if (session_ && !holder_) drop_session();
   // One that had gone already took its session with it; that is nobody else's trouble.
-  if (one->settled()) return ask();
+  if (one->completed()) return ask();
   auto const line = std::exchange(waiting_, {});
   fail(one, why);
   for (auto const& each : line) fail(each, why);
@@ -243,7 +243,7 @@ void resource_queue::busy_elsewhere(waiter_ptr const& one) {
     auto const& info = *found;
     // Refused, and nobody has it: the row may have been deleted, and is made again at the next try.
     if (!info) state->lock_numbers.erase(name.str());
-    one->settle(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
+    one->complete(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
   };
   find_holder(state_->commands, name_, std::move(on_found));
 }

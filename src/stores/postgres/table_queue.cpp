@@ -40,15 +40,15 @@ statement acquire_statement(acquire_request const& request, asking how, std::str
        as_number(static_cast<int>(how)), as_text(channel), as_number(waiter)}};
 }
 
-table_waiter::table_waiter(std::shared_ptr<stores::operation_board> const& board,
+table_waiter::table_waiter(std::shared_ptr<stores::pending_operations> const& pending,
                            stores::order<acquire_reply> what, acquire_request wanted,
                            clock::time_point deadline, std::shared_ptr<table_queue> const& queue)
-    : operation(board, std::move(what), deadline),
+    : operation(pending, std::move(what), deadline),
       request(std::move(wanted)),
       queue_(queue),
-      patience_(board->executor()) {}
+      patience_(pending->executor()) {}
 
-void table_waiter::on_settled() {
+void table_waiter::on_completed() {
   patience_.cancel();
   if (auto const queue = queue_.lock()) queue->on_left(*this);
 }
@@ -58,7 +58,7 @@ void table_queue::enter(std::shared_ptr<table_waiter> const& one) {
   one->patience_.expires_after(std::min(wanted.wait, limits::max_ttl));
   one->patience_.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (!ec && self && !one->settled()) self->time_is_up(one);
+    if (!ec && self && !one->completed()) self->time_is_up(one);
   });
   auto const same = std::ranges::find_if(entries_, [&](auto const& each) {
     auto const& other = each.second;
@@ -131,7 +131,7 @@ void table_queue::complete_all(std::int64_t number, result<acquire_reply> const&
   if (found == entries_.end()) return;
   auto const was = std::move(found->second);
   entries_.erase(found);
-  for (auto const& one : was.callers) one->settle(outcome);
+  for (auto const& one : was.callers) one->complete(outcome);
   wake_next(was.request.name);
 }
 
@@ -147,12 +147,12 @@ void table_queue::time_is_up(std::shared_ptr<table_waiter> const& one) {
                      auto const& why = answered.error();
                      return one->fail(static_cast<errc>(why.code.value()), why.message);
                    }
-                   one->settle(to_acquire_reply(to_lease_row(*answered), one->request, sent));
+                   one->complete(to_acquire_reply(to_lease_row(*answered), one->request, sent));
                  });
 }
 
-// One that was settled by an answer has no entry any more. Any other end leaves an unknown outcome
-// at the server; what was queued or granted for it goes.
+// One that was completed by an answer has no entry any more. Any other end leaves an unknown
+// outcome at the server; what was queued or granted for it goes.
 void table_queue::on_left(table_waiter& one) {
   auto const found = entries_.find(one.entry_);
   if (found == entries_.end()) return;

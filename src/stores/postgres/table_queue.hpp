@@ -11,7 +11,7 @@
 
 #include <herdlock/store.hpp>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/postgres/command_connection.hpp"
 #include "stores/postgres/table_statements.hpp"
 
@@ -35,7 +35,7 @@ class table_queue;
 /// An acquisition that waits. Those of one owner for one resource share an entry of the queue.
 class table_waiter final : public stores::operation<acquire_reply> {
  public:
-  table_waiter(std::shared_ptr<stores::operation_board> const& board,
+  table_waiter(std::shared_ptr<stores::pending_operations> const& pending,
                stores::order<acquire_reply> what, acquire_request request,
                clock::time_point deadline, std::shared_ptr<table_queue> const& queue);
 
@@ -43,7 +43,7 @@ class table_waiter final : public stores::operation<acquire_reply> {
 
  private:
   friend class table_queue;
-  void on_settled() override;
+  void on_completed() override;
 
   std::weak_ptr<table_queue> queue_;
   asio::basic_waitable_timer<clock> patience_;  ///< the end of request.wait

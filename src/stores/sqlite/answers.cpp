@@ -35,7 +35,7 @@ void answers::expect() {
   listen();
 }
 
-void answers::settled() {
+void answers::completed() {
   boost::system::error_code ignored;
   if (--expected_ == 0 && listening_) bell_.cancel(ignored);
 }

@@ -27,9 +27,9 @@ class answers : public std::enable_shared_from_this<answers> {
   /// Fails with errc::unavailable when there is no file descriptor left.
   static result<std::shared_ptr<answers>> open(asio::any_io_executor const& executor);
 
-  /// For one more operation, until it is settled.
+  /// For one more operation, until it is completed.
   void expect();
-  void settled();
+  void completed();
   /// What is here is still on its way; what comes later is dropped.
   void close();
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/sqlite/answers.hpp"
 #include "stores/sqlite/lane.hpp"
 
@@ -12,9 +12,9 @@ namespace herdlock::sqlite {
 template <class T, class Work>
 class command final : public stores::operation<T>, public job {
  public:
-  command(std::shared_ptr<stores::operation_board> const& board, stores::order<T> what,
+  command(std::shared_ptr<stores::pending_operations> const& pending, stores::order<T> what,
           milliseconds timeout, std::shared_ptr<answers> const& to, Work work)
-      : stores::operation<T>(board, std::move(what), clock::now() + timeout),
+      : stores::operation<T>(pending, std::move(what), clock::now() + timeout),
         to_(to),
         margin_(timeout / 20),
         work_(std::move(work)) {}
@@ -31,11 +31,11 @@ class command final : public stores::operation<T>, public job {
     if (auto const to = to_.lock()) to->give(std::move(self));
   }
 
-  void deliver() override { this->settle_at_the_end(std::move(*outcome_)); }
+  void deliver() override { this->complete_at_the_end(std::move(*outcome_)); }
 
  protected:
-  void on_settled() override {
-    if (auto const to = to_.lock()) to->settled();
+  void on_completed() override {
+    if (auto const to = to_.lock()) to->completed();
   }
 
  private:

@@ -57,7 +57,7 @@ class contender : public std::enable_shared_from_this<contender> {
   enum class reason { none, released, expired, unwanted };
 
   // contender.cpp: who wants what
-  void settle_all(acquire_reply const& answer);
+  void complete_all(acquire_reply const& answer);
   void fail_all(int code, std::string const& path);
   void forget(acquire_operation const* one);
   void unwatch();

@@ -244,7 +244,7 @@ void contender::on_removed(reply answer) {
   if (answer.code != ZOK && mark_too) return remove_node();
   if (answer.code != ZOK && answer.code != ZNONODE) {
     for (auto const& one : std::exchange(releasing_, {})) {
-      one->settle(home_->explain(*one, answer.code, path_of(node_)));
+      one->complete(home_->explain(*one, answer.code, path_of(node_)));
     }
     return be_gone();
   }
@@ -272,7 +272,7 @@ void contender::be_gone() {
   home_->ensemble().expiry().forget(this);
   unwatch();
   home_->remove(*this);
-  for (auto const& one : std::exchange(releasing_, {})) one->settle_later(outcome_);
+  for (auto const& one : std::exchange(releasing_, {})) one->complete_later(outcome_);
   for (auto const& one : std::exchange(next_, {})) home_->contend(one);
 }
 

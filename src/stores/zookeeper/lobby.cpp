@@ -5,12 +5,12 @@
 namespace herdlock::zookeeper {
 
 void lobby::start() {
-  session_ = std::make_shared<session>(board_->executor(), settings_, weak_from_this());
+  session_ = std::make_shared<session>(pending_->executor(), settings_, weak_from_this());
   session_->start();
 }
 
 void lobby::close() {
-  board_->close();
+  pending_->close();
   contenders_.clear();
   watchers_.clear();
 }

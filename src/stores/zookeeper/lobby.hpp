@@ -12,8 +12,8 @@ namespace herdlock::zookeeper {
 /// All on the executor, but for the constructor and close_session().
 class lobby final : public session_user, public std::enable_shared_from_this<lobby> {
  public:
-  lobby(std::shared_ptr<stores::operation_board> board, settings how)
-      : board_(std::move(board)), settings_(std::move(how)), ends_(board_->executor()) {}
+  lobby(std::shared_ptr<stores::pending_operations> pending, settings how)
+      : pending_(std::move(pending)), settings_(std::move(how)), ends_(pending_->executor()) {}
 
   void start();
   /// From any thread: nothing is sent any more, and the ensemble ends the session.
@@ -23,7 +23,7 @@ class lobby final : public session_user, public std::enable_shared_from_this<lob
   session& ensemble() { return *session_; }
   settings const& how() const { return settings_; }
   stores::lease_ends& ends() { return ends_; }
-  std::shared_ptr<stores::operation_board> const& board() const { return board_; }
+  std::shared_ptr<stores::pending_operations> const& pending() const { return pending_; }
   std::string path_of(resource const& name) const;
 
   std::shared_ptr<contender> find(resource const& name, owner_token const& owner) const;
@@ -50,7 +50,7 @@ class lobby final : public session_user, public std::enable_shared_from_this<lob
   void on_node_event(std::string const& path, node_event what) override;
   std::vector<std::shared_ptr<contender>> everyone() const;
 
-  std::shared_ptr<stores::operation_board> const board_;
+  std::shared_ptr<stores::pending_operations> const pending_;
   settings const settings_;
   stores::lease_ends ends_;
   std::shared_ptr<session> session_;

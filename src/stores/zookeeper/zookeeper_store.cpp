@@ -12,13 +12,13 @@ class store final : public lease_store {
 
   ~store() override {
     home_->close_session();
-    asio::post(home_->board()->executor(), [home = home_] { home->close(); });
+    asio::post(home_->pending()->executor(), [home = home_] { home->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure const bad = check_ttl(request.ttl);
     auto const most = home_->how().timeout + home_->how().session_grace;
-    auto const one = std::make_shared<acquire_operation>(home_->board(), std::move(request), most,
+    auto const one = std::make_shared<acquire_operation>(home_->pending(), std::move(request), most,
                                                          std::move(done));
     if (!admit(one, bad)) return;
     auto const& asked = one->request;
@@ -32,7 +32,7 @@ class store final : public lease_store {
     auto const one = begin("renew", name.str(), std::move(done));
     if (!admit(one, check_ttl(ttl))) return;
     auto const who = home_->find(name, owner);
-    if (!who) return one->settle_later(renew_reply::lost);
+    if (!who) return one->complete_later(renew_reply::lost);
     who->renew(one, ttl);
   }
 
@@ -67,7 +67,7 @@ class store final : public lease_store {
   template <class T>
   std::shared_ptr<stores::operation<T>> begin(char const* what, std::string const& name,
                                               handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(home_->board(),
+    return std::make_shared<stores::operation<T>>(home_->pending(),
                                                   stores::order<T>{what, name, std::move(done)},
                                                   clock::now() + home_->how().timeout);
   }
@@ -76,7 +76,7 @@ class store final : public lease_store {
   static bool admit(std::shared_ptr<Operation> const& one, failure const& bad) {
     if (!one->admit()) return false;
     if (!bad.code) return true;
-    one->settle_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
+    one->complete_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
     return false;
   }
 
@@ -91,15 +91,15 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   if (!how) return how.error();
   auto const name = how->display_name;
   auto const longest = how->longest_term();
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = "zookeeper",
-                             .late = name + " did not answer within " +
-                                     std::to_string(how->timeout.count()) +
-                                     " ms; is it running, and a majority of the ensemble up?",
-                             .closed = name + " is being closed",
-                             .max_pending = how->max_pending});
-  auto home = std::make_shared<zookeeper::lobby>(std::move(board), std::move(*how));
+      stores::pending_settings{.store = "zookeeper",
+                               .late = name + " did not answer within " +
+                                       std::to_string(how->timeout.count()) +
+                                       " ms; is it running, and a majority of the ensemble up?",
+                               .closed = name + " is being closed",
+                               .max_pending = how->max_pending});
+  auto home = std::make_shared<zookeeper::lobby>(std::move(pending), std::move(*how));
   home->start();
   auto store = std::make_shared<zookeeper::store>(std::move(home));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
