@@ -4,12 +4,12 @@
 //          ask                 the lock is ours                    nobody waits
 //   empty ─────▶ seeking ───────────────────────▶ held ─── leave ──────────────▶ empty
 //                  ▲  │ another has it: wait       │ ▲
-//                  └──┘                            │ └── pass on to the next who waits here
+//                  └──┘                            │ └── hand over to the next who waits here
 //                  ▲          the session is lost  │
 //                  └───────────────────────────────┘ (while somebody waits)
 //
 // A store queues at the server once for each resource, however many wait in it. Everything but the
-// jobs runs on the executor.
+// tasks runs on the executor.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -22,38 +22,37 @@
 
 namespace herdlock::mysql {
 
-class seat;
+class resource_queue;
 
-/// All seats of a store. Seats and jobs refer to it; who keeps a seat keeps it, too.
-struct hall : std::enable_shared_from_this<hall> {
-  hall(std::shared_ptr<engine> shared, std::unique_ptr<session_protocol> how)
-      : with(std::move(shared)), protocol(std::move(how)), ends(with->pending->executor()) {}
+/// What the session modes share besides. Queues and tasks refer to it; who keeps a queue keeps it,
+/// too.
+struct session_state : store_state, std::enable_shared_from_this<session_state> {
+  using store_state::store_state;
 
-  std::shared_ptr<engine> const with;
-  std::unique_ptr<session_protocol> const protocol;
-  stores::lease_ends ends;
-  std::map<std::string, std::shared_ptr<seat>, std::less<>> seats;
+  std::unique_ptr<session_protocol> protocol;
+  stores::lease_ends ends{pending->executor()};
+  std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
   std::atomic<bool> server_checked = false;
 };
 
 /// An acquisition that waits, or is about to be decided.
-class candidate final : public stores::operation<acquire_reply> {
+class waiter final : public stores::operation<acquire_reply> {
  public:
-  candidate(std::shared_ptr<engine> const& with, acquire_request request,
-            stores::order<acquire_reply> what);
+  waiter(std::shared_ptr<session_state> const& state, acquire_request request,
+         stores::order<acquire_reply> what);
 
   acquire_request const request;
   clock::time_point const until;  ///< of its wait
-  std::weak_ptr<seat> place;
+  std::weak_ptr<resource_queue> queue;
 
  private:
   void on_completed() override;
 };
 
-/// The connection of a job, which others can end.
+/// The connection of a task, which others can end.
 class session_slot {
  public:
-  /// On the job's thread; false when it was ended before.
+  /// On the task's thread; false when it was ended before.
   bool put(std::shared_ptr<connection> one);
   void end();  ///< from any thread
   bool ended() const;
@@ -64,18 +63,18 @@ class session_slot {
   bool ended_ = false;
 };
 
-class seat : public std::enable_shared_from_this<seat> {
+class resource_queue : public std::enable_shared_from_this<resource_queue> {
  public:
-  seat(std::shared_ptr<hall> const& where, resource name);
+  resource_queue(std::shared_ptr<session_state> const& shared, resource name);
 
-  void ask(std::shared_ptr<candidate> const& who);
+  void ask(std::shared_ptr<waiter> const& who);
   void renew(std::shared_ptr<stores::operation<renew_reply>> const& op, owner_token const& owner,
              milliseconds ttl);
   void release(std::shared_ptr<stores::operation<release_reply>> const& op,
                owner_token const& owner);
   /// Somebody may have ended the session.
   void check();
-  void left(candidate const& who);
+  void left(waiter const& who);
   /// The store is being closed.
   void close();
 
@@ -92,7 +91,7 @@ class seat : public std::enable_shared_from_this<seat> {
   };
   struct answer {
     std::optional<sql_error> error;
-    bid_result taken;
+    lock_result taken;
     bool yes = false;
     clock::time_point since, at;
     std::shared_ptr<connection> session;
@@ -103,29 +102,29 @@ class seat : public std::enable_shared_from_this<seat> {
     clock::time_point since;
     std::optional<sql_error> error;
   };
-  using job = std::function<void(session_protocol&, connection&, answer&)>;
-  using follow_up = std::function<void(seat&, answer)>;
+  using task = std::function<void(session_protocol&, connection&, answer&)>;
+  using follow_up = std::function<void(resource_queue&, answer)>;
 
   void seek(std::chrono::seconds wait);
-  void quick_seek(std::shared_ptr<hall> const& where, std::shared_ptr<connection> const& session,
-                  bid const& wanted);
-  void seek_on_a_thread(std::shared_ptr<hall> const& where,
-                        std::shared_ptr<session_slot> const& slot, bid const& wanted,
+  void quick_seek(std::shared_ptr<session_state> const& shared,
+                  std::shared_ptr<connection> const& session, lock_request const& wanted);
+  void seek_on_a_thread(std::shared_ptr<session_state> const& shared,
+                        std::shared_ptr<session_slot> const& slot, lock_request const& wanted,
                         std::optional<attempt> begun);
-  static answer take(hall& where, session_slot& slot, bid const& wanted,
+  static answer take(session_state& shared, session_slot& slot, lock_request const& wanted,
                      std::optional<attempt> begun);
-  static answer take_once(hall& where, session_slot& slot, bid const& wanted,
+  static answer take_once(session_state& shared, session_slot& slot, lock_request const& wanted,
                           std::optional<attempt> begun);
-  void on_taken(bid const& wanted, answer got);
-  void on_rival(rival other);
-  void serve(bid const& given, answer const& got);
-  using command_done = std::function<void(seat&, result<std::uint64_t> const& matched)>;
+  void on_taken(lock_request const& wanted, answer got);
+  void on_busy(holder_info other);
+  void serve(lock_request const& given, answer const& got);
+  using command_done = std::function<void(resource_queue&, result<std::uint64_t> const& matched)>;
   void run_beside(std::string const& statement, milliseconds within, command_done then);
-  void look_for_predecessor(bid const& given, fencing_token fencing);
-  void wait_for_predecessor(bid const& given, fencing_token fencing);
-  void prove(bid const& given, fencing_token fencing);
+  void look_for_predecessor(lock_request const& given, fencing_token fencing);
+  void wait_for_predecessor(lock_request const& given, fencing_token fencing);
+  void prove(lock_request const& given, fencing_token fencing);
   void give_up(failure const& why);
-  void run(job todo, follow_up then);
+  void run(task todo, follow_up then);
   void quick_run(std::string statements, std::function<bool(outcomes const&)> read, follow_up then);
   void use_session();
   void on_answer(answer got, follow_up const& then);
@@ -133,9 +132,9 @@ class seat : public std::enable_shared_from_this<seat> {
   void next();
   void leave(releasing const& op);
   void expire();
-  void give_back(possession const& ours, releasing const& op);
-  void pass_on(releasing const& op);
-  void on_passed(bid const& given, answer got, releasing const& op);
+  void give_back(held_lock const& ours, releasing const& op);
+  void hand_over(releasing const& op);
+  void on_handed_over(lock_request const& given, answer got, releasing const& op);
   void on_released(answer const& got, releasing const& op);
   void lose();
   void vacate();
@@ -150,28 +149,28 @@ class seat : public std::enable_shared_from_this<seat> {
 
   bool is_holder(owner_token const& owner) const { return holder_ && holder_->owner == owner; }
   bool expired() const { return holder_ && clock::now() >= holder_->expires; }
-  bid bid_for(candidate const& who, std::chrono::seconds wait) const;
+  lock_request request_for(waiter const& who, std::chrono::seconds wait) const;
   grant grant_of(holder const& who) const;
 
-  std::weak_ptr<hall> hall_;
+  std::weak_ptr<session_state> shared_;
   resource const name_;
   asio::any_io_executor executor_;
   asio::basic_waitable_timer<clock> timer_;
   clock::time_point armed_for_{};  ///< of timer_; the epoch when it is not set
-  asio::basic_waitable_timer<clock> job_timer_;
+  asio::basic_waitable_timer<clock> task_timer_;
   state state_ = state::empty;
   bool closed_ = false;
-  bool busy_ = false;     ///< a job is running on the session
+  bool busy_ = false;     ///< a task is running on the session
   bool aborted_ = false;  ///< its session was ended since it took too long
-  std::shared_ptr<stores::operation<renew_reply>> renewing_;  ///< the job that runs is for it
+  std::shared_ptr<stores::operation<renew_reply>> renewing_;  ///< the task that runs is for it
   std::list<std::function<void()>> todo_;
-  std::vector<std::shared_ptr<candidate>> waiting_;  ///< in the order they came
-  std::shared_ptr<session_slot> slot_;               ///< of the job that seeks
-  bool queued_ = false;                              ///< it waits at the server
+  std::vector<std::shared_ptr<waiter>> waiting_;  ///< in the order they came
+  std::shared_ptr<session_slot> slot_;            ///< of the task that seeks
+  bool queued_ = false;                           ///< it waits at the server
   std::shared_ptr<connection> session_;
   std::optional<holder> holder_;
-  rival rival_;
-  int passes_ = 0;
+  holder_info elsewhere_;
+  int in_a_row_ = 0;
   std::optional<fencing_token> opened_;  ///< under which the row of a held lock stands
   bool watching_ = false;                ///< session_
 };

@@ -1,4 +1,4 @@
-#include "stores/postgres/session_place.hpp"
+#include "stores/postgres/resource_queue.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "stores/postgres/holder_search.hpp"
-#include "stores/postgres/trouble.hpp"
+#include "stores/postgres/sql_error.hpp"
 
 namespace herdlock::postgres {
 namespace {
 
-constexpr std::size_t most_met = 65536;
+constexpr std::size_t max_lock_numbers = 65536;
 
-bool waits(session_acquire const& one) { return one.request.wait > milliseconds{0}; }
+bool waits(session_waiter const& one) { return one.request.wait > milliseconds{0}; }
 
 milliseconds as_wait(clock::duration span) {
   auto const most = milliseconds{std::numeric_limits<std::int32_t>::max()};
@@ -31,20 +31,20 @@ grant_term what_is_left(clock::time_point end) {
   return {now, std::max(left, milliseconds{0})};
 }
 
-void fail(session_place::acquire const& one, failure const& why) {
+void fail(resource_queue::waiter_ptr const& one, failure const& why) {
   one->fail(static_cast<errc>(why.code.value()), why.message);
 }
 
 }  // namespace
 
-void session_acquire::on_completed() {
+void session_waiter::on_completed() {
   patience.cancel();
-  if (auto const at = place.lock()) at->gone(*this);
+  if (auto const at = queue.lock()) at->on_left(*this);
 }
 
 // From inside the port's call, so whatever is known already is told later.
-void session_place::enter(acquire const& one) {
-  one->place = weak_from_this();
+void resource_queue::enter(waiter_ptr const& one) {
+  one->queue = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
     return one->complete_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
   }
@@ -61,27 +61,27 @@ void session_place::enter(acquire const& one) {
       self->busy_elsewhere(one);
     });
   }
-  line_.push_back(one);
+  waiting_.push_back(one);
   ask();
 }
 
-void session_place::ask() {
+void resource_queue::ask() {
   tell_not_held();
-  std::erase_if(line_, [](acquire const& one) { return one->completed(); });
+  std::erase_if(waiting_, [](waiter_ptr const& one) { return one->completed(); });
   if (holder_ || asking_) return;
-  if (line_.empty()) return rest();
-  asking_ = line_.front();
-  line_.pop_front();
-  if (session_) return send(asking_, wish::next);
-  auto const known = shop_->met.find(name_.str());
-  if (known == shop_->met.end()) return know_name();
+  if (waiting_.empty()) return rest();
+  asking_ = waiting_.front();
+  waiting_.pop_front();
+  if (session_) return send(asking_, attempt::next);
+  auto const known = state_->lock_numbers.find(name_.str());
+  if (known == state_->lock_numbers.end()) return look_up_lock();
   lock_ = known->second;
   take_session();
 }
 
-void session_place::know_name() {
-  shop_->commands->run({"meet", {as_bytes(name_.str())}}, [self = shared_from_this(),
-                                                           one = asking_](reply const& met) {
+void resource_queue::look_up_lock() {
+  state_->commands->run({"meet", {as_bytes(name_.str())}}, [self = shared_from_this(),
+                                                            one = asking_](reply const& met) {
     if (self->asking_ != one) return;  // the store was closed
     if (!met) return self->refused(one, met.error());
     auto const stored = met->bytes(0, 0);
@@ -90,17 +90,17 @@ void session_place::know_name() {
           one, make_failure(errc::invalid_name, "its key is that of " + in_quotes(stored) +
                                                     "; give one of them another name"));
     }
-    auto& known = self->shop_->met;
-    if (known.size() >= most_met) known.clear();
+    auto& known = self->state_->lock_numbers;
+    if (known.size() >= max_lock_numbers) known.clear();
     known[stored] = self->lock_ = met->number(0, 1);
     self->take_session();
   });
 }
 
-void session_place::take_session() {
+void resource_queue::take_session() {
   auto const one = asking_;
-  shop_->sessions->set_command_pid(shop_->commands->server_pid());
-  shop_->sessions->take(
+  state_->sessions->set_command_pid(state_->commands->server_pid());
+  state_->sessions->take(
       {[one] { return true; },
        [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
          if (self->asking_ != one) return;  // the store was closed, and its sessions with it
@@ -109,7 +109,7 @@ void session_place::take_session() {
        }});
 }
 
-void session_place::with_session(acquire const& one, std::shared_ptr<session> const& got) {
+void resource_queue::with_session(waiter_ptr const& one, std::shared_ptr<session> const& got) {
   session_ = got;
   if (one->completed()) {
     return_session();
@@ -119,38 +119,38 @@ void session_place::with_session(acquire const& one, std::shared_ptr<session> co
   got->on_loss([weak = weak_from_this()] {
     if (auto const self = weak.lock()) self->lost();
   });
-  send(one, waits(*one) ? wish::wait : wish::once);
+  send(one, waits(*one) ? attempt::wait : attempt::once);
 }
 
-void session_place::send(acquire const& one, wish how) {
-  char const* const name = how == wish::once ? "try" : how == wish::wait ? "wait" : "next";
+void resource_queue::send(waiter_ptr const& one, attempt how) {
+  char const* const name = how == attempt::once ? "try" : how == attempt::wait ? "wait" : "next";
   std::vector<statement> all{{name, grant_parameters(lock_, one->request)}};
-  bool const row = shop_->what.mode == lock_mode::row && how != wish::next;
+  bool const row = state_->what.mode == lock_mode::row && how != attempt::next;
   if (row) all[0].parameters.push_back(as_bytes(name_.str()));
   auto const sent = clock::now();
-  if (how == wish::wait) {
+  if (how == attempt::wait) {
     all[0].parameters.push_back(as_number(as_wait(one->patience.expiry() - sent).count()));
   }
   if (row) all.insert(all.begin(), statement{.name = "begin"});
-  patience const limit{how == wish::wait ? std::nullopt : std::optional(shop_->what.timeout)};
+  patience const limit{how == attempt::wait ? std::nullopt : std::optional(state_->what.timeout)};
   session_->run_together(all, limit, [self = shared_from_this(), one, how, sent](answer const& a) {
     self->on_answer(one, how, sent, a);
   });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
-void session_place::on_answer(acquire const& one, wish how, clock::time_point sent,
-                              answer const& a) {
+void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_point sent,
+                               answer const& a) {
   if (one != asking_) return;
   if (a && a->count() > 0) {
     if (a->number(0, 0) == session_->pid()) {
       fencing_token const fencing{static_cast<std::uint64_t>(a->number(0, 1))};
       // A wait that was short leaves most of a ttl that is counted from its beginning.
-      if (shop_->what.session_grace > milliseconds{0} && how != wish::next) {
+      if (state_->what.session_grace > milliseconds{0} && how != attempt::next) {
         return look_for_predecessor(one, fencing);
       }
       bool const young = clock::now() - sent <= one->request.ttl / 4;
-      return how != wish::wait || young ? granted(one, fencing, sent) : confirm(one, fencing);
+      return how != attempt::wait || young ? granted(one, fencing, sent) : confirm(one, fencing);
     }
     drop_session();
     return refused(one, make_failure(errc::not_supported,
@@ -159,7 +159,7 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
   }
   if (a || a.error().state == "55P03") {
     asking_ = nullptr;
-    if (shop_->what.mode == lock_mode::row) {
+    if (state_->what.mode == lock_mode::row) {
       give_up_session();
       tell_released(release_reply::released);
     } else {
@@ -171,10 +171,10 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
       }
     }
     busy_elsewhere(one);
-    auto const trying = std::exchange(line_, {});
+    auto const trying = std::exchange(waiting_, {});
     for (auto const& each : trying) {
       if (waits(*each)) {
-        line_.push_back(each);
+        waiting_.push_back(each);
       } else {
         busy_elsewhere(each);
       }
@@ -183,36 +183,37 @@ void session_place::on_answer(acquire const& one, wish how, clock::time_point se
   }
   // One that tells of an error has had the lock until then.
   drop_session(ends_session(a.error()) ? release_reply::lost : release_reply::released);
-  refused(one, explain(a.error()));
+  refused(one, to_failure(a.error()));
 }
 
 // The server counts the idle time of a session from the end of its last statement, and that may be
 // long before we read the answer (the process was stopped in between). So one more statement, sent
 // at a time that we know, begins the ttl; if the session has gone meanwhile, so has the grant.
-void session_place::confirm(acquire const& one, fencing_token fencing) {
+void resource_queue::confirm(waiter_ptr const& one, fencing_token fencing) {
   auto const sent = clock::now();
-  session_->run({"renew", {idle_limit(one->request.ttl)}}, {shop_->what.timeout},
+  session_->run({"renew", {idle_limit(one->request.ttl)}}, {state_->what.timeout},
                 [self = shared_from_this(), one, fencing, sent](answer const& a) {
                   if (self->asking_ != one) return;
-                  if (!a) return self->refused(one, explain(a.error()));
+                  if (!a) return self->refused(one, to_failure(a.error()));
                   self->granted(one, fencing, sent);
                 });
 }
 
-void session_place::granted(acquire const& one, fencing_token fencing, clock::time_point since) {
+void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
+                             clock::time_point since) {
   holder_ = holder{one->request, fencing, since + one->request.ttl};
   asking_ = nullptr;
   tell_released(release_reply::released);
   arm_end();
-  if (one->completed()) return hand_on();
-  // Settled last: a handler may release at once.
-  std::vector<std::pair<acquire, acquire_reply>> told;
+  if (one->completed()) return hand_over();
+  // Completed last: a handler may release at once.
+  std::vector<std::pair<waiter_ptr, acquire_reply>> told;
   told.emplace_back(one, grant{fencing, grant_term{since, one->request.ttl}});
-  auto const line = std::exchange(line_, {});
+  auto const line = std::exchange(waiting_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;
     if (!same && waits(*each))
-      line_.push_back(each);
+      waiting_.push_back(each);
     else if (same)
       told.emplace_back(each, grant{fencing, what_is_left(holder_->end)});
     else
@@ -221,38 +222,38 @@ void session_place::granted(acquire const& one, fencing_token fencing, clock::ti
   for (auto& [each, outcome] : told) each->complete(std::move(outcome));
 }
 
-void session_place::refused(acquire const& one, failure const& why) {
+void resource_queue::refused(waiter_ptr const& one, failure const& why) {
   if (asking_ == one) asking_ = nullptr;
   if (session_ && !holder_) drop_session();
   // One that had gone already took its session with it; that is nobody else's trouble.
   if (one->completed()) return ask();
-  auto const line = std::exchange(line_, {});
+  auto const line = std::exchange(waiting_, {});
   fail(one, why);
   for (auto const& each : line) fail(each, why);
   ask();
 }
 
-acquire_reply session_place::busy_here() const {
+acquire_reply resource_queue::busy_here() const {
   return busy{std::string(holder_->request.owner.label()), left_of(holder_->end)};
 }
 
-void session_place::busy_elsewhere(acquire const& one) {
-  auto on_found = [shop = shop_, name = name_, one](found_holder const& found) {
+void resource_queue::busy_elsewhere(waiter_ptr const& one) {
+  auto on_found = [state = state_, name = name_, one](found_holder const& found) {
     if (!found) return fail(one, found.error());
     auto const& info = *found;
     // Refused, and nobody has it: the row may have been deleted, and is made again at the next try.
-    if (!info) shop->met.erase(name.str());
+    if (!info) state->lock_numbers.erase(name.str());
     one->complete(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
   };
-  find_holder(shop_->commands, name_, std::move(on_found));
+  find_holder(state_->commands, name_, std::move(on_found));
 }
 
-void session_place::renew(owner_token const& owner, milliseconds ttl,
-                          std::function<void(renew_reply)> done) {
+void resource_queue::renew(owner_token const& owner, milliseconds ttl,
+                           std::function<void(renew_reply)> done) {
   if (!holder_ || !(holder_->request.owner == owner)) return done(renew_reply::lost);
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
-  session_->run({"renew", {idle_limit(ttl)}}, {shop_->what.timeout * 9 / 10},
+  session_->run({"renew", {idle_limit(ttl)}}, {state_->what.timeout * 9 / 10},
                 [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
                   bool const ours = self->holder_ && self->holder_->request.owner == owner;
                   if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
@@ -265,27 +266,27 @@ void session_place::renew(owner_token const& owner, milliseconds ttl,
 }
 
 // With no lock on it, and no transaction.
-void session_place::return_session() {
-  if (auto const was = std::exchange(session_, nullptr)) shop_->sessions->give_back(was);
+void resource_queue::return_session() {
+  if (auto const was = std::exchange(session_, nullptr)) state_->sessions->give_back(was);
 }
 
 // With it goes what the server had not yet given to the next.
-void session_place::drop_session(release_reply of_release) {
+void resource_queue::drop_session(release_reply of_release) {
   auto const was = std::exchange(session_, nullptr);
-  if (was) shop_->sessions->end(was);
+  if (was) state_->sessions->end(was);
   opened_.reset();
   tell_released(of_release);
 }
 
-void session_place::tell_released(release_reply outcome) {
+void resource_queue::tell_released(release_reply outcome) {
   if (auto const told = std::exchange(released_, nullptr)) told(outcome);
 }
 
-void session_place::tell_lost(char const* why) {
-  if (holder_) shop_->ends.tell(name_, holder_->request.owner, why);
+void resource_queue::tell_lost(char const* why) {
+  if (holder_) state_->ends.tell(name_, holder_->request.owner, why);
 }
 
-void session_place::lost() {
+void resource_queue::lost() {
   tell_lost("its session in the server has ended");
   holder_.reset();
   end_timer_.cancel();
@@ -293,7 +294,7 @@ void session_place::lost() {
   if (!asking_) ask();
 }
 
-void session_place::gone(session_acquire& one) {
+void resource_queue::on_left(session_waiter& one) {
   if (asking_.get() != &one || proving_ == asking_ || !session_ || !waits(one)) return ask();
   // It waits in the server: its session ends, and with it the wait. The next in line comes behind,
   // with another session: this one may be granted the lock before it has ended.
@@ -301,32 +302,32 @@ void session_place::gone(session_acquire& one) {
   was->on_loss(nullptr);
   opened_.reset();
   asking_ = nullptr;
-  shop_->commands->run(
+  state_->commands->run(
       {"end", {as_number(was->pid()), as_number(was->since())}},
-      [shop = shop_, was, told = std::exchange(released_, nullptr)](reply const& a) {
-        shop->sessions->end(was);
+      [state = state_, was, told = std::exchange(released_, nullptr)](reply const& a) {
+        state->sessions->end(was);
         bool const lived = a && a->count() > 0;
         if (told) told(lived ? release_reply::released : release_reply::lost);
       });
   ask();
 }
 
-std::optional<owner_token> session_place::owner() const {
+std::optional<owner_token> resource_queue::owner() const {
   if (!holder_) return std::nullopt;
   return holder_->request.owner;
 }
 
-std::optional<lease_info> session_place::info() const {
+std::optional<lease_info> resource_queue::info() const {
   if (!holder_) return std::nullopt;
   lease_info told{std::string(holder_->request.owner.label()), holder_->fencing,
                   left_of(holder_->end)};
-  for (auto const& each : line_) told.waiters.emplace_back(each->request.owner.label());
+  for (auto const& each : waiting_) told.waiters.emplace_back(each->request.owner.label());
   return told;
 }
 
 // A holder that does not renew loses the lock to the next; the server would end the session a
 // moment later.
-void session_place::arm_end() {
+void resource_queue::arm_end() {
   end_timer_.expires_at(holder_->end);
   end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
@@ -335,11 +336,11 @@ void session_place::arm_end() {
   });
 }
 
-void session_place::rest() {
-  if (unused()) shop_->idle(name_);
+void resource_queue::rest() {
+  if (unused()) state_->idle(name_);
 }
 
-void session_place::close() {
+void resource_queue::close() {
   end_timer_.cancel();
   holder_.reset();
   asking_ = nullptr;

@@ -1,4 +1,4 @@
-#include "stores/mysql/lease_rows.hpp"
+#include "stores/mysql/lease_statements.hpp"
 
 #include "stores/common/granted_before.hpp"
 

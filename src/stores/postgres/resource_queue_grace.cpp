@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "stores/postgres/session_place.hpp"
+#include "stores/postgres/resource_queue.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -15,7 +15,7 @@ failure session_gone() {
 }  // namespace
 
 // The row is committed by another connection, so it outlives our session, and a crash.
-void session_place::look_for_predecessor(acquire const& one, fencing_token fencing) {
+void resource_queue::look_for_predecessor(waiter_ptr const& one, fencing_token fencing) {
   proving_ = one;
   auto on_opened = [self = shared_from_this(), one, fencing, was = session_](reply const& a) {
     if (self->asking_ != one) return;
@@ -26,13 +26,13 @@ void session_place::look_for_predecessor(acquire const& one, fencing_token fenci
     self->wait_for_predecessor(one, fencing);
   };
   auto const token = as_number(static_cast<std::int64_t>(fencing.value));
-  shop_->commands->run({"open", {as_bytes(name_.str()), token}}, std::move(on_opened));
+  state_->commands->run({"open", {as_bytes(name_.str()), token}}, std::move(on_opened));
 }
 
 // The server must not end our own session meanwhile.
-void session_place::wait_for_predecessor(acquire const& one, fencing_token fencing) {
-  auto const grace = shop_->what.session_grace;
-  session_->run({"renew", {idle_limit(grace + shop_->what.timeout)}}, {shop_->what.timeout},
+void resource_queue::wait_for_predecessor(waiter_ptr const& one, fencing_token fencing) {
+  auto const grace = state_->what.session_grace;
+  session_->run({"renew", {idle_limit(grace + state_->what.timeout)}}, {state_->what.timeout},
                 [](answer const&) {});
   end_timer_.expires_after(grace);
   end_timer_.async_wait(
@@ -45,23 +45,23 @@ void session_place::wait_for_predecessor(acquire const& one, fencing_token fenci
 }
 
 // Whoever let it run out may be at work: the row stays, and nobody follows in this session.
-void session_place::expire() {
-  if (shop_->what.session_grace == milliseconds{0}) return hand_on();
-  leave(farewell::taken_away, [](release_reply) {});
+void resource_queue::expire() {
+  if (state_->what.session_grace == milliseconds{0}) return hand_over();
+  leave(reason::taken_away, [](release_reply) {});
 }
 
 // Behind a failure the row stays: the next waits, though it need not. So it does when the row is
 // not gone in a third of the time: the release has to be told of in the rest.
-void session_place::close_row(std::function<void()> then) {
+void resource_queue::close_row(std::function<void()> then) {
   auto const fencing = std::exchange(opened_, std::nullopt);
   if (!fencing) return then();
-  auto const patience = std::make_shared<asio::basic_waitable_timer<clock>>(shop_->executor);
-  patience->expires_after(shop_->what.timeout / 3);
+  auto const patience = std::make_shared<asio::basic_waitable_timer<clock>>(state_->executor);
+  patience->expires_after(state_->what.timeout / 3);
   // Called once, by the end of the time or by the answer.
   patience->async_wait([then = std::move(then), patience](boost::system::error_code) { then(); });
   auto const token = as_number(static_cast<std::int64_t>(fencing->value));
-  shop_->commands->run({"close", {as_bytes(name_.str()), token}},
-                       [patience](reply const&) { patience->cancel(); });
+  state_->commands->run({"close", {as_bytes(name_.str()), token}},
+                        [patience](reply const&) { patience->cancel(); });
 }
 
 }  // namespace herdlock::postgres

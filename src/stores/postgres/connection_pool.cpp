@@ -1,10 +1,10 @@
-#include "stores/postgres/session_pool.hpp"
+#include "stores/postgres/connection_pool.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "stores/postgres/session_sql.hpp"
-#include "stores/postgres/trouble.hpp"
+#include "stores/postgres/session_statements.hpp"
+#include "stores/postgres/sql_error.hpp"
 
 namespace herdlock::postgres {
 void session::open(on_opened done) {
@@ -13,10 +13,10 @@ void session::open(on_opened done) {
   connection_->open();
 }
 
-void session::on_open(std::optional<trouble> failed) {
-  if (failed) return opened(explain(*failed));
+void session::on_open(std::optional<sql_error> failed) {
+  if (failed) return opened(to_failure(*failed));
   connection_->run_script(session_set_up(what_), [self = shared_from_this()](answer const& a) {
-    if (!a) return self->opened(explain(a.error()));
+    if (!a) return self->opened(to_failure(a.error()));
     self->pid_ = static_cast<int>(a->number(0, 0));
     self->since_ = a->number(0, 1);
     self->set_up();
@@ -33,7 +33,7 @@ void session::set_up() {
   for (auto const& [name, sql] : all) {
     bool const last = name == all.back().first;
     connection_->prepare(name, sql, [self, last](answer const& a) {
-      if (!a) return self->opened(explain(a.error()));
+      if (!a) return self->opened(to_failure(a.error()));
       if (last) self->opened(std::nullopt);
     });
   }
@@ -54,9 +54,9 @@ void session::run_together(std::vector<statement> const& all, patience how_long,
   connection_->run_together(all, how_long, std::move(done));
 }
 
-void session::on_end(trouble const& why) {
+void session::on_end(sql_error const& why) {
   bool const was_alive = std::exchange(alive_, false);
-  if (!was_alive) return opened(explain(why));
+  if (!was_alive) return opened(to_failure(why));
   if (auto const lost = std::exchange(lost_, nullptr)) lost();
 }
 
@@ -72,7 +72,7 @@ void session::close() {
   }
 }
 
-void session_pool::take(request one) {
+void connection_pool::take(request one) {
   if (closed_) {
     return asio::post(executor_, [one = std::move(one)] {
       one.done(make_failure(errc::canceled, "the store is closed"));
@@ -82,7 +82,7 @@ void session_pool::take(request one) {
   asio::post(executor_, [self = shared_from_this()] { self->serve(); });
 }
 
-void session_pool::serve() {
+void connection_pool::serve() {
   while (!waiting_.empty() && !closed_) {
     if (!waiting_.front().wanted()) {
       waiting_.pop_front();
@@ -105,7 +105,7 @@ void session_pool::serve() {
   }
 }
 
-void session_pool::open_one(request one) {
+void connection_pool::open_one(request one) {
   auto const fresh = std::make_shared<session>(executor_, what_);
   all_.insert(fresh);
   fresh->open([self = shared_from_this(), fresh, one = std::move(one)](auto why) {
@@ -124,20 +124,20 @@ void session_pool::open_one(request one) {
   });
 }
 
-void session_pool::give_back(std::shared_ptr<session> const& one) {
+void connection_pool::give_back(std::shared_ptr<session> const& one) {
   one->on_loss(nullptr);
   if (!one->alive() || closed_) return end(one);
   idle_.push_front(one);
   serve();
 }
 
-void session_pool::end(std::shared_ptr<session> const& one) {
+void connection_pool::end(std::shared_ptr<session> const& one) {
   one->close();
   all_.erase(one);
   asio::post(executor_, [self = shared_from_this()] { self->serve(); });
 }
 
-void session_pool::close() {
+void connection_pool::close() {
   closed_ = true;
   for (auto const& one : all_) one->close();
   all_.clear();

@@ -35,23 +35,26 @@ struct preparation {
   std::string channel;  ///< to listen on
 };
 
-/// What the link's owner hears of.
-class link_listener {
+/// What the owner of the connection for commands hears of it.
+class subscription_listener {
  public:
-  virtual ~link_listener() = default;
+  virtual ~subscription_listener() = default;
   virtual void on_up() = 0;
-  virtual void on_news(std::string const& payload) = 0;
+  virtual void on_notification(std::string const& payload) = 0;
   virtual void on_down(failure const& why) = 0;
 };
 
 /// Commands wait while it connects; when that fails, all of them fail with the reason, and the
 /// next command tries again. It calls nobody from inside a call to it.
-class link : public connection_events, public std::enable_shared_from_this<link> {
+class command_connection : public connection_listener,
+                           public std::enable_shared_from_this<command_connection> {
  public:
-  link(asio::any_io_executor executor, settings what, preparation needed)
+  command_connection(asio::any_io_executor executor, settings what, preparation needed)
       : executor_(std::move(executor)), what_(std::move(what)), needed_(std::move(needed)) {}
 
-  void set_listener(std::weak_ptr<link_listener> listener) { listener_ = std::move(listener); }
+  void set_listener(std::weak_ptr<subscription_listener> listener) {
+    listener_ = std::move(listener);
+  }
   void run(statement what, on_reply done);
   /// Lets the commands under way end, and ends.
   void close();
@@ -59,9 +62,9 @@ class link : public connection_events, public std::enable_shared_from_this<link>
   /// The server's process behind it, as it says itself; 0 when it listens on a channel.
   int server_pid() const { return server_pid_; }
 
-  void on_open(std::optional<trouble> failed) override;
-  void on_notify(std::string const& payload) override;
-  void on_end(trouble const& why) override;
+  void on_open(std::optional<sql_error> failed) override;
+  void on_notification(std::string const& payload) override;
+  void on_end(sql_error const& why) override;
 
  private:
   enum class state { down, connecting, ready };
@@ -70,12 +73,12 @@ class link : public connection_events, public std::enable_shared_from_this<link>
     on_reply done;
   };
 
-  on_answer of_this_connection(std::function<void(link&, answer const&)> then);
+  on_answer of_this_connection(std::function<void(command_connection&, answer const&)> then);
   void connect();
   void look_for_schema();
   void make_schema();
   void prepare();
-  void set_up_failed(trouble const& why);
+  void set_up_failed(sql_error const& why);
   void is_ready();
   void send(command one);
   void start_anew();
@@ -85,7 +88,7 @@ class link : public connection_events, public std::enable_shared_from_this<link>
   asio::any_io_executor executor_;
   settings what_;
   preparation needed_;
-  std::weak_ptr<link_listener> listener_;
+  std::weak_ptr<subscription_listener> listener_;
   std::shared_ptr<connection> connection_;
   std::deque<command> waiting_;
   state state_ = state::down;

@@ -7,13 +7,13 @@
 #include <memory>
 #include <set>
 
+#include "stores/postgres/command_connection.hpp"
 #include "stores/postgres/connection.hpp"
-#include "stores/postgres/link.hpp"
 
 namespace herdlock::postgres {
 
 /// A connection that at most one resource uses at a time.
-class session : public connection_events, public std::enable_shared_from_this<session> {
+class session : public connection_listener, public std::enable_shared_from_this<session> {
  public:
   using on_opened = std::function<void(std::optional<failure>)>;
 
@@ -32,9 +32,9 @@ class session : public connection_events, public std::enable_shared_from_this<se
   /// What to do when it ends by itself.
   void on_loss(std::function<void()> lost) { lost_ = std::move(lost); }
 
-  void on_open(std::optional<trouble> failed) override;
-  void on_notify(std::string const&) override {}
-  void on_end(trouble const& why) override;
+  void on_open(std::optional<sql_error> failed) override;
+  void on_notification(std::string const&) override {}
+  void on_end(sql_error const& why) override;
 
  private:
   void set_up();
@@ -50,7 +50,7 @@ class session : public connection_events, public std::enable_shared_from_this<se
   std::int64_t since_ = 0;
 };
 
-class session_pool : public std::enable_shared_from_this<session_pool> {
+class connection_pool : public std::enable_shared_from_this<connection_pool> {
  public:
   /// A session, or why there is none. False from `wanted`: nobody needs it any more.
   struct request {
@@ -58,7 +58,7 @@ class session_pool : public std::enable_shared_from_this<session_pool> {
     std::function<void(result<std::shared_ptr<session>>)> done;
   };
 
-  session_pool(asio::any_io_executor executor, settings what)
+  connection_pool(asio::any_io_executor executor, settings what)
       : executor_(std::move(executor)), what_(std::move(what)) {}
 
   /// One that is idle or new; when all are taken, the next that comes back. Never from inside.

@@ -11,18 +11,19 @@
 #include "stores/common/pending_operations.hpp"
 #include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection_pool.hpp"
-#include "stores/mysql/lease_rows.hpp"
+#include "stores/mysql/lease_statements.hpp"
 
 namespace herdlock::mysql {
 
-/// Where jobs go. Closed by the store that owns the threads; nothing is run after that.
-class job_gate {
+/// Where tasks go: what blocks, on threads. Closed by the store that owns the threads; nothing is
+/// run after that.
+class task_gate {
  public:
-  explicit job_gate(std::size_t threads)
+  explicit task_gate(std::size_t threads)
       : threads_(std::make_unique<stores::worker_threads>(threads)) {}
   /// False once it is closed.
-  bool add(std::function<void()> job);
-  /// Waits for the jobs that are running: make them give up before. Not from a job.
+  bool add(std::function<void()> task);
+  /// Waits for the tasks that are running: make them give up before. Not from a task.
   void close();
 
  private:
@@ -30,42 +31,42 @@ class job_gate {
   std::unique_ptr<stores::worker_threads> threads_;
 };
 
-/// Jobs on one resource, one after the other in the order they came: the release that cleans up
+/// Tasks on one resource, one after the other in the order they came: the release that cleans up
 /// must not overtake what it cleans up.
-class ordered_jobs {
+class ordered_tasks {
  public:
-  explicit ordered_jobs(job_gate& gate) : gate_(gate) {}
-  void add(std::string const& name, std::function<void()> job);
+  explicit ordered_tasks(task_gate& gate) : gate_(gate) {}
+  void add(std::string const& name, std::function<void()> task);
 
   /// For one that needs no thread, as it seems: true when nothing is under way on the resource.
-  /// Then end() follows, or the job after all.
+  /// Then end() follows, or the task after all.
   bool claim(std::string const& name);
-  void run(std::string const& name, std::function<void()> job);
+  void run(std::string const& name, std::function<void()> task);
   void end(std::string const& name);
 
  private:
-  job_gate& gate_;
+  task_gate& gate_;
   std::mutex mutex_;
-  std::map<std::string, std::list<std::function<void()>>> waiting_;  // with one job under way
+  std::map<std::string, std::list<std::function<void()>>> waiting_;  // with one task under way
 };
 
 /// What an opened store consists of, shared with what is under way for it.
-struct engine {
-  engine(settings const& given, std::shared_ptr<stores::pending_operations> shared_pending,
-         std::size_t most_commands, std::size_t most_sessions)
+struct store_state {
+  store_state(settings const& given, std::shared_ptr<stores::pending_operations> shared_pending,
+              std::size_t most_commands, std::size_t most_sessions)
       : how(given),
         pending(std::move(shared_pending)),
         commands(given, most_commands),
         sessions(given, most_sessions),
-        jobs(most_commands + most_sessions),
-        in_order(jobs) {}
+        tasks(most_commands + most_sessions),
+        in_order(tasks) {}
 
   settings const how;
   std::shared_ptr<stores::pending_operations> const pending;
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
-  job_gate jobs;
-  ordered_jobs in_order;
+  task_gate tasks;
+  ordered_tasks in_order;
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
 
   /// Whether somebody else had it when it was asked for last; a guess, by the name's hash.
@@ -79,7 +80,7 @@ struct engine {
   /// Ends what is running and waits for it.
   void close();
   /// What to tell the caller of an error; that the store is being closed, if that is its cause.
-  failure told_of(sql_error const& error, std::string const& subject) const;
+  failure to_failure(sql_error const& error, std::string const& subject) const;
 
  private:
   std::atomic<bool> closing_ = false;
@@ -88,51 +89,51 @@ struct engine {
 
 /// Each store sweeps once in so many grants: more rows than these can have made.
 inline constexpr unsigned grants_per_sweep = 64;
-/// As a job, from time to time; the first one begins beside the name.
-void sweep(engine& with, resource const& beside);
+/// As a task, from time to time; the first one begins beside the name.
+void sweep(store_state& state, resource const& beside);
 
 /// Makes the missing table, if that is what the error is about and it has not been tried. Nothing:
 /// the statement is worth being run again. Else what is to be reported.
 enum class first_use { yes, no };
-std::optional<sql_error> repair(engine& with, sql_error const& error, first_use& first,
+std::optional<sql_error> repair(store_state& state, sql_error const& error, first_use& first,
                                 clock::time_point deadline);
 
 /// Runs `work(connection&)` on a command connection; again after a deadlock, which left nothing,
 /// and after making a missing table.
 template <class T, class Work>
-result<T> attempt(engine& with, clock::time_point deadline, std::string const& subject,
+result<T> attempt(store_state& state, clock::time_point deadline, std::string const& subject,
                   Work& work) {
   first_use first = first_use::yes;
   while (true) {
     try {
-      borrowed db(with.commands, deadline);
+      borrowed db(state.commands, deadline);
       result<T> made = work(*db);
       db.kept();
       return made;
     } catch (sql_error const& error) {
-      auto const why = repair(with, error, first, deadline);
-      if (why) return with.told_of(*why, subject);
+      auto const why = repair(state, error, first, deadline);
+      if (why) return state.to_failure(*why, subject);
     }
   }
 }
 
-/// An operation of a port that is one job.
+/// An operation of a port that is one task.
 template <class T, class Work>
 class command final : public stores::operation<T> {
  public:
-  command(std::shared_ptr<engine> const& with, stores::order<T> what, Work work)
-      : stores::operation<T>(with->pending, std::move(what), clock::now() + with->how.timeout),
+  command(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work)
+      : stores::operation<T>(state->pending, std::move(what), clock::now() + state->how.timeout),
         work_(std::move(work)) {}
 
   // On a worker thread.
-  void run(engine& with) {
+  void run(store_state& state) {
     // A release is for the others' good, whoever has gone.
     bool const must = std::is_same_v<T, release_reply>;
     if (this->abandoned() && !must) return;
     // It stops a little before the deadline: its answer tells more.
-    auto until = this->deadline() - with.how.timeout / 20;
-    if (this->abandoned()) until = clock::now() + with.how.timeout;
-    this->complete_later(attempt<T>(with, until, this->subject(), work_));
+    auto until = this->deadline() - state.how.timeout / 20;
+    if (this->abandoned()) until = clock::now() + state.how.timeout;
+    this->complete_later(attempt<T>(state, until, this->subject(), work_));
   }
 
  private:
@@ -141,28 +142,28 @@ class command final : public stores::operation<T> {
 
 /// What is wrong with the order, if there is something, is its answer.
 template <class T>
-bool refused(std::shared_ptr<engine> const& with, stores::order<T>& what, failure bad) {
+bool refused(std::shared_ptr<store_state> const& state, stores::order<T>& what, failure bad) {
   if (!bad.code) return false;
-  bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
-  detail::post_result<T>(with->pending->executor(), std::move(what.done), std::move(bad));
+  bad.message = state->how.display_name + ": " + what.subject() + ": " + bad.message;
+  detail::post_result<T>(state->pending->executor(), std::move(what.done), std::move(bad));
   return true;
 }
 
 /// The handler belongs to the executor, so the last reference goes there.
 template <class One>
-std::function<void()> as_job(engine& with, std::shared_ptr<One> one) {
-  return [one = std::move(one), &with]() mutable {
-    one->run(with);
+std::function<void()> as_task(store_state& state, std::shared_ptr<One> one) {
+  return [one = std::move(one), &state]() mutable {
+    one->run(state);
     auto const executor = one->executor();
     asio::post(executor, [one = std::move(one)] {});
   };
 }
 
 template <class T, class Work>
-void begin(std::shared_ptr<engine> const& with, stores::order<T> what, Work work) {
+void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work) {
   std::string const name = what.name;
-  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
-  if (one->admit()) with->in_order.add(name, as_job(*with, std::move(one)));
+  auto one = std::make_shared<command<T, Work>>(state, std::move(what), std::move(work));
+  if (one->admit()) state->in_order.add(name, as_task(*state, std::move(one)));
 }
 
 /// What may be enough: statements, and `read(outcomes)`, the reply as they tell it; nothing: do the
@@ -177,16 +178,16 @@ shortcut(std::string, Read) -> shortcut<Read>;
 
 /// By the shortcut, on a session that was borrowed for it, in the turn of the resource.
 template <class T, class Work, class Read>
-void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
+void run_quick(std::shared_ptr<store_state> const& state, std::string const& name,
                std::shared_ptr<connection> const& session,
                std::shared_ptr<command<T, Work>> const& one, shortcut<Read> quick) {
-  run_handler done = [with, session, name, one, read = std::move(quick.read)](
+  run_handler done = [state, session, name, one, read = std::move(quick.read)](
                          outcomes const& all, std::optional<sql_error> error) {
     bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
     if (error) {
-      with->commands.drop(session);
+      state->commands.drop(session);
     } else {
-      with->commands.give_back(session);
+      state->commands.give_back(session);
     }
     std::optional<T> reply;
     try {
@@ -195,29 +196,29 @@ void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
       error = unreadable;
     }
     if (healed_by_work || (!error && !reply)) {
-      return with->in_order.run(name, as_job(*with, one));
+      return state->in_order.run(name, as_task(*state, one));
     }
-    with->in_order.end(name);
-    if (error) return one->complete(with->told_of(*error, one->subject()));
+    state->in_order.end(name);
+    if (error) return one->complete(state->to_failure(*error, one->subject()));
     one->complete(*reply);
   };
-  connection::async_run(session, with->pending->executor(), std::move(quick.statements),
+  connection::async_run(session, state->pending->executor(), std::move(quick.statements),
                         one->deadline(), std::move(done));
 }
 
 /// The same without a thread, where an idle connection and a shortcut allow it.
 template <class T, class Work, class Read>
-void begin(std::shared_ptr<engine> const& with, stores::order<T> what, shortcut<Read> quick,
+void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, shortcut<Read> quick,
            Work work) {
   std::string const name = what.name;
-  auto one = std::make_shared<command<T, Work>>(with, std::move(what), std::move(work));
+  auto one = std::make_shared<command<T, Work>>(state, std::move(what), std::move(work));
   if (!one->admit()) return;
-  bool const alone = with->in_order.claim(name);
-  auto const session = alone ? with->commands.borrow_idle() : nullptr;
-  if (session) return run_quick(with, name, session, one, std::move(quick));
-  auto job = as_job(*with, std::move(one));
-  if (alone) return with->in_order.run(name, std::move(job));
-  with->in_order.add(name, std::move(job));
+  bool const alone = state->in_order.claim(name);
+  auto const session = alone ? state->commands.borrow_idle() : nullptr;
+  if (session) return run_quick(state, name, session, one, std::move(quick));
+  auto task = as_task(*state, std::move(one));
+  if (alone) return state->in_order.run(name, std::move(task));
+  state->in_order.add(name, std::move(task));
 }
 
 }  // namespace herdlock::mysql

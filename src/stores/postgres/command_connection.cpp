@@ -1,9 +1,9 @@
-#include "stores/postgres/link.hpp"
+#include "stores/postgres/command_connection.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "stores/postgres/trouble.hpp"
+#include "stores/postgres/sql_error.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -28,13 +28,13 @@ std::string session_script(settings const& what) {
          std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) + ";";
 }
 
-bool schema_is_gone(trouble const& why) {
+bool schema_is_gone(sql_error const& why) {
   return why.state == "42P01" || why.state == "42883" || why.state == "26000";
 }
 
 }  // namespace
 
-void link::run(statement what, on_reply done) {
+void command_connection::run(statement what, on_reply done) {
   if (closing_) {
     return asio::post(executor_, [done = std::move(done)] {
       done(make_failure(errc::canceled, "the store is closed"));
@@ -46,17 +46,17 @@ void link::run(statement what, on_reply done) {
   if (state_ == state::down) connect();
 }
 
-void link::send(command one) {
+void command_connection::send(command one) {
   auto const weak = weak_from_this();
   connection_->run(one.what, {what_.timeout}, [weak, done = std::move(one.done)](answer const& a) {
-    done(a ? reply(*a) : reply(explain(a.error())));
+    done(a ? reply(*a) : reply(to_failure(a.error())));
     auto const self = weak.lock();
     if (self && !a && schema_is_gone(a.error())) self->start_anew();
   });
 }
 
 // Somebody dropped the tables: the next command makes them again.
-void link::start_anew() {
+void command_connection::start_anew() {
   if (state_ != state::ready) return;
   state_ = state::down;
   connection_->close();
@@ -64,31 +64,32 @@ void link::start_anew() {
   if (auto const listener = listener_.lock()) listener->on_down(why);
 }
 
-void link::connect() {
+void command_connection::connect() {
   state_ = state::connecting;
   connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
   connection_->open();
 }
 
 // A connection that was given up answers, too, perhaps when the next one is being set up.
-on_answer link::of_this_connection(std::function<void(link&, answer const&)> then) {
+on_answer command_connection::of_this_connection(
+    std::function<void(command_connection&, answer const&)> then) {
   return [self = shared_from_this(), mine = connection_.get(),
           then = std::move(then)](answer const& a) {
     if (self->connection_.get() == mine) then(*self, a);
   };
 }
 
-void link::on_open(std::optional<trouble> failed) {
+void command_connection::on_open(std::optional<sql_error> failed) {
   if (failed) return set_up_failed(*failed);
-  auto then = [](link& self, answer const& a) {
+  auto then = [](command_connection& self, answer const& a) {
     if (a) return self.look_for_schema();
     self.set_up_failed(a.error());
   };
   connection_->run_script(session_script(what_), of_this_connection(then));
 }
 
-void link::look_for_schema() {
-  auto then = [](link& self, answer const& a) {
+void command_connection::look_for_schema() {
+  auto then = [](command_connection& self, answer const& a) {
     if (!a) return self.set_up_failed(a.error());
     if (a->truth(0, 0)) return self.prepare();
     self.make_schema();
@@ -96,8 +97,8 @@ void link::look_for_schema() {
   connection_->run_script(needed_.query, of_this_connection(then));
 }
 
-void link::make_schema() {
-  auto then = [](link& self, answer const& a) {
+void command_connection::make_schema() {
+  auto then = [](command_connection& self, answer const& a) {
     if (a) return self.prepare();
     auto why = a.error();
     if (is_refusal(why)) {
@@ -108,7 +109,7 @@ void link::make_schema() {
   connection_->run_script(needed_.script, of_this_connection(then));
 }
 
-void link::prepare() {
+void command_connection::prepare() {
   connection_->start_pipeline();
   for (auto const& [name, sql] : needed_.statements) {
     connection_->prepare(name, sql, [](answer const&) {});
@@ -117,13 +118,13 @@ void link::prepare() {
   if (!needed_.channel.empty()) {
     // By this lock others see that the session lives.
     statement alive{.name = "", .sql = "SELECT pg_advisory_lock(1751477356, pg_backend_pid())"};
-    auto then = [](link& self, answer const& a) {
+    auto then = [](command_connection& self, answer const& a) {
       if (!a) self.set_up_failed(a.error());
     };
     connection_->run(alive, {what_.timeout}, of_this_connection(then));
     last.sql = "LISTEN " + needed_.channel;
   }
-  auto then = [](link& self, answer const& a) {
+  auto then = [](command_connection& self, answer const& a) {
     if (!a) return self.set_up_failed(a.error());
     self.server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
     self.is_ready();
@@ -131,37 +132,37 @@ void link::prepare() {
   connection_->run(last, {what_.timeout}, of_this_connection(then));
 }
 
-void link::is_ready() {
+void command_connection::is_ready() {
   if (state_ != state::connecting) return;
   state_ = state::ready;
   for (auto& one : std::exchange(waiting_, {})) send(std::move(one));
   if (auto const listener = listener_.lock()) listener->on_up();
 }
 
-void link::set_up_failed(trouble const& why) {
+void command_connection::set_up_failed(sql_error const& why) {
   if (state_ != state::connecting) return;
   state_ = state::down;
   if (connection_) connection_->close();
-  fail_all(explain(why));
+  fail_all(to_failure(why));
 }
 
-void link::fail_all(failure const& why) {
+void command_connection::fail_all(failure const& why) {
   for (auto const& one : std::exchange(waiting_, {})) one.done(why);
 }
 
-void link::on_notify(std::string const& payload) {
-  if (auto const listener = listener_.lock()) listener->on_news(payload);
+void command_connection::on_notification(std::string const& payload) {
+  if (auto const listener = listener_.lock()) listener->on_notification(payload);
 }
 
-void link::on_end(trouble const& why) {
+void command_connection::on_end(sql_error const& why) {
   if (connection_ && !connection_->over()) return;  // the next one has been begun meanwhile
   state_ = state::down;
-  auto const reason = explain(why);
+  auto const reason = to_failure(why);
   fail_all(reason);
   if (auto const listener = listener_.lock()) listener->on_down(reason);
 }
 
-void link::close() {
+void command_connection::close() {
   if (std::exchange(closing_, true)) return;
   if (state_ == state::ready) return close_when_idle();
   if (connection_) connection_->close();
@@ -170,7 +171,7 @@ void link::close() {
 }
 
 // Behind everything that was sent before. The answer, or the timeout, ends the connection.
-void link::close_when_idle() {
+void command_connection::close_when_idle() {
   auto const self = shared_from_this();
   connection_->run({.name = "", .sql = "SELECT 1"}, {what_.timeout}, [self](answer const&) {
     self->state_ = state::down;

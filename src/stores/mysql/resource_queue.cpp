@@ -1,17 +1,17 @@
-#include "stores/mysql/seat.hpp"
+#include "stores/mysql/resource_queue.hpp"
 
 #include <errmsg.h>
 
 namespace herdlock::mysql {
 namespace {
 
-// A place in the server's queue is given up and taken anew once in so long: a bound for a wait at a
+// A wait at the server is given up and begun anew once in so long: a bound for a wait at a
 // server that has vanished.
 constexpr std::chrono::seconds wait_slice{30};
 // So often in a row a lock changes hands inside of one store before the others get their turn.
-constexpr int max_passes = 16;
+constexpr int max_in_a_row = 16;
 
-bool waits(candidate const& who) { return who.request.wait > milliseconds{0}; }
+bool waits(waiter const& who) { return who.request.wait > milliseconds{0}; }
 
 clock::time_point wait_end(milliseconds wait) {
   return clock::now() + std::min(wait, limits::max_ttl);
@@ -19,62 +19,62 @@ clock::time_point wait_end(milliseconds wait) {
 
 }  // namespace
 
-candidate::candidate(std::shared_ptr<engine> const& with, acquire_request asked,
-                     stores::order<acquire_reply> what)
+waiter::waiter(std::shared_ptr<session_state> const& state, acquire_request asked,
+               stores::order<acquire_reply> what)
     : stores::operation<acquire_reply>(
-          with->pending, std::move(what),
-          wait_end(asked.wait) + with->how.timeout + with->how.session_grace),
+          state->pending, std::move(what),
+          wait_end(asked.wait) + state->how.timeout + state->how.session_grace),
       request(std::move(asked)),
       until(wait_end(request.wait)) {}
 
-void candidate::on_completed() {
-  if (auto const at = place.lock()) at->left(*this);
+void waiter::on_completed() {
+  if (auto const at = queue.lock()) at->left(*this);
 }
 
-seat::seat(std::shared_ptr<hall> const& where, resource name)
-    : hall_(where),
+resource_queue::resource_queue(std::shared_ptr<session_state> const& shared, resource name)
+    : shared_(shared),
       name_(std::move(name)),
-      executor_(where->with->pending->executor()),
+      executor_(shared->pending->executor()),
       timer_(executor_),
-      job_timer_(executor_) {}
+      task_timer_(executor_) {}
 
-bid seat::bid_for(candidate const& who, std::chrono::seconds wait) const {
+lock_request resource_queue::request_for(waiter const& who, std::chrono::seconds wait) const {
   return {name_, who.request.owner, who.request.ttl, wait};
 }
 
-grant seat::grant_of(holder const& who) const {
+grant resource_queue::grant_of(holder const& who) const {
   return {who.fencing, grant_term{who.since, who.ttl}};
 }
 
-acquire_reply seat::as_busy() const {
-  if (!holder_) return busy{rival_.label, rival_.remaining};
+acquire_reply resource_queue::as_busy() const {
+  if (!holder_) return busy{elsewhere_.label, elsewhere_.remaining};
   auto const rest = std::chrono::ceil<milliseconds>(holder_->expires - clock::now());
   return busy{std::string(holder_->owner.label()), std::max(rest, milliseconds{1})};
 }
 
 // Those who don't wait, and those who have waited long enough.
-void seat::dismiss() {
+void resource_queue::dismiss() {
   auto const now = clock::now();
   for (auto const& each : std::vector(waiting_)) {
     if (each->until <= now || !waits(*each)) each->complete(as_busy());
   }
 }
 
-void seat::ask(std::shared_ptr<candidate> const& who) {
+void resource_queue::ask(std::shared_ptr<waiter> const& who) {
   check();
   if (holder_ && !busy_ && expired()) expire();
   if (is_holder(who->request.owner)) return who->complete_later(acquire_reply(grant_of(*holder_)));
   if (!waits(*who) && (holder_ || queued_)) return who->complete_later(as_busy());
-  who->place = weak_from_this();
+  who->queue = weak_from_this();
   waiting_.push_back(who);
   arm();
   if (state_ == state::empty && !busy_) return seek(std::chrono::seconds{0});
   watch();
 }
 
-void seat::on_taken(bid const& wanted, answer got) {
+void resource_queue::on_taken(lock_request const& wanted, answer got) {
   if (closed_) return;
-  job_timer_.cancel();
+  task_timer_.cancel();
   busy_ = false;
   queued_ = false;
   state_ = state::empty;
@@ -85,13 +85,13 @@ void seat::on_taken(bid const& wanted, answer got) {
     // Ended because nobody waited: those who have come since begin anew.
     if (!ended || got.error->code == pool_is_full) fail_all(*got.error);
     seek(std::chrono::seconds{0});
-  } else if (auto const* other = std::get_if<rival>(&got.taken)) {
-    on_rival(*other);
+  } else if (auto const* other = std::get_if<holder_info>(&got.taken)) {
+    on_busy(*other);
   } else {
     state_ = state::held;
-    passes_ = 0;
-    auto const where = hall_.lock();
-    bool const graceful = where && where->with->how.session_grace > milliseconds{0};
+    in_a_row_ = 0;
+    auto const shared = shared_.lock();
+    bool const graceful = shared && shared->how.session_grace > milliseconds{0};
     if (graceful) {
       look_for_predecessor(wanted, std::get<fencing_token>(got.taken));
     } else {
@@ -101,9 +101,9 @@ void seat::on_taken(bid const& wanted, answer got) {
   next();
 }
 
-void seat::on_rival(rival other) {
-  rival_ = std::move(other);
-  if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
+void resource_queue::on_busy(holder_info other) {
+  elsewhere_ = std::move(other);
+  if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
   session_.reset();
   // A handler that asks again does not keep those who wait from standing in line.
   if (std::ranges::any_of(waiting_, [](auto const& each) { return waits(*each); })) {
@@ -118,7 +118,7 @@ void seat::on_rival(rival other) {
 }
 
 // The lock is ours, written down for `given`. Whoever that was may have gone.
-void seat::serve(bid const& given, answer const& got) {
+void resource_queue::serve(lock_request const& given, answer const& got) {
   auto const* fencing = std::get_if<fencing_token>(&got.taken);
   // No later than at the server, but for a grant that was waited for.
   auto const begun = given.wait.count() == 0 ? got.since : got.at;
@@ -139,46 +139,46 @@ void seat::serve(bid const& given, answer const& got) {
   arm();
 }
 
-void seat::use_session() {
+void resource_queue::use_session() {
   busy_ = true;
   aborted_ = false;
   unwatch();
 }
 
-void seat::run(job todo, follow_up then) {
-  auto const where = hall_.lock();
-  if (!where) return;
+void resource_queue::run(task todo, follow_up then) {
+  auto const shared = shared_.lock();
+  if (!shared) return;
   use_session();
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
-  job_timer_.expires_after(where->with->how.timeout * 9 / 10);
-  job_timer_.async_wait(
+  task_timer_.expires_after(shared->how.timeout * 9 / 10);
+  task_timer_.async_wait(
       [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
         if (ec) return;
         session->abort();
         if (auto const self = weak.lock()) self->on_aborted();
       });
-  where->with->jobs.add([where = where, self = shared_from_this(), session = session_,
-                         todo = std::move(todo), then = std::move(then)]() mutable {
+  shared->tasks.add([shared = shared, self = shared_from_this(), session = session_,
+                     todo = std::move(todo), then = std::move(then)]() mutable {
     answer got;
     got.since = clock::now();
     try {
-      todo(*where->protocol, *session, got);
+      todo(*shared->protocol, *session, got);
     } catch (sql_error const& error) {
       got.error = error;
     }
     got.at = clock::now();
     auto const executor = self->executor_;
-    asio::post(executor, [where = std::move(where), self = std::move(self), then = std::move(then),
-                          todo = std::move(todo), got = std::move(got)]() mutable {
-      self->on_answer(std::move(got), then);
-    });
+    asio::post(executor,
+               [shared = std::move(shared), self = std::move(self), then = std::move(then),
+                todo = std::move(todo),
+                got = std::move(got)]() mutable { self->on_answer(std::move(got), then); });
   });
 }
 
-void seat::on_answer(answer got, follow_up const& then) {
+void resource_queue::on_answer(answer got, follow_up const& then) {
   if (closed_) return;
-  job_timer_.cancel();
+  task_timer_.cancel();
   busy_ = false;
   if (aborted_ && !got.error) {
     got.error = sql_error{CR_SERVER_LOST, "the session did not answer in time and was ended"};
@@ -187,12 +187,12 @@ void seat::on_answer(answer got, follow_up const& then) {
   next();
 }
 
-void seat::quick_run(std::string statements, std::function<bool(outcomes const&)> read,
-                     follow_up then) {
-  auto const where = hall_.lock();
-  if (!where) return;
+void resource_queue::quick_run(std::string statements, std::function<bool(outcomes const&)> read,
+                               follow_up then) {
+  auto const shared = shared_.lock();
+  if (!shared) return;
   use_session();
-  run_handler done = [where, self = shared_from_this(), since = clock::now(),
+  run_handler done = [shared, self = shared_from_this(), since = clock::now(),
                       read = std::move(read),
                       then = std::move(then)](outcomes const& all, std::optional<sql_error> error) {
     answer got;
@@ -207,16 +207,16 @@ void seat::quick_run(std::string statements, std::function<bool(outcomes const&)
     self->on_answer(std::move(got), then);
   };
   connection::async_run(session_, executor_, std::move(statements),
-                        clock::now() + where->with->how.timeout, std::move(done));
+                        clock::now() + shared->how.timeout, std::move(done));
 }
 
-void seat::on_aborted() {
+void resource_queue::on_aborted() {
   aborted_ = true;
   if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
 }
 
 // What came while the session was in use.
-void seat::next() {
+void resource_queue::next() {
   while (!busy_ && !todo_.empty()) {
     auto const first = std::move(todo_.front());
     todo_.pop_front();
@@ -227,8 +227,8 @@ void seat::next() {
   tidy();
 }
 
-void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
-                 owner_token const& owner, milliseconds ttl) {
+void resource_queue::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
+                           owner_token const& owner, milliseconds ttl) {
   if (busy_ && is_holder(owner)) {
     return todo_.push_back([this, op, owner, ttl] { renew(op, owner, ttl); });
   }
@@ -237,11 +237,11 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
     if (!busy_ && expired()) expire();
     return;
   }
-  possession const mine{name_, holder_->fencing};
+  held_lock const mine{name_, holder_->fencing};
   renewing_ = op;
   run([mine, ttl](session_protocol& how, connection& session,
                   answer& got) { got.yes = how.renew(session, mine, ttl); },
-      [op, ttl](seat& self, answer const& got) {
+      [op, ttl](resource_queue& self, answer const& got) {
         self.renewing_ = nullptr;
         if (got.error || !got.yes) {
           self.lose();
@@ -255,7 +255,7 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
       });
 }
 
-void seat::release(releasing const& op, owner_token const& owner) {
+void resource_queue::release(releasing const& op, owner_token const& owner) {
   if (busy_ && is_holder(owner)) {
     return todo_.push_back([this, op, owner] { release(op, owner); });
   }
@@ -268,52 +268,54 @@ void seat::release(releasing const& op, owner_token const& owner) {
 }
 
 // The holder goes, `op` being told, if there is one.
-void seat::leave(releasing const& op) {
-  if (!waiting_.empty() && passes_ < max_passes) return pass_on(op);
-  possession const ours{name_, holder_->fencing};
+void resource_queue::leave(releasing const& op) {
+  if (!waiting_.empty() && in_a_row_ < max_in_a_row) return hand_over(op);
+  held_lock const ours{name_, holder_->fencing};
   holder_.reset();
-  auto const where = hall_.lock();
-  if (!where) return;
+  auto const shared = shared_.lock();
+  if (!shared) return;
   auto const opened = std::exchange(opened_, std::nullopt);
   if (!opened) return give_back(ours, op);
   // Behind a failure the row stays: the next waits, though it need not. So it does when the row is
   // not gone in a third of the time: the release has to be told of in the rest.
-  auto const& how = where->with->how;
+  auto const& how = shared->how;
   run_beside(close_row_sql(how, {name_, *opened}), how.timeout / 3,
-             [ours, op](seat& self, auto const&) { self.give_back(ours, op); });
+             [ours, op](resource_queue& self, auto const&) { self.give_back(ours, op); });
 }
 
-void seat::give_back(possession const& ours, releasing const& op) {
-  auto const where = hall_.lock();
-  if (!where) return;
+void resource_queue::give_back(held_lock const& ours, releasing const& op) {
+  auto const shared = shared_.lock();
+  if (!shared) return;
   quick_run(
-      where->protocol->release_sql(*session_, ours),
-      [raw = where.get()](outcomes const& all) { return raw->protocol->released(all); },
-      [op](seat& self, answer const& got) { self.on_released(got, op); });
+      shared->protocol->release_sql(*session_, ours),
+      [raw = shared.get()](outcomes const& all) { return raw->protocol->released(all); },
+      [op](resource_queue& self, answer const& got) { self.on_released(got, op); });
 }
 
 // Told last: a handler may ask for the lock again at once.
-void seat::on_released(answer const& got, releasing const& op) {
+void resource_queue::on_released(answer const& got, releasing const& op) {
   if (got.error) {
     lose();
   } else {
-    if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
+    if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
     vacate();
   }
   if (op) op->complete(got.yes ? release_reply::released : release_reply::lost);
 }
 
-void seat::pass_on(releasing const& op) {
-  ++passes_;
+void resource_queue::hand_over(releasing const& op) {
+  ++in_a_row_;
   holder_.reset();
-  auto const wanted = bid_for(*waiting_.front(), std::chrono::seconds{0});
+  auto const wanted = request_for(*waiting_.front(), std::chrono::seconds{0});
   run([wanted](session_protocol& how, connection& session,
-               answer& got) { got.taken = how.pass_on(session, wanted); },
-      [op, wanted](seat& self, answer got) { self.on_passed(wanted, std::move(got), op); });
+               answer& got) { got.taken = how.hand_over(session, wanted); },
+      [op, wanted](resource_queue& self, answer got) {
+        self.on_handed_over(wanted, std::move(got), op);
+      });
 }
 
 // A session that tells of an error has had the lock until then.
-void seat::on_passed(bid const& given, answer got, releasing const& op) {
+void resource_queue::on_handed_over(lock_request const& given, answer got, releasing const& op) {
   bool const gone = got.error && got.error->ends_session();
   if (got.error) {
     lose();
@@ -323,22 +325,22 @@ void seat::on_passed(bid const& given, answer got, releasing const& op) {
   if (op) op->complete(gone ? release_reply::lost : release_reply::released);
 }
 
-void seat::fail_all(sql_error const& why) {
-  auto const where = hall_.lock();
-  if (!where) return;
+void resource_queue::fail_all(sql_error const& why) {
+  auto const shared = shared_.lock();
+  if (!shared) return;
   for (auto const& each : std::vector(waiting_)) {
-    each->complete(where->with->told_of(why, each->subject()));
+    each->complete(shared->to_failure(why, each->subject()));
   }
 }
 
-void seat::left(candidate const& who) {
+void resource_queue::left(waiter const& who) {
   std::erase_if(waiting_, [&](auto const& each) { return each.get() == &who; });
   if (waiting_.empty() && queued_ && slot_) slot_->end();
 }
 
 // For the end of the lease, and for the first of the waits to end. Who does not wait is told by the
 // outcome of what is under way.
-void seat::arm() {
+void resource_queue::arm() {
   auto first = clock::time_point::max();
   if (holder_) first = holder_->expires;
   for (auto const& each : waiting_) {
@@ -353,8 +355,8 @@ void seat::arm() {
   });
 }
 
-// While the lock is being asked for, given back or passed on, the outcome ends the waits.
-void seat::on_timer() {
+// While the lock is being asked for, given back or handed over, the outcome ends the waits.
+void resource_queue::on_timer() {
   armed_for_ = {};
   bool const undecided = !holder_ && !queued_;
   if (undecided) return;
@@ -363,10 +365,10 @@ void seat::on_timer() {
   if (!expired()) arm();
 }
 
-void seat::close() {
+void resource_queue::close() {
   closed_ = true;
   timer_.cancel();
-  job_timer_.cancel();
+  task_timer_.cancel();
   unwatch();
   todo_.clear();
   session_.reset();
@@ -374,11 +376,11 @@ void seat::close() {
   state_ = state::empty;
 }
 
-void seat::tidy() {
-  auto const where = hall_.lock();
-  if (!where || state_ != state::empty || busy_ || !waiting_.empty()) return;
+void resource_queue::tidy() {
+  auto const shared = shared_.lock();
+  if (!shared || state_ != state::empty || busy_ || !waiting_.empty()) return;
   timer_.cancel();
-  where->seats.erase(name_.str());
+  shared->queues.erase(name_.str());
 }
 
 }  // namespace herdlock::mysql

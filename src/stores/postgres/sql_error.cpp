@@ -1,4 +1,4 @@
-#include "stores/postgres/trouble.hpp"
+#include "stores/postgres/sql_error.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -50,12 +50,12 @@ bool speaks_of_security(std::string_view text) {
 
 }  // namespace
 
-bool ends_session(trouble const& why) {
+bool ends_session(sql_error const& why) {
   return why.state.empty() || why.ends_all || why.state.starts_with("08") ||
          why.state.starts_with("57P") || why.state.starts_with("25P");
 }
 
-failure explain(trouble const& why) {
+failure to_failure(sql_error const& why) {
   if (why.state.empty() && speaks_of_credentials(why.message)) {
     return make_failure(errc::access_denied, why.message + "; check user and password");
   }

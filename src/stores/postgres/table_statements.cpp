@@ -1,4 +1,4 @@
-#include "stores/postgres/table_schema.hpp"
+#include "stores/postgres/table_statements.hpp"
 
 #include <string_view>
 

@@ -1,37 +1,37 @@
-// The end of a seat's session, which is the end of the lease.
-#include "stores/mysql/seat.hpp"
+// The end of a queue's session, which is the end of the lease.
+#include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock::mysql {
 
 // The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
-void seat::lose() {
+void resource_queue::lose() {
   unwatch();
-  auto const where = hall_.lock();
-  if (where && holder_) {
-    where->ends.tell(name_, holder_->owner, "its session in the server has ended");
+  auto const shared = shared_.lock();
+  if (shared && holder_) {
+    shared->ends.tell(name_, holder_->owner, "its session in the server has ended");
   }
   // The next one may be on another server.
-  if (where) where->server_checked = false;
-  if (where && session_) where->with->sessions.drop(std::move(session_));
+  if (shared) shared->server_checked = false;
+  if (shared && session_) shared->sessions.drop(std::move(session_));
   vacate();
 }
 
-void seat::vacate() {
+void resource_queue::vacate() {
   unwatch();
   session_.reset();
   opened_.reset();
   holder_.reset();
   state_ = state::empty;
-  rival_ = {};
+  elsewhere_ = {};
   seek(std::chrono::seconds{0});
 }
 
-void seat::check() {
+void resource_queue::check() {
   if (state_ == state::held && !busy_ && !session_->is_alive()) lose();
 }
 
 // The server may give the lock to another at once, so it is noticed by itself, at any time.
-void seat::watch() {
+void resource_queue::watch() {
   if (state_ != state::held || busy_ || watching_) return;
   watching_ = session_->watch(executor_, [weak = weak_from_this()] {
     auto const self = weak.lock();
@@ -42,7 +42,7 @@ void seat::watch() {
   });
 }
 
-void seat::unwatch() {
+void resource_queue::unwatch() {
   if (std::exchange(watching_, false) && session_) session_->unwatch();
 }
 

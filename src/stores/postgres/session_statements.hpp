@@ -18,7 +18,7 @@
 
 #include <herdlock/store.hpp>
 
-#include "stores/postgres/link.hpp"
+#include "stores/postgres/command_connection.hpp"
 #include "stores/postgres/settings.hpp"
 
 namespace herdlock::postgres {

@@ -1,4 +1,4 @@
-#include "stores/postgres/session_sql.hpp"
+#include "stores/postgres/session_statements.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -72,7 +72,7 @@ constexpr char set_up[] =
     "SET client_min_messages = error;"
     "SET default_transaction_read_only = off; SET statement_timeout = 0;"
     "SET idle_session_timeout = 0; SET application_name = 'herdlock';"
-    // Else the first five runs of each statement plan it anew; see link.cpp.
+    // Else the first five runs of each statement plan it anew; see command_connection.cpp.
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off;";
 
 constexpr char advisory_schema[] =

@@ -2,8 +2,8 @@
 // stands in line behind.
 //
 // A resource uses at most one session of the store: the holder's, or that of the first in line,
-// which asks the server. A release hands the session on to the next in line here, with a new
-// fencing token; after `most_in_a_row` of these it gives the lock back to the server first, so
+// which asks the server. A release hands the session over to the next in line here, with a new
+// fencing token; after `max_in_a_row` of these it gives the lock back to the server first, so
 // that other processes have their turn.
 #pragma once
 
@@ -20,62 +20,62 @@
 
 #include "stores/common/lease_ends.hpp"
 #include "stores/common/pending_operations.hpp"
-#include "stores/postgres/session_pool.hpp"
-#include "stores/postgres/session_sql.hpp"
+#include "stores/postgres/connection_pool.hpp"
+#include "stores/postgres/session_statements.hpp"
 
 namespace herdlock::postgres {
 
-class session_place;
+class resource_queue;
 
-/// An acquire that has been admitted.
-class session_acquire final : public stores::operation<acquire_reply> {
+/// An acquisition that waits, or is about to be decided.
+class session_waiter final : public stores::operation<acquire_reply> {
  public:
-  session_acquire(std::shared_ptr<stores::pending_operations> const& pending,
-                  stores::order<acquire_reply> what, acquire_request wanted,
-                  clock::time_point deadline)
+  session_waiter(std::shared_ptr<stores::pending_operations> const& pending,
+                 stores::order<acquire_reply> what, acquire_request wanted,
+                 clock::time_point deadline)
       : operation(pending, std::move(what), deadline),
         request(std::move(wanted)),
         patience(pending->executor()) {}
 
   acquire_request const request;
   asio::basic_waitable_timer<clock> patience;
-  std::weak_ptr<session_place> place;
+  std::weak_ptr<resource_queue> queue;
 
  private:
   void on_completed() override;
 };
 
-/// What the places of a store share.
-struct session_shop {
+/// What the queues of a store share.
+struct store_state {
   settings what;
   asio::any_io_executor executor;
   stores::lease_ends ends;
-  std::shared_ptr<link> commands{};
-  std::shared_ptr<session_pool> sessions{};
-  std::map<std::string, std::int64_t> met{};    ///< locks of names whose key or row is there
-  std::function<void(resource const&)> idle{};  ///< a place is not needed any more
+  std::shared_ptr<command_connection> commands{};
+  std::shared_ptr<connection_pool> sessions{};
+  std::map<std::string, std::int64_t> lock_numbers{};  ///< locks of names whose key or row is there
+  std::function<void(resource const&)> idle{};         ///< a queue is not needed any more
 };
 
-class session_place : public std::enable_shared_from_this<session_place> {
+class resource_queue : public std::enable_shared_from_this<resource_queue> {
  public:
-  session_place(std::shared_ptr<session_shop> shop, resource name)
-      : shop_(std::move(shop)), name_(std::move(name)), end_timer_(shop_->executor) {}
+  resource_queue(std::shared_ptr<store_state> state, resource name)
+      : state_(std::move(state)), name_(std::move(name)), end_timer_(state_->executor) {}
 
-  using acquire = std::shared_ptr<session_acquire>;
-  void enter(acquire const& one);
+  using waiter_ptr = std::shared_ptr<session_waiter>;
+  void enter(waiter_ptr const& one);
   void renew(owner_token const& owner, milliseconds ttl, std::function<void(renew_reply)> done);
   void release(owner_token const& owner, std::function<void(release_reply)> done);
   /// From whoever has it, who is told.
   void take_away(std::function<void(release_reply)> done);
-  void gone(session_acquire& one);
+  void on_left(session_waiter& one);
   std::optional<owner_token> owner() const;
   bool unused() const {
-    return !holder_ && !asking_ && !session_ && line_.empty() && giving_up_ == 0;
+    return !holder_ && !asking_ && !session_ && waiting_.empty() && giving_up_ == 0;
   }
   /// What this store knows of its holder.
   std::optional<lease_info> info() const;
   /// How many wait here, the one that asks the server left out when it is counted there.
-  std::size_t waiting() const { return line_.size(); }
+  std::size_t waiting() const { return waiting_.size(); }
   void close();
 
  private:
@@ -84,27 +84,27 @@ class session_place : public std::enable_shared_from_this<session_place> {
     fencing_token fencing;
     clock::time_point end;
   };
-  enum class wish { once, wait, next };
-  enum class farewell { released, taken_away };
+  enum class attempt { once, wait, next };
+  enum class reason { released, taken_away };
 
-  void know_name();
+  void look_up_lock();
 
   void ask();
   void take_session();
-  void with_session(acquire const& one, std::shared_ptr<session> const& got);
-  void send(acquire const& one, wish how);
-  void on_answer(acquire const& one, wish how, clock::time_point sent, answer const& a);
-  void confirm(acquire const& one, fencing_token fencing);
-  void look_for_predecessor(acquire const& one, fencing_token fencing);
-  void wait_for_predecessor(acquire const& one, fencing_token fencing);
+  void with_session(waiter_ptr const& one, std::shared_ptr<session> const& got);
+  void send(waiter_ptr const& one, attempt how);
+  void on_answer(waiter_ptr const& one, attempt how, clock::time_point sent, answer const& a);
+  void confirm(waiter_ptr const& one, fencing_token fencing);
+  void look_for_predecessor(waiter_ptr const& one, fencing_token fencing);
+  void wait_for_predecessor(waiter_ptr const& one, fencing_token fencing);
   void close_row(std::function<void()> then);
   void expire();
-  void granted(acquire const& one, fencing_token fencing, clock::time_point since);
-  void refused(acquire const& one, failure const& why);
-  void busy_elsewhere(acquire const& one);
+  void granted(waiter_ptr const& one, fencing_token fencing, clock::time_point since);
+  void refused(waiter_ptr const& one, failure const& why);
+  void busy_elsewhere(waiter_ptr const& one);
   acquire_reply busy_here() const;
-  void hand_on();
-  void leave(farewell how, std::function<void(release_reply)> done);
+  void hand_over();
+  void leave(reason how, std::function<void(release_reply)> done);
   void give_up_session();
   void back_from(std::shared_ptr<session> const& was, answer const& told);
   void tell_not_held();
@@ -116,16 +116,16 @@ class session_place : public std::enable_shared_from_this<session_place> {
   void arm_end();
   void rest();
 
-  std::shared_ptr<session_shop> shop_;
+  std::shared_ptr<store_state> state_;
   resource name_;
   std::int64_t lock_ = 0;  // its number, once the server is asked for it
   std::shared_ptr<session> session_;
   std::optional<holder> holder_;
-  std::deque<acquire> line_;
-  acquire asking_;  // the first in line, while the server is asked for it
+  std::deque<waiter_ptr> waiting_;
+  waiter_ptr asking_;  // the first in line, while the server is asked for it
   // The one whose lock we have, but not yet the right to use it. Should its caller go, it goes on
   // and releases: a grace that was waited for is not begun anew.
-  acquire proving_;
+  waiter_ptr proving_;
   std::function<void(release_reply)> released_;  // told when the server has it for the next
   int giving_up_ = 0;  // sessions whose lock is on its way back to the server
   std::vector<std::function<void(release_reply)>> not_held_;  // released by who did not have it
