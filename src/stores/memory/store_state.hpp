@@ -12,13 +12,13 @@
 namespace herdlock::memory {
 
 /// Safe from any thread. Nothing that is not live is ever seen: `visit` first runs what is due.
-class space : public std::enable_shared_from_this<space> {
+class store_state : public std::enable_shared_from_this<store_state> {
  public:
-  explicit space(bounds limits) : used_(limits), leases_(due_, used_), values_(due_, used_) {}
+  explicit store_state(bounds limits) : used_(limits), leases_(due_, used_), values_(due_, used_) {}
 
   /// The space of this name in this process, made if there is none; it lives as long as a handle
   /// on it. The empty name makes a space of its own each time.
-  static std::shared_ptr<space> named(std::string const& name, bounds limits);
+  static std::shared_ptr<store_state> named(std::string const& name, bounds limits);
 
   void join(std::shared_ptr<endpoint> home);
   /// Completes what still waits for this handle with errc::canceled.
