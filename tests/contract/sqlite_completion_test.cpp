@@ -27,7 +27,7 @@ class writer {
 };
 
 // On a strand, as stores are opened by default: there a handler runs inside of what tells it.
-class sqlite_answers : public sqlite_store {
+class sqlite_completion : public sqlite_store {
  protected:
   // They are done, and told, while the loop does not run.
   void acquire_three(std::function<void(int number, result<acquire_reply>)> const& told) {
@@ -53,7 +53,7 @@ class sqlite_answers : public sqlite_store {
       open_sqlite(store_url::parse(url("?timeout=1h")).value(), asio::make_strand(io_)).value();
 };
 
-TEST_F(sqlite_answers, AHandlerThatThrowsLosesNoOthersAnswer) {
+TEST_F(sqlite_completion, AHandlerThatThrowsLosesNoOthersAnswer) {
   int granted = 0;
   acquire_three([&](int number, auto reply) {
     if (number == 0) throw std::runtime_error("a handler's own");
@@ -63,7 +63,7 @@ TEST_F(sqlite_answers, AHandlerThatThrowsLosesNoOthersAnswer) {
   EXPECT_TRUE(run_until([&] { return granted == 2; }));
 }
 
-TEST_F(sqlite_answers, AnEventLoopThatIsRunInsideAHandlerGoesOn) {
+TEST_F(sqlite_completion, AnEventLoopThatIsRunInsideAHandlerGoesOn) {
   asio::io_context io;
   backend const mine =
       open_sqlite(store_url::parse(url("?timeout=1h")).value(), io.get_executor()).value();
@@ -106,7 +106,7 @@ TEST_F(sqlite_store, AnEventLoopEndsWhenNoAnswerIsExpected) {
   store.acquire(
       {resource("stock:2"), alice, 1min},
       asio::bind_cancellation_slot(stop.slot(), [&](auto reply) { second = std::move(reply); }));
-  // Answered by the other lane: this one is at work by then.
+  // Answered by the other worker: this one is at work by then.
   store.inspect(stock, [&](auto) { stop.emit(asio::cancellation_type::terminal); });
   EXPECT_TRUE(ends());
   ASSERT_TRUE(second);

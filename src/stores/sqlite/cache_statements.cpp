@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "stores/sqlite/commands.hpp"
 #include "stores/sqlite/field_encoding.hpp"
+#include "stores/sqlite/statements.hpp"
 
 namespace herdlock::sqlite {
 namespace {

@@ -1,50 +1,50 @@
-#include "stores/sqlite/lane.hpp"
+#include "stores/sqlite/worker.hpp"
 
 #include "stores/common/quiet_thread.hpp"
-#include "stores/sqlite/commands.hpp"
+#include "stores/sqlite/statements.hpp"
 
 namespace herdlock::sqlite {
 
-lane::lane(std::unique_ptr<connection> db, kind what)
+worker::worker(std::unique_ptr<connection> db, kind what)
     : db_(std::move(db)), kind_(what), thread_(stores::start_quiet_thread([this] { run(); })) {}
 
-lane::~lane() {
+worker::~worker() {
   {
     std::lock_guard alone(mutex_);
     closing_ = true;
-    jobs_.clear();
+    tasks_.clear();
   }
   db_->give_up();
   changed_.notify_one();
   thread_.join();
 }
 
-void lane::add(std::shared_ptr<job> next) {
+void worker::add(std::shared_ptr<task> next) {
   {
     std::lock_guard alone(mutex_);
-    jobs_.push_back(std::move(next));
+    tasks_.push_back(std::move(next));
   }
   changed_.notify_one();
 }
 
-std::shared_ptr<job> lane::next() {
+std::shared_ptr<task> worker::next() {
   std::unique_lock alone(mutex_);
-  changed_.wait(alone, [&] { return closing_ || !jobs_.empty(); });
+  changed_.wait(alone, [&] { return closing_ || !tasks_.empty(); });
   if (closing_) return nullptr;
-  auto first = std::move(jobs_.front());
-  jobs_.pop_front();
+  auto first = std::move(tasks_.front());
+  tasks_.pop_front();
   return first;
 }
 
-// Sweeping comes after a job's answer is on its way, and at the end, for those who never stay long.
-// Those who never come to an end either sweep at their first command, one in so many.
-void lane::run() {
+// Sweeping comes after a task's answer is on its way, and at the end, for those who never stay
+// long. Those who never come to an end either sweep at their first command, one in so many.
+void worker::run() {
   auto until_sweep = clock::now().time_since_epoch().count() % commands_per_sweep;
   bool unswept = false;
   while (auto one = next()) {
     if (!one->wanted()) continue;
-    job& todo = *one;
-    todo.run(*db_, std::move(one));
+    task& task_now = *one;
+    task_now.run(*db_, std::move(one));
     if (kind_ == kind::reads) continue;
     unswept = until_sweep-- > 0;
     if (unswept) continue;
@@ -55,7 +55,7 @@ void lane::run() {
 }
 
 // It waits for nobody, and when it fails the next one makes up.
-void lane::sweep() {
+void worker::sweep() {
   for (auto const part : {&sweep_leases, &sweep_entries}) {
     db_->set_deadline(clock::now());
     try {

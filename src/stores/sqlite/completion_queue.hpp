@@ -1,4 +1,4 @@
-// What a lane has done, on its way back to the executor.
+// What a worker has done, on its way back to the executor.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace herdlock::sqlite {
 
-class job;
+class task;
 
 /// A queue with an eventfd that the executor reads. Posting each answer would do the same, but Asio
 /// wakes its thread while it holds its queue's mutex: the woken thread runs into that mutex at
@@ -22,22 +22,22 @@ class job;
 ///
 /// Members are called on the executor unless they say otherwise. The executor's context has work
 /// while an answer is expected.
-class answers : public std::enable_shared_from_this<answers> {
+class completion_queue : public std::enable_shared_from_this<completion_queue> {
  public:
   /// Fails with errc::unavailable when there is no file descriptor left.
-  static result<std::shared_ptr<answers>> open(asio::any_io_executor const& executor);
+  static result<std::shared_ptr<completion_queue>> open(asio::any_io_executor const& executor);
 
-  /// For one more operation, until it is settled.
+  /// For one more operation, until it is completed.
   void expect();
-  void settled();
+  void completed();
   /// What is here is still on its way; what comes later is dropped.
   void close();
 
   /// From any thread; `done` is delivered on the executor.
-  void give(std::shared_ptr<job> done);
+  void add(std::shared_ptr<task> done);
 
  private:
-  explicit answers(asio::any_io_executor const& executor) : bell_(executor) {}
+  explicit completion_queue(asio::any_io_executor const& executor) : bell_(executor) {}
   void ring();
   void listen();
   void on_ring();
@@ -48,7 +48,7 @@ class answers : public std::enable_shared_from_this<answers> {
   bool listening_ = false;
 
   std::mutex mutex_;  ///< guards all that follows
-  std::deque<std::shared_ptr<job>> done_;
+  std::deque<std::shared_ptr<task>> done_;
   bool closed_ = false;
 };
 

@@ -1,4 +1,4 @@
-#include "stores/sqlite/answers.hpp"
+#include "stores/sqlite/completion_queue.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,18 +11,19 @@
 #include <string>
 #include <utility>
 
-#include "stores/sqlite/lane.hpp"
+#include "stores/sqlite/worker.hpp"
 
 namespace herdlock::sqlite {
 
-result<std::shared_ptr<answers>> answers::open(asio::any_io_executor const& executor) {
+result<std::shared_ptr<completion_queue>> completion_queue::open(
+    asio::any_io_executor const& executor) {
   auto const refuse = [](std::string const& why) {
     return make_failure(errc::unavailable, "sqlite: open: no eventfd (" + why +
                                                "); raise the limits of open and of watched files");
   };
   int const bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (bell < 0) return refuse(std::strerror(errno));
-  std::shared_ptr<answers> made(new answers(executor));
+  std::shared_ptr<completion_queue> made(new completion_queue(executor));
   boost::system::error_code ec;
   made->bell_.assign(bell, ec);
   if (!ec) return made;
@@ -30,18 +31,18 @@ result<std::shared_ptr<answers>> answers::open(asio::any_io_executor const& exec
   return refuse(ec.message());
 }
 
-void answers::expect() {
+void completion_queue::expect() {
   ++expected_;
   listen();
 }
 
-void answers::settled() {
+void completion_queue::completed() {
   boost::system::error_code ignored;
   if (--expected_ == 0 && listening_) bell_.cancel(ignored);
 }
 
-// The descriptor stays open: a lane may be about to ring.
-void answers::close() {
+// The descriptor stays open: a worker may be about to ring.
+void completion_queue::close() {
   std::lock_guard alone(mutex_);
   closed_ = true;
   for (auto& each : std::exchange(done_, {})) {
@@ -49,7 +50,7 @@ void answers::close() {
   }
 }
 
-void answers::give(std::shared_ptr<job> done) {
+void completion_queue::add(std::shared_ptr<task> done) {
   {
     std::lock_guard alone(mutex_);
     if (closed_) return;
@@ -59,13 +60,13 @@ void answers::give(std::shared_ptr<job> done) {
   ring();
 }
 
-void answers::ring() {
+void completion_queue::ring() {
   std::uint64_t const once = 1;
   [[maybe_unused]] auto const written = ::write(bell_.native_handle(), &once, sizeof once);
 }
 
 // What is being read ends with the last answer that is expected, and begins again with the next.
-void answers::listen() {
+void completion_queue::listen() {
   if (listening_ || expected_ == 0) return;
   listening_ = true;
   auto on_read = [self = shared_from_this()](boost::system::error_code ec, std::size_t) {
@@ -78,8 +79,8 @@ void answers::listen() {
 
 // One answer for each ring, and all is set for the others before it is delivered: its handler may
 // throw, or run the event loop until one of them has come.
-void answers::on_ring() {
-  std::shared_ptr<job> first;
+void completion_queue::on_ring() {
+  std::shared_ptr<task> first;
   bool more = false;
   {
     std::lock_guard alone(mutex_);
@@ -91,7 +92,7 @@ void answers::on_ring() {
   }
   if (more) ring();
   struct listen_again {
-    answers& to;
+    completion_queue& to;
     ~listen_again() { to.listen(); }
   } const afterwards{*this};
   if (expected_ > 1) listen();

@@ -1,5 +1,5 @@
 #include "stores/common/granted_before.hpp"
-#include "stores/sqlite/commands.hpp"
+#include "stores/sqlite/statements.hpp"
 
 namespace herdlock::sqlite {
 namespace {
