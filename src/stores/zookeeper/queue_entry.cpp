@@ -1,21 +1,21 @@
-#include "stores/zookeeper/contender.hpp"
+#include "stores/zookeeper/queue_entry.hpp"
 
 #include <zookeeper/zookeeper.h>
 
-#include "stores/zookeeper/lobby.hpp"
 #include "stores/zookeeper/queries.hpp"
+#include "stores/zookeeper/store_state.hpp"
 
 namespace herdlock::zookeeper {
 
-contender::contender(std::shared_ptr<lobby> home, acquire_request const& request)
-    : home_(std::move(home)),
+queue_entry::queue_entry(std::shared_ptr<store_state> store, acquire_request const& request)
+    : store_(std::move(store)),
       name_(request.name),
       owner_(request.owner),
-      parent_(home_->path_of(request.name)),
+      parent_(store_->path_of(request.name)),
       ttl_(request.ttl),
-      timer_(home_->board()->executor()) {}
+      timer_(store_->board()->executor()) {}
 
-void contender::join(std::shared_ptr<acquire_operation> const& one) {
+void queue_entry::join(std::shared_ptr<waiter> const& one) {
   one->when_settled([weak = weak_from_this(), raw = one.get()] {
     if (auto self = weak.lock()) self->forget(raw);
   });
@@ -24,14 +24,14 @@ void contender::join(std::shared_ptr<acquire_operation> const& one) {
     return one->settle_later(acquire_reply(grant{fencing_, grant_term{since_, ttl_}}));
   }
   if (state_ == state::leaving) return next_.push_back(one);
-  if (state_ == state::gone) return home_->contend(one);
-  wanting_.push_back(one);
+  if (state_ == state::gone) return store_->enqueue(one);
+  waiters_.push_back(one);
   if (turn_ == 0) return enter();
   if (state_ == state::waiting) watch_the_wait(one);
 }
 
-void contender::watch_the_wait(std::shared_ptr<acquire_operation> const& one) {
-  one->watch_the_wait([weak = weak_from_this(), asked = std::weak_ptr<acquire_operation>(one)] {
+void queue_entry::watch_the_wait(std::shared_ptr<waiter> const& one) {
+  one->watch_the_wait([weak = weak_from_this(), asked = std::weak_ptr<waiter>(one)] {
     auto self = weak.lock();
     auto alive = asked.lock();
     if (self && alive && !alive->settled() && self->state_ == state::waiting) {
@@ -41,46 +41,46 @@ void contender::watch_the_wait(std::shared_ptr<acquire_operation> const& one) {
 }
 
 // The node goes first: what is read for the answer then shows the others alone.
-void contender::end_wait(std::shared_ptr<acquire_operation> const& one) {
+void queue_entry::end_wait(std::shared_ptr<waiter> const& one) {
   one->when_settled(nullptr);
   forget(one.get());
-  answer_busy(home_, one);
+  answer_busy(store_, one);
 }
 
-void contender::end_waits_that_are_over() {
-  auto const all = wanting_;
+void queue_entry::end_waits_that_are_over() {
+  auto const all = waiters_;
   for (auto const& one : all) {
     if (!one->may_wait()) end_wait(one);
   }
 }
 
-void contender::forget(acquire_operation const* one) {
+void queue_entry::forget(waiter const* one) {
   auto const is_it = [one](auto const& each) { return each.get() == one; };
   std::erase_if(next_, is_it);
-  bool const wanted = std::erase_if(wanting_, is_it) > 0;
+  bool const wanted = std::erase_if(waiters_, is_it) > 0;
   if (first_in_grace()) return;
-  if (wanted && wanting_.empty() && state_ != state::held) leave(reason::unwanted);
+  if (wanted && waiters_.empty() && state_ != state::held) leave(reason::unwanted);
 }
 
-void contender::settle_all(acquire_reply const& answer) {
-  for (auto const& one : std::exchange(wanting_, {})) one->settle(answer);
+void queue_entry::settle_all(acquire_reply const& answer) {
+  for (auto const& one : std::exchange(waiters_, {})) one->settle(answer);
 }
 
-void contender::fail_all(int code, std::string const& path) {
-  for (auto const& one : std::exchange(wanting_, {})) {
-    one->settle(home_->explain(*one, code, path));
+void queue_entry::fail_all(int code, std::string const& path) {
+  for (auto const& one : std::exchange(waiters_, {})) {
+    one->settle(store_->explain(*one, code, path));
   }
 }
 
-void contender::hold(clock::time_point since) {
+void queue_entry::hold(clock::time_point since) {
   state_ = state::held;
   since_ = since;
-  home_->ensemble().expiry().watch_over(this, {path_of(node_), session_}, since_ + ttl_);
+  store_->ensemble().expiry().watch_over(this, {path_of(node_), session_}, since_ + ttl_);
   arm();
   settle_all(grant{fencing_, grant_term{since_, ttl_}});
 }
 
-void contender::arm() {
+void queue_entry::arm() {
   timer_.expires_at(since_ + ttl_);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto self = weak.lock();
@@ -89,11 +89,11 @@ void contender::arm() {
 }
 
 // Setting the timer again does not take back a call that is on its way.
-void contender::on_ttl_over() {
+void queue_entry::on_ttl_over() {
   if (state_ == state::held && overdue()) leave(reason::expired);
 }
 
-void contender::renew(std::shared_ptr<renew_operation> const& one, milliseconds ttl) {
+void queue_entry::renew(std::shared_ptr<renew_operation> const& one, milliseconds ttl) {
   if (state_ == state::held && overdue()) leave(reason::expired);
   if (state_ != state::held) return one->settle_later(renew_reply::lost);
   // What others read of the node only changes with the ttl. Without a change nobody is woken, and
@@ -103,7 +103,7 @@ void contender::renew(std::shared_ptr<renew_operation> const& one, milliseconds 
     what.what = verb::set;
     what.data = encode(owner_, ttl);
   }
-  home_->ensemble().call(
+  store_->ensemble().call(
       std::move(what), one,
       [weak = weak_from_this(), asked = std::weak_ptr<renew_operation>(one), ttl](reply answer) {
         auto alive = asked.lock();
@@ -114,12 +114,12 @@ void contender::renew(std::shared_ptr<renew_operation> const& one, milliseconds 
       });
 }
 
-void contender::on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl,
-                           reply answer) {
+void queue_entry::on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl,
+                             reply answer) {
   if (state_ != state::held) return one->settle(renew_reply::lost);
   switch (answer.code) {
     case ZOK:
-      if (!home_->ensemble().expiry().prolong(this, answer.sent + ttl)) {
+      if (!store_->ensemble().expiry().prolong(this, answer.sent + ttl)) {
         leave(reason::expired);  // too late: the former end has come
         return one->settle(renew_reply::lost);
       }
@@ -135,53 +135,53 @@ void contender::on_renewed(std::shared_ptr<renew_operation> const& one, millisec
     case ZSESSIONEXPIRED:
       return one->settle(renew_reply::lost);
     default:
-      return one->settle(home_->explain(*one, answer.code, path_of(node_)));
+      return one->settle(store_->explain(*one, answer.code, path_of(node_)));
   }
 }
 
-void contender::release(std::shared_ptr<release_operation> const& one) {
+void queue_entry::release(std::shared_ptr<release_operation> const& one) {
   if (state_ == state::gone) return one->settle_later(release_reply::lost);
   bool const stays = first_in_grace();
   if (!stays) releasing_.push_back(one);
   if (state_ == state::held) return leave(overdue() ? reason::expired : reason::released);
   // It is given up before it was granted.
-  for (auto const& each : std::exchange(wanting_, {})) each->settle_later(acquire_reply(busy{}));
+  for (auto const& each : std::exchange(waiters_, {})) each->settle_later(acquire_reply(busy{}));
   if (stays) return one->settle_later(release_reply::lost);
   leave(reason::unwanted);
 }
 
-void contender::on_connected() {
+void queue_entry::on_connected() {
   if (state_ == state::waiting) list();
 }
 
-void contender::on_session_lost() {
+void queue_entry::on_session_lost() {
   if (state_ == state::entering && still_parked()) return;
   unwatch();
   node_.clear();
   doubtful_ = false;
   ++turn_;
-  if (state_ == state::held) home_->ends().tell(name_, owner_, "its session has ended");
+  if (state_ == state::held) store_->ends().tell(name_, owner_, "its session has ended");
   if (state_ == state::held || state_ == state::leaving) return be_gone();
   timer_.cancel();
-  if (wanting_.empty()) return be_gone();
+  if (waiters_.empty()) return be_gone();
   enter();
 }
 
-void contender::on_watch(std::string const& path, node_event what) {
+void queue_entry::on_watch_event(std::string const& path, watch_event what) {
   if (state_ != state::waiting) return;
-  if (path == outlook_) return what == node_event::gone ? look_again() : look_out(path);
+  if (path == second_watched_) return what == watch_event::gone ? list_again() : watch_second(path);
   if (path != watched_) return;
   auto const predecessor = watched_;
   unwatch();
-  if (what != node_event::gone) return watch(predecessor);
+  if (what != watch_event::gone) return watch(predecessor);
   // Nobody gets in between: numbers only rise.
   if (behind_the_holder_) return win();
   list();
 }
 
-void contender::unwatch() {
-  for (auto* each : {&watched_, &outlook_}) {
-    if (!each->empty()) home_->unwatch(*each, this);
+void queue_entry::unwatch() {
+  for (auto* each : {&watched_, &second_watched_}) {
+    if (!each->empty()) store_->unwatch(*each, this);
     each->clear();
   }
 }

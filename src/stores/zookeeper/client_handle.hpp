@@ -53,26 +53,26 @@ struct reply {
 };
 using reply_handler = std::function<void(reply)>;
 
-enum class node_event { gone, other };
-enum class link_event { connected, suspended, expired, refused_login, no_handle };
+enum class watch_event { gone, other };
+enum class handle_event { connected, suspended, expired, refused_login, no_handle };
 
-/// Who hears of a link's events, on the executor.
-class link_listener {
+/// Who hears of a handle's events, on the executor.
+class handle_listener {
  public:
-  virtual ~link_listener() = default;
-  virtual void on_link_event(std::uint64_t session, link_event what, milliseconds timeout) = 0;
-  virtual void on_node_event(std::string const& path, node_event what) = 0;
+  virtual ~handle_listener() = default;
+  virtual void on_handle_event(std::uint64_t session, handle_event what, milliseconds timeout) = 0;
+  virtual void on_watch_event(std::string const& path, watch_event what) = 0;
 };
 
 /// The C client has two threads of its own, on which it calls back; each callback is posted to the
 /// executor at once. After detach() nothing is posted any more, and the executor may go.
-class session_link {
+class client_handle {
  public:
-  session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
-               std::uint64_t number);
-  ~session_link();
-  session_link(session_link const&) = delete;
-  session_link& operator=(session_link const&) = delete;
+  client_handle(asio::any_io_executor executor, std::weak_ptr<handle_listener> listener,
+                std::uint64_t number);
+  ~client_handle();
+  client_handle(client_handle const&) = delete;
+  client_handle& operator=(client_handle const&) = delete;
 
   std::uint64_t number() const { return number_; }
 
@@ -92,7 +92,7 @@ class session_link {
   void send(request const& what, access acl, reply_handler done);
   void log_in(std::string const& login);
   /// From any thread but the C client's. `told` is called on one of those, or at once, and never
-  /// after detach(); it calls nothing of the link.
+  /// after detach(); it calls nothing of the handle.
   void remove(std::string const& path, std::function<void(int code)> told);
 
  private:
@@ -105,10 +105,10 @@ class session_link {
   int start(call& one, request const& what, access acl);
   int transact(call& one, request const& what, access acl);
   void finish(call& one, reply answer);
-  void tell(link_event what, milliseconds timeout);
-  void tell_node_event(char const* path, int type);
+  void tell(handle_event what, milliseconds timeout);
+  void tell_watch_event(char const* path, int type);
 
-  std::weak_ptr<link_listener> const listener_;
+  std::weak_ptr<handle_listener> const listener_;
   std::uint64_t const number_;
 
   std::mutex handle_guard_;  ///< before calls_guard_; never taken by the C client's threads

@@ -1,4 +1,4 @@
-#include "stores/zookeeper/loose_threads.hpp"
+#include "stores/zookeeper/detached_threads.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,7 @@ std::atomic<int> left_behind = 0;
 }  // namespace
 
 // Owned by every thread, too: the last of them may end after the session.
-struct loose_threads::state {
+struct detached_threads::state {
   std::mutex mutex;
   std::condition_variable changed;
   int running = 0;
@@ -32,11 +32,11 @@ struct loose_threads::state {
   }
 };
 
-bool loose_threads::crowded() { return left_behind >= max_left_behind; }
+bool detached_threads::crowded() { return left_behind >= max_left_behind; }
 
-loose_threads::loose_threads() : state_(std::make_shared<state>()) {}
+detached_threads::detached_threads() : state_(std::make_shared<state>()) {}
 
-bool loose_threads::run(std::function<void()> job) {
+bool detached_threads::run(std::function<void()> job) {
   {
     std::lock_guard const alone(state_->mutex);
     ++state_->running;
@@ -51,7 +51,7 @@ bool loose_threads::run(std::function<void()> job) {
   return started;
 }
 
-void loose_threads::wait_until(clock::time_point deadline) {
+void detached_threads::wait_until(clock::time_point deadline) {
   std::unique_lock alone(state_->mutex);
   if (state_->changed.wait_until(alone, deadline, [&] { return state_->running == 0; })) return;
   left_behind += state_->running - state_->left;

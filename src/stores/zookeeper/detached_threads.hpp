@@ -8,9 +8,9 @@
 namespace herdlock::zookeeper {
 
 /// Each job has a thread of its own, which nobody joins: it owns all that it touches.
-class loose_threads {
+class detached_threads {
  public:
-  loose_threads();
+  detached_threads();
 
   /// False when no thread is left. The job throws nothing.
   [[nodiscard]] bool run(std::function<void()> job);

@@ -2,43 +2,43 @@
 
 #include <algorithm>
 
-#include "stores/zookeeper/contender.hpp"
-#include "stores/zookeeper/lobby.hpp"
 #include "stores/zookeeper/parents.hpp"
+#include "stores/zookeeper/queue_entry.hpp"
+#include "stores/zookeeper/store_state.hpp"
 
 namespace herdlock::zookeeper {
 
-void contender::step(verb what, std::string const& path, step_handler done) {
+void queue_entry::step(verb what, std::string const& path, step_handler done) {
   ++turn_;
   ask({what, path, {}, session_}, done);
 }
 
-void contender::ask(request what, step_handler done) {
-  home_->ensemble().call(std::move(what), weak_from_this(),
-                         [weak = weak_from_this(), done, turn = turn_](reply answer) {
-                           auto self = weak.lock();
-                           if (self && self->turn_ == turn) (*self.*done)(std::move(answer));
-                         });
+void queue_entry::ask(request what, step_handler done) {
+  store_->ensemble().call(std::move(what), weak_from_this(),
+                          [weak = weak_from_this(), done, turn = turn_](reply answer) {
+                            auto self = weak.lock();
+                            if (self && self->turn_ == turn) (*self.*done)(std::move(answer));
+                          });
 }
 
 // The list is asked for behind the creation, without waiting for its answer: a session's requests
 // are carried out in order, so it shows the new node and all that came before it.
-void contender::enter() {
-  auto& ensemble = home_->ensemble();
+void queue_entry::enter() {
+  auto& ensemble = store_->ensemble();
   state_ = state::entering;
   ++turn_;
   parked_at_.reset();
   if (!ensemble.connected()) parked_at_ = ensemble.connections();
-  ask({verb::create, path_of(prefix_of(owner_, home_->how().names)), encode(owner_, ttl_)},
-      &contender::on_created);
-  ask({verb::children, parent_}, &contender::on_listed);
+  ask({verb::create, path_of(prefix_of(owner_, store_->how().names)), encode(owner_, ttl_)},
+      &queue_entry::on_created);
+  ask({verb::children, parent_}, &queue_entry::on_listed);
 }
 
-bool contender::still_parked() const {
-  return parked_at_ && *parked_at_ == home_->ensemble().connections();
+bool queue_entry::still_parked() const {
+  return parked_at_ && *parked_at_ == store_->ensemble().connections();
 }
 
-void contender::on_created(reply answer) {
+void queue_entry::on_created(reply answer) {
   bool const leaving = state_ == state::leaving;
   session_ = answer.session;
   switch (answer.code) {
@@ -60,9 +60,9 @@ void contender::on_created(reply answer) {
   }
 }
 
-void contender::make_parent() {
+void queue_entry::make_parent() {
   ++turn_;
-  make_parents(home_->ensemble(), parent_, weak_from_this(),
+  make_parents(store_->ensemble(), parent_, weak_from_this(),
                [weak = weak_from_this(), turn = turn_](int code, std::string const& path) {
                  auto self = weak.lock();
                  if (!self || self->turn_ != turn) return;
@@ -76,14 +76,14 @@ void contender::make_parent() {
 // The answer to the creation was lost. Once we are connected again the former server's requests
 // for this session are either in front of the sync or refused by the leader (the session moved), so
 // what the list does not show does not come.
-void contender::search() {
+void queue_entry::search() {
   if (state_ != state::leaving) state_ = state::searching;
   ++turn_;
-  ask({verb::sync, parent_, {}, session_}, &contender::on_synced);
-  ask({verb::children, parent_, {}, session_}, &contender::on_searched);
+  ask({verb::sync, parent_, {}, session_}, &queue_entry::on_synced);
+  ask({verb::children, parent_, {}, session_}, &queue_entry::on_searched);
 }
 
-void contender::on_searched(reply answer) {
+void queue_entry::on_searched(reply answer) {
   if (answer.code == ZCONNECTIONLOSS) return search();
   if (answer.code == ZSESSIONEXPIRED) return;
   if (answer.code != ZOK && answer.code != ZNONODE) return fail_and_leave(answer.code, parent_);
@@ -95,10 +95,10 @@ void contender::on_searched(reply answer) {
   }
   if (state_ == state::leaving) return node_.empty() ? be_gone() : remove_node();
   if (node_.empty()) return enter();
-  step(verb::get, path_of(node_), &contender::on_identified);
+  step(verb::get, path_of(node_), &queue_entry::on_identified);
 }
 
-void contender::on_identified(reply answer) {
+void queue_entry::on_identified(reply answer) {
   if (answer.code == ZSESSIONEXPIRED) return;
   if (answer.code == ZCONNECTIONLOSS) return search();
   if (answer.code == ZNONODE) return enter_again();
@@ -107,12 +107,12 @@ void contender::on_identified(reply answer) {
   list();
 }
 
-void contender::list() {
+void queue_entry::list() {
   state_ = state::listing;
-  step(verb::children, parent_, &contender::on_listed);
+  step(verb::children, parent_, &queue_entry::on_listed);
 }
 
-void contender::on_listed(reply answer) {
+void queue_entry::on_listed(reply answer) {
   if (state_ != state::listing) return;  // the creation in front of it failed
   if (answer.code == ZSESSIONEXPIRED) return;
   if (answer.code == ZCONNECTIONLOSS) return list();
@@ -129,19 +129,19 @@ void contender::on_listed(reply answer) {
   end_waits_that_are_over();
   if (state_ != state::listing) return;
   watch(predecessor);
-  if (!before_it.empty()) look_out(before_it);
-  for (auto const& one : wanting_) watch_the_wait(one);
+  if (!before_it.empty()) watch_second(before_it);
+  for (auto const& one : waiters_) watch_the_wait(one);
 }
 
-void contender::watch(std::string const& predecessor) {
+void queue_entry::watch(std::string const& predecessor) {
   state_ = state::waiting;
   unwatch();
   watched_ = predecessor;
-  home_->watch(watched_, weak_from_this());
-  step(verb::get_watch, watched_, &contender::on_watching);
+  store_->watch(watched_, weak_from_this());
+  step(verb::get_watch, watched_, &queue_entry::on_watching);
 }
 
-void contender::on_watching(reply answer) {
+void queue_entry::on_watching(reply answer) {
   if (state_ != state::waiting || answer.code == ZOK || answer.code == ZSESSIONEXPIRED) return;
   auto const predecessor = watched_;
   unwatch();
@@ -152,52 +152,53 @@ void contender::on_watching(reply answer) {
 // Who waits for a waiter finds out in good time when that one has become the holder, so that there
 // is nothing left to ask when it goes, too. The answers belong to the same turn as the watch on the
 // predecessor, which stays.
-void contender::look_out(std::string const& node) {
-  if (outlook_ != node) {
-    if (!outlook_.empty()) home_->unwatch(outlook_, this);
-    outlook_ = node;
-    home_->watch(outlook_, weak_from_this());
+void queue_entry::watch_second(std::string const& node) {
+  if (second_watched_ != node) {
+    if (!second_watched_.empty()) store_->unwatch(second_watched_, this);
+    second_watched_ = node;
+    store_->watch(second_watched_, weak_from_this());
   }
-  home_->ensemble().call({verb::get_watch, node, {}, session_}, weak_from_this(),
-                         [weak = weak_from_this(), node, turn = turn_](reply answer) {
-                           auto self = weak.lock();
-                           if (!self || self->turn_ != turn || self->outlook_ != node) return;
-                           if (answer.code == ZNONODE) self->look_again();
-                         });
+  store_->ensemble().call({verb::get_watch, node, {}, session_}, weak_from_this(),
+                          [weak = weak_from_this(), node, turn = turn_](reply answer) {
+                            auto self = weak.lock();
+                            if (!self || self->turn_ != turn || self->second_watched_ != node)
+                              return;
+                            if (answer.code == ZNONODE) self->list_again();
+                          });
 }
 
-void contender::look_again() {
-  home_->unwatch(outlook_, this);
-  outlook_.clear();
-  ask({verb::children, parent_, {}, session_}, &contender::on_looked);
+void queue_entry::list_again() {
+  store_->unwatch(second_watched_, this);
+  second_watched_.clear();
+  ask({verb::children, parent_, {}, session_}, &queue_entry::on_listed_again);
 }
 
 // Whatever is not as expected is for the watch on the predecessor, or for the next connection.
-void contender::on_looked(reply answer) {
+void queue_entry::on_listed_again(reply answer) {
   if (state_ != state::waiting || answer.code != ZOK) return;
   auto const order = in_order(std::move(answer.names));
   auto const mine = std::ranges::find(order, node_);
   if (mine == order.end() || mine == order.begin() || path_of(*(mine - 1)) != watched_) return;
   behind_the_holder_ = mine == order.begin() + 1;
-  if (!behind_the_holder_) look_out(path_of(*(mine - 2)));
+  if (!behind_the_holder_) watch_second(path_of(*(mine - 2)));
 }
 
 // We are first. That a follower shows us so proves nothing about our session: the leader may have
 // ended it. A recent write does, since the majority took it.
-void contender::win() {
+void queue_entry::win() {
   if (graceful()) return set_mark(verb::make_other);
-  auto const proved = home_->ensemble().proved_at();
-  auto const recent = std::min(ttl_, home_->how().longest_term()) / 3;
+  auto const proved = store_->ensemble().proved_at();
+  auto const recent = std::min(ttl_, store_->how().longest_term()) / 3;
   if (proved && clock::now() - *proved <= recent) return hold(*proved);
   prove();
 }
 
-void contender::prove() {
+void queue_entry::prove() {
   state_ = state::proving;
-  step(verb::check, path_of(node_), &contender::on_proved);
+  step(verb::check, path_of(node_), &queue_entry::on_proved);
 }
 
-void contender::on_proved(reply answer) {
+void queue_entry::on_proved(reply answer) {
   if (state_ != state::proving || answer.code == ZSESSIONEXPIRED) return;
   if (answer.code == ZCONNECTIONLOSS) return prove();
   if (answer.code == ZNONODE) return enter_again();
@@ -205,13 +206,13 @@ void contender::on_proved(reply answer) {
   hold(answer.sent);
 }
 
-// An operator took our place in the queue, or all of it.
-void contender::enter_again() {
+// An operator took our node, or all of the queue.
+void queue_entry::enter_again() {
   node_.clear();
   enter();
 }
 
-void contender::leave(reason why) {
+void queue_entry::leave(reason why) {
   if (state_ == state::leaving || state_ == state::gone) return;
   auto const was = std::exchange(state_, state::leaving);
   reason_ = why;
@@ -224,15 +225,15 @@ void contender::leave(reason why) {
 }
 
 // A lease that ran out leaves its mark.
-void contender::remove_node() {
+void queue_entry::remove_node() {
   bool const both = marked_ && reason_ == reason::released;
   ++turn_;
   request what{both ? verb::remove_both : verb::remove, path_of(node_), {}, session_};
   if (both) what.other = mark();
-  ask(std::move(what), &contender::on_removed);
+  ask(std::move(what), &queue_entry::on_removed);
 }
 
-void contender::on_removed(reply answer) {
+void queue_entry::on_removed(reply answer) {
   if (answer.code == ZSESSIONEXPIRED) return be_gone();
   if (answer.code == ZCONNECTIONLOSS) {
     removal_cut_ = true;
@@ -244,7 +245,7 @@ void contender::on_removed(reply answer) {
   if (answer.code != ZOK && mark_too) return remove_node();
   if (answer.code != ZOK && answer.code != ZNONODE) {
     for (auto const& one : std::exchange(releasing_, {})) {
-      one->settle(home_->explain(*one, answer.code, path_of(node_)));
+      one->settle(store_->explain(*one, answer.code, path_of(node_)));
     }
     return be_gone();
   }
@@ -255,28 +256,28 @@ void contender::on_removed(reply answer) {
 }
 
 // Those of ours that we had given up for never made.
-void contender::remove_ghosts(std::vector<std::string> const& children) {
+void queue_entry::remove_ghosts(std::vector<std::string> const& children) {
   for (auto const& one : children) {
     if (one == node_ || !is_of(owner_, one)) continue;
-    home_->ensemble().call({verb::remove, path_of(one), {}, session_}, weak_from_this(),
-                           [](reply const&) {});
+    store_->ensemble().call({verb::remove, path_of(one), {}, session_}, weak_from_this(),
+                            [](reply const&) {});
   }
 }
 
-void contender::be_gone() {
+void queue_entry::be_gone() {
   if (state_ == state::gone) return;
   auto const keep = shared_from_this();
   state_ = state::gone;
   ++turn_;
   timer_.cancel();
-  home_->ensemble().expiry().forget(this);
+  store_->ensemble().expiry().forget(this);
   unwatch();
-  home_->remove(*this);
+  store_->remove(*this);
   for (auto const& one : std::exchange(releasing_, {})) one->settle_later(outcome_);
-  for (auto const& one : std::exchange(next_, {})) home_->contend(one);
+  for (auto const& one : std::exchange(next_, {})) store_->enqueue(one);
 }
 
-void contender::fail_and_leave(int code, std::string const& path) {
+void queue_entry::fail_and_leave(int code, std::string const& path) {
   bool const no_node = node_.empty();
   fail_all(code, path);
   if (no_node) return be_gone();

@@ -1,4 +1,4 @@
-#include "stores/zookeeper/session_link.hpp"
+#include "stores/zookeeper/client_handle.hpp"
 
 #include <zookeeper/zookeeper.h>
 
@@ -14,19 +14,19 @@ ACL_vector const* rights_of(access acl) {
 
 }  // namespace
 
-struct session_link::call {
-  session_link* via;
+struct client_handle::call {
+  client_handle* via;
   reply_handler done;             // on the executor
   std::function<void(int)> told;  // instead, and at once
   clock::time_point sent;
-  std::list<std::unique_ptr<call>>::iterator place{};
+  std::list<std::unique_ptr<call>>::iterator listed{};
   // The C client writes to it when a transaction ends.
   std::array<zoo_op_t, 2> operations{};
   std::array<zoo_op_result_t, 2> results{};
 };
 
 // What the C client calls, on threads of its own.
-struct session_link::callbacks {
+struct client_handle::callbacks {
   static call& of(void const* data) { return *static_cast<call*>(const_cast<void*>(data)); }
 
   static void finish(void const* data, reply answer) {
@@ -67,38 +67,38 @@ struct session_link::callbacks {
   }
 
   static void on_event(zhandle_t* handle, int type, int state, char const* path, void* context) {
-    auto& self = *static_cast<session_link*>(context);
-    if (type != ZOO_SESSION_EVENT) return self.tell_node_event(path, type);
+    auto& self = *static_cast<client_handle*>(context);
+    if (type != ZOO_SESSION_EVENT) return self.tell_watch_event(path, type);
     if (state == ZOO_CONNECTED_STATE) {
-      self.tell(link_event::connected, milliseconds(zoo_recv_timeout(handle)));
+      self.tell(handle_event::connected, milliseconds(zoo_recv_timeout(handle)));
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
-      self.tell(link_event::expired, {});
+      self.tell(handle_event::expired, {});
     } else if (state == ZOO_AUTH_FAILED_STATE) {
-      self.tell(link_event::refused_login, {});
+      self.tell(handle_event::refused_login, {});
     } else {
-      self.tell(link_event::suspended, {});
+      self.tell(handle_event::suspended, {});
     }
   }
 
   // Each watch that is set hears of the session, too; the handle's own watcher has told of that.
-  static void on_watch(zhandle_t*, int type, int, char const* path, void* context) {
+  static void on_watch_event(zhandle_t*, int type, int, char const* path, void* context) {
     if (type == ZOO_SESSION_EVENT) return;
-    static_cast<session_link*>(context)->tell_node_event(path, type);
+    static_cast<client_handle*>(context)->tell_watch_event(path, type);
   }
 
   static void on_log(char const*) {}  // it would go to standard error
 };
 
-session_link::session_link(asio::any_io_executor executor, std::weak_ptr<link_listener> listener,
-                           std::uint64_t number)
+client_handle::client_handle(asio::any_io_executor executor,
+                             std::weak_ptr<handle_listener> listener, std::uint64_t number)
     : listener_(std::move(listener)), number_(number), executor_(std::move(executor)) {}
 
-session_link::~session_link() {
+client_handle::~client_handle() {
   detach(calls::dropped);
   end();
 }
 
-void session_link::open(settings const& how) {
+void client_handle::open(settings const& how) {
   std::lock_guard const alone(handle_guard_);
   {
     std::lock_guard const with_calls(calls_guard_);
@@ -107,11 +107,11 @@ void session_link::open(settings const& how) {
   auto const timeout = static_cast<int>(how.session_timeout.count());
   handle_ = zookeeper_init2(how.servers.c_str(), &callbacks::on_event, timeout, nullptr, this, 0,
                             &callbacks::on_log);
-  if (!handle_) tell(link_event::no_handle, {});
+  if (!handle_) tell(handle_event::no_handle, {});
 }
 
 // The C client's own last answers, while it closes, are as good as none.
-void session_link::detach(calls under_way) {
+void client_handle::detach(calls under_way) {
   asio::any_io_executor last;  // these two go without the guard
   std::vector<reply_handler> unanswered;
   std::lock_guard const alone(calls_guard_);
@@ -130,7 +130,7 @@ void session_link::detach(calls under_way) {
   }
 }
 
-void session_link::end() {
+void client_handle::end() {
   _zhandle* handle = nullptr;
   {
     std::lock_guard const alone(handle_guard_);
@@ -142,7 +142,7 @@ void session_link::end() {
   left.swap(calls_);
 }
 
-void session_link::log_in(std::string const& login) {
+void client_handle::log_in(std::string const& login) {
   std::lock_guard const alone(handle_guard_);
   if (!handle_) return;
   // Sent in front of every later request, and again after each reconnection. A refusal comes as an
@@ -152,16 +152,16 @@ void session_link::log_in(std::string const& login) {
       nullptr);
 }
 
-void session_link::send(request const& what, access acl, reply_handler done) {
+void client_handle::send(request const& what, access acl, reply_handler done) {
   submit(std::make_unique<call>(call{this, std::move(done), nullptr, clock::now()}), what, acl);
 }
 
-void session_link::remove(std::string const& path, std::function<void(int)> told) {
+void client_handle::remove(std::string const& path, std::function<void(int)> told) {
   submit(std::make_unique<call>(call{this, nullptr, std::move(told), clock::now()}),
          {verb::remove, path}, access::open);
 }
 
-void session_link::submit(std::unique_ptr<call> fresh, request const& what, access acl) {
+void client_handle::submit(std::unique_ptr<call> fresh, request const& what, access acl) {
   // All the way: end() frees what is under way as soon as it has had this guard.
   std::lock_guard const open(handle_guard_);
   call* one = nullptr;
@@ -169,13 +169,13 @@ void session_link::submit(std::unique_ptr<call> fresh, request const& what, acce
     std::lock_guard const alone(calls_guard_);
     if (detached_) return;
     one = fresh.get();
-    one->place = calls_.insert(calls_.end(), std::move(fresh));
+    one->listed = calls_.insert(calls_.end(), std::move(fresh));
   }
   int const code = start(*one, what, acl);
   if (code != ZOK) finish(*one, {.code = code});
 }
 
-int session_link::transact(call& one, request const& what, access acl) {
+int client_handle::transact(call& one, request const& what, access acl) {
   auto& [first, second] = one.operations;
   char const* const other = what.other.c_str();
   auto const size = static_cast<int>(what.data.size());
@@ -194,7 +194,7 @@ int session_link::transact(call& one, request const& what, access acl) {
                     &one);
 }
 
-int session_link::start(call& one, request const& what, access acl) {
+int client_handle::start(call& one, request const& what, access acl) {
   if (!handle_) return ZINVALIDSTATE;
   char const* const path = what.path.c_str();
   auto const size = static_cast<int>(what.data.size());
@@ -223,20 +223,20 @@ int session_link::start(call& one, request const& what, access acl) {
     case verb::get:
       return zoo_aget(handle_, path, 0, &callbacks::on_data, &one);
     case verb::get_watch:
-      return zoo_awget(handle_, path, &callbacks::on_watch, this, &callbacks::on_data, &one);
+      return zoo_awget(handle_, path, &callbacks::on_watch_event, this, &callbacks::on_data, &one);
     case verb::sync:
       return zoo_async(handle_, path, &callbacks::on_string, &one);
   }
   return ZBADARGUMENTS;
 }
 
-void session_link::finish(call& one, reply answer) {
+void client_handle::finish(call& one, reply answer) {
   std::lock_guard const alone(calls_guard_);
   answer.sent = one.sent;
   answer.session = number_;
   auto done = std::move(one.done);
   auto const told = std::move(one.told);
-  calls_.erase(one.place);
+  calls_.erase(one.listed);
   if (detached_) return;
   if (told) return told(answer.code);
   asio::post(executor_, [done = std::move(done), answer = std::move(answer)]() mutable {
@@ -244,20 +244,20 @@ void session_link::finish(call& one, reply answer) {
   });
 }
 
-void session_link::tell(link_event what, milliseconds timeout) {
+void client_handle::tell(handle_event what, milliseconds timeout) {
   std::lock_guard const alone(calls_guard_);
   if (detached_) return;
   asio::post(executor_, [listener = listener_, number = number_, what, timeout] {
-    if (auto alive = listener.lock()) alive->on_link_event(number, what, timeout);
+    if (auto alive = listener.lock()) alive->on_handle_event(number, what, timeout);
   });
 }
 
-void session_link::tell_node_event(char const* path, int type) {
-  auto const what = type == ZOO_DELETED_EVENT ? node_event::gone : node_event::other;
+void client_handle::tell_watch_event(char const* path, int type) {
+  auto const what = type == ZOO_DELETED_EVENT ? watch_event::gone : watch_event::other;
   std::lock_guard const alone(calls_guard_);
   if (detached_) return;
   asio::post(executor_, [listener = listener_, where = std::string(path ? path : ""), what] {
-    if (auto alive = listener.lock()) alive->on_node_event(where, what);
+    if (auto alive = listener.lock()) alive->on_watch_event(where, what);
   });
 }
 

@@ -21,24 +21,24 @@
 
 namespace herdlock::zookeeper {
 
-class lobby;
+class store_state;
 
-class contender : public std::enable_shared_from_this<contender> {
+class queue_entry : public std::enable_shared_from_this<queue_entry> {
  public:
-  contender(std::shared_ptr<lobby> home, acquire_request const& request);
+  queue_entry(std::shared_ptr<store_state> store, acquire_request const& request);
 
   resource const& name() const { return name_; }
   owner_token const& owner() const { return owner_; }
 
   /// Wants the grant: at once if we hold it, else when we get it.
-  void join(std::shared_ptr<acquire_operation> const& one);
+  void join(std::shared_ptr<waiter> const& one);
   void renew(std::shared_ptr<renew_operation> const& one, milliseconds ttl);
   void release(std::shared_ptr<release_operation> const& one);
 
   void on_connected();
   void on_session_lost();
   /// Something happened to a node that it watches.
-  void on_watch(std::string const& path, node_event what);
+  void on_watch_event(std::string const& path, watch_event what);
 
  private:
   enum class state {
@@ -48,7 +48,7 @@ class contender : public std::enable_shared_from_this<contender> {
     waiting,
     proving,
     marking,
-    in_grace,  // contender_grace.cpp
+    in_grace,  // queue_entry_grace.cpp
     held,
     leaving,
     gone
@@ -56,21 +56,21 @@ class contender : public std::enable_shared_from_this<contender> {
   /// Why it leaves.
   enum class reason { none, released, expired, unwanted };
 
-  // contender.cpp: who wants what
+  // queue_entry.cpp: who wants what
   void settle_all(acquire_reply const& answer);
   void fail_all(int code, std::string const& path);
-  void forget(acquire_operation const* one);
+  void forget(waiter const* one);
   void unwatch();
-  void end_wait(std::shared_ptr<acquire_operation> const& one);
+  void end_wait(std::shared_ptr<waiter> const& one);
   void end_waits_that_are_over();
-  void watch_the_wait(std::shared_ptr<acquire_operation> const& one);
+  void watch_the_wait(std::shared_ptr<waiter> const& one);
   void hold(clock::time_point since);
   void arm();
   void on_ttl_over();
   void on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl, reply answer);
   bool overdue() const { return clock::now() >= since_ + ttl_; }
 
-  // contender_grace.cpp: session_grace
+  // queue_entry_grace.cpp: session_grace
   bool graceful() const;
   bool first_in_grace() const { return state_ == state::marking || state_ == state::in_grace; }
   std::string mark() const { return path_of(std::string(open_mark)); }
@@ -81,7 +81,7 @@ class contender : public std::enable_shared_from_this<contender> {
   void on_mark_set(reply answer);
   void hold_marked(clock::time_point since);
 
-  // contender_steps.cpp: the protocol
+  // queue_entry_steps.cpp: the protocol
   void enter();
   void on_created(reply answer);
   void make_parent();
@@ -93,9 +93,9 @@ class contender : public std::enable_shared_from_this<contender> {
   void on_listed(reply answer);
   void watch(std::string const& predecessor);
   void on_watching(reply answer);
-  void look_out(std::string const& node);
-  void look_again();
-  void on_looked(reply answer);
+  void watch_second(std::string const& node);
+  void list_again();
+  void on_listed_again(reply answer);
   void win();
   void prove();
   void on_proved(reply answer);
@@ -107,14 +107,14 @@ class contender : public std::enable_shared_from_this<contender> {
   void be_gone();
   void fail_and_leave(int code, std::string const& path);
 
-  using step_handler = void (contender::*)(reply);
+  using step_handler = void (queue_entry::*)(reply);
   /// Sends it for the session of our node; a later step makes its answer void.
   void step(verb what, std::string const& path, step_handler done);
   void ask(request what, step_handler done);
   std::string path_of(std::string const& node) const { return parent_ + "/" + node; }
   bool still_parked() const;
 
-  std::shared_ptr<lobby> const home_;
+  std::shared_ptr<store_state> const store_;
   resource const name_;
   owner_token const owner_;
   std::string const parent_;
@@ -130,16 +130,16 @@ class contender : public std::enable_shared_from_this<contender> {
   bool removal_cut_ = false;  ///< a removal had no answer: that may be why the node is not there
   bool marked_ = false;       ///< the mark of session_grace is ours
   release_reply outcome_ = release_reply::lost;
-  std::string watched_;  ///< our predecessor
-  std::string outlook_;  ///< its predecessor: when that goes, ours may be the holder
+  std::string watched_;         ///< our predecessor
+  std::string second_watched_;  ///< its predecessor: when that goes, ours may be the holder
   bool behind_the_holder_ = false;
 
   clock::time_point since_{};
   milliseconds ttl_;
   asio::basic_waitable_timer<clock> timer_;
-  std::vector<std::shared_ptr<acquire_operation>> wanting_;
+  std::vector<std::shared_ptr<waiter>> waiters_;
   std::vector<std::shared_ptr<release_operation>> releasing_;
-  std::vector<std::shared_ptr<acquire_operation>> next_;  ///< who came while it was leaving
+  std::vector<std::shared_ptr<waiter>> next_;  ///< who came while it was leaving
 };
 
 }  // namespace herdlock::zookeeper
