@@ -1,9 +1,9 @@
-// The steps of a place: what it says to the cluster.
+// The steps of an entry: what it says to the cluster.
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "stores/etcd/place.hpp"
+#include "stores/etcd/queue_entry.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -15,8 +15,8 @@ constexpr int most_lease_losses = 3;
 // ------------------------------------------------------------------------------- acquire
 
 // The turn passes on when the step ends.
-asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
-                                  std::shared_ptr<turnstile::ticket> turn) {
+asio::awaitable<void> queue_entry::join(std::shared_ptr<waiter> op,
+                                        std::shared_ptr<fifo_gate::ticket> turn) {
   std::uint64_t const number = turn ? turn->number() : 0;
   if (state_ == state::held) co_await answer_holder(op);
   if (state_ == state::held) co_return;
@@ -29,23 +29,23 @@ asio::awaitable<void> place::join(std::shared_ptr<acquire_operation> op,
   if (op->settled() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->settled() || waiting) co_return;
-  settle_with(*op, make_failure(errc::unavailable,
-                                "the lease ends again and again; are the "
-                                "members' clocks or disks in order?"));
+  complete(*op, make_failure(errc::unavailable,
+                             "the lease ends again and again; are the "
+                             "members' clocks or disks in order?"));
 }
 
 // Asked once more by who holds it. Without the key it is held no more, and the operation joins
 // anew.
-asio::awaitable<void> place::answer_holder(std::shared_ptr<acquire_operation> op) {
+asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
   if (op->settled()) co_return;
   if (clock::now() >= expires_at_) co_return co_await expire();
   std::string const body = list_request(prefix_, 1);
   auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::range, body, step_deadline());
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   if (!found) {
     failure const why = failure_of(outcome);
-    co_return settle_with(*op, why.code ? why : not_understood());
+    co_return complete(*op, why.code ? why : not_understood());
   }
   auto const* first = found->first();
   bool const there = first && first->key == key_ && first->create_revision == created_;
@@ -55,7 +55,7 @@ asio::awaitable<void> place::answer_holder(std::shared_ptr<acquire_operation> op
 }
 
 // Asked once more by who waits.
-asio::awaitable<void> place::wait_with_the_others(std::shared_ptr<acquire_operation> op) {
+asio::awaitable<void> queue_entry::wait_with_the_others(std::shared_ptr<waiter> op) {
   if (op->settled()) co_return;
   waiters_.push_back(std::move(op));
   co_await look();
@@ -63,33 +63,32 @@ asio::awaitable<void> place::wait_with_the_others(std::shared_ptr<acquire_operat
 }
 
 // False: the lease or the key ended in between; to be tried again.
-asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
-                                         std::uint64_t turn) {
+asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::uint64_t turn) {
   auto const sent = clock::now();
   auto const wanted = op->waits ? proof::of_lately : proof::of_now;
   failure why = co_await take_lease(op->ttl, step_deadline(), wanted);
-  if (why.code) settle_with(*op, why);
+  if (why.code) complete(*op, why);
   if (op->settled()) co_return true;
-  if (turn > 0) co_await around_.order->wait_for(turn);
+  if (turn > 0) co_await store_.gate->wait_for(turn);
   if (op->settled()) co_return true;
-  queue_entry const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
+  key_write const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
   created_ = 0;  // what is there from now on may be of this request
   // The turn may have taken long to come.
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::txn, body, step_deadline());
   // An attempt that was lost may still come, after the key has gone: its lease must be gone, too.
   reusable_ = outcome.ok() && outcome.attempts == 1;
   if (lease_is_gone(outcome)) {
-    around_.pool->distrust();
+    store_.leases->distrust();
     forget();
     co_return false;
   }
   auto const answer = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  auto found = answer ? found_place(*answer, *op) : std::nullopt;
+  auto found = answer ? found_entries_in(*answer, *op) : std::nullopt;
   why = failure_of(outcome);
   if (!why.code && !found) why = not_understood();
   if (why.code) {
-    settle_with(*op, why);
+    complete(*op, why);
     co_return true;
   }
   bool const entered = co_await enter(op, std::move(*found), sent);
@@ -97,8 +96,8 @@ asio::awaitable<bool> place::try_to_join(std::shared_ptr<acquire_operation> op,
 }
 
 // Nothing: the answer has another form than the question asks for.
-std::optional<place::found_entries> place::found_place(txn_reply const& found,
-                                                       acquire_operation const& op) const {
+std::optional<queue_entry::found_entries> queue_entry::found_entries_in(txn_reply const& found,
+                                                                        waiter const& op) const {
   key_entry const made{key_, "", found.revision, found.revision, lease_};
   if (!found.succeeded) {
     if (found.ranges.size() != 2 || !found.ranges[1].first()) return std::nullopt;
@@ -114,8 +113,8 @@ std::optional<place::found_entries> place::found_place(txn_reply const& found,
 }
 
 // We are first, or behind another. False: to be tried again.
-asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_entries found,
-                                   clock::time_point sent) {
+asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entries found,
+                                         clock::time_point sent) {
   auto& own = found.own;
   auto& before = found.before;
   bool const is_ours = before.key == key_;
@@ -128,7 +127,7 @@ asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_
   if (own.lease != lease_) {
     failure why;
     auto const left = co_await adopt(own, op->ttl, why);
-    if (why.code) settle_with(*op, why);
+    if (why.code) complete(*op, why);
     if (!left && !op->settled()) co_return false;
     // Whoever made it holds it still, perhaps: it is not to be ended.
     if (op->settled() && left) forget();
@@ -160,10 +159,10 @@ asio::awaitable<bool> place::enter(std::shared_ptr<acquire_operation> op, found_
   co_return true;
 }
 
-asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, key_entry first) {
+asio::awaitable<void> queue_entry::answer_busy(std::shared_ptr<waiter> op, key_entry first) {
   auto const deadline = step_deadline();
   busy reply{from_value(first.value).label, milliseconds{0}};
-  reply.remaining = co_await time_left(around_.gate, first, deadline);
+  reply.remaining = co_await time_left(store_.connections, first, deadline);
   op->settle(acquire_reply(std::move(reply)));
 }
 
@@ -172,14 +171,14 @@ asio::awaitable<void> place::answer_busy(std::shared_ptr<acquire_operation> op, 
 // Ours and the two before it, as the member that told the news knows them, without asking the
 // others. What it shows may be past, but once we are first nobody comes before us any more; that
 // it is not older than the news is what the revision tells.
-asio::awaitable<std::optional<range_reply>> place::see(std::int64_t told_at) {
+asio::awaitable<std::optional<range_reply>> queue_entry::see(std::int64_t told_at) {
   auto const way = told_at > 0 ? reading::of_the_member : reading::of_the_cluster;
   std::string const body = look_request(prefix_, created_, way);
-  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::range, body, step_deadline());
   co_return outcome.ok() ? range_in(outcome.body) : std::nullopt;
 }
 
-asio::awaitable<void> place::look() {
+asio::awaitable<void> queue_entry::look() {
   look_wanted_ = false;
   auto const told_at = std::exchange(told_at_, 0);
   if (state_ != state::queued || !wanted()) co_return;
@@ -206,14 +205,14 @@ asio::awaitable<void> place::look() {
   // An answer that waited for us, not we for it: the key may have gone since.
   if (clock::now() >= alive_until_) co_return join_again();
   if (own->lease != lease_) {  // another handle of the owner goes on with the key
-    around_.pool->end(lease_);
+    store_.leases->end(lease_);
     co_return join_again();
   }
   take_turn(own->mod_revision, sent);
 }
 
 // A time that was set has come: to keep the lease alive, or the end of somebody's wait.
-asio::awaitable<void> place::tick() {
+asio::awaitable<void> queue_entry::tick() {
   if (state_ != state::queued) co_return;
   if (clock::now() >= keep_at_) {
     bool const alive = co_await keep_alive(lease_);
@@ -224,10 +223,10 @@ asio::awaitable<void> place::tick() {
 }
 
 // Those whose wait is over.
-asio::awaitable<void> place::answer_the_late() {
+asio::awaitable<void> queue_entry::answer_the_late() {
   if (state_ != state::queued) co_return;
   auto const now = clock::now();
-  std::vector<std::shared_ptr<acquire_operation>> late;
+  std::vector<std::shared_ptr<waiter>> late;
   std::erase_if(waiters_, [&](auto const& op) {
     bool const over = op->until <= now;
     if (over && !op->settled()) late.push_back(op);
@@ -235,7 +234,7 @@ asio::awaitable<void> place::answer_the_late() {
   });
   if (late.empty()) co_return;
   std::string const body = list_request(prefix_, 1);
-  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::range, body, step_deadline());
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   key_entry first;
   if (found && found->first()) first = *found->first();
@@ -245,7 +244,7 @@ asio::awaitable<void> place::answer_the_late() {
 
 // ------------------------------------------------------------------------------- holding
 
-asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
+asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
   if (op->settled()) co_return;
   if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
   // Before the look: whoever goes on with the key after it sees that the lease was kept alive.
@@ -254,17 +253,17 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
   lease_reply kept;
   if (same) {
     std::string const body = lease_request(lease_);
-    auto const outcome = co_await around_.gate->call(path::keep_alive, body, step_deadline());
+    auto const outcome = co_await store_.connections->call(path::keep_alive, body, step_deadline());
     auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
     failure const why = failure_of(outcome);
-    if (!reply) co_return settle_with(*op, why.code ? why : not_understood());
+    if (!reply) co_return complete(*op, why.code ? why : not_understood());
     kept = *reply;
   }
   std::string const list = list_request(prefix_, 1);
-  auto const outcome = co_await around_.gate->call(path::range, list, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::range, list, step_deadline());
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   failure why = failure_of(outcome);
-  if (!found) co_return settle_with(*op, why.code ? why : not_understood());
+  if (!found) co_return complete(*op, why.code ? why : not_understood());
   auto const* first = found->first();
   if (!first || first->key != key_) {
     if (state_ == state::held) drop();
@@ -277,7 +276,7 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
   }
   key_entry const own = *first;
   auto const reply = co_await move_to_new_lease(own, ttl, why);
-  if (why.code) co_return settle_with(*op, why);
+  if (why.code) co_return complete(*op, why);
   // Waiters of the same owner, whose turn had come: they ask who holds it, and it is them.
   if (reply == renew_reply::renewed) join_waiters();
   if (reply == renew_reply::lost) drop();
@@ -285,8 +284,8 @@ asio::awaitable<void> place::prolong(std::shared_ptr<renew_operation> op, millis
 }
 
 // A request that reads nothing compares what only our own key, the first, has.
-asio::awaitable<place::removal> place::remove_by(std::string const& request) {
-  auto const outcome = co_await around_.gate->call(path::txn, request, step_deadline());
+asio::awaitable<queue_entry::removal> queue_entry::remove_by(std::string const& request) {
+  auto const outcome = co_await store_.connections->call(path::txn, request, step_deadline());
   auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   removal made;
   made.attempts = outcome.attempts;
@@ -309,7 +308,7 @@ asio::awaitable<place::removal> place::remove_by(std::string const& request) {
 //
 // It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
 // resource is free by then or not.
-asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
+asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> op) {
   if (op->settled()) co_return;
   bool const expired = state_ == state::held && clock::now() >= expires_at_;
   bool const held_it = state_ == state::held && !expired;
@@ -327,25 +326,25 @@ asio::awaitable<void> place::give_back(std::shared_ptr<release_operation> op) {
   // With a look at what it was. Of what we hold or held: no key that the owner acquired anew. Not
   // of what had gone before: an attempt without an answer could then not have taken it away.
   if (!made.why.code && !made.removed && !made.not_there) {
-    auto const created = state_ == state::held || in_doubt() ? created_ : 0;
+    auto const created = state_ == state::held || release_unconfirmed() ? created_ : 0;
     std::string const found = leave_request(prefix_, key_, created);
     made = co_await remove_by(found);
   }
   if (made.why.code) {
-    if (held_it) doubt_until(expires_at_);
-    settle_with(*op, made.why);
+    if (held_it) remember_release(expires_at_);
+    complete(*op, made.why);
     co_return co_await leave();
   }
   // Nothing there, but an attempt without an answer may have taken it away.
   bool const cut = held_it && std::max(attempts, made.attempts) > 1;
-  bool const unanswered = !made.removed && (cut || in_doubt());
+  bool const unanswered = !made.removed && (cut || release_unconfirmed());
   bool const released = (made.was_first && !expired) || unanswered;
   reusable_ = reusable_ && made.with_our_lease;
   // Nobody was told: its caller may ask once more.
   if (!op->settled()) {
-    end_doubt();
+    confirm_release();
   } else if (released && held_it) {
-    doubt_until(expires_at_);
+    remember_release(expires_at_);
   }
   op->settle(released ? release_reply::released : release_reply::lost);
   give_lease_away();

@@ -31,14 +31,14 @@ struct call_outcome {
 
 /// A stream to a member, and which member it is.
 struct opened_stream {
-  std::unique_ptr<connection> link;  ///< null: it could not be opened
+  std::unique_ptr<etcd::connection> connection;  ///< null: it could not be opened
   std::size_t member = 0;
 };
 
 /// All members are called on the executor. Coroutines keep it alive while they run.
-class gateway : public std::enable_shared_from_this<gateway> {
+class connection_pool : public std::enable_shared_from_this<connection_pool> {
  public:
-  gateway(asio::any_io_executor executor, settings how, boost::asio::ssl::context tls);
+  connection_pool(asio::any_io_executor executor, settings how, boost::asio::ssl::context tls);
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
@@ -57,9 +57,9 @@ class gateway : public std::enable_shared_from_this<gateway> {
   void forget_token() { token_.clear(); }
 
  private:
-  struct idle_link {
+  struct idle_connection {
     std::size_t member;
-    std::unique_ptr<connection> link;
+    std::unique_ptr<etcd::connection> connection;
   };
   class slot;
 
@@ -76,7 +76,7 @@ class gateway : public std::enable_shared_from_this<gateway> {
   settings how_;
   boost::asio::ssl::context tls_;
   std::size_t current_ = 0;  ///< the member that is asked
-  std::vector<idle_link> idle_;
+  std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;
   std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by the board
   std::string token_;

@@ -1,4 +1,4 @@
-// The place of one owner in the queue for one resource: a lease of etcd and a key that lives with
+// The entry of one owner in the queue for one resource: a lease of etcd and a key that lives with
 // it, first waiting, then holding.
 #pragma once
 
@@ -12,33 +12,32 @@
 
 #include <herdlock/store.hpp>
 #include "stores/common/operation_board.hpp"
-#include "stores/etcd/doubt_list.hpp"
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
+#include "stores/etcd/fifo_gate.hpp"
 #include "stores/etcd/lease_pool.hpp"
-#include "stores/etcd/turnstile.hpp"
-#include "stores/etcd/watch_hub.hpp"
+#include "stores/etcd/unconfirmed_releases.hpp"
+#include "stores/etcd/watch_stream.hpp"
 
 namespace herdlock::etcd {
 
-/// What all places of a store share, and those of one resource.
-struct surroundings {
-  std::shared_ptr<gateway> gate;
-  std::shared_ptr<watch_hub> hub;
-  std::shared_ptr<lease_pool> pool;
-  std::shared_ptr<doubt_list> doubts;
-  std::shared_ptr<turnstile> order{};
+/// What all entries of a store share, and those of one resource.
+struct store_state {
+  std::shared_ptr<connection_pool> connections;
+  std::shared_ptr<watch_stream> watches;
+  std::shared_ptr<lease_pool> leases;
+  std::shared_ptr<unconfirmed_releases> unconfirmed;
+  std::shared_ptr<fifo_gate> gate{};
 };
 
-class place;
+class queue_entry;
 
 /// An acquire that is under way, and until when it may wait.
-class acquire_operation final : public stores::operation<acquire_reply> {
+class waiter final : public stores::operation<acquire_reply> {
  public:
-  acquire_operation(std::shared_ptr<stores::operation_board> const& board,
-                    stores::order<acquire_reply> what, milliseconds ttl, milliseconds wait,
-                    milliseconds timeout);
+  waiter(std::shared_ptr<stores::operation_board> const& board, stores::order<acquire_reply> what,
+         milliseconds ttl, milliseconds wait, milliseconds timeout);
 
-  void waits_at(std::weak_ptr<place> where) { where_ = std::move(where); }
+  void joined(std::weak_ptr<queue_entry> where) { where_ = std::move(where); }
 
   milliseconds const ttl;
   clock::time_point const until;
@@ -47,7 +46,7 @@ class acquire_operation final : public stores::operation<acquire_reply> {
  private:
   void on_settled() override;
 
-  std::weak_ptr<place> where_;
+  std::weak_ptr<queue_entry> where_;
 };
 
 using renew_operation = stores::operation<renew_reply>;
@@ -57,13 +56,13 @@ using release_operation = stores::operation<release_reply>;
 /// an acquire after the end of the lease before it. All members are called on the executor.
 ///
 /// etcd counts leases in seconds and has a shortest one, so the key may live longer than the ttl.
-/// The place that holds ends it at the ttl; only a holder that crashed keeps it for as long as etcd
+/// The entry that holds ends it at the ttl; only a holder that crashed keeps it for as long as etcd
 /// granted.
-class place : public std::enable_shared_from_this<place> {
+class queue_entry : public std::enable_shared_from_this<queue_entry> {
  public:
-  place(surroundings around, resource name, owner_token owner);
+  queue_entry(store_state store, resource name, owner_token owner);
 
-  void acquire(std::shared_ptr<acquire_operation> op);
+  void acquire(std::shared_ptr<waiter> op);
   void renew(std::shared_ptr<renew_operation> op, milliseconds ttl);
   void release(std::shared_ptr<release_operation> op);
 
@@ -74,7 +73,7 @@ class place : public std::enable_shared_from_this<place> {
   /// Called when there is nothing left to remember.
   void when_empty(std::function<void()> tell) { tell_empty_ = std::move(tell); }
 
-  /// The time left if it is this place that holds the resource, by our own count.
+  /// The time left if it is this entry that holds the resource, by our own count.
   std::optional<milliseconds> remaining(std::string const& key) const;
 
  private:
@@ -102,10 +101,12 @@ class place : public std::enable_shared_from_this<place> {
   void after_step();
   void arm();
   void tell_empty();
-  bool in_doubt() const { return release_in_doubt_ && clock::now() < *release_in_doubt_; }
-  void doubt_until(clock::time_point end);
-  void end_doubt();
-  void on_doubt_dropped();
+  bool release_unconfirmed() const {
+    return unconfirmed_until_ && clock::now() < *unconfirmed_until_;
+  }
+  void remember_release(clock::time_point end);
+  void confirm_release();
+  void on_release_dropped();
   void on_timer();
   void on_news(watch_message const& news);
   void look_after(std::int64_t revision);
@@ -113,8 +114,7 @@ class place : public std::enable_shared_from_this<place> {
   bool wanted() const;
 
   // Steps.
-  asio::awaitable<void> join(std::shared_ptr<acquire_operation> op,
-                             std::shared_ptr<turnstile::ticket> turn);
+  asio::awaitable<void> join(std::shared_ptr<waiter> op, std::shared_ptr<fifo_gate::ticket> turn);
   asio::awaitable<void> look();
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
@@ -131,15 +131,14 @@ class place : public std::enable_shared_from_this<place> {
   /// a waiter's always is.
   enum class proof { of_now, of_lately };
   asio::awaitable<failure> take_lease(milliseconds ttl, clock::time_point deadline, proof wanted);
-  asio::awaitable<bool> try_to_join(std::shared_ptr<acquire_operation> op, std::uint64_t turn);
-  asio::awaitable<void> answer_holder(std::shared_ptr<acquire_operation> op);
-  asio::awaitable<void> wait_with_the_others(std::shared_ptr<acquire_operation> op);
-  std::optional<found_entries> found_place(txn_reply const& found,
-                                           acquire_operation const& op) const;
-  asio::awaitable<bool> enter(std::shared_ptr<acquire_operation> op, found_entries found,
+  asio::awaitable<bool> try_to_join(std::shared_ptr<waiter> op, std::uint64_t turn);
+  asio::awaitable<void> answer_holder(std::shared_ptr<waiter> op);
+  asio::awaitable<void> wait_with_the_others(std::shared_ptr<waiter> op);
+  std::optional<found_entries> found_entries_in(txn_reply const& found, waiter const& op) const;
+  asio::awaitable<bool> enter(std::shared_ptr<waiter> op, found_entries found,
                               clock::time_point sent);
   asio::awaitable<removal> remove_by(std::string const& request);
-  asio::awaitable<void> answer_busy(std::shared_ptr<acquire_operation> op, key_entry first);
+  asio::awaitable<void> answer_busy(std::shared_ptr<waiter> op, key_entry first);
   asio::awaitable<void> answer_the_late();
   asio::awaitable<std::optional<range_reply>> see(std::int64_t told_at);
   asio::awaitable<bool> keep_alive(std::int64_t lease);
@@ -155,13 +154,13 @@ class place : public std::enable_shared_from_this<place> {
   void hold(std::int64_t created, std::int64_t modified, milliseconds ttl);
   void take_turn(std::int64_t modified, clock::time_point sent);
   void grant_all(clock::time_point sent);
-  void grant_to(acquire_operation& op, clock::time_point sent, milliseconds left) const;
+  void grant_to(waiter& op, clock::time_point sent, milliseconds left) const;
   void forget();
   void join_again();
   void join_waiters();
   void stop_watching();
 
-  surroundings around_;
+  store_state store_;
   resource const name_;
   owner_token const owner_;
   std::string const prefix_;
@@ -172,7 +171,6 @@ class place : public std::enable_shared_from_this<place> {
   bool closed_ = false;
   bool look_wanted_ = false;
   std::int64_t told_at_ = 0;  ///< the revision of the news that is to be looked after
-  bool tick_wanted_ = false;
   std::function<void()> tell_empty_;
   timer timer_;
 
@@ -182,24 +180,24 @@ class place : public std::enable_shared_from_this<place> {
   bool reusable_ = false;       ///< nothing that is still on its way names our lease
   bool adopted_ = false;        ///< another made the key, and may hold it
   /// A release of what we held had no answer: until then its outcome is not forgotten.
-  std::optional<clock::time_point> release_in_doubt_;
-  doubt_list::number doubt_ = 0;
+  std::optional<clock::time_point> unconfirmed_until_;
+  unconfirmed_releases::number unconfirmed_number_ = 0;
   clock::time_point alive_until_;  ///< the lease lives at least so long
   clock::time_point keep_at_;      ///< queued: when to keep it alive
 
-  std::int64_t created_ = 0;   ///< revision: our place in the queue, and the fencing token
+  std::int64_t created_ = 0;   ///< revision: our rank in the queue, and the fencing token
   std::int64_t modified_ = 0;  ///< the last write that we know of
   milliseconds ttl_{0};
   clock::time_point expires_at_;  ///< held: when we end it
 
-  std::vector<std::shared_ptr<acquire_operation>> waiters_;
+  std::vector<std::shared_ptr<waiter>> waiters_;
   std::string before_;  ///< queued: the key before ours, when we looked last
 
   // Queued. Behind two: the end of the key two before ours, when it is time to get ready. Next
   // after the first: all that is done from its key to ours, so that one watch tells of both, in
   // order.
   watched_keys watched_;
-  watch_hub::watch_id watch_ = 0;
+  watch_stream::watch_id watch_ = 0;
   std::int64_t since_ = 0;    ///< it tells all that came after; raised by a change of our own key
   std::int64_t seen_at_ = 0;  ///< the last look that found our key and the one before it
   bool gone_ = false;         ///< the key that is waited for was deleted
@@ -207,7 +205,7 @@ class place : public std::enable_shared_from_this<place> {
 
 /// For a port: the failure with the store and the subject in front.
 template <class T>
-void settle_with(stores::operation<T>& op, failure const& why) {
+void complete(stores::operation<T>& op, failure const& why) {
   failure told = why;
   told.message = op.failure_of(errc::unavailable, why.message).message;
   op.settle(std::move(told));
@@ -217,8 +215,8 @@ void settle_with(stores::operation<T>& op, failure const& why) {
 std::int64_t lease_seconds(milliseconds ttl);
 
 /// The time left of a key's holder, from what etcd knows; at least 1 ms while it is there.
-asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
-                                        clock::time_point deadline);
+asio::awaitable<milliseconds> time_left(std::shared_ptr<connection_pool> connections,
+                                        key_entry const& holder, clock::time_point deadline);
 
 failure not_understood();
 bool lease_is_gone(call_outcome const& outcome);

@@ -8,17 +8,17 @@
 #include <memory>
 #include <set>
 
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
 
 namespace herdlock::etcd {
 
 /// All members are called on the executor.
-class turnstile : public std::enable_shared_from_this<turnstile> {
+class fifo_gate : public std::enable_shared_from_this<fifo_gate> {
  public:
   /// A turn; passed on when it is destroyed.
   class ticket {
    public:
-    ticket(std::shared_ptr<turnstile> of, std::uint64_t number)
+    ticket(std::shared_ptr<fifo_gate> of, std::uint64_t number)
         : of_(std::move(of)), number_(number) {}
     ~ticket() { of_->pass(number_); }
     ticket(ticket const&) = delete;
@@ -26,11 +26,11 @@ class turnstile : public std::enable_shared_from_this<turnstile> {
     std::uint64_t number() const { return number_; }
 
    private:
-    std::shared_ptr<turnstile> of_;
+    std::shared_ptr<fifo_gate> of_;
     std::uint64_t number_;
   };
 
-  explicit turnstile(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  explicit fifo_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   std::shared_ptr<ticket> take();
   /// Completes when all tickets before that number are gone.

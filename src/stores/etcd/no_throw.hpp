@@ -8,6 +8,6 @@
 namespace herdlock::etcd {
 
 /// A coroutine's wait that gives its error code instead of throwing it.
-inline constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+inline constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace herdlock::etcd

@@ -1,8 +1,8 @@
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
 
 #include <boost/asio/ssl/error.hpp>
 
-#include "stores/etcd/quietly.hpp"
+#include "stores/etcd/no_throw.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -40,7 +40,7 @@ bool says_auth_is_off(refusal const& refused) {
 
 // What TLS refuses, it refuses the next time, too.
 failure failure_to_reach(member const& one, error_code ec) {
-  std::string const what = one.place() + " (" + ec.message() + ")";
+  std::string const what = one.address() + " (" + ec.message() + ")";
   if (ec.category() != asio::error::get_ssl_category())
     return make_failure(errc::unavailable, what);
   return make_failure(errc::access_denied, what + "; check cafile, cert and key");
@@ -48,23 +48,24 @@ failure failure_to_reach(member const& one, error_code ec) {
 
 }  // namespace
 
-// A place among the connections in use.
-class gateway::slot {
+// One of the connections that may be in use.
+class connection_pool::slot {
  public:
-  explicit slot(gateway& of) : of_(of) {}
+  explicit slot(connection_pool& of) : of_(of) {}
   ~slot() { of_.give_slot_back(); }
   slot(slot const&) = delete;
   slot& operator=(slot const&) = delete;
 
  private:
-  gateway& of_;
+  connection_pool& of_;
 };
 
-gateway::gateway(asio::any_io_executor executor, settings how, boost::asio::ssl::context tls)
+connection_pool::connection_pool(asio::any_io_executor executor, settings how,
+                                 boost::asio::ssl::context tls)
     : executor_(std::move(executor)), how_(std::move(how)), tls_(std::move(tls)) {}
 
-asio::awaitable<call_outcome> gateway::call(char const* path, std::string const& body,
-                                            clock::time_point deadline) {
+asio::awaitable<call_outcome> connection_pool::call(char const* path, std::string const& body,
+                                                    clock::time_point deadline) {
   auto const self = shared_from_this();
   call_outcome outcome;
   bool const mine = co_await wait_for_slot(deadline);
@@ -82,15 +83,15 @@ asio::awaitable<call_outcome> gateway::call(char const* path, std::string const&
     if (tried % how_.members.size() != 0) continue;
     if (outcome.why.code == errc::access_denied) co_return outcome;
     timer rest(executor_, std::min(clock::now() + pause, deadline));
-    auto const rested = co_await rest.async_wait(quietly);
+    auto const rested = co_await rest.async_wait(no_throw);
     if (std::get<0>(rested)) co_return outcome;
     pause = std::min(pause * 2, longest_rest);
   }
 }
 
 // One try; true when its outcome is the call's.
-asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body,
-                                       clock::time_point deadline, call_outcome& outcome) {
+asio::awaitable<bool> connection_pool::attempt(char const* path, std::string const& body,
+                                               clock::time_point deadline, call_outcome& outcome) {
   for (int renewals = 0;; ++renewals) {
     outcome.refused = {};
     if (!how_.user.empty() && token_.empty() && !open_to_all_) {
@@ -128,28 +129,28 @@ asio::awaitable<bool> gateway::attempt(char const* path, std::string const& body
 
 // A connection that had been idle may have been closed by the other side: that says nothing about
 // the member, so a new one is tried.
-asio::awaitable<http_answer> gateway::exchange(http_request const& request,
-                                               clock::time_point deadline) {
+asio::awaitable<http_answer> connection_pool::exchange(http_request const& request,
+                                                       clock::time_point deadline) {
   auto const member = current_;
   http_answer answer;
-  if (auto link = take_idle(member)) {
-    answer = co_await link->exchange(request, deadline);
+  if (auto idle = take_idle(member)) {
+    answer = co_await idle->exchange(request, deadline);
     answer.sendings = 1;
-    if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(link)});
+    if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(idle)});
     if (!answer.ec || clock::now() >= deadline) co_return answer;
-    std::erase_if(idle_, [&](idle_link const& one) { return one.member == member; });
+    std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
   }
-  auto link = make_connection(executor_, how_, how_.members[member], tls_);
-  answer.ec = co_await link->connect(deadline);
+  auto fresh = make_connection(executor_, how_, how_.members[member], tls_);
+  answer.ec = co_await fresh->connect(deadline);
   if (answer.ec) co_return answer;
   int const before = answer.sendings;
-  answer = co_await link->exchange(request, deadline);
+  answer = co_await fresh->exchange(request, deadline);
   answer.sendings = before + 1;
-  if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(link)});
+  if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh)});
   co_return answer;
 }
 
-asio::awaitable<refusal> gateway::authenticate(clock::time_point deadline) {
+asio::awaitable<refusal> connection_pool::authenticate(clock::time_point deadline) {
   std::string const body = authenticate_request(how_.user, how_.password);
   std::string const no_token;
   http_request const request{path::authenticate, body, no_token};
@@ -171,7 +172,8 @@ asio::awaitable<refusal> gateway::authenticate(clock::time_point deadline) {
   co_return refusal{};
 }
 
-asio::awaitable<opened_stream> gateway::open_stream(char const* path, clock::time_point deadline) {
+asio::awaitable<opened_stream> connection_pool::open_stream(char const* path,
+                                                            clock::time_point deadline) {
   auto const self = shared_from_this();
   opened_stream opened;
   if (!how_.user.empty() && token_.empty() && !open_to_all_) {
@@ -179,53 +181,53 @@ asio::awaitable<opened_stream> gateway::open_stream(char const* path, clock::tim
     if (refused.code != status::ok) co_return opened;
   }
   opened.member = current_;
-  auto link = make_connection(executor_, how_, how_.members[opened.member], tls_);
-  error_code ec = co_await link->connect(attempt_deadline(deadline));
+  auto fresh = make_connection(executor_, how_, how_.members[opened.member], tls_);
+  error_code ec = co_await fresh->connect(attempt_deadline(deadline));
   std::string const token = token_;
   std::string const no_body;
   http_request const request{path, no_body, token};
-  if (!ec) ec = co_await link->open_stream(request, attempt_deadline(deadline));
-  if (!ec) opened.link = std::move(link);
+  if (!ec) ec = co_await fresh->open_stream(request, attempt_deadline(deadline));
+  if (!ec) opened.connection = std::move(fresh);
   if (ec) suspect(opened.member);
   co_return opened;
 }
 
-void gateway::suspect(std::size_t member) {
+void connection_pool::suspect(std::size_t member) {
   if (member != current_) return;
   current_ = (current_ + 1) % how_.members.size();
-  std::erase_if(idle_, [&](idle_link const& one) { return one.member == member; });
+  std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
 }
 
-std::unique_ptr<connection> gateway::take_idle(std::size_t member) {
+std::unique_ptr<connection> connection_pool::take_idle(std::size_t member) {
   while (!idle_.empty()) {
-    idle_link last = std::move(idle_.back());
+    idle_connection last = std::move(idle_.back());
     idle_.pop_back();
-    if (last.member == member) return std::move(last.link);
+    if (last.member == member) return std::move(last.connection);
   }
   return nullptr;
 }
 
 // So that a member that hangs leaves time for the others.
-clock::time_point gateway::attempt_deadline(clock::time_point deadline) const {
+clock::time_point connection_pool::attempt_deadline(clock::time_point deadline) const {
   if (how_.members.size() == 1) return deadline;
   auto const share = how_.timeout / static_cast<int>(how_.members.size() + 1);
   return std::min(deadline, clock::now() + share);
 }
 
-asio::awaitable<bool> gateway::wait_for_slot(clock::time_point deadline) {
+asio::awaitable<bool> connection_pool::wait_for_slot(clock::time_point deadline) {
   if (in_use_ < how_.connections) {
     ++in_use_;
     co_return true;
   }
   auto const turn = std::make_shared<timer>(executor_, deadline);
   queue_.push_back(turn);
-  auto const woken = co_await turn->async_wait(quietly);
+  auto const woken = co_await turn->async_wait(no_throw);
   if (std::get<0>(woken)) co_return true;  // cancelled by who handed its slot over
   // The timer may have rung at the moment of the hand-over: then the slot is ours as well.
   co_return std::erase(queue_, turn) == 0;
 }
 
-void gateway::give_slot_back() {
+void connection_pool::give_slot_back() {
   if (queue_.empty()) {
     --in_use_;
     return;

@@ -9,11 +9,11 @@
 namespace herdlock::etcd {
 
 /// All members are called on the executor.
-class doubt_list {
+class unconfirmed_releases {
  public:
   using number = std::uint64_t;
 
-  explicit doubt_list(std::size_t most) : most_(most) {}
+  explicit unconfirmed_releases(std::size_t most) : most_(most) {}
 
   /// `forget` is called once when there are too many and this is the oldest; not after remove().
   number add(std::function<void()> forget) {

@@ -1,7 +1,7 @@
-// The leases of a place: to get one, to keep it, to change it.
+// The leases of an entry: to get one, to keep it, to change it.
 #include <boost/asio/use_awaitable.hpp>
 
-#include "stores/etcd/place.hpp"
+#include "stores/etcd/queue_entry.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -38,21 +38,21 @@ std::int64_t lease_seconds(milliseconds ttl) {
   return std::chrono::ceil<std::chrono::seconds>(ttl).count();
 }
 
-asio::awaitable<milliseconds> time_left(std::shared_ptr<gateway> gate, key_entry const& holder,
-                                        clock::time_point deadline) {
+asio::awaitable<milliseconds> time_left(std::shared_ptr<connection_pool> connections,
+                                        key_entry const& holder, clock::time_point deadline) {
   if (holder.lease == 0) co_return milliseconds{0};  // for ever
   std::string const body = lease_request(holder.lease);
-  auto const outcome = co_await gate->call(path::time_left, body, deadline);
+  auto const outcome = co_await connections->call(path::time_left, body, deadline);
   auto const lease = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
   if (!lease) co_return milliseconds{0};
   co_return estimate(*lease, from_value(holder.value));
 }
 
-asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point deadline,
-                                           proof wanted) {
+asio::awaitable<failure> queue_entry::take_lease(milliseconds ttl, clock::time_point deadline,
+                                                 proof wanted) {
   auto const seconds = lease_seconds(ttl);
   lease_ttl_ = seconds;
-  if (auto const idle = around_.pool->take(seconds); idle.lease != 0) {
+  if (auto const idle = store_.leases->take(seconds); idle.lease != 0) {
     lease_ = idle.lease;
     alive_until_ = idle.alive_until;
     keep_at_ = alive_until_ - milliseconds(std::chrono::seconds(seconds)) * 2 / 3;
@@ -60,12 +60,12 @@ asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point d
     alive_until_ = {};
     bool const alive = co_await keep_alive(lease_);
     if (alive) co_return failure{};
-    around_.pool->end(lease_);
+    store_.leases->end(lease_);
   }
   lease_ = new_lease_id();
   std::string const body = grant_request(lease_, seconds);
   auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::grant, body, deadline);
+  auto const outcome = co_await store_.connections->call(path::grant, body, deadline);
   // The number is nobody else's: an attempt without an answer made it.
   bool const there = outcome.attempts > 1 && lease_exists(outcome);
   if (!there && !outcome.ok()) co_return failure_of(outcome);
@@ -81,8 +81,8 @@ asio::awaitable<failure> place::take_lease(milliseconds ttl, clock::time_point d
 // maker's next key) is not about this key any more, and the other one is left to its maker.
 //
 // The time that was left; it is not prolonged. Nothing without a reason: the key is gone.
-asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, milliseconds ttl,
-                                                          failure& why) {
+asio::awaitable<std::optional<milliseconds>> queue_entry::adopt(key_entry& own, milliseconds ttl,
+                                                                failure& why) {
   auto const longest = std::max(ttl, from_value(own.value).ttl);
   if (lease_ttl_ < lease_seconds(longest)) {
     give_lease_away();
@@ -90,12 +90,12 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
     if (why.code) co_return std::nullopt;
   }
   std::string const body = rewrite_request({key_, own.value, lease_}, own.create_revision);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::txn, body, step_deadline());
   auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
   if (!why.code && !written) why = not_understood();
   if (lease_is_gone(outcome)) {
-    around_.pool->distrust();
+    store_.leases->distrust();
     why = {};
   }
   if (!written) {  // the key may live with our lease by now: it is not ended
@@ -109,7 +109,7 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
   }
   reusable_ = outcome.attempts == 1;
   adopted_ = true;
-  auto const left = co_await time_left(around_.gate, own, step_deadline());
+  auto const left = co_await time_left(store_.connections, own, step_deadline());
   // Who made it may have renewed it until now.
   bool const alive = co_await keep_alive(lease_);
   if (!alive) {
@@ -122,10 +122,10 @@ asio::awaitable<std::optional<milliseconds>> place::adopt(key_entry& own, millis
 }
 
 // False: it has ended. Without an answer it counts as alive until it must have ended.
-asio::awaitable<bool> place::keep_alive(std::int64_t lease) {
+asio::awaitable<bool> queue_entry::keep_alive(std::int64_t lease) {
   std::string const body = lease_request(lease);
   auto const sent = clock::now();
-  auto const outcome = co_await around_.gate->call(path::keep_alive, body, step_deadline());
+  auto const outcome = co_await store_.connections->call(path::keep_alive, body, step_deadline());
   auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
   if (!reply) {
     keep_at_ = clock::now() + pause_after_failure;
@@ -139,22 +139,22 @@ asio::awaitable<bool> place::keep_alive(std::int64_t lease) {
 
 // Another ttl, or another process held it until now (whose own count of the ttl must not end it any
 // more): the key is written anew, with a lease of its own; the write tells the two apart.
-asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, milliseconds ttl,
-                                                      failure& why) {
+asio::awaitable<renew_reply> queue_entry::move_to_new_lease(key_entry own, milliseconds ttl,
+                                                            failure& why) {
   auto const deadline = step_deadline();
   std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
   std::string const grant_body = grant_request(next, lease_seconds(ttl));
   auto const sent = clock::now();
-  auto const granted = co_await around_.gate->call(path::grant, grant_body, deadline);
+  auto const granted = co_await store_.connections->call(path::grant, grant_body, deadline);
   if (lease_exists(granted)) {
     why = co_await freshen(next, ttl, deadline);
   } else {
     why = failure_of(granted);
   }
   if (why.code) co_return renew_reply::lost;
-  queue_entry const entry{key_, to_value({ttl, std::string(owner_.label())}), next};
+  key_write const entry{key_, to_value({ttl, std::string(owner_.label())}), next};
   std::string const body = rewrite_request(entry, own.create_revision);
-  auto const outcome = co_await around_.gate->call(path::txn, body, deadline);
+  auto const outcome = co_await store_.connections->call(path::txn, body, deadline);
   auto const written = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
   if (!why.code && !written) why = not_understood();
@@ -173,10 +173,10 @@ asio::awaitable<renew_reply> place::move_to_new_lease(key_entry own, millisecond
 }
 
 // An earlier attempt without an answer made this lease: it must last for the whole ttl from now on.
-asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
-                                        clock::time_point deadline) {
+asio::awaitable<failure> queue_entry::freshen(std::int64_t lease, milliseconds ttl,
+                                              clock::time_point deadline) {
   std::string const body = lease_request(lease);
-  auto const outcome = co_await around_.gate->call(path::keep_alive, body, deadline);
+  auto const outcome = co_await store_.connections->call(path::keep_alive, body, deadline);
   auto const kept = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
   if (!outcome.ok()) co_return failure_of(outcome);
   if (kept && kept->ttl >= lease_seconds(ttl)) co_return failure{};
@@ -184,10 +184,10 @@ asio::awaitable<failure> place::freshen(std::int64_t lease, milliseconds ttl,
 }
 
 // If it cannot be told: nobody keeps the lease alive, so it ends by itself.
-asio::awaitable<void> place::revoke(std::int64_t lease) {
+asio::awaitable<void> queue_entry::revoke(std::int64_t lease) {
   if (lease == 0) co_return;
   std::string const body = lease_request(lease);
-  co_await around_.gate->call(path::revoke, body, step_deadline());
+  co_await store_.connections->call(path::revoke, body, step_deadline());
 }
 
 }  // namespace herdlock::etcd

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
 
 namespace herdlock::etcd {
 
@@ -15,11 +15,12 @@ namespace herdlock::etcd {
 /// also after every interruption (a stream that ended, a revision that was compacted away), and
 /// what is done to its keys from then on, in the order of revisions. All members are called on the
 /// executor.
-class watch_hub : public std::enable_shared_from_this<watch_hub> {
+class watch_stream : public std::enable_shared_from_this<watch_stream> {
  public:
   using watch_id = std::int64_t;
 
-  explicit watch_hub(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
+  explicit watch_stream(std::shared_ptr<connection_pool> connections)
+      : connections_(std::move(connections)) {}
 
   using told = std::function<void(watch_message const&)>;
 
@@ -49,7 +50,7 @@ class watch_hub : public std::enable_shared_from_this<watch_hub> {
   void send(std::shared_ptr<stream> const& on, std::string const& message);
   void start();
 
-  std::shared_ptr<gateway> gate_;
+  std::shared_ptr<connection_pool> connections_;
   std::map<watch_id, watch> watches_;  ///< one for each waiter: bounded by the board
   watch_id last_id_ = 0;
   std::shared_ptr<stream> stream_;  ///< null while there is none
