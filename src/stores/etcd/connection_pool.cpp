@@ -78,8 +78,8 @@ asio::awaitable<call_outcome> connection_pool::call(char const* path, std::strin
   slot const held(*this);
   milliseconds pause = first_rest;
   for (std::size_t tried = 1;; ++tried) {
-    bool const settled = co_await attempt(path, body, deadline, outcome);
-    if (settled || clock::now() >= deadline) co_return outcome;
+    bool const completed = co_await attempt(path, body, deadline, outcome);
+    if (completed || clock::now() >= deadline) co_return outcome;
     if (tried % how_.members.size() != 0) continue;
     if (outcome.why.code == errc::access_denied) co_return outcome;
     timer rest(executor_, std::min(clock::now() + pause, deadline));

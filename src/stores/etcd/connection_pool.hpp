@@ -78,7 +78,7 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   std::size_t current_ = 0;  ///< the member that is asked
   std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;
-  std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by the board
+  std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by max_pending
   std::string token_;
   bool open_to_all_ = false;  ///< the server has no authentication
 };

@@ -13,17 +13,17 @@ namespace herdlock {
 namespace etcd {
 namespace {
 
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 using inspect_operation = stores::operation<std::optional<lease_info>>;
 
 // The queues as this store knows them, which its handle and the operations under way share.
 class resource_queues : public std::enable_shared_from_this<resource_queues> {
  public:
-  resource_queues(std::shared_ptr<operation_board> board, store_state state)
-      : board_(std::move(board)), store_(std::move(state)) {}
+  resource_queues(std::shared_ptr<pending_operations> pending, store_state state)
+      : pending_(std::move(pending)), store_(std::move(state)) {}
 
-  std::shared_ptr<operation_board> const& board() const { return board_; }
+  std::shared_ptr<pending_operations> const& pending() const { return pending_; }
   milliseconds timeout() const { return store_.connections->how().timeout; }
   clock::time_point deadline() const { return clock::now() + timeout(); }
 
@@ -41,7 +41,7 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
   template <class T, class Step>
   void start(std::shared_ptr<stores::operation<T>> const& op, Step step) {
     if (!op->admit()) return;
-    asio::co_spawn(board_->executor(), step(), asio::detached);
+    asio::co_spawn(pending_->executor(), step(), asio::detached);
   }
 
  private:
@@ -51,7 +51,7 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
                                                    failure& why);
   asio::awaitable<milliseconds> remaining(key_entry const& holder);
 
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   store_state store_;
   /// Those that hold, wait or have something under way, by key.
   std::map<std::string, std::shared_ptr<queue_entry>, std::less<>> entries_;
@@ -78,14 +78,14 @@ store_state resource_queues::state_for(resource const& name) {
   store_state state = store_;
   state.gate = gates_[name.str()].lock();
   if (!state.gate) {
-    state.gate = std::make_shared<fifo_gate>(board_->executor());
+    state.gate = std::make_shared<fifo_gate>(pending_->executor());
     gates_[name.str()] = state.gate;
   }
   return state;
 }
 
 void resource_queues::close() {
-  board_->close();
+  pending_->close();
   auto const all = std::exchange(entries_, {});
   for (auto const& [key, one] : all) one->close();
   store_.watches->close();
@@ -117,8 +117,8 @@ asio::awaitable<void> resource_queues::inspect(resource name,
   failure why;
   std::string const prefix = key_prefix(name);
   auto const found = co_await list(prefix, limits::max_listed + 1, why);
-  if (why.code) co_return complete(*op, why);
-  if (!found->first()) co_return op->settle(std::optional<lease_info>());
+  if (why.code) co_return complete_with(*op, why);
+  if (!found->first()) co_return op->complete(std::optional<lease_info>());
   key_entry const holder = *found->first();
   lease_info info;
   info.holder = from_value(holder.value).label;
@@ -128,7 +128,7 @@ asio::awaitable<void> resource_queues::inspect(resource name,
     info.waiters.push_back(from_value(found->entries[i].value).label);
   }
   info.remaining = co_await remaining(holder);
-  op->settle(std::optional<lease_info>(std::move(info)));
+  op->complete(std::optional<lease_info>(std::move(info)));
 }
 
 // The key alone: the lease of another client's session may carry other keys. Ours ends when its
@@ -139,16 +139,16 @@ asio::awaitable<void> resource_queues::force_release(resource name,
   failure why;
   std::string const prefix = key_prefix(name);
   auto const found = co_await list(prefix, 1, why);
-  if (why.code) co_return complete(*op, why);
-  if (!found->first()) co_return op->settle(release_reply::lost);
+  if (why.code) co_return complete_with(*op, why);
+  if (!found->first()) co_return op->complete(release_reply::lost);
   std::string const body =
       remove_created_request(found->first()->key, found->first()->create_revision);
   auto const outcome = co_await store_.connections->call(path::txn, body, step_deadline());
   auto const removed = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
   why = failure_of(outcome);
-  if (why.code) co_return complete(*op, why);
+  if (why.code) co_return complete_with(*op, why);
   bool const done = removed && (removed->succeeded || outcome.attempts > 1);
-  op->settle(done ? release_reply::released : release_reply::lost);
+  op->complete(done ? release_reply::released : release_reply::lost);
 }
 
 class store final : public lease_store {
@@ -156,13 +156,13 @@ class store final : public lease_store {
   explicit store(std::shared_ptr<resource_queues> of) : queues_(std::move(of)) {}
 
   ~store() override {
-    asio::post(queues_->board()->executor(), [queues = queues_] { queues->close(); });
+    asio::post(queues_->pending()->executor(), [queues = queues_] { queues->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     if (failure const bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
-    auto const op = std::make_shared<waiter>(queues_->board(), std::move(what), request.ttl,
+    auto const op = std::make_shared<waiter>(queues_->pending(), std::move(what), request.ttl,
                                              request.wait, queues_->timeout());
     if (op->admit()) queues_->entry_of(request.name, request.owner)->acquire(op);
   }
@@ -172,43 +172,43 @@ class store final : public lease_store {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     if (failure const bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const op =
-        std::make_shared<renew_operation>(queues_->board(), std::move(what), queues_->deadline());
+        std::make_shared<renew_operation>(queues_->pending(), std::move(what), queues_->deadline());
     if (op->admit()) queues_->entry_of(name, owner)->renew(op, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<release_operation>(queues_->board(), std::move(what), queues_->deadline());
+    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
     if (op->admit()) queues_->entry_of(name, owner)->release(op);
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<inspect_operation>(queues_->board(), std::move(what), queues_->deadline());
+    auto const op = std::make_shared<inspect_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
     queues_->start(op, [&] { return queues_->inspect(std::move(name), op); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<release_operation>(queues_->board(), std::move(what), queues_->deadline());
+    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
     queues_->start(op, [&] { return queues_->force_release(std::move(name), op); });
   }
 
   void list(herdlock::list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
     auto const op =
-        std::make_shared<list_operation>(queues_->board(), std::move(what), queues_->deadline());
+        std::make_shared<list_operation>(queues_->pending(), std::move(what), queues_->deadline());
     queues_->start(op, [&] { return queues_->list_part(std::move(request), op); });
   }
 
  private:
   template <class T>
   void refuse(order<T> what, failure bad) {
-    bad.message = queues_->board()->settings().store + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(queues_->board()->executor(), std::move(what.done), std::move(bad));
+    bad.message = queues_->pending()->settings().store + ": " + what.subject() + ": " + bad.message;
+    detail::post_result<T>(queues_->pending()->executor(), std::move(what.done), std::move(bad));
   }
 
   std::shared_ptr<resource_queues> queues_;
@@ -222,21 +222,21 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   if (!settings) return settings.error();
   auto tls = stores::make_tls(settings->tls, settings->display_name);
   if (!tls) return tls.error();
-  auto board = std::make_shared<stores::operation_board>(
-      executor, stores::board_settings{.store = settings->display_name,
-                                       .late = "no answer within " +
-                                               std::to_string(settings->timeout.count()) +
-                                               " ms; does the cluster have a leader?",
-                                       .max_pending = settings->max_pending});
+  auto pending = std::make_shared<stores::pending_operations>(
+      executor, stores::pending_settings{.store = settings->display_name,
+                                         .late = "no answer within " +
+                                                 std::to_string(settings->timeout.count()) +
+                                                 " ms; does the cluster have a leader?",
+                                         .max_pending = settings->max_pending});
   std::string display_name = settings->display_name;
   auto connections = std::make_shared<etcd::connection_pool>(std::move(executor),
                                                              std::move(*settings), std::move(*tls));
   auto watches = std::make_shared<etcd::watch_stream>(connections);
   auto leases = std::make_shared<etcd::lease_pool>(connections);
-  auto unconfirmed = std::make_shared<etcd::unconfirmed_releases>(board->settings().max_pending);
+  auto unconfirmed = std::make_shared<etcd::unconfirmed_releases>(pending->settings().max_pending);
   auto queues = std::make_shared<etcd::resource_queues>(
-      std::move(board), etcd::store_state{std::move(connections), std::move(watches),
-                                          std::move(leases), std::move(unconfirmed)});
+      std::move(pending), etcd::store_state{std::move(connections), std::move(watches),
+                                            std::move(leases), std::move(unconfirmed)});
   auto store = std::make_shared<etcd::store>(std::move(queues));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

@@ -46,7 +46,7 @@ asio::awaitable<void> list_part(std::shared_ptr<connection_pool> connections,
   }
   auto const found = range_in(outcome.body);
   if (!found) co_return op->fail(errc::protocol, "the answer is not etcd's");
-  op->settle(page_of(*found, most));
+  op->complete(page_of(*found, most));
 }
 
 }  // namespace herdlock::etcd

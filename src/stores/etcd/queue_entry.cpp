@@ -16,15 +16,15 @@ clock::time_point end_of_wait(milliseconds wait) {
 
 }  // namespace
 
-waiter::waiter(std::shared_ptr<stores::operation_board> const& board,
+waiter::waiter(std::shared_ptr<stores::pending_operations> const& pending,
                stores::order<acquire_reply> what, milliseconds for_ttl, milliseconds wait,
                milliseconds timeout)
-    : operation(board, std::move(what), end_of_wait(wait) + timeout),
+    : operation(pending, std::move(what), end_of_wait(wait) + timeout),
       ttl(for_ttl),
       until(deadline() - timeout),
       waits(wait > milliseconds{0}) {}
 
-void waiter::on_settled() {
+void waiter::on_completed() {
   if (auto const where = where_.lock()) where->on_waiter_gone();
 }
 
@@ -100,14 +100,14 @@ void queue_entry::on_release_dropped() {
 
 // Waiters that ended meanwhile need no entry.
 void queue_entry::after_step() {
-  std::erase_if(waiters_, [](auto const& op) { return op->settled(); });
+  std::erase_if(waiters_, [](auto const& op) { return op->completed(); });
   if (state_ == state::queued && waiters_.empty() && steps_.empty()) {
     steps_.push_back([this] { return leave(); });
   }
 }
 
 bool queue_entry::wanted() const {
-  return std::ranges::any_of(waiters_, [](auto const& op) { return !op->settled(); });
+  return std::ranges::any_of(waiters_, [](auto const& op) { return !op->completed(); });
 }
 
 void queue_entry::on_waiter_gone() {
@@ -183,7 +183,7 @@ void queue_entry::grant_all(clock::time_point sent) {
 
 void queue_entry::grant_to(waiter& op, clock::time_point sent, milliseconds left) const {
   grant_term const term{sent, std::clamp(left, milliseconds{0}, op.ttl)};
-  op.settle(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
+  op.complete(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
 }
 
 void queue_entry::forget() {
@@ -217,7 +217,7 @@ void queue_entry::join_again() {
 void queue_entry::join_waiters() {
   auto const all = std::exchange(waiters_, {});
   for (auto const& op : all) {
-    if (!op->settled()) steps_.push_back([this, op] { return join(op, nullptr); });
+    if (!op->completed()) steps_.push_back([this, op] { return join(op, nullptr); });
   }
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <herdlock/store.hpp>
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/fifo_gate.hpp"
 #include "stores/etcd/lease_pool.hpp"
@@ -34,8 +34,9 @@ class queue_entry;
 /// An acquire that is under way, and until when it may wait.
 class waiter final : public stores::operation<acquire_reply> {
  public:
-  waiter(std::shared_ptr<stores::operation_board> const& board, stores::order<acquire_reply> what,
-         milliseconds ttl, milliseconds wait, milliseconds timeout);
+  waiter(std::shared_ptr<stores::pending_operations> const& pending,
+         stores::order<acquire_reply> what, milliseconds ttl, milliseconds wait,
+         milliseconds timeout);
 
   void joined(std::weak_ptr<queue_entry> where) { where_ = std::move(where); }
 
@@ -44,7 +45,7 @@ class waiter final : public stores::operation<acquire_reply> {
   bool const waits;
 
  private:
-  void on_settled() override;
+  void on_completed() override;
 
   std::weak_ptr<queue_entry> where_;
 };
@@ -166,7 +167,7 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
   std::string const prefix_;
   std::string const key_;
 
-  std::deque<step> steps_;  ///< bounded: by the board, and one of each kind of our own
+  std::deque<step> steps_;  ///< bounded: by max_pending, and one of each kind of our own
   bool running_ = false;
   bool closed_ = false;
   bool look_wanted_ = false;
@@ -205,10 +206,10 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
 
 /// For a port: the failure with the store and the subject in front.
 template <class T>
-void complete(stores::operation<T>& op, failure const& why) {
+void complete_with(stores::operation<T>& op, failure const& why) {
   failure told = why;
   told.message = op.failure_of(errc::unavailable, why.message).message;
-  op.settle(std::move(told));
+  op.complete(std::move(told));
 }
 
 /// How long etcd lets a lease live that was asked for in milliseconds.

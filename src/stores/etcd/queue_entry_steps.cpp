@@ -21,23 +21,23 @@ asio::awaitable<void> queue_entry::join(std::shared_ptr<waiter> op,
   if (state_ == state::held) co_await answer_holder(op);
   if (state_ == state::held) co_return;
   if (state_ == state::queued) co_return co_await wait_with_the_others(op);
-  for (int i = 0; i < most_lease_losses && !op->settled() && !closed_; ++i) {
+  for (int i = 0; i < most_lease_losses && !op->completed() && !closed_; ++i) {
     bool const answered = co_await try_to_join(op, number);
     if (answered) break;
   }
   turn.reset();
-  if (op->settled() && state_ == state::none) co_return co_await leave();
+  if (op->completed() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
-  if (op->settled() || waiting) co_return;
-  complete(*op, make_failure(errc::unavailable,
-                             "the lease ends again and again; are the "
-                             "members' clocks or disks in order?"));
+  if (op->completed() || waiting) co_return;
+  complete_with(*op, make_failure(errc::unavailable,
+                                  "the lease ends again and again; are the "
+                                  "members' clocks or disks in order?"));
 }
 
 // Asked once more by who holds it. Without the key it is held no more, and the operation joins
 // anew.
 asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
-  if (op->settled()) co_return;
+  if (op->completed()) co_return;
   if (clock::now() >= expires_at_) co_return co_await expire();
   std::string const body = list_request(prefix_, 1);
   auto const sent = clock::now();
@@ -45,7 +45,7 @@ asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   if (!found) {
     failure const why = failure_of(outcome);
-    co_return complete(*op, why.code ? why : not_understood());
+    co_return complete_with(*op, why.code ? why : not_understood());
   }
   auto const* first = found->first();
   bool const there = first && first->key == key_ && first->create_revision == created_;
@@ -56,7 +56,7 @@ asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
 
 // Asked once more by who waits.
 asio::awaitable<void> queue_entry::wait_with_the_others(std::shared_ptr<waiter> op) {
-  if (op->settled()) co_return;
+  if (op->completed()) co_return;
   waiters_.push_back(std::move(op));
   co_await look();
   co_await answer_the_late();
@@ -67,10 +67,10 @@ asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::
   auto const sent = clock::now();
   auto const wanted = op->waits ? proof::of_lately : proof::of_now;
   failure why = co_await take_lease(op->ttl, step_deadline(), wanted);
-  if (why.code) complete(*op, why);
-  if (op->settled()) co_return true;
+  if (why.code) complete_with(*op, why);
+  if (op->completed()) co_return true;
   if (turn > 0) co_await store_.gate->wait_for(turn);
-  if (op->settled()) co_return true;
+  if (op->completed()) co_return true;
   key_write const own{key_, to_value({op->ttl, std::string(owner_.label())}), lease_};
   std::string const body = op->waits ? join_request(prefix_, own) : take_request(prefix_, own);
   created_ = 0;  // what is there from now on may be of this request
@@ -88,7 +88,7 @@ asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::
   why = failure_of(outcome);
   if (!why.code && !found) why = not_understood();
   if (why.code) {
-    complete(*op, why);
+    complete_with(*op, why);
     co_return true;
   }
   bool const entered = co_await enter(op, std::move(*found), sent);
@@ -120,18 +120,18 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
   bool const is_ours = before.key == key_;
   if (!is_ours && !op->waits) {
     give_lease_away();
-    if (!op->settled()) co_await answer_busy(op, std::move(before));
+    if (!op->completed()) co_await answer_busy(op, std::move(before));
     co_return true;
   }
-  if (op->settled()) co_return true;
+  if (op->completed()) co_return true;
   if (own.lease != lease_) {
     failure why;
     auto const left = co_await adopt(own, op->ttl, why);
-    if (why.code) complete(*op, why);
-    if (!left && !op->settled()) co_return false;
+    if (why.code) complete_with(*op, why);
+    if (!left && !op->completed()) co_return false;
     // Whoever made it holds it still, perhaps: it is not to be ended.
-    if (op->settled() && left) forget();
-    if (op->settled()) co_return true;
+    if (op->completed() && left) forget();
+    if (op->completed()) co_return true;
     if (is_ours) {
       auto const asked = from_value(own.value).ttl;
       hold(own.create_revision, own.mod_revision, asked);
@@ -147,7 +147,7 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
   if (is_ours && alive_until_ < sent + op->ttl) {
     bool const alive = co_await keep_alive(lease_);
     if (!alive) forget();
-    if (!alive || op->settled()) co_return alive;
+    if (!alive || op->completed()) co_return alive;
   }
   waiters_.push_back(op);
   if (is_ours) {
@@ -163,7 +163,7 @@ asio::awaitable<void> queue_entry::answer_busy(std::shared_ptr<waiter> op, key_e
   auto const deadline = step_deadline();
   busy reply{from_value(first.value).label, milliseconds{0}};
   reply.remaining = co_await time_left(store_.connections, first, deadline);
-  op->settle(acquire_reply(std::move(reply)));
+  op->complete(acquire_reply(std::move(reply)));
 }
 
 // ------------------------------------------------------------------------------- waiting
@@ -229,7 +229,7 @@ asio::awaitable<void> queue_entry::answer_the_late() {
   std::vector<std::shared_ptr<waiter>> late;
   std::erase_if(waiters_, [&](auto const& op) {
     bool const over = op->until <= now;
-    if (over && !op->settled()) late.push_back(op);
+    if (over && !op->completed()) late.push_back(op);
     return over;
   });
   if (late.empty()) co_return;
@@ -245,7 +245,7 @@ asio::awaitable<void> queue_entry::answer_the_late() {
 // ------------------------------------------------------------------------------- holding
 
 asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
-  if (op->settled()) co_return;
+  if (op->completed()) co_return;
   if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
   // Before the look: whoever goes on with the key after it sees that the lease was kept alive.
   bool const same = state_ == state::held && ttl == ttl_;
@@ -256,31 +256,31 @@ asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, 
     auto const outcome = co_await store_.connections->call(path::keep_alive, body, step_deadline());
     auto const reply = outcome.ok() ? lease_in(outcome.body) : std::nullopt;
     failure const why = failure_of(outcome);
-    if (!reply) co_return complete(*op, why.code ? why : not_understood());
+    if (!reply) co_return complete_with(*op, why.code ? why : not_understood());
     kept = *reply;
   }
   std::string const list = list_request(prefix_, 1);
   auto const outcome = co_await store_.connections->call(path::range, list, step_deadline());
   auto const found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
   failure why = failure_of(outcome);
-  if (!found) co_return complete(*op, why.code ? why : not_understood());
+  if (!found) co_return complete_with(*op, why.code ? why : not_understood());
   auto const* first = found->first();
   if (!first || first->key != key_) {
     if (state_ == state::held) drop();
-    co_return op->settle(renew_reply::lost);
+    co_return op->complete(renew_reply::lost);
   }
   if (same && first->mod_revision == modified_ && kept.ttl >= lease_seconds(ttl)) {
     alive_until_ = after(sent, kept.ttl);
     expires_at_ = clock::now() + ttl;
-    co_return op->settle(renew_reply::renewed);
+    co_return op->complete(renew_reply::renewed);
   }
   key_entry const own = *first;
   auto const reply = co_await move_to_new_lease(own, ttl, why);
-  if (why.code) co_return complete(*op, why);
+  if (why.code) co_return complete_with(*op, why);
   // Waiters of the same owner, whose turn had come: they ask who holds it, and it is them.
   if (reply == renew_reply::renewed) join_waiters();
   if (reply == renew_reply::lost) drop();
-  op->settle(reply);
+  op->complete(reply);
 }
 
 // A request that reads nothing compares what only our own key, the first, has.
@@ -309,7 +309,7 @@ asio::awaitable<queue_entry::removal> queue_entry::remove_by(std::string const& 
 // It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
 // resource is free by then or not.
 asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> op) {
-  if (op->settled()) co_return;
+  if (op->completed()) co_return;
   bool const expired = state_ == state::held && clock::now() >= expires_at_;
   bool const held_it = state_ == state::held && !expired;
   for (auto const& waiter : std::exchange(waiters_, {})) {
@@ -332,7 +332,7 @@ asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> 
   }
   if (made.why.code) {
     if (held_it) remember_release(expires_at_);
-    complete(*op, made.why);
+    complete_with(*op, made.why);
     co_return co_await leave();
   }
   // Nothing there, but an attempt without an answer may have taken it away.
@@ -341,12 +341,12 @@ asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> 
   bool const released = (made.was_first && !expired) || unanswered;
   reusable_ = reusable_ && made.with_our_lease;
   // Nobody was told: its caller may ask once more.
-  if (!op->settled()) {
+  if (!op->completed()) {
     confirm_release();
   } else if (released && held_it) {
     remember_release(expires_at_);
   }
-  op->settle(released ? release_reply::released : release_reply::lost);
+  op->complete(released ? release_reply::released : release_reply::lost);
   give_lease_away();
   forget();
 }

@@ -51,7 +51,7 @@ class watch_stream : public std::enable_shared_from_this<watch_stream> {
   void start();
 
   std::shared_ptr<connection_pool> connections_;
-  std::map<watch_id, watch> watches_;  ///< one for each waiter: bounded by the board
+  std::map<watch_id, watch> watches_;  ///< one for each waiter: bounded by max_pending
   watch_id last_id_ = 0;
   std::shared_ptr<stream> stream_;  ///< null while there is none
   std::shared_ptr<timer> pause_;

@@ -64,7 +64,7 @@ void engine::close() {
   commands.close();
   sessions.close();
   jobs.close();
-  asio::post(board->executor(), [board = board] { board->close(); });
+  asio::post(pending->executor(), [pending = pending] { pending->close(); });
 }
 
 void sweep(engine& with, resource const& beside) {

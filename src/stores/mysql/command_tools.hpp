@@ -8,7 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection_pool.hpp"
 #include "stores/mysql/lease_rows.hpp"
@@ -51,17 +51,17 @@ class ordered_jobs {
 
 /// What an opened store consists of, shared with what is under way for it.
 struct engine {
-  engine(settings const& given, std::shared_ptr<stores::operation_board> shared_board,
+  engine(settings const& given, std::shared_ptr<stores::pending_operations> shared_pending,
          std::size_t most_commands, std::size_t most_sessions)
       : how(given),
-        board(std::move(shared_board)),
+        pending(std::move(shared_pending)),
         commands(given, most_commands),
         sessions(given, most_sessions),
         jobs(most_commands + most_sessions),
         in_order(jobs) {}
 
   settings const how;
-  std::shared_ptr<stores::operation_board> const board;
+  std::shared_ptr<stores::pending_operations> const pending;
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   job_gate jobs;
@@ -121,7 +121,7 @@ template <class T, class Work>
 class command final : public stores::operation<T> {
  public:
   command(std::shared_ptr<engine> const& with, stores::order<T> what, Work work)
-      : stores::operation<T>(with->board, std::move(what), clock::now() + with->how.timeout),
+      : stores::operation<T>(with->pending, std::move(what), clock::now() + with->how.timeout),
         work_(std::move(work)) {}
 
   // On a worker thread.
@@ -132,7 +132,7 @@ class command final : public stores::operation<T> {
     // It stops a little before the deadline: its answer tells more.
     auto until = this->deadline() - with.how.timeout / 20;
     if (this->abandoned()) until = clock::now() + with.how.timeout;
-    this->settle_later(attempt<T>(with, until, this->subject(), work_));
+    this->complete_later(attempt<T>(with, until, this->subject(), work_));
   }
 
  private:
@@ -144,7 +144,7 @@ template <class T>
 bool refused(std::shared_ptr<engine> const& with, stores::order<T>& what, failure bad) {
   if (!bad.code) return false;
   bad.message = with->how.display_name + ": " + what.subject() + ": " + bad.message;
-  detail::post_result<T>(with->board->executor(), std::move(what.done), std::move(bad));
+  detail::post_result<T>(with->pending->executor(), std::move(what.done), std::move(bad));
   return true;
 }
 
@@ -198,10 +198,10 @@ void run_quick(std::shared_ptr<engine> const& with, std::string const& name,
       return with->in_order.run(name, as_job(*with, one));
     }
     with->in_order.end(name);
-    if (error) return one->settle(with->told_of(*error, one->subject()));
-    one->settle(*reply);
+    if (error) return one->complete(with->told_of(*error, one->subject()));
+    one->complete(*reply);
   };
-  connection::async_run(session, with->board->executor(), std::move(quick.statements),
+  connection::async_run(session, with->pending->executor(), std::move(quick.statements),
                         one->deadline(), std::move(done));
 }
 

@@ -11,15 +11,15 @@ namespace {
 constexpr std::size_t command_connections = 4;
 
 std::shared_ptr<engine> make_engine(settings const& how, asio::any_io_executor const& executor) {
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       executor,
-      stores::board_settings{.store = how.display_name,
-                             .late = how.place() + " did not answer within " +
-                                     std::to_string(how.timeout.count()) +
-                                     " ms; is it overloaded, or the network in between down?",
-                             .max_pending = how.max_pending});
+      stores::pending_settings{.store = how.display_name,
+                               .late = how.place() + " did not answer within " +
+                                       std::to_string(how.timeout.count()) +
+                                       " ms; is it overloaded, or the network in between down?",
+                               .max_pending = how.max_pending});
   bool const table = how.mode == lock_mode::table;
-  return std::make_shared<engine>(how, std::move(board), table ? how.pool : command_connections,
+  return std::make_shared<engine>(how, std::move(pending), table ? how.pool : command_connections,
                                   table ? 0 : how.pool);
 }
 

@@ -39,7 +39,7 @@ class named_protocol final : public session_protocol {
       if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
       done(std::move(got));
     };
-    connection::async_run(session, with_.board->executor(), take_sql(*session, wanted), deadline,
+    connection::async_run(session, with_.pending->executor(), take_sql(*session, wanted), deadline,
                           std::move(read));
   }
 

@@ -26,7 +26,7 @@ class row_protocol final : public session_protocol {
       if (!db) return done({});
       quick_record(session->id(), std::move(db), wanted, deadline, done);
     };
-    connection::async_run(session, with_.board->executor(), lock_sql(*session, wanted), deadline,
+    connection::async_run(session, with_.pending->executor(), lock_sql(*session, wanted), deadline,
                           std::move(read));
   }
 
@@ -143,7 +143,7 @@ class row_protocol final : public session_protocol {
       if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
       done(std::move(got));
     };
-    connection::async_run(std::move(db), with_.board->executor(),
+    connection::async_run(std::move(db), with_.pending->executor(),
                           record_again_sql(how(), wanted, std::to_string(session), "1 = 1"),
                           deadline, std::move(read));
   }

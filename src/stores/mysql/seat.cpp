@@ -22,19 +22,19 @@ clock::time_point wait_end(milliseconds wait) {
 candidate::candidate(std::shared_ptr<engine> const& with, acquire_request asked,
                      stores::order<acquire_reply> what)
     : stores::operation<acquire_reply>(
-          with->board, std::move(what),
+          with->pending, std::move(what),
           wait_end(asked.wait) + with->how.timeout + with->how.session_grace),
       request(std::move(asked)),
       until(wait_end(request.wait)) {}
 
-void candidate::on_settled() {
+void candidate::on_completed() {
   if (auto const at = place.lock()) at->left(*this);
 }
 
 seat::seat(std::shared_ptr<hall> const& where, resource name)
     : hall_(where),
       name_(std::move(name)),
-      executor_(where->with->board->executor()),
+      executor_(where->with->pending->executor()),
       timer_(executor_),
       job_timer_(executor_) {}
 
@@ -56,15 +56,15 @@ acquire_reply seat::as_busy() const {
 void seat::dismiss() {
   auto const now = clock::now();
   for (auto const& each : std::vector(waiting_)) {
-    if (each->until <= now || !waits(*each)) each->settle(as_busy());
+    if (each->until <= now || !waits(*each)) each->complete(as_busy());
   }
 }
 
 void seat::ask(std::shared_ptr<candidate> const& who) {
   check();
   if (holder_ && !busy_ && expired()) expire();
-  if (is_holder(who->request.owner)) return who->settle_later(acquire_reply(grant_of(*holder_)));
-  if (!waits(*who) && (holder_ || queued_)) return who->settle_later(as_busy());
+  if (is_holder(who->request.owner)) return who->complete_later(acquire_reply(grant_of(*holder_)));
+  if (!waits(*who) && (holder_ || queued_)) return who->complete_later(as_busy());
   who->place = weak_from_this();
   waiting_.push_back(who);
   arm();
@@ -133,7 +133,7 @@ void seat::serve(bid const& given, answer const& got) {
   arm();
   auto const self = shared_from_this();
   for (auto const& each : std::vector(waiting_)) {
-    if (each->request.owner == given.owner) each->settle(acquire_reply(reply));
+    if (each->request.owner == given.owner) each->complete(acquire_reply(reply));
   }
   if (holder_) dismiss();
   arm();
@@ -212,7 +212,7 @@ void seat::quick_run(std::string statements, std::function<bool(outcomes const&)
 
 void seat::on_aborted() {
   aborted_ = true;
-  if (auto const told = std::exchange(renewing_, nullptr)) told->settle(renew_reply::lost);
+  if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
 }
 
 // What came while the session was in use.
@@ -233,7 +233,7 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
     return todo_.push_back([this, op, owner, ttl] { renew(op, owner, ttl); });
   }
   if (!is_holder(owner) || expired()) {
-    op->settle_later(renew_reply::lost);
+    op->complete_later(renew_reply::lost);
     if (!busy_ && expired()) expire();
     return;
   }
@@ -245,13 +245,13 @@ void seat::renew(std::shared_ptr<stores::operation<renew_reply>> const& op,
         self.renewing_ = nullptr;
         if (got.error || !got.yes) {
           self.lose();
-          return op->settle(renew_reply::lost);
+          return op->complete(renew_reply::lost);
         }
         self.holder_->ttl = ttl;
         self.holder_->since = got.since;
         self.holder_->expires = got.since + ttl;
         self.arm();
-        op->settle(renew_reply::renewed);
+        op->complete(renew_reply::renewed);
       });
 }
 
@@ -259,9 +259,9 @@ void seat::release(releasing const& op, owner_token const& owner) {
   if (busy_ && is_holder(owner)) {
     return todo_.push_back([this, op, owner] { release(op, owner); });
   }
-  if (!is_holder(owner)) return op->settle_later(release_reply::lost);
+  if (!is_holder(owner)) return op->complete_later(release_reply::lost);
   if (expired()) {
-    op->settle_later(release_reply::lost);
+    op->complete_later(release_reply::lost);
     return leave(nullptr);
   }
   leave(op);
@@ -300,7 +300,7 @@ void seat::on_released(answer const& got, releasing const& op) {
     if (auto const where = hall_.lock()) where->with->sessions.give_back(std::move(session_));
     vacate();
   }
-  if (op) op->settle(got.yes ? release_reply::released : release_reply::lost);
+  if (op) op->complete(got.yes ? release_reply::released : release_reply::lost);
 }
 
 void seat::pass_on(releasing const& op) {
@@ -320,14 +320,14 @@ void seat::on_passed(bid const& given, answer got, releasing const& op) {
   } else {
     serve(given, got);
   }
-  if (op) op->settle(gone ? release_reply::lost : release_reply::released);
+  if (op) op->complete(gone ? release_reply::lost : release_reply::released);
 }
 
 void seat::fail_all(sql_error const& why) {
   auto const where = hall_.lock();
   if (!where) return;
   for (auto const& each : std::vector(waiting_)) {
-    each->settle(where->with->told_of(why, each->subject()));
+    each->complete(where->with->told_of(why, each->subject()));
   }
 }
 

@@ -27,7 +27,7 @@ class seat;
 /// All seats of a store. Seats and jobs refer to it; who keeps a seat keeps it, too.
 struct hall : std::enable_shared_from_this<hall> {
   hall(std::shared_ptr<engine> shared, std::unique_ptr<session_protocol> how)
-      : with(std::move(shared)), protocol(std::move(how)), ends(with->board->executor()) {}
+      : with(std::move(shared)), protocol(std::move(how)), ends(with->pending->executor()) {}
 
   std::shared_ptr<engine> const with;
   std::unique_ptr<session_protocol> const protocol;
@@ -47,7 +47,7 @@ class candidate final : public stores::operation<acquire_reply> {
   std::weak_ptr<seat> place;
 
  private:
-  void on_settled() override;
+  void on_completed() override;
 };
 
 /// The connection of a job, which others can end.

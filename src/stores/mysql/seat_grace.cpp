@@ -81,7 +81,7 @@ void seat::prove(bid const& given, fencing_token fencing) {
 }
 
 void seat::give_up(failure const& why) {
-  for (auto const& each : std::vector(waiting_)) each->settle(failure(why));
+  for (auto const& each : std::vector(waiting_)) each->complete(failure(why));
   lose();
 }
 

@@ -7,12 +7,12 @@ namespace {
 
 using stores::order;
 
-// An operation that a seat settles.
+// An operation that a seat completes.
 template <class T>
 class errand final : public stores::operation<T> {
  public:
   errand(std::shared_ptr<engine> const& with, order<T> what)
-      : stores::operation<T>(with->board, std::move(what), clock::now() + with->how.timeout) {}
+      : stores::operation<T>(with->pending, std::move(what), clock::now() + with->how.timeout) {}
 };
 
 class session_leases final : public lease_store {
@@ -22,7 +22,7 @@ class session_leases final : public lease_store {
   // What the sessions hold is free as soon as the server sees them go.
   ~session_leases() override {
     hall_->with->close();
-    asio::post(hall_->with->board->executor(), [place = hall_] {
+    asio::post(hall_->with->pending->executor(), [place = hall_] {
       auto const all = std::move(place->seats);
       place->seats.clear();
       for (auto const& [name, each] : all) each->close();
@@ -47,7 +47,7 @@ class session_leases final : public lease_store {
     auto const op = std::make_shared<errand<renew_reply>>(hall_->with, std::move(what));
     if (!op->admit()) return;
     auto const found = hall_->seats.find(name.str());
-    if (found == hall_->seats.end()) return op->settle_later(renew_reply::lost);
+    if (found == hall_->seats.end()) return op->complete_later(renew_reply::lost);
     auto const keep = found->second;
     keep->renew(op, owner, ttl);
   }
@@ -57,7 +57,7 @@ class session_leases final : public lease_store {
     auto const op = std::make_shared<errand<release_reply>>(hall_->with, std::move(what));
     if (!op->admit()) return;
     auto const found = hall_->seats.find(name.str());
-    if (found == hall_->seats.end()) return op->settle_later(release_reply::lost);
+    if (found == hall_->seats.end()) return op->complete_later(release_reply::lost);
     auto const keep = found->second;
     keep->release(op, owner);
   }
@@ -78,7 +78,7 @@ class session_leases final : public lease_store {
     begin(hall_->with, std::move(what), [raw = hall_.get(), name](connection& db) {
       auto const deadline = clock::now() + raw->with->how.timeout / 2;
       bool const ended = raw->protocol->force_release(db, name, deadline);
-      asio::post(raw->with->board->executor(), [weak = raw->weak_from_this(), name] {
+      asio::post(raw->with->pending->executor(), [weak = raw->weak_from_this(), name] {
         auto const place = weak.lock();
         auto const found = place ? place->seats.find(name.str()) : decltype(place->seats.end()){};
         if (place && found != place->seats.end()) std::shared_ptr(found->second)->check();

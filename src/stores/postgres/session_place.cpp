@@ -37,7 +37,7 @@ void fail(session_place::acquire const& one, failure const& why) {
 
 }  // namespace
 
-void session_acquire::on_settled() {
+void session_acquire::on_completed() {
   patience.cancel();
   if (auto const at = place.lock()) at->gone(*this);
 }
@@ -46,18 +46,18 @@ void session_acquire::on_settled() {
 void session_place::enter(acquire const& one) {
   one->place = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
-    return one->settle_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
+    return one->complete_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
   }
-  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->settled()))) {
-    return holder_ ? one->settle_later(busy_here()) : busy_elsewhere(one);
+  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->completed()))) {
+    return holder_ ? one->complete_later(busy_here()) : busy_elsewhere(one);
   }
   one->patience.expires_after(std::min(one->request.wait, limits::max_ttl));
   if (waits(*one)) {
     one->patience.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
       auto const self = weak.lock();
-      if (ec || !self || one->settled() || one == self->asking_) return;
+      if (ec || !self || one->completed() || one == self->asking_) return;
       if (self->holder_ && self->holder_->request.owner == one->request.owner) return;
-      if (self->holder_) return one->settle(self->busy_here());
+      if (self->holder_) return one->complete(self->busy_here());
       self->busy_elsewhere(one);
     });
   }
@@ -67,7 +67,7 @@ void session_place::enter(acquire const& one) {
 
 void session_place::ask() {
   tell_not_held();
-  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  std::erase_if(line_, [](acquire const& one) { return one->completed(); });
   if (holder_ || asking_) return;
   if (line_.empty()) return rest();
   asking_ = line_.front();
@@ -111,7 +111,7 @@ void session_place::take_session() {
 
 void session_place::with_session(acquire const& one, std::shared_ptr<session> const& got) {
   session_ = got;
-  if (one->settled()) {
+  if (one->completed()) {
     return_session();
     asking_ = nullptr;
     return ask();
@@ -204,7 +204,7 @@ void session_place::granted(acquire const& one, fencing_token fencing, clock::ti
   asking_ = nullptr;
   tell_released(release_reply::released);
   arm_end();
-  if (one->settled()) return hand_on();
+  if (one->completed()) return hand_on();
   // Settled last: a handler may release at once.
   std::vector<std::pair<acquire, acquire_reply>> told;
   told.emplace_back(one, grant{fencing, grant_term{since, one->request.ttl}});
@@ -218,14 +218,14 @@ void session_place::granted(acquire const& one, fencing_token fencing, clock::ti
     else
       told.emplace_back(each, busy_here());
   }
-  for (auto& [each, outcome] : told) each->settle(std::move(outcome));
+  for (auto& [each, outcome] : told) each->complete(std::move(outcome));
 }
 
 void session_place::refused(acquire const& one, failure const& why) {
   if (asking_ == one) asking_ = nullptr;
   if (session_ && !holder_) drop_session();
   // One that had gone already took its session with it; that is nobody else's trouble.
-  if (one->settled()) return ask();
+  if (one->completed()) return ask();
   auto const line = std::exchange(line_, {});
   fail(one, why);
   for (auto const& each : line) fail(each, why);
@@ -242,7 +242,7 @@ void session_place::busy_elsewhere(acquire const& one) {
     auto const& info = *found;
     // Refused, and nobody has it: the row may have been deleted, and is made again at the next try.
     if (!info) shop->met.erase(name.str());
-    one->settle(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
+    one->complete(acquire_reply(info ? busy{info->holder, info->remaining} : busy{}));
   };
   find_holder(shop_->commands, name_, std::move(on_found));
 }

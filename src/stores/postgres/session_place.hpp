@@ -19,7 +19,7 @@
 #include <herdlock/store.hpp>
 
 #include "stores/common/lease_ends.hpp"
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/postgres/session_pool.hpp"
 #include "stores/postgres/session_sql.hpp"
 
@@ -30,19 +30,19 @@ class session_place;
 /// An acquire that has been admitted.
 class session_acquire final : public stores::operation<acquire_reply> {
  public:
-  session_acquire(std::shared_ptr<stores::operation_board> const& board,
+  session_acquire(std::shared_ptr<stores::pending_operations> const& pending,
                   stores::order<acquire_reply> what, acquire_request wanted,
                   clock::time_point deadline)
-      : operation(board, std::move(what), deadline),
+      : operation(pending, std::move(what), deadline),
         request(std::move(wanted)),
-        patience(board->executor()) {}
+        patience(pending->executor()) {}
 
   acquire_request const request;
   asio::basic_waitable_timer<clock> patience;
   std::weak_ptr<session_place> place;
 
  private:
-  void on_settled() override;
+  void on_completed() override;
 };
 
 /// What the places of a store share.

@@ -18,7 +18,7 @@ void session_place::release(owner_token const& owner, std::function<void(release
     return tell_not_held();
   }
   end_timer_.cancel();
-  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  std::erase_if(line_, [](acquire const& one) { return one->completed(); });
   if (!line_.empty() && in_a_row_ < most_in_a_row) {
     released_ = std::move(done);
     return hand_on();
@@ -55,7 +55,7 @@ void session_place::take_away(std::function<void(release_reply)> done) {
 void session_place::hand_on() {
   holder_.reset();
   end_timer_.cancel();
-  std::erase_if(line_, [](acquire const& one) { return one->settled(); });
+  std::erase_if(line_, [](acquire const& one) { return one->completed(); });
   if (line_.empty() || ++in_a_row_ > most_in_a_row) {
     in_a_row_ = 0;
     give_up_session();
@@ -90,7 +90,7 @@ void session_place::back_from(std::shared_ptr<session> const& was, answer const&
 // Whoever releases what it does not hold may have cancelled its acquisition: what that was granted
 // all the same is with the server first.
 void session_place::tell_not_held() {
-  bool const may_be_granted = asking_ && asking_->settled() && asking_ != proving_;
+  bool const may_be_granted = asking_ && asking_->completed() && asking_ != proving_;
   if (giving_up_ > 0 || may_be_granted) return;
   for (auto const& done : std::exchange(not_held_, {})) done(release_reply::lost);
 }

@@ -10,14 +10,14 @@ namespace herdlock::postgres {
 namespace {
 
 using stores::operation;
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 class session_store final : public lease_store {
  public:
-  session_store(settings what, std::shared_ptr<operation_board> board)
-      : board_(std::move(board)), shop_(make_shop(std::move(what), board_->executor())) {
-    auto const& executor = board_->executor();
+  session_store(settings what, std::shared_ptr<pending_operations> pending)
+      : pending_(std::move(pending)), shop_(make_shop(std::move(what), pending_->executor())) {
+    auto const& executor = pending_->executor();
     shop_->commands =
         std::make_shared<link>(executor, shop_->what, session_preparation(shop_->what));
     shop_->sessions = std::make_shared<session_pool>(executor, shop_->what);
@@ -32,8 +32,8 @@ class session_store final : public lease_store {
   }
 
   ~session_store() override {
-    asio::post(board_->executor(), [board = board_, shop = shop_, places = places_] {
-      board->close();
+    asio::post(pending_->executor(), [pending = pending_, shop = shop_, places = places_] {
+      pending->close();
       shop->sessions->close();
       shop->commands->close();
       for (auto const& [name, place] : *places) place->close();
@@ -48,7 +48,7 @@ class session_store final : public lease_store {
     auto const deadline = clock::now() + std::min(request.wait, limits::max_ttl) +
                           shop_->what.timeout + shop_->what.session_grace;
     auto const one =
-        std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
+        std::make_shared<session_acquire>(pending_, std::move(what), std::move(request), deadline);
     if (one->admit()) place->enter(one);
   }
 
@@ -58,13 +58,13 @@ class session_store final : public lease_store {
     if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const one = begin(std::move(what));
     if (!one) return;
-    place_of(name)->renew(owner, ttl, [one](renew_reply told) { one->settle_later(told); });
+    place_of(name)->renew(owner, ttl, [one](renew_reply told) { one->complete_later(told); });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     auto const one = begin(order<release_reply>{"release", name.str(), std::move(done)});
     if (!one) return;
-    place_of(name)->release(owner, [one](release_reply told) { one->settle_later(told); });
+    place_of(name)->release(owner, [one](release_reply told) { one->complete_later(told); });
   }
 
   void on_lease_end(std::function<void(lease_end const&)> told) override {
@@ -81,7 +81,7 @@ class session_store final : public lease_store {
       std::size_t const far = info ? info->waiting : 0;
       if (auto const here = place->info()) info = here;
       if (info) info->waiting = far + place->waiting();
-      one->settle(std::move(info));
+      one->complete(std::move(info));
     };
     find_holder(shop_->commands, name, std::move(on_found));
   }
@@ -91,11 +91,11 @@ class session_store final : public lease_store {
     if (!one) return;
     auto const place = place_of(name);
     if (place->owner()) {
-      return place->take_away([one](release_reply told) { one->settle_later(told); });
+      return place->take_away([one](release_reply told) { one->complete_later(told); });
     }
     shop_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
       if (!ended) return failed(*one, ended.error());
-      one->settle(ended->count() > 0 ? release_reply::released : release_reply::lost);
+      one->complete(ended->count() > 0 ? release_reply::released : release_reply::lost);
     });
   }
 
@@ -106,7 +106,7 @@ class session_store final : public lease_store {
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
     shop_->commands->run(std::move(how), [one, most](reply const& found) {
       if (!found) return failed(*one, found.error());
-      one->settle(to_page(*found, most));
+      one->complete(to_page(*found, most));
     });
   }
 
@@ -130,8 +130,8 @@ class session_store final : public lease_store {
 
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one =
-        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + shop_->what.timeout);
+    auto one = std::make_shared<operation<T>>(pending_, std::move(what),
+                                              clock::now() + shop_->what.timeout);
     return one->admit() ? one : nullptr;
   }
 
@@ -143,10 +143,10 @@ class session_store final : public lease_store {
   template <class T>
   void refuse(order<T> what, failure why) {
     why.message = shop_->what.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
+    detail::post_result<T>(pending_->executor(), std::move(what.done), std::move(why));
   }
 
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   std::shared_ptr<session_shop> shop_;
   std::shared_ptr<places_type> places_ = std::make_shared<places_type>();
 };
@@ -155,14 +155,14 @@ class session_store final : public lease_store {
 
 backend open_sessions(settings what, asio::any_io_executor executor) {
   std::string display_name = what.display_name;
-  auto board = std::make_shared<operation_board>(
+  auto pending = std::make_shared<pending_operations>(
       std::move(executor),
-      stores::board_settings{
+      stores::pending_settings{
           .store = display_name,
           .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
                   " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
           .max_pending = what.max_pending});
-  auto store = std::make_shared<session_store>(std::move(what), std::move(board));
+  auto store = std::make_shared<session_store>(std::move(what), std::move(pending));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};
 }

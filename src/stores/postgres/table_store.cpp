@@ -12,8 +12,8 @@ namespace herdlock::postgres {
 namespace {
 
 using stores::operation;
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 constexpr milliseconds between_sweeps{std::chrono::minutes{1}};
 
@@ -32,17 +32,17 @@ class table_store final : public lease_store,
                           public link_listener,
                           public std::enable_shared_from_this<table_store> {
  public:
-  table_store(settings what, std::shared_ptr<operation_board> board)
+  table_store(settings what, std::shared_ptr<pending_operations> pending)
       : what_(std::move(what)),
-        board_(std::move(board)),
-        link_(std::make_shared<link>(board_->executor(), what_, needed())),
-        room_(std::make_shared<waiting_room>(board_->executor(), link_, channel_)),
-        sweep_timer_(board_->executor()) {}
+        pending_(std::move(pending)),
+        link_(std::make_shared<link>(pending_->executor(), what_, needed())),
+        room_(std::make_shared<waiting_room>(pending_->executor(), link_, channel_)),
+        sweep_timer_(pending_->executor()) {}
 
   // Those who wait leave the queue before the connection ends.
   ~table_store() override {
-    asio::post(board_->executor(), [board = board_, link = link_, room = room_] {
-      board->close();
+    asio::post(pending_->executor(), [pending = pending_, link = link_, room = room_] {
+      pending->close();
       link->close();
     });
   }
@@ -54,7 +54,7 @@ class table_store final : public lease_store,
     if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
     auto const one =
-        std::make_shared<asked_once>(board_, std::move(what), clock::now() + what_.timeout);
+        std::make_shared<asked_once>(pending_, std::move(what), clock::now() + what_.timeout);
     if (!one->admit()) return;
     if (busy_lately(request.name)) return look(one, request);
     grab(one, request);
@@ -77,9 +77,9 @@ class table_store final : public lease_store,
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
     auto on_reply = [link = link_, one, how](reply const& answered) {
       if (!answered) return failed(*one, answered.error());
-      if (answered->count() > 0) return one->settle(release_reply::released);
+      if (answered->count() > 0) return one->complete(release_reply::released);
       link->run({"leave", how.parameters}, [one](reply const& left) {
-        if (left) return one->settle(released(*left));
+        if (left) return one->complete(released(*left));
         failed(*one, left.error());
       });
     };
@@ -131,11 +131,11 @@ class table_store final : public lease_store,
                  if (!answered) return failed(*one, answered.error());
                  if (answered->count() > 0) {
                    fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
-                   return one->settle(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
+                   return one->complete(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
                  }
                  // Whoever has gone has cleaned up behind the first question, not behind another.
                  auto const self = weak.lock();
-                 if (self && !one->settled()) self->look(one, request);
+                 if (self && !one->completed()) self->look(one, request);
                });
   }
 
@@ -148,7 +148,7 @@ class table_store final : public lease_store,
                  if (auto const self = weak.lock()) {
                    self->busy_lately(request.name) = std::holds_alternative<busy>(outcome);
                  }
-                 one->settle(std::move(outcome));
+                 one->complete(std::move(outcome));
                });
   }
 
@@ -165,7 +165,7 @@ class table_store final : public lease_store,
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
     auto one =
-        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + what_.timeout);
+        std::make_shared<operation<T>>(pending_, std::move(what), clock::now() + what_.timeout);
     return one->admit() ? one : nullptr;
   }
 
@@ -174,7 +174,7 @@ class table_store final : public lease_store,
     auto const one = begin(std::move(what));
     if (!one) return;
     link_->run(std::move(how), [one, convert](reply const& answered) {
-      if (answered) return one->settle(result<T>(convert(*answered)));
+      if (answered) return one->complete(result<T>(convert(*answered)));
       failed(*one, answered.error());
     });
   }
@@ -182,13 +182,13 @@ class table_store final : public lease_store,
   template <class T>
   void refuse(order<T> what, failure why) {
     why.message = what_.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
+    detail::post_result<T>(pending_->executor(), std::move(what.done), std::move(why));
   }
 
   void wait(acquire_request request, order<acquire_reply> what) {
     auto const deadline = end_of(request.wait, what_.timeout);
-    auto const one = std::make_shared<waiting_acquire>(board_, std::move(what), std::move(request),
-                                                       deadline, room_);
+    auto const one = std::make_shared<waiting_acquire>(pending_, std::move(what),
+                                                       std::move(request), deadline, room_);
     if (one->admit()) room_->enter(one);
   }
 
@@ -230,7 +230,7 @@ class table_store final : public lease_store,
   }
 
   settings what_;
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   std::string const channel_ = random_channel();
   std::shared_ptr<link> link_;
   std::shared_ptr<waiting_room> room_;
@@ -242,13 +242,13 @@ class table_store final : public lease_store,
 
 backend open_table(settings what, asio::any_io_executor executor) {
   std::string display_name = what.display_name;
-  auto board = std::make_shared<operation_board>(
+  auto pending = std::make_shared<pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = display_name,
-                             .late = "the server did not answer within " +
-                                     std::to_string(what.timeout.count()) + " ms",
-                             .max_pending = what.max_pending});
-  auto store = std::make_shared<table_store>(std::move(what), std::move(board));
+      stores::pending_settings{.store = display_name,
+                               .late = "the server did not answer within " +
+                                       std::to_string(what.timeout.count()) + " ms",
+                               .max_pending = what.max_pending});
+  auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
   store->listen();
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

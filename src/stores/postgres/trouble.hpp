@@ -7,7 +7,7 @@
 
 namespace herdlock::postgres {
 
-/// The store is not named in the message: its operation board puts it in front.
+/// The store is not named in the message: its operation puts it in front.
 failure explain(trouble const& why);
 /// Or may have ended before, it or its transaction: it was not there to tell of anything else.
 bool ends_session(trouble const& why);

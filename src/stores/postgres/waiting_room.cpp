@@ -40,16 +40,16 @@ statement acquire_statement(acquire_request const& request, asking how, std::str
        as_number(static_cast<int>(how)), as_text(channel), as_number(waiter)}};
 }
 
-waiting_acquire::waiting_acquire(std::shared_ptr<stores::operation_board> const& board,
+waiting_acquire::waiting_acquire(std::shared_ptr<stores::pending_operations> const& pending,
                                  stores::order<acquire_reply> what, acquire_request wanted,
                                  clock::time_point deadline,
                                  std::shared_ptr<waiting_room> const& room)
-    : operation(board, std::move(what), deadline),
+    : operation(pending, std::move(what), deadline),
       request(std::move(wanted)),
       room_(room),
-      patience_(board->executor()) {}
+      patience_(pending->executor()) {}
 
-void waiting_acquire::on_settled() {
+void waiting_acquire::on_completed() {
   patience_.cancel();
   if (auto const room = room_.lock()) room->gone(*this);
 }
@@ -59,7 +59,7 @@ void waiting_room::enter(std::shared_ptr<waiting_acquire> const& one) {
   one->patience_.expires_after(std::min(wanted.wait, limits::max_ttl));
   one->patience_.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (!ec && self && !one->settled()) self->time_is_up(one);
+    if (!ec && self && !one->completed()) self->time_is_up(one);
   });
   auto const same = std::ranges::find_if(places_, [&](auto const& each) {
     auto const& other = each.second;
@@ -111,7 +111,7 @@ void waiting_room::on_answer(std::int64_t number, clock::time_point sent, reply 
   auto const row = to_lease_row(*answered);
   at.seen = row.fencing;
   auto const outcome = to_acquire_reply(row, at.request, sent);
-  if (std::holds_alternative<grant>(outcome) || at.leaving) return settle_all(number, outcome);
+  if (std::holds_alternative<grant>(outcome) || at.leaving) return complete_all(number, outcome);
   still_busy(number, row);
 }
 
@@ -127,12 +127,12 @@ void waiting_room::still_busy(std::int64_t number, lease_row const& row) {
   });
 }
 
-void waiting_room::settle_all(std::int64_t number, result<acquire_reply> const& outcome) {
+void waiting_room::complete_all(std::int64_t number, result<acquire_reply> const& outcome) {
   auto const found = places_.find(number);
   if (found == places_.end()) return;
   auto const was = std::move(found->second);
   places_.erase(found);
-  for (auto const& one : was.callers) one->settle(outcome);
+  for (auto const& one : was.callers) one->complete(outcome);
   wake_next(was.request.name);
 }
 
@@ -148,12 +148,12 @@ void waiting_room::time_is_up(std::shared_ptr<waiting_acquire> const& one) {
                  auto const& why = answered.error();
                  return one->fail(static_cast<errc>(why.code.value()), why.message);
                }
-               one->settle(to_acquire_reply(to_lease_row(*answered), one->request, sent));
+               one->complete(to_acquire_reply(to_lease_row(*answered), one->request, sent));
              });
 }
 
-// One that was settled by an answer has no place any more. Any other end leaves an unknown outcome
-// at the server; what was queued or granted for it goes.
+// One that was completed by an answer has no place any more. Any other end leaves an unknown
+// outcome at the server; what was queued or granted for it goes.
 void waiting_room::gone(waiting_acquire& one) {
   auto const found = places_.find(one.place_);
   if (found == places_.end()) return;
@@ -189,7 +189,7 @@ bool waiting_room::take_up(std::int64_t number, fencing_token token) {
   auto const& at = found->second;
   auto const term = std::min(at.request.ttl, first_term);
   if (token.value <= at.seen.value || clock::now() - at.answered > term / 2) return false;
-  settle_all(number, acquire_reply(grant{token, grant_term{at.answered, term}}));
+  complete_all(number, acquire_reply(grant{token, grant_term{at.answered, term}}));
   return true;
 }
 

@@ -11,7 +11,7 @@
 
 #include <herdlock/store.hpp>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/postgres/link.hpp"
 #include "stores/postgres/table_schema.hpp"
 
@@ -35,7 +35,7 @@ class waiting_room;
 /// An acquire that waits. Those of one owner for one resource share a place in the queue.
 class waiting_acquire final : public stores::operation<acquire_reply> {
  public:
-  waiting_acquire(std::shared_ptr<stores::operation_board> const& board,
+  waiting_acquire(std::shared_ptr<stores::pending_operations> const& pending,
                   stores::order<acquire_reply> what, acquire_request request,
                   clock::time_point deadline, std::shared_ptr<waiting_room> const& room);
 
@@ -43,7 +43,7 @@ class waiting_acquire final : public stores::operation<acquire_reply> {
 
  private:
   friend class waiting_room;
-  void on_settled() override;
+  void on_completed() override;
 
   std::weak_ptr<waiting_room> room_;
   asio::basic_waitable_timer<clock> patience_;  ///< the end of request.wait
@@ -80,7 +80,7 @@ class waiting_room : public std::enable_shared_from_this<waiting_room> {
   void on_answer(std::int64_t number, clock::time_point sent, reply const& answered);
   void still_busy(std::int64_t number, lease_row const& row);
   bool take_up(std::int64_t number, fencing_token token);
-  void settle_all(std::int64_t number, result<acquire_reply> const& outcome);
+  void complete_all(std::int64_t number, result<acquire_reply> const& outcome);
   void time_is_up(std::shared_ptr<waiting_acquire> const& one);
   void gone(waiting_acquire& one);
   bool is_first(std::int64_t number) const;

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/sqlite/completion_queue.hpp"
 #include "stores/sqlite/worker.hpp"
 
@@ -12,9 +12,10 @@ namespace herdlock::sqlite {
 template <class T, class Work>
 class database_operation final : public stores::operation<T>, public task {
  public:
-  database_operation(std::shared_ptr<stores::operation_board> const& board, stores::order<T> what,
-                     milliseconds timeout, std::shared_ptr<completion_queue> const& to, Work work)
-      : stores::operation<T>(board, std::move(what), clock::now() + timeout),
+  database_operation(std::shared_ptr<stores::pending_operations> const& pending,
+                     stores::order<T> what, milliseconds timeout,
+                     std::shared_ptr<completion_queue> const& to, Work work)
+      : stores::operation<T>(pending, std::move(what), clock::now() + timeout),
         to_(to),
         margin_(timeout / 20),
         work_(std::move(work)) {}
@@ -31,10 +32,10 @@ class database_operation final : public stores::operation<T>, public task {
     if (auto const to = to_.lock()) to->add(std::move(self));
   }
 
-  void deliver() override { this->settle_at_the_end(std::move(*outcome_)); }
+  void deliver() override { this->complete_at_the_end(std::move(*outcome_)); }
 
  protected:
-  void on_settled() override {
+  void on_completed() override {
     if (auto const to = to_.lock()) to->completed();
   }
 

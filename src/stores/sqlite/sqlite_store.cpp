@@ -11,8 +11,8 @@ namespace herdlock {
 namespace sqlite {
 namespace {
 
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 struct settings {
   file_settings file;
@@ -35,19 +35,19 @@ failure check_not_moved(connection& db) {
 
 class store final : public lease_store, public cache_store {
  public:
-  store(std::shared_ptr<operation_board> board, milliseconds timeout,
+  store(std::shared_ptr<pending_operations> pending, milliseconds timeout,
         std::shared_ptr<completion_queue> completions, std::unique_ptr<connection> writer,
         std::unique_ptr<connection> reader)
-      : board_(std::move(board)),
+      : pending_(std::move(pending)),
         completions_(std::move(completions)),
         timeout_(timeout),
         writes_(std::move(writer), worker::kind::writes),
         reads_(std::move(reader), worker::kind::reads) {}
 
   ~store() override {
-    asio::post(board_->executor(), [board = board_, completions = completions_] {
+    asio::post(pending_->executor(), [pending = pending_, completions = completions_] {
       completions->close();
-      asio::post(board->executor(), [board] { board->close(); });
+      asio::post(pending->executor(), [pending] { pending->close(); });
     });
   }
 
@@ -153,7 +153,7 @@ class store final : public lease_store, public cache_store {
 
   // Nothing is pushed between processes: the caller looks again after a while of its own.
   void watch(watch_request, handler<watch_reply> done) override {
-    detail::post_result<watch_reply>(board_->executor(), std::move(done),
+    detail::post_result<watch_reply>(pending_->executor(), std::move(done),
                                      watch_reply(look_again{}));
   }
 
@@ -170,11 +170,11 @@ class store final : public lease_store, public cache_store {
   template <class T, class Work>
   void begin(worker& on, order<T> what, failure const& bad, Work work) {
     if (bad.code) {
-      return detail::post_result<T>(board_->executor(), std::move(what.done),
+      return detail::post_result<T>(pending_->executor(), std::move(what.done),
                                     explain(what.subject(), bad));
     }
     auto const one = std::make_shared<database_operation<T, Work>>(
-        board_, std::move(what), timeout_, completions_, std::move(work));
+        pending_, std::move(what), timeout_, completions_, std::move(work));
     if (!one->admit()) return;
     completions_->expect();
     on.add(one);
@@ -185,7 +185,7 @@ class store final : public lease_store, public cache_store {
     return why;
   }
 
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   std::shared_ptr<completion_queue> completions_;
   milliseconds timeout_;
   worker writes_;
@@ -265,16 +265,16 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   auto completions = sqlite::completion_queue::open(executor);
   if (!completions) return completions.error();
   auto const& file = settings->file;
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = "sqlite",
-                             .late = file.path + " did not answer within " +
-                                     std::to_string(file.timeout.count()) +
-                                     " ms; the disk hangs or too many commands wait for it",
-                             .closed = file.path + " is being closed",
-                             .max_pending = settings->max_pending});
+      stores::pending_settings{.store = "sqlite",
+                               .late = file.path + " did not answer within " +
+                                       std::to_string(file.timeout.count()) +
+                                       " ms; the disk hangs or too many commands wait for it",
+                               .closed = file.path + " is being closed",
+                               .max_pending = settings->max_pending});
   auto store =
-      std::make_shared<sqlite::store>(std::move(board), file.timeout, std::move(*completions),
+      std::make_shared<sqlite::store>(std::move(pending), file.timeout, std::move(*completions),
                                       std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};

@@ -24,7 +24,7 @@ class task {
 };
 
 /// SQLite's calls block, so they run here, one after the other, in the order they were added. The
-/// length of the queue is bounded by the board, which counts what is under way.
+/// length of the queue is bounded by max_pending.
 class worker {
  public:
   enum class kind { reads, writes };

@@ -21,20 +21,20 @@ class query : public std::enable_shared_from_this<query<Operation>> {
   template <class Done>
   void ask(request what, Done done) {
     auto const alive = one_.lock();
-    if (!alive || alive->settled()) return;
+    if (!alive || alive->completed()) return;
     auto const path = what.path;
     store_->ensemble().call(
         std::move(what), alive,
         [self = this->shared_from_this(), this, path, round = round_,
          done = std::move(done)](reply answer) {
           auto const asked = one_.lock();
-          if (!asked || asked->settled() || round != round_) return;
+          if (!asked || asked->completed() || round != round_) return;
           if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) {
             ++round_;  // what was asked together is asked again together, once
             return begin();
           }
           if (answer.code != ZOK && answer.code != ZNONODE) {
-            return asked->settle(store_->explain(*asked, answer.code, path));
+            return asked->complete(store_->explain(*asked, answer.code, path));
           }
           done(asked, std::move(answer));
         });
@@ -65,7 +65,7 @@ class busy_query final : public query<waiter> {
       ask({verb::get, parent_ + "/" + order.front()}, [this](auto const& asked, reply holder) {
         if (holder.code == ZNONODE) return begin();
         auto text = decode(holder.text);
-        asked->settle(acquire_reply(busy{std::move(text.label), text.ttl}));
+        asked->complete(acquire_reply(busy{std::move(text.label), text.ttl}));
       });
     });
   }
@@ -73,7 +73,7 @@ class busy_query final : public query<waiter> {
  private:
   void on_free(std::shared_ptr<waiter> const& one) {
     if (when_free_ == when_free::enqueue) return store().enqueue(one);
-    one->settle(acquire_reply(busy{}));
+    one->complete(acquire_reply(busy{}));
   }
 
   resource const name_;
@@ -92,7 +92,7 @@ class inspection final : public query<inspect_operation> {
     ask({verb::sync, parent_}, [](auto const&, reply const&) {});
     ask({verb::children, parent_}, [this](auto const& one, reply answer) {
       order_ = in_order(std::move(answer.names));
-      if (order_.empty()) return one->settle(std::optional<lease_info>());
+      if (order_.empty()) return one->complete(std::optional<lease_info>());
       ask({verb::get, parent_ + "/" + order_.front()}, [this](auto const& asked, reply holder) {
         if (holder.code == ZNONODE) return begin();
         on_holder(asked, std::move(holder));
@@ -105,12 +105,12 @@ class inspection final : public query<inspect_operation> {
     auto text = decode(holder.text);
     info_ = lease_info{std::move(text.label), holder.fencing, text.ttl, order_.size() - 1, {}};
     listed_ = std::min(order_.size() - 1, limits::max_listed);
-    if (listed_ == 0) return one->settle(std::optional(info_));
+    if (listed_ == 0) return one->complete(std::optional(info_));
     for (std::size_t i = 0; i < listed_; ++i) {
       // Answers come in the order of the requests. Who has gone meanwhile has no label.
       ask({verb::get, parent_ + "/" + order_[i + 1]}, [this, i](auto const& asked, reply answer) {
         if (answer.code == ZOK) info_.waiters.push_back(decode(answer.text).label);
-        if (i + 1 == listed_) asked->settle(std::optional(info_));
+        if (i + 1 == listed_) asked->complete(std::optional(info_));
       });
     }
   }
@@ -147,7 +147,7 @@ class listing final : public query<list_operation> {
     auto const middle = names.begin() + static_cast<std::ptrdiff_t>(most);
     std::ranges::partial_sort(names, middle, {}, &resource::str);
     page_ = {};
-    if (most == 0) return one->settle(std::move(page_));
+    if (most == 0) return one->complete(std::move(page_));
     if (most < names.size()) page_.cursor = names[most - 1].str();
     names.erase(middle, names.end());
     open_ = names.size();
@@ -157,7 +157,7 @@ class listing final : public query<list_operation> {
   void look_at(resource const& name) {
     ask({verb::children, store().path_of(name)}, [this, name](auto const& one, reply answer) {
       if (!in_order(std::move(answer.names)).empty()) page_.names.push_back(name);
-      if (--open_ == 0) one->settle(std::move(page_));
+      if (--open_ == 0) one->complete(std::move(page_));
     });
   }
 
@@ -182,7 +182,7 @@ class removal final : public query<release_operation> {
       auto const order = in_order(std::move(answer.names));
       auto const found = std::ranges::find_if(
           order, [this](auto const& each) { return !owner_ || is_of(*owner_, each); });
-      if (found == order.end()) return one->settle(release_reply::lost);
+      if (found == order.end()) return one->complete(release_reply::lost);
       removing_ = parent_ + "/" + *found;
       outcome_ = found == order.begin() ? release_reply::released : release_reply::lost;
       remove();
@@ -194,7 +194,7 @@ class removal final : public query<release_operation> {
     ++tries_;
     ask({verb::remove, removing_}, [this](auto const& one, reply const& answer) {
       // Not there any more: our own work, when the first answer was lost.
-      if (answer.code == ZOK || tries_ > 1) return one->settle(outcome_);
+      if (answer.code == ZOK || tries_ > 1) return one->complete(outcome_);
       tries_ = 0;
       removing_.clear();
       begin();

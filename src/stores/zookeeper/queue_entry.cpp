@@ -13,15 +13,15 @@ queue_entry::queue_entry(std::shared_ptr<store_state> store, acquire_request con
       owner_(request.owner),
       parent_(store_->path_of(request.name)),
       ttl_(request.ttl),
-      timer_(store_->board()->executor()) {}
+      timer_(store_->pending()->executor()) {}
 
 void queue_entry::join(std::shared_ptr<waiter> const& one) {
-  one->when_settled([weak = weak_from_this(), raw = one.get()] {
+  one->when_completed([weak = weak_from_this(), raw = one.get()] {
     if (auto self = weak.lock()) self->forget(raw);
   });
   if (state_ == state::held && overdue()) leave(reason::expired);
   if (state_ == state::held) {
-    return one->settle_later(acquire_reply(grant{fencing_, grant_term{since_, ttl_}}));
+    return one->complete_later(acquire_reply(grant{fencing_, grant_term{since_, ttl_}}));
   }
   if (state_ == state::leaving) return next_.push_back(one);
   if (state_ == state::gone) return store_->enqueue(one);
@@ -34,7 +34,7 @@ void queue_entry::watch_the_wait(std::shared_ptr<waiter> const& one) {
   one->watch_the_wait([weak = weak_from_this(), asked = std::weak_ptr<waiter>(one)] {
     auto self = weak.lock();
     auto alive = asked.lock();
-    if (self && alive && !alive->settled() && self->state_ == state::waiting) {
+    if (self && alive && !alive->completed() && self->state_ == state::waiting) {
       self->end_wait(alive);
     }
   });
@@ -42,7 +42,7 @@ void queue_entry::watch_the_wait(std::shared_ptr<waiter> const& one) {
 
 // The node goes first: what is read for the answer then shows the others alone.
 void queue_entry::end_wait(std::shared_ptr<waiter> const& one) {
-  one->when_settled(nullptr);
+  one->when_completed(nullptr);
   forget(one.get());
   answer_busy(store_, one);
 }
@@ -62,13 +62,13 @@ void queue_entry::forget(waiter const* one) {
   if (wanted && waiters_.empty() && state_ != state::held) leave(reason::unwanted);
 }
 
-void queue_entry::settle_all(acquire_reply const& answer) {
-  for (auto const& one : std::exchange(waiters_, {})) one->settle(answer);
+void queue_entry::complete_all(acquire_reply const& answer) {
+  for (auto const& one : std::exchange(waiters_, {})) one->complete(answer);
 }
 
 void queue_entry::fail_all(int code, std::string const& path) {
   for (auto const& one : std::exchange(waiters_, {})) {
-    one->settle(store_->explain(*one, code, path));
+    one->complete(store_->explain(*one, code, path));
   }
 }
 
@@ -77,7 +77,7 @@ void queue_entry::hold(clock::time_point since) {
   since_ = since;
   store_->ensemble().expiry().watch_over(this, {path_of(node_), session_}, since_ + ttl_);
   arm();
-  settle_all(grant{fencing_, grant_term{since_, ttl_}});
+  complete_all(grant{fencing_, grant_term{since_, ttl_}});
 }
 
 void queue_entry::arm() {
@@ -95,7 +95,7 @@ void queue_entry::on_ttl_over() {
 
 void queue_entry::renew(std::shared_ptr<renew_operation> const& one, milliseconds ttl) {
   if (state_ == state::held && overdue()) leave(reason::expired);
-  if (state_ != state::held) return one->settle_later(renew_reply::lost);
+  if (state_ != state::held) return one->complete_later(renew_reply::lost);
   // What others read of the node only changes with the ttl. Without a change nobody is woken, and
   // the transaction still needs a majority that knows the session and the node.
   request what{verb::check, path_of(node_), {}, session_};
@@ -107,46 +107,46 @@ void queue_entry::renew(std::shared_ptr<renew_operation> const& one, millisecond
       std::move(what), one,
       [weak = weak_from_this(), asked = std::weak_ptr<renew_operation>(one), ttl](reply answer) {
         auto alive = asked.lock();
-        if (!alive || alive->settled()) return;
+        if (!alive || alive->completed()) return;
         auto self = weak.lock();
-        if (!self) return alive->settle(renew_reply::lost);
+        if (!self) return alive->complete(renew_reply::lost);
         self->on_renewed(alive, ttl, std::move(answer));
       });
 }
 
 void queue_entry::on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl,
                              reply answer) {
-  if (state_ != state::held) return one->settle(renew_reply::lost);
+  if (state_ != state::held) return one->complete(renew_reply::lost);
   switch (answer.code) {
     case ZOK:
       if (!store_->ensemble().expiry().prolong(this, answer.sent + ttl)) {
         leave(reason::expired);  // too late: the former end has come
-        return one->settle(renew_reply::lost);
+        return one->complete(renew_reply::lost);
       }
       since_ = answer.sent;
       ttl_ = ttl;
       arm();
-      return one->settle(renew_reply::renewed);
+      return one->complete(renew_reply::renewed);
     case ZCONNECTIONLOSS:
       return renew(one, ttl);
     case ZNONODE:  // somebody took it
       be_gone();
-      return one->settle(renew_reply::lost);
+      return one->complete(renew_reply::lost);
     case ZSESSIONEXPIRED:
-      return one->settle(renew_reply::lost);
+      return one->complete(renew_reply::lost);
     default:
-      return one->settle(store_->explain(*one, answer.code, path_of(node_)));
+      return one->complete(store_->explain(*one, answer.code, path_of(node_)));
   }
 }
 
 void queue_entry::release(std::shared_ptr<release_operation> const& one) {
-  if (state_ == state::gone) return one->settle_later(release_reply::lost);
+  if (state_ == state::gone) return one->complete_later(release_reply::lost);
   bool const stays = first_in_grace();
   if (!stays) releasing_.push_back(one);
   if (state_ == state::held) return leave(overdue() ? reason::expired : reason::released);
   // It is given up before it was granted.
-  for (auto const& each : std::exchange(waiters_, {})) each->settle_later(acquire_reply(busy{}));
-  if (stays) return one->settle_later(release_reply::lost);
+  for (auto const& each : std::exchange(waiters_, {})) each->complete_later(acquire_reply(busy{}));
+  if (stays) return one->complete_later(release_reply::lost);
   leave(reason::unwanted);
 }
 

@@ -57,7 +57,7 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
   enum class reason { none, released, expired, unwanted };
 
   // queue_entry.cpp: who wants what
-  void settle_all(acquire_reply const& answer);
+  void complete_all(acquire_reply const& answer);
   void fail_all(int code, std::string const& path);
   void forget(waiter const* one);
   void unwatch();

@@ -245,7 +245,7 @@ void queue_entry::on_removed(reply answer) {
   if (answer.code != ZOK && mark_too) return remove_node();
   if (answer.code != ZOK && answer.code != ZNONODE) {
     for (auto const& one : std::exchange(releasing_, {})) {
-      one->settle(store_->explain(*one, answer.code, path_of(node_)));
+      one->complete(store_->explain(*one, answer.code, path_of(node_)));
     }
     return be_gone();
   }
@@ -273,7 +273,7 @@ void queue_entry::be_gone() {
   store_->ensemble().expiry().forget(this);
   unwatch();
   store_->remove(*this);
-  for (auto const& one : std::exchange(releasing_, {})) one->settle_later(outcome_);
+  for (auto const& one : std::exchange(releasing_, {})) one->complete_later(outcome_);
   for (auto const& one : std::exchange(next_, {})) store_->enqueue(one);
 }
 

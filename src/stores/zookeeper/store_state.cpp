@@ -5,12 +5,12 @@
 namespace herdlock::zookeeper {
 
 void store_state::start() {
-  session_ = std::make_shared<session>(board_->executor(), settings_, weak_from_this());
+  session_ = std::make_shared<session>(pending_->executor(), settings_, weak_from_this());
   session_->start();
 }
 
 void store_state::close() {
-  board_->close();
+  pending_->close();
   entries_.clear();
   watchers_.clear();
 }

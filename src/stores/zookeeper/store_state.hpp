@@ -13,8 +13,8 @@ namespace herdlock::zookeeper {
 class store_state final : public session_listener,
                           public std::enable_shared_from_this<store_state> {
  public:
-  store_state(std::shared_ptr<stores::operation_board> board, settings how)
-      : board_(std::move(board)), settings_(std::move(how)), ends_(board_->executor()) {}
+  store_state(std::shared_ptr<stores::pending_operations> pending, settings how)
+      : pending_(std::move(pending)), settings_(std::move(how)), ends_(pending_->executor()) {}
 
   void start();
   /// From any thread: nothing is sent any more, and the ensemble ends the session.
@@ -24,7 +24,7 @@ class store_state final : public session_listener,
   session& ensemble() { return *session_; }
   settings const& how() const { return settings_; }
   stores::lease_ends& ends() { return ends_; }
-  std::shared_ptr<stores::operation_board> const& board() const { return board_; }
+  std::shared_ptr<stores::pending_operations> const& pending() const { return pending_; }
   std::string path_of(resource const& name) const;
 
   std::shared_ptr<queue_entry> find(resource const& name, owner_token const& owner) const;
@@ -51,7 +51,7 @@ class store_state final : public session_listener,
   void on_watch_event(std::string const& path, watch_event what) override;
   std::vector<std::shared_ptr<queue_entry>> all_entries() const;
 
-  std::shared_ptr<stores::operation_board> const board_;
+  std::shared_ptr<stores::pending_operations> const pending_;
   settings const settings_;
   stores::lease_ends ends_;
   std::shared_ptr<session> session_;

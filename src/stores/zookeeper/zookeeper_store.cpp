@@ -12,14 +12,14 @@ class store final : public lease_store {
 
   ~store() override {
     state_->close_session();
-    asio::post(state_->board()->executor(), [state = state_] { state->close(); });
+    asio::post(state_->pending()->executor(), [state = state_] { state->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     failure const bad = check_ttl(request.ttl);
     auto const most = state_->how().timeout + state_->how().session_grace;
     auto const one =
-        std::make_shared<waiter>(state_->board(), std::move(request), most, std::move(done));
+        std::make_shared<waiter>(state_->pending(), std::move(request), most, std::move(done));
     if (!admit(one, bad)) return;
     auto const& asked = one->request;
     bool const known = state_->find(asked.name, asked.owner) != nullptr;
@@ -32,7 +32,7 @@ class store final : public lease_store {
     auto const one = begin("renew", name.str(), std::move(done));
     if (!admit(one, check_ttl(ttl))) return;
     auto const who = state_->find(name, owner);
-    if (!who) return one->settle_later(renew_reply::lost);
+    if (!who) return one->complete_later(renew_reply::lost);
     who->renew(one, ttl);
   }
 
@@ -67,7 +67,7 @@ class store final : public lease_store {
   template <class T>
   std::shared_ptr<stores::operation<T>> begin(char const* what, std::string const& name,
                                               handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(state_->board(),
+    return std::make_shared<stores::operation<T>>(state_->pending(),
                                                   stores::order<T>{what, name, std::move(done)},
                                                   clock::now() + state_->how().timeout);
   }
@@ -76,7 +76,7 @@ class store final : public lease_store {
   static bool admit(std::shared_ptr<Operation> const& one, failure const& bad) {
     if (!one->admit()) return false;
     if (!bad.code) return true;
-    one->settle_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
+    one->complete_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
     return false;
   }
 
@@ -91,15 +91,15 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   if (!how) return how.error();
   auto const name = how->display_name;
   auto const longest = how->longest_term();
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = "zookeeper",
-                             .late = name + " did not answer within " +
-                                     std::to_string(how->timeout.count()) +
-                                     " ms; is it running, and a majority of the ensemble up?",
-                             .closed = name + " is being closed",
-                             .max_pending = how->max_pending});
-  auto state = std::make_shared<zookeeper::store_state>(std::move(board), std::move(*how));
+      stores::pending_settings{.store = "zookeeper",
+                               .late = name + " did not answer within " +
+                                       std::to_string(how->timeout.count()) +
+                                       " ms; is it running, and a majority of the ensemble up?",
+                               .closed = name + " is being closed",
+                               .max_pending = how->max_pending});
+  auto state = std::make_shared<zookeeper::store_state>(std::move(pending), std::move(*how));
   state->start();
   auto store = std::make_shared<zookeeper::store>(std::move(state));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};

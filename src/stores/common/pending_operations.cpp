@@ -1,17 +1,17 @@
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 
 #include <utility>
 
 namespace herdlock::stores {
 
-void operation_board::add(std::shared_ptr<board_entry> const& entry) {
+void pending_operations::add(std::shared_ptr<operation_base> const& entry) {
   // Most often it is the last: then it costs nothing to find its place.
   entry->place_ = pending_.emplace_hint(pending_.end(), entry->deadline(), entry);
   auto const first = pending_.begin()->first;
   if (!armed_for_ || first < *armed_for_) arm();
 }
 
-void operation_board::remove(board_entry& entry) {
+void pending_operations::remove(operation_base& entry) {
   auto const place = std::exchange(entry.place_, std::nullopt);
   if (!place) return;
   pending_.erase(*place);
@@ -20,7 +20,7 @@ void operation_board::remove(board_entry& entry) {
 
 // Soon, not at once: whoever does one thing after the other begins the next one before, and finds
 // the timer armed. Armed for longer, it would keep the context running.
-void operation_board::rest() {
+void pending_operations::rest() {
   if (std::exchange(resting_, true)) return;
   asio::post(executor_, [weak = weak_from_this()] {
     auto const self = weak.lock();
@@ -32,7 +32,7 @@ void operation_board::rest() {
   });
 }
 
-void operation_board::close() {
+void pending_operations::close() {
   closed_ = true;
   while (!pending_.empty()) {
     auto const first = pending_.begin()->second;
@@ -41,7 +41,7 @@ void operation_board::close() {
 }
 
 // Setting the time again ends the wait that was armed for a later deadline.
-void operation_board::arm() {
+void pending_operations::arm() {
   armed_for_ = pending_.begin()->first;
   timer_.expires_at(*armed_for_);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
@@ -50,7 +50,7 @@ void operation_board::arm() {
   });
 }
 
-void operation_board::on_timer() {
+void pending_operations::on_timer() {
   armed_for_ = std::nullopt;
   auto const now = clock::now();
   while (!pending_.empty() && pending_.begin()->first <= now) {
