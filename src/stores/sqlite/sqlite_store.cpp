@@ -3,9 +3,9 @@
 #include <charconv>
 #include <filesystem>
 
-#include "stores/sqlite/command.hpp"
-#include "stores/sqlite/commands.hpp"
+#include "stores/sqlite/database_operation.hpp"
 #include "stores/sqlite/schema.hpp"
+#include "stores/sqlite/statements.hpp"
 
 namespace herdlock {
 namespace sqlite {
@@ -26,7 +26,7 @@ failure check_back_off(milliseconds back_off) {
 }
 
 // A lock in a file that others don't find any more excludes nobody.
-failure check_in_place(connection& db) {
+failure check_not_moved(connection& db) {
   if (!db.moved()) return {};
   failure why = moved_away(db.settings());
   why.message = "sqlite: " + why.message;
@@ -36,17 +36,17 @@ failure check_in_place(connection& db) {
 class store final : public lease_store, public cache_store {
  public:
   store(std::shared_ptr<pending_operations> pending, milliseconds timeout,
-        std::shared_ptr<answers> answers, std::unique_ptr<connection> writer,
+        std::shared_ptr<completion_queue> completions, std::unique_ptr<connection> writer,
         std::unique_ptr<connection> reader)
       : pending_(std::move(pending)),
-        answers_(std::move(answers)),
+        completions_(std::move(completions)),
         timeout_(timeout),
-        writes_(std::move(writer), lane::kind::writes),
-        reads_(std::move(reader), lane::kind::reads) {}
+        writes_(std::move(writer), worker::kind::writes),
+        reads_(std::move(reader), worker::kind::reads) {}
 
   ~store() override {
-    asio::post(pending_->executor(), [pending = pending_, answers = answers_] {
-      answers->close();
+    asio::post(pending_->executor(), [pending = pending_, completions = completions_] {
+      completions->close();
       asio::post(pending->executor(), [pending] { pending->close(); });
     });
   }
@@ -161,22 +161,22 @@ class store final : public lease_store, public cache_store {
   template <class T, class Work>
   void write(order<T> what, failure const& bad, Work work) {
     auto checked = [work = std::move(work)](connection& db) -> result<T> {
-      if (failure gone = check_in_place(db); gone.code) return gone;
+      if (failure gone = check_not_moved(db); gone.code) return gone;
       return work(db);
     };
     begin(writes_, std::move(what), bad, std::move(checked));
   }
 
   template <class T, class Work>
-  void begin(lane& on, order<T> what, failure const& bad, Work work) {
+  void begin(worker& on, order<T> what, failure const& bad, Work work) {
     if (bad.code) {
       return detail::post_result<T>(pending_->executor(), std::move(what.done),
                                     explain(what.subject(), bad));
     }
-    auto const one = std::make_shared<command<T, Work>>(pending_, std::move(what), timeout_,
-                                                        answers_, std::move(work));
+    auto const one = std::make_shared<database_operation<T, Work>>(
+        pending_, std::move(what), timeout_, completions_, std::move(work));
     if (!one->admit()) return;
-    answers_->expect();
+    completions_->expect();
     on.add(one);
   }
 
@@ -186,10 +186,10 @@ class store final : public lease_store, public cache_store {
   }
 
   std::shared_ptr<pending_operations> pending_;
-  std::shared_ptr<answers> answers_;
+  std::shared_ptr<completion_queue> completions_;
   milliseconds timeout_;
-  lane writes_;
-  lane reads_;  ///< so that a hit never waits for a writer
+  worker writes_;
+  worker reads_;  ///< so that a hit never waits for a writer
 };
 
 // An empty file of ours has a third of it.
@@ -262,8 +262,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   if (!writer) return writer.error();
   auto reader = sqlite::connect(settings->file);
   if (!reader) return reader.error();
-  auto answers = sqlite::answers::open(executor);
-  if (!answers) return answers.error();
+  auto completions = sqlite::completion_queue::open(executor);
+  if (!completions) return completions.error();
   auto const& file = settings->file;
   auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
@@ -274,7 +274,7 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
                                .closed = file.path + " is being closed",
                                .max_pending = settings->max_pending});
   auto store =
-      std::make_shared<sqlite::store>(std::move(pending), file.timeout, std::move(*answers),
+      std::make_shared<sqlite::store>(std::move(pending), file.timeout, std::move(*completions),
                                       std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
