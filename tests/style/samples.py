@@ -12,11 +12,14 @@ Good for one. Not for two.
 
 ## Options
 
-| option | default | effect |
-|---|---|---|
-| `timeout` | 2s | of a command |
-| `max_bytes` | half of the disk | of the file |
-| `cert`, `key` | | files |
+| option | default | range | effect |
+|---|---|---|---|
+| `timeout` | 2s | 1ms to `limit` | of a command |
+| `max_bytes` | half of the disk | from 1 | of the file |
+
+| option | of |
+|---|---|
+| `cert`, `key` | files |
 
 ## Rights and set-up
 
@@ -191,6 +194,7 @@ BAD = {
     "store_options": [
         ("docs/stores/sqlite.md", STORE_PAGE.replace("`timeout`", "`tiemout`")),
         ("docs/stores/sqlite.md", STORE_PAGE.replace("| 2s |", "| 3s |")),
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("from 1", "from 2")),
         ("docs/stores/sqlite.md", STORE_PAGE.replace("`cert`", "cert")),
     ],
     "short_cells": [("docs/stores/sqlite.md", "| a | b |\n|---|---|\n| " + "word " * 41 + "| |\n")],
@@ -238,10 +242,13 @@ GOOD = {
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
                                    "#include <herdlock/store.hpp>\n"
-                                   'auto a = url.take_duration("timeout", s.timeout);\n'
-                                   'auto b = take_number(url, "max_bytes", 1);\n'
-                                   'files c{url.take_text("cert", ""), '
-                                   'url.take_text("key", "")};\n',
+                                   'option o[] = {{"timeout", option_kind::duration, "2s",\n'
+                                   '"1ms to limit", "of a command"},\n'
+                                   '{"max_bytes", stores::option_kind::count, '
+                                   '"half of the disk", "from 1", ""}};\n'
+                                   'option tls_options[] = {\n'
+                                   '{"cert", option_kind::text, "", "", ""},\n'
+                                   '{"key", option_kind::text, "", "", ""}};\n',
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
