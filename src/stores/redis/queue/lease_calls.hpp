@@ -130,7 +130,6 @@ struct release_call {
   resource what;
   owner_token owner;
   std::int64_t fence_floor;
-  bool hands_over = false;  ///< somebody is likely to wait
 
   static constexpr std::string_view step_in_bundle = "R";
 
