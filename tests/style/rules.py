@@ -24,7 +24,7 @@ EXCEPTIONS = {
     ("tests_run", "tests/support/eventually.hpp"): "the one place where tests wait",
     ("no_wall_clock", "src/stores/memory/fencing_counter.hpp"):
         "fencing tokens go on rising after a restart of the process",
-    ("no_wall_clock", "src/stores/sqlite/lease_commands.cpp"):
+    ("no_wall_clock", "src/stores/sqlite/lease_statements.cpp"):
         "fencing tokens go on rising when the file was deleted",
     ("no_wall_clock", "src/stores/common/clock_skew.hpp"):
         "what is looked for is how much the wall clocks differ",

@@ -113,7 +113,7 @@ class walk : public std::enable_shared_from_this<walk> {
     if (!servers_.empty()) return go();
     from_->inspect(resource("herdlock"),
                    [self = shared_from_this()](result<std::optional<lease_info>> const& known) {
-                     if (!known) return self->one_->settle(known.error());
+                     if (!known) return self->one_->complete(known.error());
                      self->servers_ = self->from_->servers();
                      self->go();
                    });
@@ -144,7 +144,7 @@ class walk : public std::enable_shared_from_this<walk> {
   }
 
   void go() {
-    if (one_->settled()) return;
+    if (one_->completed()) return;
     if (servers_.empty()) return one_->fail(errc::unavailable, "too few servers are connected");
     auto const wrong = asked_.cursor.empty() ? errc{} : go_on_from_cursor();
     if (wrong == errc::invalid_value)
@@ -162,7 +162,7 @@ class walk : public std::enable_shared_from_this<walk> {
   }
 
   void on_scanned(result<scanned> found) {
-    if (!found) return one_->settle(found.error());
+    if (!found) return one_->complete(found.error());
     at_.scan = std::move(found->cursor);
     if (at_.scan == "0") ++at_.server;
     for (auto& key : found->keys) at_.keys.push_back(std::move(key));
@@ -181,7 +181,7 @@ class walk : public std::enable_shared_from_this<walk> {
       at_.digest = digest();  // now: who a Sentinel's master is, is known by the answer
       page.cursor = to_text(at_);
     }
-    if (!from_->inspected || page.names.empty()) return one_->settle(std::move(page));
+    if (!from_->inspected || page.names.empty()) return one_->complete(std::move(page));
     inspect_all(std::move(page));
   }
 
@@ -191,9 +191,9 @@ class walk : public std::enable_shared_from_this<walk> {
     for (auto& name : page.names) {
       auto on_reply = [self = shared_from_this(),
                        name](result<std::optional<lease_info>> const& known) {
-        if (!known) return self->one_->settle(known.error());
+        if (!known) return self->one_->complete(known.error());
         if (*known) self->page_.names.push_back(name);
-        if (--self->open_ == 0) self->one_->settle(std::move(self->page_));
+        if (--self->open_ == 0) self->one_->complete(std::move(self->page_));
       };
       from_->inspect(std::move(name), std::move(on_reply));
     }
@@ -212,30 +212,30 @@ class walk : public std::enable_shared_from_this<walk> {
 }  // namespace
 
 lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
-    : board_(std::make_shared<stores::operation_board>(
+    : pending_(std::make_shared<stores::pending_operations>(
           executor,
-          stores::board_settings{.store = from.store,
-                                 .late = "no answer within " +
-                                         std::to_string(from.timeout.count()) +
-                                         " ms; is a server overloaded, or unreachable?"})),
+          stores::pending_settings{.store = from.store,
+                                   .late = "no answer within " +
+                                           std::to_string(from.timeout.count()) +
+                                           " ms; is a server overloaded, or unreachable?"})),
       from_(std::make_shared<lease_source const>(std::move(from))) {}
 
 lease_list::~lease_list() {
-  asio::post(board_->executor(), [board = board_] { board->close(); });
+  asio::post(pending_->executor(), [pending = pending_] { pending->close(); });
 }
 
 void lease_list::part(list_request request, handler<lease_page> done) {
   auto const one = std::make_shared<page_operation>(
-      board_, stores::order<lease_page>{"list", "leases", std::move(done)},
+      pending_, stores::order<lease_page>{"list", "leases", std::move(done)},
       clock::now() + from_->timeout);
   if (!one->admit()) return;
   if (from_->mark == lease_mark::prefix && from_->prefix.empty()) {
-    return one->settle_later(one->failure_of(
+    return one->complete_later(one->failure_of(
         errc::not_supported,
         "a dialect's leases are keys like any other; give them a prefix of their own (prefix=…, in "
         "all clients)"));
   }
-  asio::post(board_->executor(),
+  asio::post(pending_->executor(),
              [step = std::make_shared<walk>(from_, one, std::move(request))] { step->begin(); });
 }
 

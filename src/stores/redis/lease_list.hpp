@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <herdlock/store.hpp>
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
@@ -50,7 +50,7 @@ class lease_list {
   void part(list_request request, handler<lease_page> done);
 
  private:
-  std::shared_ptr<stores::operation_board> board_;
+  std::shared_ptr<stores::pending_operations> pending_;
   std::shared_ptr<lease_source const> from_;
 };
 

@@ -313,30 +313,23 @@ class cache_port final : public cache_store {
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
     start(claim_call{std::move(request)}, std::move(done));
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    if (auto const bad = check_ttl(ttl); bad.code) return refuse(bad, std::move(done));
     start(extend_call{std::move(key), std::move(owner), ttl}, std::move(done));
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
-    if (auto const bad = check(request); bad.code) return refuse(bad, std::move(done));
+    if (auto const bad = check_entry(request.key, request.value); bad.code)
+      return refuse(bad, std::move(done));
     auto event = value_event(request.value);
     start(fill_call{std::move(request), events_, std::move(event)}, std::move(done));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
-    if (back_off < milliseconds{0} || back_off > limits::max_ttl) {
-      return refuse(
-          make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
-                                              " ms is not allowed; use 0 to 365 days"),
-          std::move(done));
-    }
     if (error.size() > max_error_bytes) error.resize(max_error_bytes);
     auto event = error_event(error, back_off);
     start(fail_call{std::move(key), std::move(owner), std::move(error), back_off, events_,
@@ -345,7 +338,8 @@ class cache_port final : public cache_store {
   }
 
   void put(put_request request, handler<void> done) override {
-    if (auto const bad = check(request); bad.code) return refuse(bad, std::move(done));
+    if (auto const bad = check_entry(request.key, request.value); bad.code)
+      return refuse(bad, std::move(done));
     auto event = value_event(request.value);
     start(put_call{std::move(request), events_, std::move(event)}, std::move(done));
   }
@@ -368,11 +362,6 @@ class cache_port final : public cache_store {
   }
 
  private:
-  template <class Request>
-  static failure check(Request const& request) {
-    if (auto bad = check_ttl(request.ttl); bad.code) return bad;
-    return check_entry(request.key, request.value);
-  }
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*router_, std::move(call), std::move(done));

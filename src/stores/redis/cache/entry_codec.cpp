@@ -62,7 +62,6 @@ cache_value hash_entry(hash_fields fields) {
 }
 
 failure check_entry(cache_key const& key, cache_value const& value) {
-  if (auto bad = check_value(key, value); bad.code) return bad;
   auto refuse = [&](std::string_view why) {
     return make_failure(errc::invalid_value,
                         "the value for " + in_quotes(key.str()) + " " + std::string(why));

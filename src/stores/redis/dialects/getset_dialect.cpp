@@ -202,13 +202,11 @@ class getset_dialect final : public lease_store {
       : connection_(std::move(commands)), list_(connection_->executor(), listed(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
     start<getset_verb::acquire>(std::move(request.name), marks_of(request.owner), request.ttl,
                                 std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    if (auto const bad = check_ttl(ttl); bad.code) return refuse(bad, std::move(done));
     start<getset_verb::renew>(std::move(name), marks_of(owner), ttl, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -249,11 +247,6 @@ class getset_dialect final : public lease_store {
              handler<typename answer_to<Verb>::value_type> done) {
     start_at<Verb>(connection_, std::move(name), std::move(marks), ttl, std::move(done));
   }
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(connection_->executor(), std::move(done), result<T>(why));
-  }
-
   std::shared_ptr<connection> connection_;
   lease_list list_;
 };

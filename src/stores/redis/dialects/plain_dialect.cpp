@@ -159,13 +159,11 @@ class plain_dialect final : public lease_store {
         list_(connection_->executor(), leases_of_dialect(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
     start(acquire_call{on(std::move(request.name)), std::move(request.owner), request.ttl},
           std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    if (auto const bad = check_ttl(ttl); bad.code) return refuse(bad, std::move(done));
     start(renew_call{on(std::move(name)), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -191,11 +189,6 @@ class plain_dialect final : public lease_store {
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*connection_, std::move(call), std::move(done));
   }
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(connection_->executor(), std::move(done), result<T>(why));
-  }
-
   std::shared_ptr<connection> connection_;
   lease_list list_;
 };

@@ -278,7 +278,6 @@ class redlock_port final : public lease_store {
   // A lease that outlives the restart_delay could be granted a second time by nodes that were
   // restarted empty.
   failure refused_ttl(resource const& name, milliseconds ttl) const {
-    if (auto bad = check_ttl(ttl); bad.code) return bad;
     auto const delay = core_->how().restart_delay;
     if (delay.count() == 0 || ttl <= delay) return {};
     return make_failure(
