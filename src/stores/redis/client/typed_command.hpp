@@ -125,4 +125,12 @@ inline failure unexpected_reply(std::string_view name) {
                                           "; is this a Redis server, 6.2 or newer?");
 }
 
+/// Of an answer that is 1 or 0.
+template <class T>
+result<T> yes_or_no(reply const& answer, std::string_view name, T yes, T no) {
+  auto const done = answer.number();
+  if (!done) return unexpected_reply(name);
+  return *done == 1 ? yes : no;
+}
+
 }  // namespace herdlock::redis
