@@ -18,9 +18,12 @@
 #include <vector>
 
 #include "stores/common/lease_ends.hpp"
+#include "stores/common/waiter.hpp"
 #include "stores/mysql/session_protocol.hpp"
 
 namespace herdlock::mysql {
+
+using stores::waiter;
 
 class resource_queue;
 
@@ -33,20 +36,6 @@ struct session_state : store_state, std::enable_shared_from_this<session_state> 
   stores::lease_ends ends{pending->executor()};
   std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
   std::atomic<bool> server_checked = false;
-};
-
-/// An acquisition that waits, or is about to be decided.
-class waiter final : public stores::operation<acquire_reply> {
- public:
-  waiter(std::shared_ptr<session_state> const& state, acquire_request request,
-         stores::order<acquire_reply> what);
-
-  acquire_request const request;
-  clock::time_point const until;  ///< of its wait
-  std::weak_ptr<resource_queue> queue;
-
- private:
-  void on_completed() override;
 };
 
 /// The connection of a task, which others can end.
@@ -63,7 +52,8 @@ class session_slot {
   bool ended_ = false;
 };
 
-class resource_queue : public std::enable_shared_from_this<resource_queue> {
+class resource_queue final : public stores::waiter_queue,
+                             public std::enable_shared_from_this<resource_queue> {
  public:
   resource_queue(std::shared_ptr<session_state> const& shared, resource name);
 
@@ -74,7 +64,7 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
                owner_token const& owner);
   /// Somebody may have ended the session.
   void check();
-  void left(waiter const& who);
+  void on_left(waiter& who) override;
   /// The store is being closed.
   void close();
 
@@ -142,7 +132,6 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
   acquire_reply as_busy() const;
   void dismiss();
   void arm();
-  void on_timer();
   void watch();
   void unwatch();
   void tidy();
@@ -155,8 +144,7 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
   std::weak_ptr<session_state> shared_;
   resource const name_;
   asio::any_io_executor executor_;
-  asio::basic_waitable_timer<clock> timer_;
-  clock::time_point armed_for_{};  ///< of timer_; the epoch when it is not set
+  asio::basic_waitable_timer<clock> end_timer_;  ///< of the lease
   asio::basic_waitable_timer<clock> task_timer_;
   state state_ = state::empty;
   bool closed_ = false;

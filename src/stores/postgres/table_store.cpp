@@ -24,10 +24,6 @@ std::string random_channel() {
   return "herdlock_" + std::to_string(bits[0]) + "_" + std::to_string(bits[1]);
 }
 
-clock::time_point end_of(milliseconds wait, milliseconds timeout) {
-  return clock::now() + std::min(wait, limits::max_ttl) + timeout;
-}
-
 class table_store final : public lease_store,
                           public subscription_listener,
                           public std::enable_shared_from_this<table_store> {
@@ -186,9 +182,8 @@ class table_store final : public lease_store,
   }
 
   void wait(acquire_request request, order<acquire_reply> what) {
-    auto const deadline = end_of(request.wait, what_.timeout);
-    auto const one = std::make_shared<table_waiter>(pending_, std::move(what), std::move(request),
-                                                    deadline, queue_);
+    auto const one =
+        std::make_shared<waiter>(pending_, std::move(what), std::move(request), what_.timeout);
     if (one->admit()) queue_->enter(one);
   }
 
