@@ -58,14 +58,29 @@ void resource_queue::ask(std::shared_ptr<waiter> const& who) {
   watch();
 }
 
+void resource_queue::seek(std::chrono::seconds wait) {
+  if (busy_ || state_ != state::empty) return;  // a handler that was just told has begun it
+  auto const shared = shared_.lock();
+  if (!shared || waiting_.empty()) return;
+  state_ = state::seeking;
+  queued_ = wait.count() > 0;
+  auto wanted = request_for(*waiting_.front(), wait);
+  wanted.ttl += shared->how.session_grace;  // it may have to be waited with the lock
+  search_ = std::make_shared<lock_search>(shared, wanted,
+                                          [weak = weak_from_this(), wanted](session_answer got) {
+                                            if (auto const self = weak.lock())
+                                              self->on_taken(wanted, std::move(got));
+                                          });
+  busy_ = search_->begin();
+}
+
 void resource_queue::on_taken(lock_request const& wanted, answer got) {
   if (closed_) return;
-  task_timer_.cancel();
   busy_ = false;
   queued_ = false;
   state_ = state::empty;
-  bool const ended = slot_ && slot_->ended();
-  slot_.reset();
+  bool const ended = search_ && search_->ended();
+  search_.reset();
   session_ = std::move(got.session);
   if (got.error) {
     // Ended because nobody waited: those who have come since begin anew.
@@ -319,7 +334,7 @@ void resource_queue::fail_all(sql_error const& why) {
 
 void resource_queue::on_left(waiter& who) {
   std::erase_if(waiting_, [&](auto const& each) { return each.get() == &who; });
-  if (waiting_.empty() && queued_ && slot_) slot_->end();
+  if (waiting_.empty() && queued_ && search_) search_->end();
 }
 
 // For the end of the lease. What uses the session meanwhile looks at it behind itself.
@@ -333,6 +348,7 @@ void resource_queue::arm() {
 
 void resource_queue::close() {
   closed_ = true;
+  if (search_) search_->close();
   end_timer_.cancel();
   task_timer_.cancel();
   unwatch();
