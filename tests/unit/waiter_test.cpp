@@ -1,8 +1,9 @@
-// Those who wait for a resource, without a store.
+// Those who wait for a resource, and what a store remembers of names: without a store.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
 
+#include "stores/common/name_hint.hpp"
 #include "stores/common/waiter.hpp"
 
 namespace herdlock_test {
@@ -76,6 +77,15 @@ TEST_F(waiter_test, OneWhoseQueueHasGoneCompletesAllTheSame) {
   io.run();
   EXPECT_TRUE(answer->error() == errc::canceled);
   EXPECT_TRUE(line->left.empty());
+}
+
+TEST(name_hint, TellsWhatWasNotedLastForTheName) {
+  stores::name_hint<64> hint;
+  EXPECT_FALSE(hint["stock"]);
+  hint["stock"] = true;
+  EXPECT_TRUE(hint["stock"]);
+  hint["stock"] = false;
+  EXPECT_FALSE(hint["stock"]);
 }
 
 }  // namespace
