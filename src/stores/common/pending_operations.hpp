@@ -3,12 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/prefer.hpp>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,7 +12,12 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
+#include "stores/common/pending.hpp"
+#include "stores/common/timer_queue.hpp"
+
 namespace herdlock::stores {
+
+class pending_operations;
 
 /// What a store says of all its operations.
 struct pending_settings {
@@ -27,10 +28,8 @@ struct pending_settings {
 };
 
 /// What all operations have, whatever they answer.
-class operation_base {
+class operation_base : public algo::timed<clock> {
  public:
-  explicit operation_base(clock::time_point deadline) : deadline_(deadline) {}
-  virtual ~operation_base() = default;
   clock::time_point deadline() const { return deadline_; }
   /// Ends it with a failure if it has not ended. On the executor.
   virtual void fail(errc code, std::string const& why) = 0;
@@ -39,11 +38,17 @@ class operation_base {
   bool abandoned() const { return abandoned_; }
   void abandon() { abandoned_ = true; }
 
+ protected:
+  operation_base(std::shared_ptr<pending_operations> const& all, clock::time_point deadline);
+
+  std::weak_ptr<pending_operations> all_;  ///< which owns those that are under way
+
  private:
   friend class pending_operations;
+  void on_due(clock::time_point now) final;
+
   clock::time_point const deadline_;
-  using by_deadline = std::multimap<clock::time_point, std::shared_ptr<operation_base>>;
-  std::optional<by_deadline::iterator> place_;  ///< while it is listed
+  std::shared_ptr<operation_base> self_;  ///< while it is one of them
   std::atomic<bool> abandoned_ = false;
 };
 
@@ -51,31 +56,27 @@ class operation_base {
 /// others there are and whatever their deadlines: waiters have days, renewals have seconds.
 class pending_operations : public std::enable_shared_from_this<pending_operations> {
  public:
-  pending_operations(asio::any_io_executor const& executor, pending_settings settings)
-      : executor_(executor), timer_(executor), settings_(std::move(settings)) {}
+  pending_operations(asio::any_io_executor const& executor, pending_settings settings);
+  ~pending_operations();
+  pending_operations(pending_operations const&) = delete;
+  pending_operations& operator=(pending_operations const&) = delete;
 
   asio::any_io_executor const& executor() const { return executor_; }
   pending_settings const& settings() const { return settings_; }
-  bool full() const { return pending_.size() >= settings_.max_pending; }
+  bool full() const { return count_ >= settings_.max_pending; }
   bool closed() const { return closed_; }
 
-  void add(std::shared_ptr<operation_base> const& entry);
-  /// Nothing when it is not listed (it was started and never added, say).
-  void remove(operation_base& entry);
+  void add(std::shared_ptr<operation_base> const& one);
+  /// Nothing when it is not one of them (it was started and never added, say).
+  void remove(operation_base& one);
   /// Ends all of them.
   void close();
 
  private:
-  void arm();
-  void rest();
-  void on_timer();
-
   asio::any_io_executor executor_;
-  asio::basic_waitable_timer<clock> timer_;
   pending_settings settings_;
-  std::optional<clock::time_point> armed_for_;
-  bool resting_ = false;
-  operation_base::by_deadline pending_;  // of the same deadline, the one that came first is first
+  std::shared_ptr<timer_queue> const deadlines_;
+  std::size_t count_ = 0;
   bool closed_ = false;
 };
 
@@ -95,28 +96,26 @@ struct order {
 template <class T>
 class operation : public operation_base, public std::enable_shared_from_this<operation<T>> {
  public:
-  operation(std::shared_ptr<pending_operations> const& pending, order<T> what,
+  operation(std::shared_ptr<pending_operations> const& all, order<T> what,
             clock::time_point deadline)
-      : operation_base(deadline),
-        pending_(pending),
-        executor_(pending->executor()),
+      : operation_base(all, deadline),
+        executor_(all->executor()),
         busy_executor_(asio::prefer(executor_, asio::execution::outstanding_work.tracked)),
-        store_(pending->settings().store),
-        order_(std::move(what)) {}
+        store_(all->settings().store),
+        verb_(what.verb),
+        name_(std::move(what.name)),
+        caller_(std::move(what.done)) {}
 
   /// On the executor, from inside the port's call, before it is begun. False: it has ended (the
   /// store is full or closed, or it was completed before) and its handler is on its way.
   bool admit() {
-    if (completed_) return false;
-    auto const pending = pending_.lock();
-    if (!pending || pending->closed() || pending->full()) return refuse(pending.get());
-    pending->add(this->shared_from_this());
-    auto slot = asio::get_associated_cancellation_slot(order_.done);
-    if (slot.is_connected()) {
-      slot.assign([self = this->weak_from_this()](auto) {
-        if (auto alive = self.lock()) alive->cancel();
-      });
-    }
+    if (completed()) return false;
+    auto const all = this->all_.lock();
+    if (!all || all->closed() || all->full()) return refuse(all.get());
+    all->add(this->shared_from_this());
+    caller_.on_cancel([self = this->weak_from_this()] {
+      if (auto alive = self.lock()) alive->cancel();
+    });
     return true;
   }
 
@@ -124,15 +123,13 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
   /// long it takes, is nothing to whoever completes it.
   void complete(result<T> outcome) {
     auto keep = this->shared_from_this();
-    if (!end()) return;
-    detail::post_result<T>(executor_, std::move(order_.done), std::move(outcome));
+    if (auto caller = end(); caller.open()) caller.post(executor_, std::move(outcome));
   }
 
   /// The same in the caller's event, of which it must be the last thing.
   void complete_at_the_end(result<T> outcome) {
     auto keep = this->shared_from_this();
-    if (!end()) return;
-    detail::dispatch_result<T>(executor_, std::move(order_.done), std::move(outcome));
+    if (auto caller = end(); caller.open()) caller.dispatch(executor_, std::move(outcome));
   }
 
   /// From any thread.
@@ -147,11 +144,11 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
 
   /// With the store and the subject in front.
   failure failure_of(errc code, std::string const& why) const {
-    return make_failure(code, store_ + ": " + order_.subject() + ": " + why);
+    return make_failure(code, store_ + ": " + subject() + ": " + why);
   }
 
-  bool completed() const { return completed_; }
-  std::string subject() const { return order_.subject(); }
+  bool completed() const { return !caller_.open(); }
+  std::string subject() const { return std::string(verb_) + " " + in_quotes(name_); }
   asio::any_io_executor const& executor() const { return executor_; }
 
  protected:
@@ -167,37 +164,35 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
     });
   }
 
-  bool end() {
-    if (completed_) return false;
-    completed_ = true;
+  // Whom to tell: nobody when it has ended before.
+  pending<T> end() {
+    auto caller = std::move(caller_);
+    if (!caller.open()) return caller;
     this->abandon();
     busy_executor_ = nullptr;
-    if (auto pending = pending_.lock()) pending->remove(*this);
-    asio::get_associated_cancellation_slot(order_.done).clear();
+    if (auto all = this->all_.lock()) all->remove(*this);
     on_completed();
-    return true;
+    return caller;
   }
 
-  bool refuse(pending_operations const* pending) {
-    completed_ = true;
+  bool refuse(pending_operations const* all) {
     this->abandon();
     busy_executor_ = nullptr;
-    failure why = !pending || pending->closed()
-                      ? failure_of(errc::canceled, "the store is closed")
-                      : failure_of(errc::overloaded,
-                                   std::to_string(pending->settings().max_pending) +
-                                       " operations are under way already (max_pending); send "
-                                       "fewer");
-    detail::post_result<T>(executor_, std::move(order_.done), std::move(why));
+    caller_.post(executor_,
+                 !all || all->closed()
+                     ? failure_of(errc::canceled, "the store is closed")
+                     : failure_of(errc::overloaded, std::to_string(all->settings().max_pending) +
+                                                        " operations are under way already "
+                                                        "(max_pending); send fewer"));
     return false;
   }
 
-  std::weak_ptr<pending_operations> pending_;  ///< which owns the operations that are under way
   asio::any_io_executor executor_;
   asio::any_io_executor busy_executor_;  ///< keeps the context running until the end
-  std::string store_;
-  order<T> order_;
-  bool completed_ = false;
+  std::string const store_;
+  char const* const verb_;
+  std::string const name_;
+  pending<T> caller_;
 };
 
 }  // namespace herdlock::stores

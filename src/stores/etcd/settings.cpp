@@ -57,7 +57,7 @@ failure take_count(settings const& s, store_url& url, char const* option, std::s
 
 }  // namespace
 
-std::string member::place() const {
+std::string member::address() const {
   bool const v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }

@@ -21,7 +21,6 @@ class session_store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (refused(state_, what, check_ttl(request.ttl))) return;
     resource const name = request.name;
     auto const who = std::make_shared<waiter>(state_->pending, std::move(what), std::move(request),
                                               state_->how.timeout + state_->how.session_grace);
@@ -34,7 +33,6 @@ class session_store final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (refused(state_, what, check_ttl(ttl))) return;
     ask_queue(name, std::move(what),
               [&](resource_queue& queue, auto const& op) { queue.renew(op, owner, ttl); });
   }

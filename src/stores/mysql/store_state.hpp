@@ -136,15 +136,6 @@ class command final : public stores::operation<T> {
   Work work_;
 };
 
-/// What is wrong with the order, if there is something, is its answer.
-template <class T>
-bool refused(std::shared_ptr<store_state> const& state, stores::order<T>& what, failure bad) {
-  if (!bad.code) return false;
-  bad.message = state->how.display_name + ": " + what.subject() + ": " + bad.message;
-  detail::post_result<T>(state->pending->executor(), std::move(what.done), std::move(bad));
-  return true;
-}
-
 /// The handler belongs to the executor, so the last reference goes there.
 template <class One>
 std::function<void()> as_task(store_state& state, std::shared_ptr<One> one) {

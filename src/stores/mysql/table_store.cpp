@@ -12,8 +12,6 @@ class table_store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    // Before anything is made of it: no statement holds just any number of microseconds.
-    if (refused(state_, what, check_ttl(request.ttl))) return;
     auto& busy_lately = state_->busy_lately[request.name.str()];
     auto const too = busy_lately ? look::yes : look::no;
     auto const asked = std::make_shared<acquire_request const>(std::move(request));
@@ -36,7 +34,6 @@ class table_store final : public lease_store {
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     acquire_request request{std::move(name), std::move(owner), ttl};
-    if (refused(state_, what, check_ttl(ttl))) return;
     begin(state_, std::move(what),
           [state = state_.get(), request = std::move(request)](connection& db) {
             return result<renew_reply>(renew_row(db, state->how, request));

@@ -43,7 +43,6 @@ class session_store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     auto const queue = queue_of(request.name);
     auto const one = std::make_shared<waiter>(pending_, std::move(what), std::move(request),
                                               state_->what.timeout + state_->what.session_grace);
@@ -53,7 +52,6 @@ class session_store final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const one = begin(std::move(what));
     if (!one) return;
     queue_of(name)->renew(owner, ttl, [one](renew_reply told) { one->complete_later(told); });
@@ -136,12 +134,6 @@ class session_store final : public lease_store {
   template <class T>
   static void failed(operation<T>& one, failure const& why) {
     one.fail(static_cast<errc>(why.code.value()), why.message);
-  }
-
-  template <class T>
-  void refuse(order<T> what, failure why) {
-    why.message = state_->what.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(pending_->executor(), std::move(what.done), std::move(why));
   }
 
   std::shared_ptr<pending_operations> pending_;

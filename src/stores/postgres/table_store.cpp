@@ -47,7 +47,6 @@ class table_store final : public lease_store,
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
     auto const one =
         std::make_shared<acquisition>(pending_, std::move(what), clock::now() + what_.timeout);
@@ -59,7 +58,6 @@ class table_store final : public lease_store,
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
     ask(std::move(what), std::move(how), [](rows const& found) {
       return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
@@ -169,12 +167,6 @@ class table_store final : public lease_store,
       if (answered) return one->complete(result<T>(convert(*answered)));
       failed(*one, answered.error());
     });
-  }
-
-  template <class T>
-  void refuse(order<T> what, failure why) {
-    why.message = what_.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(pending_->executor(), std::move(what.done), std::move(why));
   }
 
   void wait(acquire_request request, order<acquire_reply> what) {

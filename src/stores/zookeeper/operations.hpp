@@ -14,10 +14,10 @@ inline milliseconds bounded(milliseconds wait) {
   return std::min(std::max(wait, milliseconds{0}), limits::max_ttl);
 }
 
-class acquire_operation final : public stores::operation<acquire_reply> {
+class waiter final : public stores::operation<acquire_reply> {
  public:
-  acquire_operation(std::shared_ptr<stores::pending_operations> const& pending,
-                    acquire_request asked, milliseconds timeout, handler<acquire_reply> done)
+  waiter(std::shared_ptr<stores::pending_operations> const& pending, acquire_request asked,
+         milliseconds timeout, handler<acquire_reply> done)
       : operation(pending, {"acquire", asked.name.str(), std::move(done)},
                   clock::now() + bounded(asked.wait) + timeout),
         request(std::move(asked)),
@@ -35,7 +35,6 @@ class acquire_operation final : public stores::operation<acquire_reply> {
       if (!ec) over();
     });
   }
-  void wait_no_longer() { timer_.cancel(); }
   /// Called when it has ended in whatever way.
   void when_completed(std::function<void()> gone) { gone_ = std::move(gone); }
 
