@@ -34,6 +34,9 @@ struct statement {
   std::string sql{};
 };
 
+/// SQL with a table's name: `@` stands for it, `#` for the same without its schema.
+std::string with_table(std::string_view sql, std::string const& table);
+
 /// The rows of an answer. Row and column must exist.
 class rows {
  public:
