@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "open/checked_ports.hpp"
+
 namespace herdlock_test {
 
 using namespace herdlock;
@@ -99,7 +101,7 @@ class client {
   client(store_case const& kind, std::string const& url) {
     auto opened = kind.open(store_url::parse(url).value(), io_.get_executor());
     if (!opened) throw error(opened.error());
-    store_ = std::move(*opened);
+    store_ = detail::checked_ports(std::move(*opened), io_.get_executor());
   }
   ~client() { close(); }
   client(client const&) = delete;

@@ -38,10 +38,10 @@ std::vector<served> grants_in(std::string const& output) {
 std::vector<std::string> owners_in(std::string const& members) {
   std::vector<std::string> all;
   std::istringstream words(members);
-  std::string hub;
+  std::string subscriber;
   std::string ttl;
   std::string owner;
-  while (words >> hub >> ttl >> owner) all.push_back(owner);
+  while (words >> subscriber >> ttl >> owner) all.push_back(owner);
   return all;
 }
 

@@ -143,7 +143,6 @@ class store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure const bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     auto const op = std::make_shared<waiter>(queues_->pending(), std::move(what), request.ttl,
                                              request.wait, queues_->timeout());
     if (op->admit()) queues_->entry_of(request.name, request.owner)->acquire(op);
@@ -152,7 +151,6 @@ class store final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure const bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const op =
         std::make_shared<renew_operation>(queues_->pending(), std::move(what), queues_->deadline());
     if (op->admit()) queues_->entry_of(name, owner)->renew(op, ttl);
@@ -187,12 +185,6 @@ class store final : public lease_store {
   }
 
  private:
-  template <class T>
-  void refuse(order<T> what, failure bad) {
-    bad.message = queues_->pending()->settings().store + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(queues_->pending()->executor(), std::move(what.done), std::move(bad));
-  }
-
   std::shared_ptr<resource_queues> queues_;
 };
 

@@ -8,12 +8,6 @@ namespace herdlock {
 namespace memory {
 namespace {
 
-failure check_back_off(milliseconds back_off) {
-  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
-}
-
 class store final : public lease_store, public cache_store {
  public:
   store(std::shared_ptr<store_state> where, asio::any_io_executor executor,
@@ -29,9 +23,6 @@ class store final : public lease_store, public cache_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (failure bad = check_ttl(request.ttl); bad.code) {
-      return reply<acquire_reply>(request.name.str(), std::move(done), bad);
-    }
     std::string name = request.name.str();
     start<acquire_reply>(name, std::move(done),
                          [&](auto& who, lease_table& leases, cache_table&, auto now) {
@@ -41,12 +32,10 @@ class store final : public lease_store, public cache_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    reply(name.str(), std::move(done), [&]() -> result<renew_reply> {
-      if (failure bad = check_ttl(ttl); bad.code) return bad;
-      return state_->visit([&](lease_table& leases, cache_table&, auto now) {
-        return leases.renew(name, owner, now + ttl);
-      });
-    }());
+    reply<renew_reply>(name.str(), std::move(done),
+                       state_->visit([&](lease_table& leases, cache_table&, auto now) {
+                         return leases.renew(name, owner, now + ttl);
+                       }));
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -86,54 +75,43 @@ class store final : public lease_store, public cache_store {
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    reply(request.key.str(), std::move(done), [&]() -> result<claim_reply> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      return state_->visit(
-          [&](lease_table&, cache_table& values, auto now) { return values.claim(request, now); });
-    }());
+    reply<claim_reply>(request.key.str(), std::move(done),
+                       state_->visit([&](lease_table&, cache_table& values, auto now) {
+                         return values.claim(request, now);
+                       }));
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    reply(key.str(), std::move(done), [&]() -> result<renew_reply> {
-      if (failure bad = check_ttl(ttl); bad.code) return bad;
-      return state_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.extend(key, owner, now + ttl);
-      });
-    }());
+    reply<renew_reply>(key.str(), std::move(done),
+                       state_->visit([&](lease_table&, cache_table& values, auto now) {
+                         return values.extend(key, owner, now + ttl);
+                       }));
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
     std::string key = request.key.str();
-    reply(key, std::move(done), [&]() -> result<fill_reply> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
-      return state_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.fill(std::move(request), now);
-      });
-    }());
+    reply<fill_reply>(key, std::move(done),
+                      state_->visit([&](lease_table&, cache_table& values, auto now) {
+                        return values.fill(std::move(request), now);
+                      }));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
-    reply(key.str(), std::move(done), [&]() -> result<fill_reply> {
-      if (failure bad = check_back_off(back_off); bad.code) return bad;
-      cache_table::error_state state{std::move(error), back_off};
-      return state_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.fail(key, owner, std::move(state), now);
-      });
-    }());
+    cache_table::error_state state{std::move(error), back_off};
+    reply<fill_reply>(key.str(), std::move(done),
+                      state_->visit([&](lease_table&, cache_table& values, auto now) {
+                        return values.fail(key, owner, std::move(state), now);
+                      }));
   }
 
   void put(put_request request, handler<void> done) override {
     std::string key = request.key.str();
-    reply(key, std::move(done), [&]() -> result<void> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
-      return state_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.put(std::move(request), now);
-      });
-    }());
+    reply<void>(key, std::move(done),
+                state_->visit([&](lease_table&, cache_table& values, auto now) {
+                  return values.put(std::move(request), now);
+                }));
   }
 
   void invalidate(cache_key key, handler<bool> done) override {

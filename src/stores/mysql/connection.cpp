@@ -22,7 +22,7 @@ namespace herdlock::mysql {
 namespace {
 
 // A wait in the server is ended from outside (abort), so this is for a peer that vanished.
-constexpr unsigned longest_silence_s = 40;
+constexpr unsigned longest_wait_s = 40;
 
 unsigned in_seconds(milliseconds span) {
   return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(span).count());
@@ -132,12 +132,12 @@ void connection::connect(settings const& how, std::string const& address) {
   handle_.reset(mysql_init(nullptr));
   if (!handle_) throw sql_error{bad_reply, "out of memory"};
   unsigned const seconds = in_seconds(how.timeout);
-  unsigned const silence = seconds + longest_silence_s;
+  unsigned const read_timeout = seconds + longest_wait_s;
   unsigned const protocol = how.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   unsigned const no = 0;
   mysql_options(handle_.get(), MYSQL_OPT_NONBLOCK, nullptr);
   mysql_options(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-  mysql_options(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &silence);
+  mysql_options(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &read_timeout);
   mysql_options(handle_.get(), MYSQL_OPT_WRITE_TIMEOUT, &seconds);
   mysql_options(handle_.get(), MYSQL_OPT_PROTOCOL, &protocol);
   mysql_options(handle_.get(), MYSQL_OPT_LOCAL_INFILE, &no);

@@ -16,7 +16,7 @@ failure bad_url(settings const& s, std::string const& why) {
   return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
 }
 
-failure take_place(settings& s, store_url& url) {
+failure take_address(settings& s, store_url& url) {
   s.host = url.host;
   s.port = url.port.value_or(3306);
   s.socket = url.take_text("socket", "");
@@ -108,7 +108,7 @@ failure take_bounds(settings& s, store_url& url) {
 
 }  // namespace
 
-std::string settings::place() const {
+std::string settings::address() const {
   if (!socket.empty()) return socket;
   bool const v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
@@ -137,7 +137,7 @@ std::string settings::ddl() const {
 result<settings> parse_settings(store_url url) {
   settings s;
   s.display_name = url.redacted();
-  if (failure why = take_place(s, url); why.code) return why;
+  if (failure why = take_address(s, url); why.code) return why;
   if (failure why = take_security(s, url); why.code) return why;
   if (failure why = take_mode(s, url); why.code) return why;
   if (failure why = take_grace(s, url); why.code) return why;

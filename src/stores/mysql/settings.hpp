@@ -41,7 +41,7 @@ struct settings {
   std::size_t max_pending = 65536;
 
   /// `host:port` or the socket's path, for messages.
-  std::string place() const;
+  std::string address() const;
   /// What an administrator runs when we may not.
   std::string ddl() const;
 };

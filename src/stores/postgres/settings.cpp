@@ -88,7 +88,7 @@ failure take_grace(store_url& url, settings& taken) {
 }
 
 // libpq would take a missing database for one with the user's name; say it here, where it shows.
-failure take_place(store_url& url, settings& taken) {
+failure take_address(store_url& url, settings& taken) {
   if (url.hosts.size() > 1) return bad_url(url, "give one host");
   taken.host = url.take_text("socket", url.host);
   if (taken.host.empty()) return bad_url(url, "the host is missing");
@@ -108,7 +108,7 @@ failure take_place(store_url& url, settings& taken) {
 result<settings> take_settings(store_url url) {
   settings taken;
   taken.display_name = url.redacted();
-  for (auto take : {take_mode, take_numbers, take_grace, take_place}) {
+  for (auto take : {take_mode, take_numbers, take_grace, take_address}) {
     if (failure bad = take(url, taken); bad.code) return bad;
   }
   taken.table = url.take_text("table", taken.table);

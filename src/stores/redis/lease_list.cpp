@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/redis/lease_calls.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
@@ -105,7 +105,7 @@ class walk : public std::enable_shared_from_this<walk> {
        list_request asked)
       : from_(std::move(from)), one_(std::move(one)), asked_(std::move(asked)) {
     most_ = page_size(asked_);
-    if (from_->judged) most_ = std::min(most_, limits::max_listed);
+    if (from_->inspected) most_ = std::min(most_, limits::max_listed);
   }
 
   void begin() {
@@ -125,7 +125,7 @@ class walk : public std::enable_shared_from_this<walk> {
   std::uint64_t digest() const {
     std::string all = from_->prefix + "\n";
     for (auto const& each : servers_) {
-      all += each->how().place() + "/" + std::to_string(each->how().database) + "\n";
+      all += each->how().address() + "/" + std::to_string(each->how().database) + "\n";
     }
     if (at_.scan != "0") all += std::to_string(servers_[at_.server]->connections());
     return std::hash<std::string>{}(all);
@@ -154,8 +154,8 @@ class walk : public std::enable_shared_from_this<walk> {
                         "which servers there are has changed since the list was begun; begin it "
                         "anew");
     }
-    if (at_.keys.size() >= most_ || at_.server == servers_.size()) return finish();
-    link& server = *servers_[at_.server];
+    if (at_.keys.size() >= most_ || at_.server == servers_.size()) return complete();
+    connection& server = *servers_[at_.server];
     typed_command<scan_call>::start(
         server, scan_call{from_, at_.scan},
         [self = shared_from_this()](result<scanned> found) { self->on_scanned(std::move(found)); });
@@ -166,10 +166,10 @@ class walk : public std::enable_shared_from_this<walk> {
     at_.scan = std::move(found->cursor);
     if (at_.scan == "0") ++at_.server;
     for (auto& key : found->keys) at_.keys.push_back(std::move(key));
-    finish();
+    complete();
   }
 
-  void finish() {
+  void complete() {
     lease_page page;
     auto const taken = std::min(most_, at_.keys.size());
     for (std::size_t i = 0; i < taken; ++i) {
@@ -181,11 +181,11 @@ class walk : public std::enable_shared_from_this<walk> {
       at_.digest = digest();  // now: who a Sentinel's master is, is known by the answer
       page.cursor = to_text(at_);
     }
-    if (!from_->judged || page.names.empty()) return one_->complete(std::move(page));
-    judge(std::move(page));
+    if (!from_->inspected || page.names.empty()) return one_->complete(std::move(page));
+    inspect_all(std::move(page));
   }
 
-  void judge(lease_page page) {
+  void inspect_all(lease_page page) {
     page_.cursor = std::move(page.cursor);
     open_ = page.names.size();
     for (auto& name : page.names) {
@@ -203,7 +203,7 @@ class walk : public std::enable_shared_from_this<walk> {
   std::shared_ptr<page_operation> one_;
   list_request asked_;
   std::size_t most_;
-  std::vector<std::shared_ptr<link>> servers_;
+  std::vector<std::shared_ptr<connection>> servers_;
   position at_;
   lease_page page_;
   std::size_t open_ = 0;
@@ -248,7 +248,7 @@ lease_source leases_at(std::shared_ptr<router> const& commands) {
   return from;
 }
 
-lease_source leases_of_dialect(std::shared_ptr<link> const& commands) {
+lease_source leases_of_dialect(std::shared_ptr<connection> const& commands) {
   lease_source from{commands->how().display_name, commands->how().timeout};
   from.mark = lease_mark::prefix;
   from.prefix = commands->how().prefix;

@@ -1,16 +1,16 @@
 #include "stores/redis/redis_store.hpp"
 
-#include "stores/redis/cache_port.hpp"
-#include "stores/redis/durable_leases.hpp"
-#include "stores/redis/getset_dialect.hpp"
-#include "stores/redis/grant_channels.hpp"
+#include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/cache/cache_watches.hpp"
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/subscription_connection.hpp"
+#include "stores/redis/dialects/getset_dialect.hpp"
+#include "stores/redis/dialects/plain_dialect.hpp"
+#include "stores/redis/durability/confirmed_leases.hpp"
 #include "stores/redis/lease_port.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/plain_dialect.hpp"
-#include "stores/redis/push_connection.hpp"
-#include "stores/redis/sentinel_guide.hpp"
-#include "stores/redis/wait_hub.hpp"
-#include "stores/redis/watch_hub.hpp"
+#include "stores/redis/queue/grant_subscriptions.hpp"
+#include "stores/redis/queue/lease_queues.hpp"
+#include "stores/redis/sentinel/sentinel_resolver.hpp"
 
 namespace herdlock {
 namespace {
@@ -20,12 +20,12 @@ class connections {
  public:
   connections(asio::any_io_executor const& executor, redis::settings const& how,
               std::shared_ptr<store_warnings> warnings)
-      : commands(std::make_shared<redis::link>(
-            executor, how, std::make_shared<redis::server_exam>(how, warnings))),
-        pushes(std::make_shared<redis::push_connection>(commands->make_event_link())),
-        watches(std::make_shared<redis::watch_hub>(commands, pushes, std::move(warnings))),
-        grants(std::make_shared<redis::grant_channels>()),
-        waits(std::make_shared<redis::wait_hub>(commands, grants)) {
+      : commands(std::make_shared<redis::connection>(
+            executor, how, std::make_shared<redis::connection_check>(how, warnings))),
+        pushes(std::make_shared<redis::subscription_connection>(commands->make_event_connection())),
+        watches(std::make_shared<redis::cache_watches>(commands, pushes, std::move(warnings))),
+        grants(std::make_shared<redis::grant_subscriptions>()),
+        waits(std::make_shared<redis::lease_queues>(commands, grants)) {
     pushes->attach(watches);
     grants->add(commands, pushes);
     if (how.durable.on()) confirmed = std::make_shared<redis::confirmation>(executor, how);
@@ -35,21 +35,21 @@ class connections {
 
   // From whatever thread: the closing itself happens on the executor.
   ~connections() {
-    asio::dispatch(commands->executor(), [link = commands, line = pushes, hub = watches,
+    asio::dispatch(commands->executor(), [server = commands, line = pushes, events = watches,
                                           queue = waits, proofs = confirmed] {
       if (proofs) proofs->close();
       queue->close();
-      hub->close();
+      events->close();
       line->close();
-      link->close();
+      server->close();
     });
   }
 
-  std::shared_ptr<redis::link> commands;
-  std::shared_ptr<redis::push_connection> pushes;
-  std::shared_ptr<redis::watch_hub> watches;
-  std::shared_ptr<redis::grant_channels> grants;
-  std::shared_ptr<redis::wait_hub> waits;
+  std::shared_ptr<redis::connection> commands;
+  std::shared_ptr<redis::subscription_connection> pushes;
+  std::shared_ptr<redis::cache_watches> watches;
+  std::shared_ptr<redis::grant_subscriptions> grants;
+  std::shared_ptr<redis::lease_queues> waits;
   std::shared_ptr<redis::confirmation> confirmed;  // null unless the URL asks for it
 };
 
@@ -80,7 +80,7 @@ std::shared_ptr<lease_store> make_leases(connections const& shared, redis::setti
   }
   auto leases = redis::make_lease_port(shared.commands, shared.waits);
   if (!shared.confirmed) return leases;
-  return redis::make_durable_leases(std::move(leases), shared.confirmed, how);
+  return redis::make_confirmed_leases(std::move(leases), shared.confirmed, how);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
                                                ": wait_replicas and quarantine are for "
                                                "dialect=herdlock; leave one of them out");
   }
-  if (!how->sentinels.empty()) how->guide = redis::make_sentinel_guide(executor, *how);
+  if (!how->sentinels.empty()) how->resolver = redis::make_sentinel_resolver(executor, *how);
   backend made;
   made.warnings = std::make_shared<store_warnings>();
   auto shared = std::make_shared<connections>(executor, *how, made.warnings);
@@ -109,8 +109,8 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   made.traits.queues = how->speaks == redis::dialect::herdlock;
   made.traits.pushes_fills = made.values != nullptr;
   made.display_name = how->display_name;
-  asio::post(executor, [link = shared->commands, waits = shared->confirmed] {
-    link->open();
+  asio::post(executor, [server = shared->commands, waits = shared->confirmed] {
+    server->open();
     if (waits) waits->open();
   });
   return made;

@@ -45,7 +45,7 @@ failure take_sentinels(settings& s, store_url& url) {
   return take_database(s, slash == path.npos ? "" : path.substr(slash + 1));
 }
 
-failure take_place(settings& s, store_url& url) {
+failure take_address(settings& s, store_url& url) {
   if (url.scheme.ends_with("+sentinel")) return take_sentinels(s, url);
   if (url.scheme == "redis+unix") {
     s.unix_path = url.path;
@@ -104,7 +104,7 @@ failure take_dialect(settings& s, store_url& url) {
 
 }  // namespace
 
-std::string settings::place() const {
+std::string settings::address() const {
   if (!unix_path.empty()) return unix_path;
   bool const v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
@@ -122,7 +122,7 @@ result<settings> parse_settings(store_url url) {
   s.display_name = url.redacted();
   s.user = url.user;
   s.password = url.password;
-  if (auto why = take_place(s, url); why.code) return why;
+  if (auto why = take_address(s, url); why.code) return why;
   if (auto why = take_security(s, url); why.code) return why;
   if (auto why = take_dialect(s, url); why.code) return why;
   auto timeout = url.take_duration("timeout", s.timeout);

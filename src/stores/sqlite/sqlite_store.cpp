@@ -19,12 +19,6 @@ struct settings {
   std::size_t max_pending = 65536;
 };
 
-failure check_back_off(milliseconds back_off) {
-  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
-}
-
 // A lock in a file that others don't find any more excludes nobody.
 failure check_not_moved(connection& db) {
   if (!db.moved()) return {};
@@ -52,9 +46,8 @@ class store final : public lease_store, public cache_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    failure bad = check_ttl(request.ttl);
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       return result<acquire_reply>(sqlite::acquire(db, request));
     });
   }
@@ -62,65 +55,62 @@ class store final : public lease_store, public cache_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    write(std::move(what), check_ttl(ttl), [name, owner, ttl](connection& db) {
+    write(std::move(what), [name, owner, ttl](connection& db) {
       return result<renew_reply>(sqlite::renew(db, name, owner, ttl));
     });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    write(std::move(what), {}, [name, owner](connection& db) {
+    write(std::move(what), [name, owner](connection& db) {
       return result<release_reply>(sqlite::release(db, name, owner));
     });
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(reads_, std::move(what), {}, [name](connection& db) {
+    begin(reads_, std::move(what), [name](connection& db) {
       return result<std::optional<lease_info>>(sqlite::inspect(db, name));
     });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    write(std::move(what), {}, [name](connection& db) {
+    write(std::move(what), [name](connection& db) {
       return result<release_reply>(sqlite::force_release(db, name));
     });
   }
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(reads_, std::move(what), {}, [request = std::move(request)](connection& db) {
+    begin(reads_, std::move(what), [request = std::move(request)](connection& db) {
       return result<lease_page>(sqlite::list(db, request));
     });
   }
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     order<cache_lookup> what{"get", key.str(), std::move(done)};
-    begin(reads_, std::move(what), {},
+    begin(reads_, std::move(what),
           [key, form](connection& db) { return sqlite::get(db, key, form); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    failure bad = check_ttl(request.ttl);
     order<claim_reply> what{"claim", request.key.str(), std::move(done)};
-    write(std::move(what), bad,
+    write(std::move(what),
           [request = std::move(request)](connection& db) { return sqlite::claim(db, request); });
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
     order<renew_reply> what{"extend", key.str(), std::move(done)};
-    write(std::move(what), check_ttl(ttl), [key, owner, ttl](connection& db) {
+    write(std::move(what), [key, owner, ttl](connection& db) {
       return result<renew_reply>(sqlite::extend(db, key, owner, ttl));
     });
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
-    failure bad = check_ttl(request.ttl);
-    if (!bad.code) bad = check_value(request.key, request.value);
     order<fill_reply> what{"fill", request.key.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       return result<fill_reply>(sqlite::fill(db, request));
     });
   }
@@ -129,17 +119,14 @@ class store final : public lease_store, public cache_store {
             handler<fill_reply> done) override {
     order<fill_reply> what{"fail", key.str(), std::move(done)};
     fail_request request{std::move(key), std::move(owner), std::move(error), back_off};
-    write(std::move(what), check_back_off(back_off),
-          [request = std::move(request)](connection& db) {
-            return result<fill_reply>(sqlite::fail(db, request));
-          });
+    write(std::move(what), [request = std::move(request)](connection& db) {
+      return result<fill_reply>(sqlite::fail(db, request));
+    });
   }
 
   void put(put_request request, handler<void> done) override {
-    failure bad = check_ttl(request.ttl);
-    if (!bad.code) bad = check_value(request.key, request.value);
     order<void> what{"put", request.key.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       sqlite::put(db, request);
       return result<void>();
     });
@@ -147,7 +134,7 @@ class store final : public lease_store, public cache_store {
 
   void invalidate(cache_key key, handler<bool> done) override {
     order<bool> what{"invalidate", key.str(), std::move(done)};
-    write(std::move(what), {},
+    write(std::move(what),
           [key](connection& db) { return result<bool>(sqlite::invalidate(db, key)); });
   }
 
@@ -159,30 +146,21 @@ class store final : public lease_store, public cache_store {
 
  private:
   template <class T, class Work>
-  void write(order<T> what, failure const& bad, Work work) {
+  void write(order<T> what, Work work) {
     auto checked = [work = std::move(work)](connection& db) -> result<T> {
       if (failure gone = check_not_moved(db); gone.code) return gone;
       return work(db);
     };
-    begin(writes_, std::move(what), bad, std::move(checked));
+    begin(writes_, std::move(what), std::move(checked));
   }
 
   template <class T, class Work>
-  void begin(worker& on, order<T> what, failure const& bad, Work work) {
-    if (bad.code) {
-      return detail::post_result<T>(pending_->executor(), std::move(what.done),
-                                    explain(what.subject(), bad));
-    }
+  void begin(worker& on, order<T> what, Work work) {
     auto const one = std::make_shared<database_operation<T, Work>>(
         pending_, std::move(what), timeout_, completions_, std::move(work));
     if (!one->admit()) return;
     completions_->expect();
     on.add(one);
-  }
-
-  static failure explain(std::string const& subject, failure why) {
-    why.message = "sqlite: " + subject + ": " + why.message;
-    return why;
   }
 
   std::shared_ptr<pending_operations> pending_;

@@ -16,11 +16,10 @@ class store final : public lease_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    failure const bad = check_ttl(request.ttl);
     auto const most = state_->how().timeout + state_->how().session_grace;
     auto const one =
         std::make_shared<waiter>(state_->pending(), std::move(request), most, std::move(done));
-    if (!admit(one, bad)) return;
+    if (!one->admit()) return;
     auto const& asked = one->request;
     bool const known = state_->find(asked.name, asked.owner) != nullptr;
     if (known || asked.wait > milliseconds{0}) return state_->enqueue(one);
@@ -30,7 +29,7 @@ class store final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     auto const one = begin("renew", name.str(), std::move(done));
-    if (!admit(one, check_ttl(ttl))) return;
+    if (!one->admit()) return;
     auto const who = state_->find(name, owner);
     if (!who) return one->complete_later(renew_reply::lost);
     who->renew(one, ttl);
@@ -70,14 +69,6 @@ class store final : public lease_store {
     return std::make_shared<stores::operation<T>>(state_->pending(),
                                                   stores::order<T>{what, name, std::move(done)},
                                                   clock::now() + state_->how().timeout);
-  }
-
-  template <class Operation>
-  static bool admit(std::shared_ptr<Operation> const& one, failure const& bad) {
-    if (!one->admit()) return false;
-    if (!bad.code) return true;
-    one->complete_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
-    return false;
   }
 
   std::shared_ptr<store_state> const state_;

@@ -6,17 +6,17 @@
 -- The dead. A waiter whose process does not listen at this server has died, or its connection has:
 -- it is skipped. Nothing is published to it: a subscriber at a replica, which is not counted, would
 -- hear what was not meant. Where an ACL refuses the count or the push, the waiter finds its grant
--- by looking, as a waiter of hub `-` does. A cluster's hub (`@...`) would hear over the bus, too:
--- to it nothing is published that was not counted.
+-- by looking, as a waiter of subscriber `-` does. A cluster's subscriber (`@...`) would hear over
+-- the bus, too: to it nothing is published that was not counted.
 --
 -- The hung. The grant is for the time that the waiter has asked for, a heartbeat, so that one that
--- hangs does not keep the others waiting for longer. A hub that had the last grant, let it expire
--- and has not looked since, hangs. If another hub asks (`alive`), those who wait by the hung one
--- are taken out of the queue, wherever they stand: it costs one heartbeat, not one for each. The
--- mark `!HUB` remembers who had the last grant. It stands
--- in front of the queue while others wait, and its score is the grant's token, below zero. A look
--- of that hub takes the mark away. So does a release that finds no heir: what was given back did
--- not expire. A hub that is not pushed to gets no mark.
+-- hangs does not keep the others waiting for longer. A subscriber that had the last grant, let it
+-- expire and has not looked since, hangs. If another subscriber asks (`alive`), those who wait by
+-- the hung one are taken out of the queue, wherever they stand: it costs one heartbeat, not one for
+-- each. The mark `!SUBSCRIBER` remembers who had the last grant. It stands in front of the queue
+-- while others wait, and its score is the grant's token, below zero. A look of that subscriber
+-- takes the mark away. So does a release that finds no heir: what was given back did not expire. A
+-- subscriber that is not pushed to gets no mark.
 --
 -- Out of memory. The server refuses INCR and SET then, and the resource is just free: nothing is
 -- pushed that was not set. PEXPIRE comes first, since it is never refused for want of memory, and
@@ -30,11 +30,11 @@
 -- `head` is the first three members, if the caller has asked for them: scores cost the server three
 -- times as much. The message is `fence ttl length-of-owner owner resource`.
 
--- Two answers: whether the process of this hub lives, and whether nothing is to be pushed to it.
-local function listens(hub)
-  if hub == '-' then return true, true end
-  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)
-  if count.err then return true, string.sub(hub, 1, 1) == '@' end
+-- Two answers: whether the subscriber's process lives, and whether nothing is to be pushed to it.
+local function listens(subscriber)
+  if subscriber == '-' then return true, true end
+  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. subscriber)
+  if count.err then return true, string.sub(subscriber, 1, 1) == '@' end
   return tonumber(count[2]) > 0, false
 end
 -- The token of the owner's grant, or false.
@@ -94,9 +94,9 @@ local function hand_over(floor, alive, head)
   for _ = 1, 1000 do
     if left == 0 then break end
     first = first or redis.call('ZRANGE', KEYS[3], at, at)[1]
-    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')
+    local subscriber, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')
     local lives, mute
-    if hub and hub ~= hung then lives, mute = listens(hub) end
+    if subscriber and subscriber ~= hung then lives, mute = listens(subscriber) end
     local fence = lives and give(owner, ttl, floor)
     if lives and not fence then
       failed = true
@@ -109,12 +109,12 @@ local function hand_over(floor, alive, head)
     if left == 0 then
       redis.call('DEL', KEYS[3])
     elseif lives then
-      take_out(first, not mute and '!' .. hub, mark, fence)
+      take_out(first, not mute and '!' .. subscriber, mark, fence)
     else
       redis.call('ZREM', KEYS[3], first)
     end
     if lives and not mute then
-      redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)
+      redis.pcall('PUBLISH', 'herdlock:grants:' .. subscriber, string.format('%.0f', fence)
         .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])
     end
     if lives then return owner end
