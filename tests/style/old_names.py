@@ -12,7 +12,6 @@ shrinks: a name that comes to another file is a fault, and so is an entry that h
 
 import re
 import sys
-from fnmatch import translate
 from typing import NamedTuple
 
 from tree import Tree
@@ -101,22 +100,25 @@ OLD = [
 ]
 
 
-def pattern_of(word, old):
-    """What finds the word in code; its first group is the identifier."""
-    name = re.sub(r"\\[zZ]$", "", translate(word)).removeprefix("(?s:").removesuffix(")")
-    name = name.replace(".*", r"\w*")
-    declared = rf"\b(?:class|struct|using|enum|namespace)\s+({name})\b"
-    if old.use == TYPE:
-        return declared
-    if old.use == NAME:
-        return rf"{declared}|\b({name})\s*\(|\b({name}_)\b|(?:\.|->|::)\s*({name})\b"
+def spellings(word):
+    """How an identifier may be written that is the word: a pattern."""
+    name = word.replace("*", r"\w*")
     camel = "".join(part.capitalize() for part in word.split("_"))
-    suite = rf"|\b({camel}(?:Test)?)\b" if "*" not in word else ""
+    return rf"{name}_?|{camel}(?:Test)?" if "*" not in word else name
+
+
+def pattern_of(word, use):
+    """What finds the word in code."""
+    declared = rf"\b(?:class|struct|using|enum|namespace)\s+{word}\b"
+    if use == TYPE:
+        return declared
+    if use == NAME:
+        return rf"{declared}|\b{word}\s*\(|\b{word}_\b|(?:\.|->|::)\s*{word}\b"
     # Not what the standard library and the system call so.
-    return rf"(?<!std::)(?<!\W::)\b({name}_?)\b{suite}"
+    return rf"(?<!std::)(?<!\W::)\b(?:{spellings(word)})\b"
 
 
-COMPILED = [(word, old, re.compile(pattern_of(word, old)))
+COMPILED = [(word, old, re.compile(spellings(word)), re.compile(pattern_of(word, old.use)))
             for old in OLD for word in old.words.split()]
 
 
@@ -130,18 +132,18 @@ def names_in(file):
 def found(tree):
     """(word, file, line, identifier, what to say): each word once for each file."""
     for file in tree.cpp(*ALL) + tree.lua():
-        code = None
-        for word, old, pattern in COMPILED:
+        code, stem = names_in(file), file.path.stem
+        identifiers = set(re.findall(r"\w+", code))
+        for word, old, spelling, pattern in COMPILED:
             if not file.under(*old.where):
                 continue
-            if file.path.stem == word or "_" in word and file.path.stem.startswith(word + "_"):
+            if stem == word or "_" in word and stem.startswith(word + "_"):
                 yield word, file.name, 1, file.path.name, old.say
-                continue
-            code = names_in(file) if code is None else code
-            match = pattern.search(code)
-            if match:
-                line = code.count("\n", 0, match.start()) + 1
-                yield word, file.name, line, match[0], old.say
+            elif any(map(spelling.fullmatch, identifiers)):
+                match = pattern.search(code)
+                if match:
+                    line = code.count("\n", 0, match.start()) + 1
+                    yield word, file.name, line, match[0], old.say
 
 
 def rule_old_names(tree):

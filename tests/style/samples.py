@@ -156,6 +156,13 @@ BAD = {
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
                                            "lobby src/runtime/left.cpp\n"),
     ],
+    "no_choice_as_a_statement": [
+        ("src/local/bad.cpp", "void f() { a ? g() : h(); }\n"),
+        ("src/local/bad.cpp", "void f() {\n  if (x) a == b ? g() : h(1, 2);\n}\n"),
+        ("src/local/bad.cpp", "void f() {\n  post([c = 1] {\n    a ? g(c) : h();\n  });\n}\n"),
+        ("src/local/bad.cpp", "void f() {\n  case x::a: b(c) ? y.g() : z{1}.h();\n}\n"),
+        ("tests/unit/bad_test.cpp", "void f() {\n  for (;;) *a\n      ? g()\n      : h();\n}\n"),
+    ],
     "no_bool_arguments": [
         ("include/herdlock/bad.hpp", "void f(int x, bool force);\n"),
         ("src/local/bad.cpp", "void f(bool force = true) {}\n"),
@@ -266,6 +273,9 @@ GOOD = {
                             "int place = x.places + settle(wait_hubs, ::link(a, b));\n",
     "tests/style/old_names_left.txt": "# Left.\n\nlobby src/runtime/left.cpp\n"
                                       "wait_hub src/runtime/left.cpp\n",
+    "src/runtime/choice.hpp": HEAD + "int x = a ? b : c;\nint y{1};\nint f() {\n  f(a ? b : c);\n"
+                                     "  x = seconds{1} > s ? b() : c();\n  out << x ? b() : c();\n"
+                                     "  if (a ? b : c) f();\n  return a ? b() : c();\n}\n",
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
