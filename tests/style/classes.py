@@ -215,7 +215,8 @@ def includes_of_all(headers, bodies):
     foreign = {name for text in [*headers.values(), *bodies.values()]
                for name in re.findall(r"^\s*#\s*include\s*<([^>]+)>", text, re.MULTILINE)
                if name not in ours and not name.endswith("/src.hpp")}
-    return "".join(f"#include <{name}>\n" for name in [*sorted(foreign), *public])
+    return "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
+                   for name in [*sorted(foreign), *public])
 
 
 def parse(path, arguments, extra=0):
