@@ -100,11 +100,13 @@ OLD = [
 ]
 
 
+def camel(word):
+    return "".join(part.capitalize() for part in word.strip("*").split("_"))
+
+
 def spellings(word):
-    """How an identifier may be written that is the word: a pattern."""
-    name = word.replace("*", r"\w*")
-    camel = "".join(part.capitalize() for part in word.split("_"))
-    return rf"{name}_?|{camel}(?:Test)?" if "*" not in word else name
+    """How an identifier is written when it may be the word: a pattern."""
+    return word.replace("*", r"\w*") + rf"_?|{camel(word)}(?:Test)?"
 
 
 def pattern_of(word, use):
@@ -114,8 +116,10 @@ def pattern_of(word, use):
         return declared
     if use == NAME:
         return rf"{declared}|\b{word}\s*\(|\b{word}_\b|(?:\.|->|::)\s*{word}\b"
+    name = word.replace("*", r"\w*")
+    suite = rf"\bTEST\w*\s*\(\s*{camel(word)}\b|\b{camel(word)}Test\b"
     # Not what the standard library and the system call so.
-    return rf"(?<!std::)(?<!\W::)\b(?:{spellings(word)})\b"
+    return rf"(?<!std::)(?<!\W::)\b{name}_?\b|{suite}"
 
 
 COMPILED = [(word, old, re.compile(spellings(word)), re.compile(pattern_of(word, old.use)))
