@@ -92,12 +92,12 @@ std::size_t option_reader::chosen(std::string_view name) {
 }
 
 void option_reader::refuse(std::string const& why) {
-  if (trouble_.code) return;
-  trouble_ = make_failure(errc::invalid_url, "store URL " + display_name_ + ": " + why);
+  if (error_.code) return;
+  error_ = make_failure(errc::invalid_url, "store URL " + display_name_ + ": " + why);
 }
 
 failure option_reader::end() const {
-  return trouble_.code ? trouble_ : url_.reject_unknown_options();
+  return error_.code ? error_ : url_.reject_unknown_options();
 }
 
 url_option const& option_reader::declared(std::string_view name) const {

@@ -67,7 +67,7 @@ class option_reader {
   /// Something else is wrong with the URL.
   void refuse(std::string const& why);
   /// errc::invalid_url for what was wrong so far.
-  failure const& trouble() const { return trouble_; }
+  failure const& error() const { return error_; }
   /// The same, also for an option that nobody took.
   failure end() const;
 
@@ -80,7 +80,7 @@ class option_reader {
   store_url& url_;
   std::vector<url_option> options_;
   std::string display_name_;
-  failure trouble_;
+  failure error_;
 };
 
 /// Of each store that is built; in the component of its name.

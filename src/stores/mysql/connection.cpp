@@ -92,7 +92,7 @@ void connection::open(settings const& how) {
     connect(how, how.host);
   } else {
     auto const found = stores::look_up_here(how.host, deadline_, wake_);
-    if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.trouble};
+    if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.error};
     // The library looks for the name that it connects to in the certificate.
     bool const by_name = how.tls.security == stores::encryption::tls;
     connect_to(by_name ? std::vector{how.host} : found.all, how);

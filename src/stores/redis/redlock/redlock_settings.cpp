@@ -60,7 +60,7 @@ result<redlock_settings> parse_redlock_settings(store_url url) {
   s.node_timeout = in.duration("node_timeout");
   s.restart_delay = in.duration("restart_delay");
   url.scheme = in.chosen("tls") == 1 ? "rediss" : "redis";
-  if (in.trouble().code) return in.trouble();
+  if (in.error().code) return in.error();
   for (auto const& one : hosts) {
     auto node = parse_node(url, one, s.display_name);
     if (node.has_error()) return node.error();
@@ -76,7 +76,7 @@ result<redlock_settings> parse_redlock_settings(store_url url) {
     in.refuse("the node_timeout must be from 5ms to the timeout (" +
               std::to_string(s.timeout.count()) + "ms)");
   }
-  if (in.trouble().code) return in.trouble();
+  if (in.error().code) return in.error();
   return s;
 }
 
