@@ -96,9 +96,7 @@ void option_reader::refuse(std::string const& why) {
   error_ = make_failure(errc::invalid_url, "store URL " + display_name_ + ": " + why);
 }
 
-failure option_reader::end() const {
-  return error_.code ? error_ : url_.reject_unknown_options();
-}
+failure option_reader::end() const { return error_.code ? error_ : url_.reject_unknown_options(); }
 
 url_option const& option_reader::declared(std::string_view name) const {
   auto const found = std::ranges::find(options_, name, &url_option::name);

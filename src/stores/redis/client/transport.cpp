@@ -187,8 +187,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void on_found(stores::found_addresses& found) {
     if (stopped_) return;
     if (found.all.empty()) {
-      note(errc::unavailable,
-           "the host " + in_quotes(how_.host) + " is not found: " + found.error);
+      note(errc::unavailable, "the host " + in_quotes(how_.host) + " is not found: " + found.error);
       return end();
     }
     begin(std::move(found.all));
