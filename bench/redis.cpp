@@ -13,7 +13,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "harness.hpp"
-#include "stores/redis/lease_scripts.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
 #include "support/as_result.hpp"
 
 namespace {

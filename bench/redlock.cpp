@@ -14,7 +14,7 @@
 
 #include "harness.hpp"
 #include "stores/redis/redis_store.hpp"
-#include "stores/redis/redlock_store.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 
 namespace {
 

@@ -4,13 +4,19 @@
 #include <herdlock/detail/blocking.hpp>
 #include <herdlock/metrics.hpp>
 
+#include "open/checked_ports.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
 
 result<store> store::over(backend_factory const& make, open_options options) {
-  auto context = detail::store_context::open(make, options);
+  auto const checked = [&](asio::any_io_executor executor) -> result<backend> {
+    auto made = make(executor);
+    if (made.has_error()) return made;
+    return detail::checked_ports(std::move(*made), executor);
+  };
+  auto context = detail::store_context::open(checked, options);
   if (context.has_error()) return context.error();
   return store(std::move(*context));
 }

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -19,6 +18,8 @@
 #include <support/temp_dir.hpp>
 #include <utility>
 #include <vector>
+
+#include "open/checked_ports.hpp"
 
 namespace herdlock_test {
 
@@ -99,7 +100,7 @@ class client {
   client(store_case const& kind, std::string const& url) {
     auto opened = kind.open(store_url::parse(url).value(), io_.get_executor());
     if (!opened) throw error(opened.error());
-    store_ = std::move(*opened);
+    store_ = detail::checked_ports(std::move(*opened), io_.get_executor());
   }
   ~client() { close(); }
   client(client const&) = delete;

@@ -7,9 +7,9 @@
 #include <support/redis_sentinels.hpp>
 #include <support/redis_server.hpp>
 
-#include "stores/redis/cluster_store.hpp"
+#include "stores/redis/cluster/cluster_store.hpp"
 #include "stores/redis/redis_store.hpp"
-#include "stores/redis/redlock_store.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 #endif
 
 namespace herdlock_test {

@@ -5,7 +5,7 @@
 #include <support/redis_cluster.hpp>
 
 #include "redis_ports.hpp"
-#include "stores/redis/cluster_store.hpp"
+#include "stores/redis/cluster/cluster_store.hpp"
 
 namespace herdlock_test {
 

@@ -64,7 +64,7 @@ TEST_F(RedisClusterQueue, EachNodePushesItsGrantsAndNobodyPolls) {
   for (auto& line : lines) {
     fence_of(holder.acquire(line.name(), mine));
     waits.push_back(line.enqueue(waiter));
-    hubs.push_back(line.hub_of(waits.back()->owner));
+    hubs.push_back(line.subscriber_of(waits.back()->owner));
   }
   EXPECT_NE(hubs[0], hubs[1]);
   EXPECT_NE(hubs[1], hubs[2]);
@@ -116,7 +116,7 @@ TEST_F(RedisClusterQueue, WaitersKeepTheirPlacesAndArePushedToWhereTheirSlotHasM
   std::vector<redis_ports*> const of{&one, &two, &two, &one, &one, &two};
   std::vector<redis_wait*> all;
   for (auto* ports : of) all.push_back(line.enqueue(*ports));
-  auto const old_hub = line.hub_of(all[0]->owner);
+  auto const old_subscriber = line.subscriber_of(all[0]->owner);
   auto const old_home = &line.home();
   // To nodes that they have not waited at yet, and back to those where they listen already.
   for (int move = 0; move < 4; ++move) {
@@ -127,10 +127,11 @@ TEST_F(RedisClusterQueue, WaitersKeepTheirPlacesAndArePushedToWhereTheirSlotHasM
       ASSERT_TRUE(of[i]->wait_for([&] { return heard(i); })) << i << ":\n" << line.members();
     }
     EXPECT_EQ(line.length(), 6) << line.members();
-    EXPECT_TRUE(line.stands_in_order(all)) << "a place was lost\n" << line.members();
+    EXPECT_TRUE(line.stands_in_order(all)) << "a position was lost\n" << line.members();
   }
   EXPECT_NE(&line.home(), old_home);
-  EXPECT_NE(line.hub_of(all[0]->owner), old_hub) << "a hub belongs to its node";
+  EXPECT_NE(line.subscriber_of(all[0]->owner), old_subscriber)
+      << "a subscriber belongs to its node";
   EXPECT_EQ(holder.release(line.name(), mine).value(), release_reply::released);
   serve_all(line, all, of);
 }
@@ -167,9 +168,9 @@ TEST_F(RedisClusterQueue, WithoutThePushingConnectionOfANodeWaitersPollAndComeBa
   auto* const a = line.enqueue(waiter);
   auto* const b = line.enqueue(waiter);
   cluster.node(0).cli("CLIENT KILL TYPE pubsub");
-  ASSERT_TRUE(waiter.wait_for([&] { return line.hub_of(a->owner) == "-"; }));
+  ASSERT_TRUE(waiter.wait_for([&] { return line.subscriber_of(a->owner) == "-"; }));
   ASSERT_TRUE(waiter.wait_for([&] { return line.is_heard(a->owner) && line.is_heard(b->owner); }));
-  EXPECT_TRUE(line.stands_in_order({a, b})) << "a place was lost";
+  EXPECT_TRUE(line.stands_in_order({a, b})) << "a position was lost";
   EXPECT_EQ(holder.release(line.name(), mine).value(), release_reply::released);
   serve_all(line, {a, b}, {&waiter, &waiter});
 }
@@ -250,14 +251,14 @@ TEST_F(RedisClusterQueue, WaitersGoOnAtTheReplicaThatTakesOverAndTokensStillRise
   // As if its replication had lagged.
   own.node(3).command({"SET", line.fence_key(), std::to_string(before - 10)});
   auto const heard = [&](redis_wait const* one) {
-    auto const hub = one->owner.str();
+    auto const subscriber = one->owner.str();
     auto const all = own.node(3).command({"ZRANGE", line.queue_key(), "0", "-1"});
-    return all.find(hub) != std::string::npos;
+    return all.find(subscriber) != std::string::npos;
   };
   ASSERT_TRUE(waiter.wait_for([&] { return heard(a) && heard(b); }));
   ASSERT_TRUE(eventually([&] { return own.home_of(line.name()) == 3; }));
   ASSERT_TRUE(waiter.wait_for([&] { return line.is_heard(a->owner) && line.is_heard(b->owner); }));
-  EXPECT_TRUE(line.stands_in_order({a, b})) << "a place was lost";
+  EXPECT_TRUE(line.stands_in_order({a, b})) << "a position was lost";
   auto released = holder.release(line.name(), mine);
   if (released.has_error()) released = holder.release(line.name(), mine);
   EXPECT_EQ(released.value(), release_reply::released);

@@ -25,15 +25,15 @@ class cluster_line {
     one->start(ports, resource(name_), wait);
     return one;
   }
-  /// In the queue when it returns, by a hub that listens at the very node.
+  /// In the queue when it returns, by a subscriber that listens at the very node.
   redis_wait* enqueue(redis_ports& ports) {
     auto* const one = start(ports);
     EXPECT_TRUE(ports.wait_for([&] { return is_heard(one->owner); })) << members();
     return one;
   }
 
-  /// The hub in the member of this owner: "" when there is none.
-  std::string hub_of(owner_token const& owner) const {
+  /// The subscriber in the member of this owner: "" when there is none.
+  std::string subscriber_of(owner_token const& owner) const {
     auto const all = "\n" + members();
     auto const at = all.find(owner.str());
     if (at == std::string::npos) return "";
@@ -41,9 +41,9 @@ class cluster_line {
     return all.substr(begin, all.find(' ', begin) - begin);
   }
   bool is_heard(owner_token const& owner) const {
-    auto const hub = hub_of(owner);
-    if (hub.size() < 2) return false;
-    auto const count = home().command({"PUBSUB", "NUMSUB", "herdlock:grants:" + hub});
+    auto const subscriber = subscriber_of(owner);
+    if (subscriber.size() < 2) return false;
+    auto const count = home().command({"PUBSUB", "NUMSUB", "herdlock:grants:" + subscriber});
     return count.ends_with("\n1") || count.ends_with("\n1\n");
   }
   /// The owners among these that are in the queue, in its order.

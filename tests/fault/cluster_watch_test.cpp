@@ -1,6 +1,6 @@
 // Waiting for a load over a Redis Cluster, whose events pass through a bus between its nodes.
 #include "cluster_ports.hpp"
-#include "stores/redis/entry_codec.hpp"
+#include "stores/redis/cache/entry_codec.hpp"
 
 namespace herdlock_test {
 namespace {

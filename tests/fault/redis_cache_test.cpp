@@ -2,7 +2,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include "redis_ports.hpp"
-#include "stores/redis/entry_codec.hpp"
+#include "stores/redis/cache/entry_codec.hpp"
 
 namespace herdlock_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "redis_ports.hpp"
-#include "stores/redis/redlock_store.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 #include "support/redis_nodes.hpp"
 
 namespace herdlock_test {

@@ -11,7 +11,7 @@ namespace herdlock_test {
 struct redis_queue : testing::Test {
   redis_queue() { server.flush(); }
 
-  // In the queue when it returns, under the name of the hub that hears the push.
+  // In the queue when it returns, under the name of the subscriber that hears the push.
   redis_wait* enqueue(redis_ports& ports, milliseconds wait = 1min, milliseconds ttl = 30s) {
     auto* const one = start(ports, wait, ttl);
     EXPECT_TRUE(ports.wait_for([&] { return is_pushed_to(*one); })) << queue();

@@ -1,6 +1,6 @@
 // redlock://…?tls=on over five servers that ask for a password and for our certificate.
 #include "redis_ports.hpp"
-#include "stores/redis/redlock_store.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 #include "support/redis_nodes.hpp"
 
 namespace herdlock_test {

@@ -5,6 +5,8 @@ import re
 
 import boxes
 import documents
+import old_names
+import statements
 import store_pages
 
 LONGEST = {".hpp": 300, ".cpp": 400, ".py": 400, ".lua": 150}
@@ -24,11 +26,11 @@ EXCEPTIONS = {
     ("tests_run", "tests/support/eventually.hpp"): "the one place where tests wait",
     ("no_wall_clock", "src/stores/memory/fencing_counter.hpp"):
         "fencing tokens go on rising after a restart of the process",
-    ("no_wall_clock", "src/stores/sqlite/lease_commands.cpp"):
+    ("no_wall_clock", "src/stores/sqlite/lease_statements.cpp"):
         "fencing tokens go on rising when the file was deleted",
     ("no_wall_clock", "src/stores/common/clock_skew.hpp"):
         "what is looked for is how much the wall clocks differ",
-    ("no_wall_clock", "src/stores/redis/getset_dialect.cpp"):
+    ("no_wall_clock", "src/stores/redis/dialects/getset_dialect.cpp"):
         "the historical protocol stores Unix times; its clients compare their wall clocks",
 }
 MACHINE_PATHS = r"(?<![\w.}/-])/(work|home|root|Users|tmp)/"
@@ -289,5 +291,6 @@ def leads_somewhere(tree, file, link):
 
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(documents).items(),
+                    *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items()]
        if name.startswith("rule_")}

@@ -1,8 +1,8 @@
 // What nodes of a Redis Cluster answer, also when they are broken or hostile.
 #include <gtest/gtest.h>
 
-#include "stores/redis/redirection.hpp"
-#include "stores/redis/slots.hpp"
+#include "stores/redis/cluster/redirection.hpp"
+#include "stores/redis/cluster/slots.hpp"
 
 namespace {
 

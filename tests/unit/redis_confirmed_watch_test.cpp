@@ -5,10 +5,10 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "stores/redis/cache_port.hpp"
-#include "stores/redis/entry_codec.hpp"
-#include "stores/redis/push_connection.hpp"
-#include "stores/redis/watch_hub.hpp"
+#include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/cache/cache_watches.hpp"
+#include "stores/redis/cache/entry_codec.hpp"
+#include "stores/redis/client/subscription_connection.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -25,10 +25,10 @@ class scripted_router final : public router, public std::enable_shared_from_this
   settings const& how() const override { return how_; }
   asio::any_io_executor const& executor() const override { return executor_; }
   std::weak_ptr<router> weak_router() override { return weak_from_this(); }
-  link* carrier_for(std::string_view) override { return nullptr; }
-  std::vector<std::shared_ptr<link>> servers() override { return {}; }
-  std::shared_ptr<link> make_event_link() override {
-    return std::make_shared<link>(executor_, how_);
+  connection* carrier_for(std::string_view) override { return nullptr; }
+  std::vector<std::shared_ptr<connection>> servers() override { return {}; }
+  std::shared_ptr<connection> make_event_connection() override {
+    return std::make_shared<connection>(executor_, how_);
   }
   bool events_may_be_late() const override { return true; }
 
@@ -53,15 +53,15 @@ class ConfirmedWatch : public testing::Test {
                 asio::bind_cancellation_slot(stop.slot(), [this](result<watch_reply> told) {
                   outcome.emplace(std::move(told));
                 }));
-    link_observer& hears = *hub;
-    hears.on_link_up();
+    connection_listener& hears = *watches;
+    hears.on_connection_up();
     hears.on_message(list_of({"subscribe", name(), "1"}));
     answer(list_of({"60000", "7"}));  // the look: a claim with the number 7
     io.poll();
     hears.on_message(list_of({"message", name(), "#7 " + value_event(std::string("old"))}));
   }
   ~ConfirmedWatch() override {
-    hub->close();
+    watches->close();
     line->close();
     commands->sent.clear();
     io.restart();
@@ -75,16 +75,16 @@ class ConfirmedWatch : public testing::Test {
   }
   void answer(reply const& what) {
     ASSERT_FALSE(commands->sent.empty());
-    commands->sent.back()->finish(what);
+    commands->sent.back()->complete(what);
     commands->sent.clear();
   }
 
   asio::io_context io;
   std::shared_ptr<scripted_router> commands = std::make_shared<scripted_router>(io.get_executor());
-  std::shared_ptr<push_connection> line =
-      std::make_shared<push_connection>(commands->make_event_link());
-  std::shared_ptr<watch_hub> hub = std::make_shared<watch_hub>(commands, line, nullptr);
-  std::shared_ptr<cache_store> port = make_cache_port(commands, hub);
+  std::shared_ptr<subscription_connection> line =
+      std::make_shared<subscription_connection>(commands->make_event_connection());
+  std::shared_ptr<cache_watches> watches = std::make_shared<cache_watches>(commands, line, nullptr);
+  std::shared_ptr<cache_store> port = make_cache_port(commands, watches);
   asio::cancellation_signal stop;
   std::optional<result<watch_reply>> outcome;
 };

@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "stores/redis/lease_scripts.hpp"
-#include "stores/redis/scripts.hpp"
-#include "stores/redis/server_checks.hpp"
+#include "stores/redis/examination/examine_server.hpp"
+#include "stores/redis/scripts/cache_scripts.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -24,7 +24,7 @@ void add_commands_of(std::string_view lua, names& to) {
 TEST(redis_rights, DoctorAsksForThoseOfTheCommandsThatScriptsCallAndThatAreSent) {
   names used{"EVAL", "EVALSHA", "GET", "HGETALL", "PUBLISH", "SUBSCRIBE"};
   auto const& leases = lease_scripts();
-  auto const& values = scripts();
+  auto const& values = cache_scripts();
   for (auto const* one :
        {&leases.acquire, &leases.enter, &leases.renew, &leases.release, &leases.leave,
         &leases.inspect, &leases.force_release, &leases.many, &values.claim, &values.look,

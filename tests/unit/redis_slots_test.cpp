@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "stores/redis/cluster/slots.hpp"
 #include "stores/redis/keys.hpp"
-#include "stores/redis/slots.hpp"
 
 namespace {
 

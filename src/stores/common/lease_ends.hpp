@@ -23,7 +23,7 @@ class lease_ends {
   void listen(listener told) { told_ = std::make_shared<listener const>(std::move(told)); }
 
   /// Behind each answer that was given before, which takes up to two events to its handler
-  /// (operation::settle_later): who does not have the lease yet could do nothing with its end.
+  /// (operation::complete_later): who does not have the lease yet could do nothing with its end.
   void tell(resource name, owner_token owner, std::string why) const {
     if (!told_) return;
     auto last = [told = told_, what = lease_end{std::move(name), std::move(owner),

@@ -12,7 +12,7 @@
 namespace herdlock::stores {
 
 /// Runs jobs on up to `most` threads, first come, first served; a thread is made when a job comes
-/// and none is idle. The number of jobs that wait is bounded by the caller (the operation board).
+/// and none is idle. The number of jobs that wait is bounded by the caller (max_pending).
 /// Threads take no signals: those are for the threads of the program that uses us.
 class worker_threads {
  public:

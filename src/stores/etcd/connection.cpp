@@ -15,7 +15,7 @@
 
 #include "stores/common/close_on_exec.hpp"
 #include "stores/common/look_up.hpp"
-#include "stores/etcd/quietly.hpp"
+#include "stores/etcd/no_throw.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -34,7 +34,7 @@ using answer_parser = http::response_parser<http::string_body>;
 
 // `how` is what stands between the common fields and the empty line.
 std::string head_of(member const& to, http_request const& request, std::string const& how) {
-  std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.place() +
+  std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.address() +
                      "\r\nContent-Type: application/json\r\n";
   if (!request.token.empty()) head += "Authorization: " + request.token + "\r\n";
   return head + how + "\r\n";
@@ -72,7 +72,7 @@ class http_connection final : public connection {
       if (verified_) stream_.set_verify_callback(ssl::host_name_verification(to_.host), ec);
       // Members behind one address are told apart by the name (SNI); an error would show later.
       SSL_set_tlsext_host_name(stream_.native_handle(), to_.host.c_str());
-      auto const shaken = co_await stream_.async_handshake(ssl::stream_base::client, quietly);
+      auto const shaken = co_await stream_.async_handshake(ssl::stream_base::client, no_throw);
       ec = std::get<0>(shaken);
     }
     co_return ec;
@@ -84,12 +84,12 @@ class http_connection final : public connection {
     std::string const text = head_of(to_, request, length) + request.body;
     expire_at(deadline);
     http_answer answer;
-    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), no_throw);
     answer.ec = std::get<0>(sent);
     if (answer.ec) co_return answer;
     answer_parser parser;
     parser.body_limit(max_answer_bytes);
-    auto const read = co_await http::async_read(stream_, buffer_, parser, quietly);
+    auto const read = co_await http::async_read(stream_, buffer_, parser, no_throw);
     answer.ec = std::get<0>(read);
     if (answer.ec) co_return answer;
     beast::get_lowest_layer(stream_).expires_never();
@@ -106,7 +106,7 @@ class http_connection final : public connection {
     std::string const how = "Transfer-Encoding: chunked\r\nConnection: close\r\n";
     std::string const text = head_of(to_, request, how);
     expire_at(deadline);
-    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), no_throw);
     beast::get_lowest_layer(stream_).expires_never();
     lines_.emplace();
     lines_->body_limit(boost::none);
@@ -115,7 +115,7 @@ class http_connection final : public connection {
 
   asio::awaitable<error_code> send(std::string const& message) override {
     std::string const text = hex(message.size()) + "\r\n" + message + "\r\n";
-    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), quietly);
+    auto const sent = co_await asio::async_write(stream_, asio::buffer(text), no_throw);
     co_return std::get<0>(sent);
   }
 
@@ -129,7 +129,7 @@ class http_connection final : public connection {
         co_return line;
       }
       if (lines_->is_done() || text.size() > max_answer_bytes) co_return std::nullopt;
-      auto const read = co_await http::async_read_some(stream_, buffer_, *lines_, quietly);
+      auto const read = co_await http::async_read_some(stream_, buffer_, *lines_, no_throw);
       if (std::get<0>(read)) co_return std::nullopt;
     }
   }
@@ -147,7 +147,7 @@ class http_connection final : public connection {
           addresses = std::move(found.all);
           answered.cancel();
         });
-    co_await answered.async_wait(quietly);
+    co_await answered.async_wait(no_throw);
     asked->cancel();
     if (!addresses.empty()) co_return error_code{};
     if (clock::now() >= deadline) co_return asio::error::timed_out;
@@ -166,7 +166,7 @@ class http_connection final : public connection {
       ec = stores::open_close_on_exec(stream.socket(), to.protocol());
       expire_at(clock::now() + (deadline - clock::now()) / untried--);
       if (ec) continue;
-      auto const connected = co_await stream.async_connect(to, quietly);
+      auto const connected = co_await stream.async_connect(to, no_throw);
       ec = std::get<0>(connected);
       if (!ec || ec == asio::error::operation_aborted || clock::now() >= deadline) break;
       error_code ignored;

@@ -5,210 +5,188 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <map>
 
+#include "stores/common/tls_context.hpp"
 #include "stores/etcd/listing.hpp"
-#include "stores/etcd/place.hpp"
+#include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"
 
 namespace herdlock {
 namespace etcd {
 namespace {
 
-using stores::operation_board;
 using stores::order;
-using inspect_operation = stores::operation<std::optional<lease_info>>;
+using stores::pending_operations;
 
-// What a store's handle and the operations under way share.
-class core : public std::enable_shared_from_this<core> {
+// The queues as this store knows them, which its handle and the operations under way share.
+class resource_queues : public std::enable_shared_from_this<resource_queues> {
  public:
-  core(std::shared_ptr<operation_board> board, surroundings around)
-      : board_(std::move(board)), around_(std::move(around)) {}
+  resource_queues(std::shared_ptr<pending_operations> pending, store_state state)
+      : pending_(std::move(pending)), store_(std::move(state)) {}
 
-  std::shared_ptr<operation_board> const& board() const { return board_; }
-  milliseconds timeout() const { return around_.gate->how().timeout; }
+  std::shared_ptr<pending_operations> const& pending() const { return pending_; }
+  milliseconds timeout() const { return store_.connections->how().timeout; }
   clock::time_point deadline() const { return clock::now() + timeout(); }
 
-  /// The place of the owner, made when there is none.
-  std::shared_ptr<place> place_of(resource const& name, owner_token const& owner);
+  /// The entry of the owner, made when there is none.
+  std::shared_ptr<queue_entry> entry_of(resource const& name, owner_token const& owner);
   void close();
 
   asio::awaitable<void> inspect(resource name, std::shared_ptr<inspect_operation> op);
   asio::awaitable<void> list_part(herdlock::list_request asked,
                                   std::shared_ptr<list_operation> op) {
-    return etcd::list_part(around_.gate, std::move(asked), std::move(op), step_deadline());
+    return etcd::list_part(store_.connections, std::move(asked), std::move(op));
   }
   asio::awaitable<void> force_release(resource name, std::shared_ptr<release_operation> op);
 
   template <class T, class Step>
   void start(std::shared_ptr<stores::operation<T>> const& op, Step step) {
     if (!op->admit()) return;
-    asio::co_spawn(board_->executor(), step(), asio::detached);
+    asio::co_spawn(pending_->executor(), step(), asio::detached);
   }
 
  private:
-  surroundings surroundings_of(resource const& name);
-  clock::time_point step_deadline() const { return deadline() - timeout() / 20; }
-  asio::awaitable<std::optional<range_reply>> list(std::string const& prefix, std::size_t limit,
-                                                   failure& why);
+  store_state state_for(resource const& name);
   asio::awaitable<milliseconds> remaining(key_entry const& holder);
 
-  std::shared_ptr<operation_board> board_;
-  surroundings around_;
+  std::shared_ptr<pending_operations> pending_;
+  store_state store_;
   /// Those that hold, wait or have something under way, by key.
-  std::map<std::string, std::shared_ptr<place>, std::less<>> places_;
-  std::map<std::string, std::weak_ptr<turnstile>, std::less<>> orders_;  ///< by resource
+  std::map<std::string, std::shared_ptr<queue_entry>, std::less<>> entries_;
+  std::map<std::string, std::weak_ptr<fifo_gate>, std::less<>> gates_;  ///< by resource
 };
 
-std::shared_ptr<place> core::place_of(resource const& name, owner_token const& owner) {
+std::shared_ptr<queue_entry> resource_queues::entry_of(resource const& name,
+                                                       owner_token const& owner) {
   std::string const key = key_of(name, lease_id(name, owner, 0));
-  auto& found = places_[key];
-  if (!found) found = std::make_shared<place>(surroundings_of(name), name, owner);
-  found->when_empty([weak = weak_from_this(), key, of = name.str()] {
+  auto& found = entries_[key];
+  if (found) return found;
+  auto forget = [weak = weak_from_this(), key, of = name.str()] {
     auto const self = weak.lock();
     if (!self) return;
-    self->places_.erase(key);
-    auto const order = self->orders_.find(of);
-    // The place that tells this still has it.
-    if (order != self->orders_.end() && order->second.use_count() <= 1) self->orders_.erase(order);
-  });
-  return found;
+    self->entries_.erase(key);
+    auto const gate = self->gates_.find(of);
+    // The entry that tells this still has it.
+    if (gate != self->gates_.end() && gate->second.use_count() <= 1) self->gates_.erase(gate);
+  };
+  return found = std::make_shared<queue_entry>(state_for(name), name, owner, std::move(forget));
 }
 
-surroundings core::surroundings_of(resource const& name) {
-  surroundings around = around_;
-  around.order = orders_[name.str()].lock();
-  if (!around.order) {
-    around.order = std::make_shared<turnstile>(board_->executor());
-    orders_[name.str()] = around.order;
+store_state resource_queues::state_for(resource const& name) {
+  store_state state = store_;
+  state.gate = gates_[name.str()].lock();
+  if (!state.gate) {
+    state.gate = std::make_shared<fifo_gate>(pending_->executor());
+    gates_[name.str()] = state.gate;
   }
-  return around;
+  return state;
 }
 
-void core::close() {
-  board_->close();
-  auto const all = std::exchange(places_, {});
+void resource_queues::close() {
+  pending_->close();
+  auto const all = std::exchange(entries_, {});
   for (auto const& [key, one] : all) one->close();
-  around_.hub->close();
-  around_.pool->close();
-}
-
-asio::awaitable<std::optional<range_reply>> core::list(std::string const& prefix, std::size_t limit,
-                                                       failure& why) {
-  std::string const body = list_request(prefix, limit);
-  auto const outcome = co_await around_.gate->call(path::range, body, step_deadline());
-  auto found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
-  why = failure_of(outcome);
-  if (!why.code && !found) why = make_failure(errc::protocol, "the answer is not etcd's");
-  co_return found;
+  store_.watches->close();
+  store_.leases->close();
 }
 
 // Of a holder in this process we know it to the millisecond.
-asio::awaitable<milliseconds> core::remaining(key_entry const& holder) {
-  auto const found = places_.find(holder.key);
-  if (found != places_.end()) {
+asio::awaitable<milliseconds> resource_queues::remaining(key_entry const& holder) {
+  auto const found = entries_.find(holder.key);
+  if (found != entries_.end()) {
     if (auto const left = found->second->remaining(holder.key)) co_return *left;
   }
-  co_return co_await time_left(around_.gate, holder, step_deadline());
+  co_return co_await time_left(store_.connections, holder, store_.connections->step_deadline());
 }
 
-asio::awaitable<void> core::inspect(resource name, std::shared_ptr<inspect_operation> op) {
+asio::awaitable<void> resource_queues::inspect(resource name,
+                                               std::shared_ptr<inspect_operation> op) {
   auto const self = shared_from_this();
-  failure why;
-  std::string const prefix = key_prefix(name);
-  auto const found = co_await list(prefix, limits::max_listed + 1, why);
-  if (why.code) co_return settle_with(*op, why);
-  if (!found->first()) co_return op->settle(std::optional<lease_info>());
-  key_entry const holder = *found->first();
+  std::string const body = list_request(key_prefix(name), limits::max_listed + 1);
+  auto const found = co_await store_.connections->ask(exchange::range, body);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply->first()) co_return op->complete(std::optional<lease_info>());
+  key_entry const holder = *found.reply->first();
   lease_info info;
   info.holder = from_value(holder.value).label;
   info.fencing.value = static_cast<std::uint64_t>(holder.create_revision);
-  info.waiting = static_cast<std::size_t>(std::max<std::int64_t>(found->count - 1, 0));
-  for (std::size_t i = 1; i < found->entries.size(); ++i) {
-    info.waiters.push_back(from_value(found->entries[i].value).label);
+  info.waiting = static_cast<std::size_t>(std::max<std::int64_t>(found.reply->count - 1, 0));
+  for (std::size_t i = 1; i < found.reply->entries.size(); ++i) {
+    info.waiters.push_back(from_value(found.reply->entries[i].value).label);
   }
   info.remaining = co_await remaining(holder);
-  op->settle(std::optional<lease_info>(std::move(info)));
+  op->complete(std::optional<lease_info>(std::move(info)));
 }
 
 // The key alone: the lease of another client's session may carry other keys. Ours ends when its
 // holder learns of it, or by itself.
-asio::awaitable<void> core::force_release(resource name, std::shared_ptr<release_operation> op) {
+asio::awaitable<void> resource_queues::force_release(resource name,
+                                                     std::shared_ptr<release_operation> op) {
   auto const self = shared_from_this();
-  failure why;
-  std::string const prefix = key_prefix(name);
-  auto const found = co_await list(prefix, 1, why);
-  if (why.code) co_return settle_with(*op, why);
-  if (!found->first()) co_return op->settle(release_reply::lost);
-  std::string const body =
-      remove_created_request(found->first()->key, found->first()->create_revision);
-  auto const outcome = co_await around_.gate->call(path::txn, body, step_deadline());
-  auto const removed = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  why = failure_of(outcome);
-  if (why.code) co_return settle_with(*op, why);
-  bool const done = removed && (removed->succeeded || outcome.attempts > 1);
-  op->settle(done ? release_reply::released : release_reply::lost);
+  std::string const look = list_request(key_prefix(name), 1);
+  auto const found = co_await store_.connections->ask(exchange::range, look);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  auto const* first = found.reply->first();
+  if (!first) co_return op->complete(release_reply::lost);
+  std::string const body = remove_created_request(first->key, first->create_revision);
+  auto const removed = co_await store_.connections->ask(exchange::txn, body);
+  if (!removed.ok) co_return complete_with(*op, removed.why);
+  bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
+  op->complete(done ? release_reply::released : release_reply::lost);
 }
 
 class store final : public lease_store {
  public:
-  explicit store(std::shared_ptr<core> of) : core_(std::move(of)) {}
+  explicit store(std::shared_ptr<resource_queues> of) : queues_(std::move(of)) {}
 
   ~store() override {
-    asio::post(core_->board()->executor(), [core = core_] { core->close(); });
+    asio::post(queues_->pending()->executor(), [queues = queues_] { queues->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure const bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
-    auto const op = std::make_shared<acquire_operation>(
-        core_->board(), std::move(what), request.ttl, request.wait, core_->timeout());
-    if (op->admit()) core_->place_of(request.name, request.owner)->acquire(op);
+    auto const op = std::make_shared<waiter>(queues_->pending(), std::move(what), request.ttl,
+                                             request.wait, queues_->timeout());
+    if (op->admit()) queues_->entry_of(request.name, request.owner)->acquire(op);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure const bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const op =
-        std::make_shared<renew_operation>(core_->board(), std::move(what), core_->deadline());
-    if (op->admit()) core_->place_of(name, owner)->renew(op, ttl);
+        std::make_shared<renew_operation>(queues_->pending(), std::move(what), queues_->deadline());
+    if (op->admit()) queues_->entry_of(name, owner)->renew(op, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<release_operation>(core_->board(), std::move(what), core_->deadline());
-    if (op->admit()) core_->place_of(name, owner)->release(op);
+    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
+    if (op->admit()) queues_->entry_of(name, owner)->release(op);
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<inspect_operation>(core_->board(), std::move(what), core_->deadline());
-    core_->start(op, [&] { return core_->inspect(std::move(name), op); });
+    auto const op = std::make_shared<inspect_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
+    queues_->start(op, [&] { return queues_->inspect(std::move(name), op); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<release_operation>(core_->board(), std::move(what), core_->deadline());
-    core_->start(op, [&] { return core_->force_release(std::move(name), op); });
+    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
+                                                        queues_->deadline());
+    queues_->start(op, [&] { return queues_->force_release(std::move(name), op); });
   }
 
   void list(herdlock::list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
     auto const op =
-        std::make_shared<list_operation>(core_->board(), std::move(what), core_->deadline());
-    core_->start(op, [&] { return core_->list_part(std::move(request), op); });
+        std::make_shared<list_operation>(queues_->pending(), std::move(what), queues_->deadline());
+    queues_->start(op, [&] { return queues_->list_part(std::move(request), op); });
   }
 
  private:
-  template <class T>
-  void refuse(order<T> what, failure bad) {
-    bad.message = core_->board()->settings().store + ": " + what.subject() + ": " + bad.message;
-    detail::post_result<T>(core_->board()->executor(), std::move(what.done), std::move(bad));
-  }
-
-  std::shared_ptr<core> core_;
+  std::shared_ptr<resource_queues> queues_;
 };
 
 }  // namespace
@@ -219,22 +197,22 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   if (!settings) return settings.error();
   auto tls = stores::make_tls(settings->tls, settings->display_name);
   if (!tls) return tls.error();
-  auto board = std::make_shared<stores::operation_board>(
-      executor, stores::board_settings{.store = settings->display_name,
-                                       .late = "no answer within " +
-                                               std::to_string(settings->timeout.count()) +
-                                               " ms; does the cluster have a leader?",
-                                       .max_pending = settings->max_pending});
+  auto pending = std::make_shared<stores::pending_operations>(
+      executor, stores::pending_settings{.store = settings->display_name,
+                                         .late = "no answer within " +
+                                                 std::to_string(settings->timeout.count()) +
+                                                 " ms; does the cluster have a leader?",
+                                         .max_pending = settings->max_pending});
   std::string display_name = settings->display_name;
-  auto gate =
-      std::make_shared<etcd::gateway>(std::move(executor), std::move(*settings), std::move(*tls));
-  auto hub = std::make_shared<etcd::watch_hub>(gate);
-  auto pool = std::make_shared<etcd::lease_pool>(gate);
-  auto doubts = std::make_shared<etcd::doubt_list>(board->settings().max_pending);
-  auto core = std::make_shared<etcd::core>(
-      std::move(board),
-      etcd::surroundings{std::move(gate), std::move(hub), std::move(pool), std::move(doubts)});
-  auto store = std::make_shared<etcd::store>(std::move(core));
+  auto connections = std::make_shared<etcd::connection_pool>(std::move(executor),
+                                                             std::move(*settings), std::move(*tls));
+  auto watches = std::make_shared<etcd::watch_stream>(connections);
+  auto leases = std::make_shared<etcd::lease_pool>(connections);
+  auto unconfirmed = std::make_shared<etcd::unconfirmed_releases>(pending->settings().max_pending);
+  auto queues = std::make_shared<etcd::resource_queues>(
+      std::move(pending), etcd::store_state{std::move(connections), std::move(watches),
+                                            std::move(leases), std::move(unconfirmed)});
+  auto store = std::make_shared<etcd::store>(std::move(queues));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};
 }

@@ -5,7 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
-#include "stores/etcd/gateway.hpp"
+#include "stores/common/tls_context.hpp"
+#include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/settings.hpp"
 
 namespace herdlock {
@@ -35,7 +36,7 @@ class cluster_check {
         ++reached;
         member_of(one, told.body);
       } else {
-        silent += " " + one.place() + " (" + failure_of(told).message + ")";
+        silent += " " + one.address() + " (" + failure_of(told).message + ")";
       }
     }
     bool const majority = reached * 2 > how_.members.size();
@@ -64,7 +65,8 @@ class cluster_check {
     if (tls.has_error()) return {.why = tls.error(), .refused = {}, .body = {}};
     auto const limit = clock::now() + how.timeout;
     boost::asio::io_context io;
-    auto const way = std::make_shared<gateway>(io.get_executor(), std::move(how), std::move(*tls));
+    auto const way =
+        std::make_shared<connection_pool>(io.get_executor(), std::move(how), std::move(*tls));
     call_outcome outcome;
     auto const run = [&]() -> boost::asio::awaitable<void> {
       auto calling = way->call(path, body, limit);
@@ -82,14 +84,14 @@ class cluster_check {
     if (!told.is_object()) return;
     auto const leader = told.value("leader", std::string("0"));
     into_.expect(leader != "0" && !leader.empty(),
-                 {"etcd.leader", severity::error, one.place() + " knows no leader",
+                 {"etcd.leader", severity::error, one.address() + " knows no leader",
                   "nothing can be granted through it", "let it reach the other members"});
     into_.expect(!told.contains("errors") || told["errors"].empty(),
                  {"etcd.health", severity::error,
-                  one.place() + " reports: " + told.value("errors", json::array()).dump(),
+                  one.address() + " reports: " + told.value("errors", json::array()).dump(),
                   "writes may be refused", "see etcdctl endpoint status and its log"});
     into_.expect(!told.value("isLearner", false),
-                 {"etcd.learner", severity::error, one.place() + " is a learner",
+                 {"etcd.learner", severity::error, one.address() + " is a learner",
                   "it answers no requests of ours", "name voting members"});
   }
 

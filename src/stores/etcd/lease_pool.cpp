@@ -4,7 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "stores/etcd/quietly.hpp"
+#include "stores/etcd/no_throw.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -47,7 +47,7 @@ void lease_pool::end(std::int64_t lease) {
   over_.push_back(lease);
   if (running_) return;
   running_ = true;
-  asio::co_spawn(gate_->executor(), run(), asio::detached);
+  asio::co_spawn(connections_->executor(), run(), asio::detached);
 }
 
 void lease_pool::close() {
@@ -60,18 +60,19 @@ asio::awaitable<void> lease_pool::run() {
   auto const self = shared_from_this();
   while (!over_.empty()) {
     if (!closed_) {
-      pause_ = std::make_shared<timer>(gate_->executor(), clock::now() + end_every);
-      co_await pause_->async_wait(quietly);
+      pause_ = std::make_shared<timer>(connections_->executor(), clock::now() + end_every);
+      co_await pause_->async_wait(no_throw);
     }
     // Never more than half of the connections: the others are for those who wait for an answer.
-    auto const connections = std::max<std::size_t>(gate_->how().connections / 2, 1);
+    auto const connections = std::max<std::size_t>(connections_->how().connections / 2, 1);
     auto const wanted = std::min({over_.size(), connections, most_at_once});
-    auto const all_done = std::make_shared<timer>(gate_->executor(), clock::time_point::max());
+    auto const all_done =
+        std::make_shared<timer>(connections_->executor(), clock::time_point::max());
     while (workers_ < wanted) {
       ++workers_;
-      asio::co_spawn(gate_->executor(), work(all_done), asio::detached);
+      asio::co_spawn(connections_->executor(), work(all_done), asio::detached);
     }
-    if (workers_ > 0) co_await all_done->async_wait(quietly);
+    if (workers_ > 0) co_await all_done->async_wait(no_throw);
   }
   running_ = false;
 }
@@ -81,9 +82,9 @@ asio::awaitable<void> lease_pool::work(std::shared_ptr<timer> all_done) {
   while (!over_.empty()) {
     std::string const body = lease_request(over_.front());
     over_.pop_front();
-    auto const timeout = gate_->how().timeout;
+    auto const timeout = connections_->how().timeout;
     auto const time = closed_ ? std::min(patience_at_the_end, timeout) : timeout;
-    auto const outcome = co_await gate_->call(path::revoke, body, clock::now() + time);
+    auto const outcome = co_await connections_->call(path::revoke, body, clock::now() + time);
     if (outcome.why.code && closed_) over_.clear();
   }
   if (--workers_ == 0) all_done->cancel();

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
 
 namespace herdlock::etcd {
 
@@ -16,7 +16,8 @@ namespace herdlock::etcd {
 /// many, no server) ends by itself, at its ttl. All members are called on the executor.
 class lease_pool : public std::enable_shared_from_this<lease_pool> {
  public:
-  explicit lease_pool(std::shared_ptr<gateway> gate) : gate_(std::move(gate)) {}
+  explicit lease_pool(std::shared_ptr<connection_pool> connections)
+      : connections_(std::move(connections)) {}
 
   struct found_lease {
     std::int64_t lease = 0;  ///< 0: there is none
@@ -44,7 +45,7 @@ class lease_pool : public std::enable_shared_from_this<lease_pool> {
   asio::awaitable<void> run();
   asio::awaitable<void> work(std::shared_ptr<timer> all_done);
 
-  std::shared_ptr<gateway> gate_;
+  std::shared_ptr<connection_pool> connections_;
   std::vector<idle_lease> idle_;
   std::deque<std::int64_t> over_;
   std::shared_ptr<timer> pause_;

@@ -5,7 +5,8 @@
 namespace herdlock::etcd {
 namespace {
 
-// Keys of a lease that end in a number in hex are places, ours and those of etcd's own recipes.
+// Keys of a lease that end in a number in hex are entries of queues, ours and those of etcd's own
+// recipes.
 std::optional<resource> resource_of(key_entry const& one) {
   constexpr std::size_t most_digits = 16;
   std::string_view const key = one.key;
@@ -34,17 +35,13 @@ lease_page page_of(range_reply const& found, std::size_t most) {
 
 }  // namespace
 
-asio::awaitable<void> list_part(std::shared_ptr<gateway> gate, herdlock::list_request asked,
-                                std::shared_ptr<list_operation> op, clock::time_point deadline) {
+asio::awaitable<void> list_part(std::shared_ptr<connection_pool> connections,
+                                herdlock::list_request asked, std::shared_ptr<list_operation> op) {
   auto const most = page_size(asked);
   std::string const body = keys_request(asked.cursor, most);
-  auto const outcome = co_await gate->call(path::range, body, deadline);
-  if (failure const why = failure_of(outcome); why.code) {
-    co_return op->fail(static_cast<errc>(why.code.value()), why.message);
-  }
-  auto const found = range_in(outcome.body);
-  if (!found) co_return op->fail(errc::protocol, "the answer is not etcd's");
-  op->settle(page_of(*found, most));
+  auto const found = co_await connections->ask(exchange::range, body);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  op->complete(page_of(*found.reply, most));
 }
 
 }  // namespace herdlock::etcd

@@ -5,16 +5,14 @@
 #include <memory>
 
 #include <herdlock/backend.hpp>
-#include "stores/common/operation_board.hpp"
-#include "stores/etcd/gateway.hpp"
+#include "stores/etcd/connection_pool.hpp"
+#include "stores/etcd/operations.hpp"
 
 namespace herdlock::etcd {
 
-using list_operation = stores::operation<lease_page>;
-
-/// Settles the operation with the names of places (`NAME/HEX` with a lease) among the next keys;
-/// the cursor is the last of these.
-asio::awaitable<void> list_part(std::shared_ptr<gateway> gate, herdlock::list_request asked,
-                                std::shared_ptr<list_operation> op, clock::time_point deadline);
+/// Completes the operation with the names of resources (`NAME/HEX` with a lease) among the next
+/// keys; the cursor is the last of these.
+asio::awaitable<void> list_part(std::shared_ptr<connection_pool> connections,
+                                herdlock::list_request asked, std::shared_ptr<list_operation> op);
 
 }  // namespace herdlock::etcd

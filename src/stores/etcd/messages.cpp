@@ -57,7 +57,7 @@ json range_of_key(std::string const& key) { return {{"key", to_base64(key)}}; }
 
 json get(json range) { return {{"request_range", std::move(range)}}; }
 
-json put(queue_entry const& entry) {
+json put(key_write const& entry) {
   return {{"request_put",
            {{"key", to_base64(entry.key)},
             {"value", to_base64(entry.value)},
@@ -185,13 +185,13 @@ std::string watch_cancel_request(std::int64_t id) {
 
 std::string watch_progress_request() { return R"({"progress_request":{}})"; }
 
-std::string take_request(std::string const& prefix, queue_entry const& own) {
+std::string take_request(std::string const& prefix, key_write const& own) {
   json nobody = created_at(prefix, 0);
   nobody["range_end"] = to_base64(end_of(prefix));
   return txn(std::move(nobody), json::array({put(own)}), own_and_first(prefix, own.key));
 }
 
-std::string join_request(std::string const& prefix, queue_entry const& own) {
+std::string join_request(std::string const& prefix, key_write const& own) {
   json last = range_of(prefix, "DESCEND", 3);
   last["keys_only"] = true;
   return txn(created_at(own.key, 0), json::array({put(own), get(std::move(last))}),
@@ -219,7 +219,7 @@ std::string keys_request(std::string const& behind, std::size_t limit) {
       .dump();
 }
 
-std::string rewrite_request(queue_entry const& own, std::int64_t create_revision) {
+std::string rewrite_request(key_write const& own, std::int64_t create_revision) {
   return txn(created_at(own.key, create_revision), json::array({put(own)}),
              json::array({get(range_of_key(own.key))}));
 }

@@ -27,7 +27,7 @@ inline constexpr int unauthenticated = 16;
 inline constexpr int not_understood = -1;
 }  // namespace status
 
-/// A key of a resource: a holder's or a waiter's place.
+/// A key of a resource: a holder's or a waiter's.
 struct key_entry {
   std::string key;
   std::string value;
@@ -107,17 +107,17 @@ std::string watch_cancel_request(std::int64_t id);
 std::string watch_progress_request();
 
 /// What stands in a queue: who, with which lease, saying what.
-struct queue_entry {
+struct key_write {
   std::string key;
   std::string value;
   std::int64_t lease = 0;
 };
 
 /// Takes the resource if nobody is there. Ranges: none; else own, first.
-std::string take_request(std::string const& prefix, queue_entry const& own);
+std::string take_request(std::string const& prefix, key_write const& own);
 /// Joins the queue if the key is not in it. Ranges: the last three without values; else own,
 /// first.
-std::string join_request(std::string const& prefix, queue_entry const& own);
+std::string join_request(std::string const& prefix, key_write const& own);
 /// Of the last state that the cluster agreed on, or of that which the asked member has by now.
 enum class reading { of_the_cluster, of_the_member };
 /// The one created at `mine`, and the last two created before.
@@ -127,7 +127,7 @@ std::string list_request(std::string const& prefix, std::size_t limit);
 /// The next `limit` keys behind that one, whatever they are, without their values.
 std::string keys_request(std::string const& behind, std::size_t limit);
 /// Writes the entry anew if it is still the one created at that revision. Ranges: own.
-std::string rewrite_request(queue_entry const& own, std::int64_t create_revision);
+std::string rewrite_request(key_write const& own, std::int64_t create_revision);
 /// Removes the key if it is still the one created at that revision; 0: whatever it is. Ranges: own,
 /// and the first before it was removed.
 std::string leave_request(std::string const& prefix, std::string const& own,
@@ -147,5 +147,19 @@ std::optional<lease_reply> lease_in(std::string const& body);
 std::optional<range_reply> range_in(std::string const& body);
 std::optional<txn_reply> txn_in(std::string const& body);
 std::optional<watch_message> watch_in(std::string const& line);
+
+/// A kind of exchange: where its request goes, and how its answer is read.
+template <class Reply>
+struct exchange_kind {
+  char const* path;
+  std::optional<Reply> (*read)(std::string const& body);
+};
+namespace exchange {
+inline constexpr exchange_kind<lease_reply> grant{path::grant, lease_in};
+inline constexpr exchange_kind<lease_reply> keep_alive{path::keep_alive, lease_in};
+inline constexpr exchange_kind<lease_reply> time_left{path::time_left, lease_in};
+inline constexpr exchange_kind<range_reply> range{path::range, range_in};
+inline constexpr exchange_kind<txn_reply> txn{path::txn, txn_in};
+}  // namespace exchange
 
 }  // namespace herdlock::etcd

@@ -17,7 +17,7 @@ struct member {
   std::uint16_t port = 2379;
 
   /// `host:port`, for messages and the Host header.
-  std::string place() const;
+  std::string address() const;
 };
 
 struct settings {

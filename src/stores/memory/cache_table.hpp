@@ -55,12 +55,12 @@ class cache_table {
   struct watcher {
     waiter<watch_reply> who;
     layout form;
-    deadlines::place deadline;
+    deadlines::entry deadline;
   };
   struct row {
     state now{};
     clock::time_point expires{};
-    deadlines::place expiry{};
+    deadlines::entry expiry{};
     std::list<watcher> watchers{};
     std::size_t bytes = 0;
   };

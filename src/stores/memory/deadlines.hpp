@@ -23,16 +23,16 @@ class deadlines {
  public:
   using action = std::function<void(clock::time_point)>;
   /// Where an action stands; empty once it has run or was removed.
-  using place = std::optional<std::multimap<clock::time_point, action>::iterator>;
+  using entry = std::optional<std::multimap<clock::time_point, action>::iterator>;
 
-  place add(clock::time_point when, action what) { return due_.emplace(when, std::move(what)); }
+  entry add(clock::time_point when, action what) { return due_.emplace(when, std::move(what)); }
 
-  void remove(place& where) {
+  void remove(entry& where) {
     if (where) due_.erase(*where);
     where.reset();
   }
 
-  void move(place& where, clock::time_point when) {
+  void move(entry& where, clock::time_point when) {
     auto node = due_.extract(*where);
     node.key() = when;
     where = due_.insert(std::move(node));
@@ -43,7 +43,7 @@ class deadlines {
     return due_.empty() ? clock::time_point::max() : due_.begin()->first;
   }
 
-  /// Runs what is due; an action resets the place it was added under.
+  /// Runs what is due; an action resets the entry it was added as.
   void run(clock::time_point now) {
     while (!due_.empty() && due_.begin()->first <= now) due_.extract(due_.begin()).mapped()(now);
   }

@@ -39,14 +39,14 @@ class lease_table {
     waiter<acquire_reply> who;
     std::string owner;
     milliseconds ttl;
-    deadlines::place deadline;
+    deadlines::entry deadline;
   };
   struct row {
     std::string owner;
     fencing_token fencing{};
     clock::time_point since{};
     clock::time_point expires{};
-    deadlines::place expiry{};
+    deadlines::entry expiry{};
     std::list<queued> queue{};
     std::unordered_multiset<std::string> queued_owners{};
   };

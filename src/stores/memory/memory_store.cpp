@@ -1,36 +1,27 @@
 #include "stores/memory/memory_store.hpp"
 
-#include <charconv>
-
-#include "stores/memory/memory_space.hpp"
+#include "stores/common/url_options.hpp"
+#include "stores/memory/store_state.hpp"
 
 namespace herdlock {
 namespace memory {
 namespace {
 
-failure check_back_off(milliseconds back_off) {
-  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
-}
-
 class store final : public lease_store, public cache_store {
  public:
-  store(std::shared_ptr<space> where, asio::any_io_executor executor, std::string display_name)
-      : space_(std::move(where)),
+  store(std::shared_ptr<store_state> where, asio::any_io_executor executor,
+        std::string display_name)
+      : state_(std::move(where)),
         home_(std::make_shared<endpoint>(std::move(executor))),
         display_name_(std::move(display_name)) {
-    space_->join(home_);
+    state_->join(home_);
   }
 
   ~store() override {
-    space_->leave(*home_, make_failure(errc::canceled, display_name_ + " is being closed"));
+    state_->leave(*home_, make_failure(errc::canceled, display_name_ + " is being closed"));
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (failure bad = check_ttl(request.ttl); bad.code) {
-      return reply<acquire_reply>(request.name.str(), std::move(done), bad);
-    }
     std::string name = request.name.str();
     start<acquire_reply>(name, std::move(done),
                          [&](auto& who, lease_table& leases, cache_table&, auto now) {
@@ -40,17 +31,15 @@ class store final : public lease_store, public cache_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    reply(name.str(), std::move(done), [&]() -> result<renew_reply> {
-      if (failure bad = check_ttl(ttl); bad.code) return bad;
-      return space_->visit([&](lease_table& leases, cache_table&, auto now) {
-        return leases.renew(name, owner, now + ttl);
-      });
-    }());
+    reply<renew_reply>(name.str(), std::move(done),
+                       state_->visit([&](lease_table& leases, cache_table&, auto now) {
+                         return leases.renew(name, owner, now + ttl);
+                       }));
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     reply<release_reply>(name.str(), std::move(done),
-                         space_->visit([&](lease_table& leases, cache_table&, auto now) {
+                         state_->visit([&](lease_table& leases, cache_table&, auto now) {
                            return leases.release(name, owner, now);
                          }));
   }
@@ -58,86 +47,75 @@ class store final : public lease_store, public cache_store {
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     reply<std::optional<lease_info>>(
         name.str(), std::move(done),
-        space_->visit([&](lease_table& leases, cache_table&, auto now) {
+        state_->visit([&](lease_table& leases, cache_table&, auto now) {
           return leases.inspect(name, now);
         }));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     reply<release_reply>(name.str(), std::move(done),
-                         space_->visit([&](lease_table& leases, cache_table&, auto now) {
+                         state_->visit([&](lease_table& leases, cache_table&, auto now) {
                            return leases.force_release(name, now);
                          }));
   }
 
   void list(list_request request, handler<lease_page> done) override {
     reply<lease_page>("leases", std::move(done),
-                      space_->visit([&](lease_table& leases, cache_table&, auto) {
+                      state_->visit([&](lease_table& leases, cache_table&, auto) {
                         return leases.list(request);
                       }));
   }
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     reply<cache_lookup>(key.str(), std::move(done),
-                        space_->visit([&](lease_table&, cache_table& values, auto) {
+                        state_->visit([&](lease_table&, cache_table& values, auto) {
                           return values.get(key, form);
                         }));
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    reply(request.key.str(), std::move(done), [&]() -> result<claim_reply> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      return space_->visit(
-          [&](lease_table&, cache_table& values, auto now) { return values.claim(request, now); });
-    }());
+    reply<claim_reply>(request.key.str(), std::move(done),
+                       state_->visit([&](lease_table&, cache_table& values, auto now) {
+                         return values.claim(request, now);
+                       }));
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    reply(key.str(), std::move(done), [&]() -> result<renew_reply> {
-      if (failure bad = check_ttl(ttl); bad.code) return bad;
-      return space_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.extend(key, owner, now + ttl);
-      });
-    }());
+    reply<renew_reply>(key.str(), std::move(done),
+                       state_->visit([&](lease_table&, cache_table& values, auto now) {
+                         return values.extend(key, owner, now + ttl);
+                       }));
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
     std::string key = request.key.str();
-    reply(key, std::move(done), [&]() -> result<fill_reply> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
-      return space_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.fill(std::move(request), now);
-      });
-    }());
+    reply<fill_reply>(key, std::move(done),
+                      state_->visit([&](lease_table&, cache_table& values, auto now) {
+                        return values.fill(std::move(request), now);
+                      }));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
-    reply(key.str(), std::move(done), [&]() -> result<fill_reply> {
-      if (failure bad = check_back_off(back_off); bad.code) return bad;
-      cache_table::error_state state{std::move(error), back_off};
-      return space_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.fail(key, owner, std::move(state), now);
-      });
-    }());
+    cache_table::error_state state{std::move(error), back_off};
+    reply<fill_reply>(key.str(), std::move(done),
+                      state_->visit([&](lease_table&, cache_table& values, auto now) {
+                        return values.fail(key, owner, std::move(state), now);
+                      }));
   }
 
   void put(put_request request, handler<void> done) override {
     std::string key = request.key.str();
-    reply(key, std::move(done), [&]() -> result<void> {
-      if (failure bad = check_ttl(request.ttl); bad.code) return bad;
-      if (failure bad = check_value(request.key, request.value); bad.code) return bad;
-      return space_->visit([&](lease_table&, cache_table& values, auto now) {
-        return values.put(std::move(request), now);
-      });
-    }());
+    reply<void>(key, std::move(done),
+                state_->visit([&](lease_table&, cache_table& values, auto now) {
+                  return values.put(std::move(request), now);
+                }));
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
     reply<bool>(key.str(), std::move(done),
-                space_->visit([&](lease_table&, cache_table& values, auto) {
+                state_->visit([&](lease_table&, cache_table& values, auto) {
                   return values.invalidate(key);
                 }));
   }
@@ -169,60 +147,55 @@ class store final : public lease_store, public cache_store {
     auto slot = asio::get_associated_cancellation_slot(done);
     waiter<T> who{home_, 0, std::move(done)};
     std::uint64_t id = 0;
-    auto outcome = space_->visit([&](lease_table& leases, cache_table& values, auto now) {
-      who.id = id = space_->next_id();
+    auto outcome = state_->visit([&](lease_table& leases, cache_table& values, auto now) {
+      who.id = id = state_->next_id();
       return work(who, leases, values, now);
     });
     if (outcome) return reply<T>(name, std::move(who.done), std::move(*outcome));
     if (!slot.is_connected()) return;
     failure why = make_failure(errc::canceled,
                                display_name_ + ": " + in_quotes(name) + ": the wait was cancelled");
-    slot.assign([where = std::weak_ptr(space_), id, why = std::move(why)](auto) {
+    slot.assign([where = std::weak_ptr(state_), id, why = std::move(why)](auto) {
       if (auto alive = where.lock()) alive->cancel(id, why);
     });
   }
 
-  std::shared_ptr<space> space_;
+  std::shared_ptr<store_state> state_;
   std::shared_ptr<endpoint> home_;
   std::string display_name_;
 };
 
-// A bound from the URL; 0 and anything that is no number are refused.
-failure take_bound(store_url& url, char const* option, std::size_t& bound) {
-  std::string text = url.take_text(option, std::to_string(bound));
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  if (ec == std::errc() && end == text.data() + text.size() && bound > 0) return {};
-  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
-                                             "' is not a number greater than 0");
-}
-
-result<bounds> take_bounds(store_url& url) {
-  bounds limits;
-  for (auto [option, bound] :
-       {std::pair{"max_entries", &limits.max_entries},
-        std::pair{"max_waiters", &limits.max_waiters}, std::pair{"max_bytes", &limits.max_bytes}}) {
-    if (failure bad = take_bound(url, option, *bound); bad.code) return bad;
-  }
-  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
-  return limits;
-}
+constexpr stores::url_option options[] = {
+    {"max_entries", stores::option_kind::count, "1000000", "from 1",
+     "leases, values, claims and errors together; one more is overloaded"},
+    {"max_waiters", stores::option_kind::count, "1000000", "from 1",
+     "waiters for leases and for loads together; one more is overloaded"},
+    {"max_bytes", stores::option_kind::count, "1073741824", "from 1",
+     "names, values and errors together; what would pass it is overloaded, and changes nothing"},
+};
+constexpr stores::scheme_options schemes[] = {{"memory", {options}}};
 
 }  // namespace
 }  // namespace memory
 
 result<backend> open_memory(store_url url, asio::any_io_executor executor) {
+  stores::option_reader in(url, memory::schemes[0]);
+  std::string display_name = url.redacted();
   if (!url.host.empty() || !url.user.empty() || !url.password.empty() ||
       url.path.starts_with('/')) {
-    return make_failure(errc::invalid_url,
-                        "store URL " + url.redacted() + ": write memory: or memory:NAME");
+    in.refuse("write memory: or memory:NAME");
   }
-  std::string display_name = url.redacted();
-  auto limits = memory::take_bounds(url);
-  if (!limits) return limits.error();
-  auto store = std::make_shared<memory::store>(memory::space::named(url.path, *limits),
+  memory::bounds const limits{in.count("max_entries"), in.count("max_waiters"),
+                              in.count("max_bytes")};
+  if (failure bad = in.end(); bad.code) return bad;
+  auto store = std::make_shared<memory::store>(memory::store_state::named(url.path, limits),
                                                std::move(executor), display_name);
   store_traits traits{.queues = true, .pushes_fills = true};
   return backend{store, store, traits, std::move(display_name)};
 }
 
 }  // namespace herdlock
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::memory_options() {
+  return memory::schemes;
+}

@@ -75,7 +75,7 @@ class connection {
 
   std::uint64_t id() const { return id_; }
   /// The wait_timeout that its user has set; 0: none.
-  std::int64_t silence_s = 0;
+  std::int64_t idle_timeout_s = 0;
   bool in_transaction() const;
   /// Nothing has come from the server unasked, not even the end: worth being used. Only while no
   /// statement is running.

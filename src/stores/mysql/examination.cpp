@@ -17,7 +17,7 @@ constexpr char const* variables =
 class server_check {
  public:
   server_check(settings const& how, examination& into)
-      : how_(how), into_(into), at_("the server at " + how.place()) {}
+      : how_(how), into_(into), at_("the server at " + how.address()) {}
 
   void make() {
     try {
@@ -35,7 +35,7 @@ class server_check {
       skew(db);
       rights(db);
     } catch (sql_error const& error) {
-      into_.find({"mysql.reachable", severity::error, explain(error, "look", how_).message,
+      into_.find({"mysql.reachable", severity::error, to_failure(error, "look", how_).message,
                   "there is no lock to be had", "start the server, or put the URL right"});
     }
   }
@@ -101,7 +101,7 @@ class server_check {
     auto const before = wall_clock_us();
     auto const server =
         number(db.run("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").row_of(0), 0);
-    check_skew(into_, "mysql.clock", how_.place(), skew_of(server, before, wall_clock_us()));
+    check_skew(into_, "mysql.clock", how_.address(), skew_of(server, before, wall_clock_us()));
   }
   // Statements that find nothing, so that nothing changes; or, without the table, the right to make
   // it, which only making it would prove: the probe does.

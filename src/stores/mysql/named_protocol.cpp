@@ -28,55 +28,55 @@ std::string server_name(resource const& name) {
 
 class named_protocol final : public session_protocol {
  public:
-  explicit named_protocol(engine& with) : with_(with) {}
+  explicit named_protocol(store_state& state) : state_(state) {}
 
-  void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+  void quick_take(std::shared_ptr<connection> const& session, lock_request const& wanted,
                   clock::time_point deadline, quick_handler done) override {
     auto read = [session, ttl = wanted.ttl, done = std::move(done)](
                     outcomes const& all, std::optional<sql_error> error) {
       quick_result got{{}, std::move(error)};
-      if (!got.error) keep_silence(*session, ttl);
+      if (!got.error) keep_idle_timeout(*session, ttl);
       if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
       done(std::move(got));
     };
-    connection::async_run(session, with_.board->executor(), take_sql(*session, wanted), deadline,
+    connection::async_run(session, state_.pending->executor(), take_sql(*session, wanted), deadline,
                           std::move(read));
   }
 
-  bid_result take(connection& session, bid const& wanted) override {
+  lock_result take(connection& session, lock_request const& wanted) override {
     auto const done = session.run(take_sql(session, wanted));
-    keep_silence(session, wanted.ttl);
+    keep_idle_timeout(session, wanted.ttl);
     if (done.last().matched > 0) return fencing_token{done.last().given};
     return take_rest(session, wanted);
   }
 
   // A lock is counted at the server, so it is not asked for again where it may be ours.
-  bid_result take_rest(connection& session, bid const& wanted) override {
+  lock_result take_rest(connection& session, lock_request const& wanted) override {
     if (wanted.wait.count() == 0) session.run("SELECT " + get_lock(wanted));
     return record(session, wanted);
   }
 
-  fencing_token pass_on(connection& session, bid const& next) override {
+  fencing_token hand_over(connection& session, lock_request const& next) override {
     auto const done =
-        session.run(new_silence_sql(session, next.ttl) +
+        session.run(new_idle_timeout_sql(session, next.ttl) +
                     record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name))));
-    keep_silence(session, next.ttl);
+    keep_idle_timeout(session, next.ttl);
     if (done.last().matched > 0) return {done.last().given};
     auto const taken = record(session, next);  // the row was swept
     if (auto const* token = std::get_if<fencing_token>(&taken)) return *token;
     throw sql_error{bad_reply, "the session has lost its lock"};
   }
 
-  bool renew(connection& session, possession const& what, milliseconds ttl) override {
-    auto const done = session.run(silence_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
+  bool renew(connection& session, held_lock const& what, milliseconds ttl) override {
+    auto const done = session.run(idle_timeout_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
                                   "; SELECT COALESCE(IS_USED_LOCK(" + server_name(what.name) +
                                   ") = CONNECTION_ID(), 0)");
-    keep_silence(session, ttl);
+    keep_idle_timeout(session, ttl);
     return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
   }
 
   // The row stays as it is: it counts while the session that it names has the lock.
-  std::string release_sql(connection const&, possession const& what) override {
+  std::string release_sql(connection const&, held_lock const& what) override {
     return "SELECT COALESCE(RELEASE_LOCK(" + server_name(what.name) + "), 0)";
   }
   bool released(outcomes const& all) override { return number(all.row_of(0), 0) == 1; }
@@ -112,12 +112,12 @@ class named_protocol final : public session_protocol {
   void check_server(connection& db) override { refuse_cluster(db, "mode=named (GET_LOCK)"); }
 
  private:
-  settings const& how() const { return with_.how; }
+  settings const& how() const { return state_.how; }
   static std::string ours(std::string const& lock) {
     return "IS_USED_LOCK(" + lock + ") = CONNECTION_ID()";
   }
 
-  static std::string get_lock(bid const& wanted) {
+  static std::string get_lock(lock_request const& wanted) {
     return "GET_LOCK(" + server_name(wanted.name) + ", " + std::to_string(wanted.wait.count()) +
            ")";
   }
@@ -125,8 +125,8 @@ class named_protocol final : public session_protocol {
   // One round trip as a rule. Who does not wait takes the lock while the row is being written; who
   // waits must not keep the row's own lock meanwhile: each statement begins when the one before it
   // has ended, so the row is written when the lock is ours, and only then.
-  std::string take_sql(connection const& session, bid const& wanted) const {
-    std::string const first = new_silence_sql(session, wanted.ttl);
+  std::string take_sql(connection const& session, lock_request const& wanted) const {
+    std::string const first = new_idle_timeout_sql(session, wanted.ttl);
     if (wanted.wait.count() == 0) {
       return first + record_again_sql(how(), wanted, "CONNECTION_ID()", get_lock(wanted) + " = 1");
     }
@@ -135,7 +135,7 @@ class named_protocol final : public session_protocol {
   }
 
   // The row is written if the lock is ours; else it tells who has it.
-  bid_result record(connection& session, bid const& wanted) const {
+  lock_result record(connection& session, lock_request const& wanted) const {
     std::string const lock = server_name(wanted.name);
     auto const done = session.run(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
                                   read_sql(how().table, wanted.name) +
@@ -145,8 +145,8 @@ class named_protocol final : public session_protocol {
     bool const told = found && found->session == user;
     if (user == session.id() && told) return found->fencing;
     if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
-    if (told && found->held()) return rival{owner_label(found->owner), found->remaining()};
-    return rival{user != 0 ? "another client" : "", {}};
+    if (told && found->held()) return holder_info{owner_label(found->owner), found->remaining()};
+    return holder_info{user != 0 ? "another client" : "", {}};
   }
 
   // The session that has the lock (0: none), and the row that it wrote, if it did.
@@ -166,13 +166,13 @@ class named_protocol final : public session_protocol {
     return static_cast<std::uint64_t>(number(done.row_of(0), 0));
   }
 
-  engine& with_;
+  store_state& state_;
 };
 
 }  // namespace
 
-std::unique_ptr<session_protocol> make_named_protocol(engine& with) {
-  return std::make_unique<named_protocol>(with);
+std::unique_ptr<session_protocol> make_named_protocol(store_state& state) {
+  return std::make_unique<named_protocol>(state);
 }
 
 }  // namespace herdlock::mysql

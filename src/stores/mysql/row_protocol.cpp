@@ -10,46 +10,46 @@ namespace {
 // the same here, since we roll back ourselves in either case and the wait was its first statement.
 class row_protocol final : public session_protocol {
  public:
-  explicit row_protocol(engine& with) : with_(with) {}
+  explicit row_protocol(store_state& state) : state_(state) {}
 
-  void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+  void quick_take(std::shared_ptr<connection> const& session, lock_request const& wanted,
                   clock::time_point deadline, quick_handler done) override {
     auto read = [this, session, wanted, deadline, done = std::move(done)](
                     outcomes const& all, std::optional<sql_error> error) {
       if (error && error->is_locked()) {
-        forget_silence(*session);
+        forget_idle_timeout(*session);
         return done({});
       }
       if (error) return done({{}, std::move(error)});
-      keep_silence(*session, wanted.ttl);
-      auto db = all.last().rows.empty() ? nullptr : with_.commands.borrow_idle();
+      keep_idle_timeout(*session, wanted.ttl);
+      auto db = all.last().rows.empty() ? nullptr : state_.commands.borrow_idle();
       if (!db) return done({});
       quick_record(session->id(), std::move(db), wanted, deadline, done);
     };
-    connection::async_run(session, with_.board->executor(), lock_sql(*session, wanted), deadline,
+    connection::async_run(session, state_.pending->executor(), lock_sql(*session, wanted), deadline,
                           std::move(read));
   }
 
   // From the start; what is locked already stays so.
-  bid_result take_rest(connection& session, bid const& wanted) override {
-    bid at_once = wanted;
+  lock_result take_rest(connection& session, lock_request const& wanted) override {
+    lock_request at_once = wanted;
     at_once.wait = {};
     return take(session, at_once);
   }
 
-  bid_result take(connection& session, bid const& wanted) override {
+  lock_result take(connection& session, lock_request const& wanted) override {
     while (true) {
       auto const locked = lock_row(session, wanted);
-      if (!locked) return rival_of(wanted.name);
+      if (!locked) return holder_of(wanted.name);
       if (*locked) return record(session, wanted);
       session.run("ROLLBACK; INSERT IGNORE INTO " + locks() + " VALUES (" +
                   literal(wanted.name.str()) + "); COMMIT");
     }
   }
 
-  fencing_token pass_on(connection& session, bid const& next) override {
-    session.run(silence_sql(next.ttl));
-    keep_silence(session, next.ttl);
+  fencing_token hand_over(connection& session, lock_request const& next) override {
+    session.run(idle_timeout_sql(next.ttl));
+    keep_idle_timeout(session, next.ttl);
     if (!session.in_transaction()) throw sql_error{bad_reply, "the transaction has ended"};
     try {
       return record(session, next);
@@ -59,16 +59,16 @@ class row_protocol final : public session_protocol {
     }
   }
 
-  bool renew(connection& session, possession const& what, milliseconds ttl) override {
-    session.run(silence_sql(ttl));
-    keep_silence(session, ttl);
+  bool renew(connection& session, held_lock const& what, milliseconds ttl) override {
+    session.run(idle_timeout_sql(ttl));
+    keep_idle_timeout(session, ttl);
     if (!session.in_transaction()) return false;
     auto const done = elsewhere(renew_sql(how(), what, ttl));
     return done.at(0).matched > 0;
   }
 
   // Both in one transaction: whoever gets the row next finds it cleared.
-  std::string release_sql(connection const& session, possession const& what) override {
+  std::string release_sql(connection const& session, held_lock const& what) override {
     if (!session.in_transaction()) return "ROLLBACK";  // which matches no row
     return clear_sql(how(), what) + "; COMMIT";
   }
@@ -86,7 +86,7 @@ class row_protocol final : public session_protocol {
     auto const found = as_lease_row(db.run(read_sql(how().table, name)).at(0));
     if (!found || !found->held() || !is_locked(db, name)) return false;
     end_session(db, found->session);
-    possession const theirs{name, found->fencing};
+    held_lock const theirs{name, found->fencing};
     db.run(clear_sql(how(), theirs));
     while (session_lives(db, found->session)) {
       if (clock::now() >= deadline) throw sql_error{bad_reply, "its session does not end"};
@@ -98,7 +98,7 @@ class row_protocol final : public session_protocol {
   void check_server(connection& db) override { refuse_cluster(db, "mode=row (FOR UPDATE)"); }
 
  private:
-  settings const& how() const { return with_.how; }
+  settings const& how() const { return state_.how; }
   std::string locks() const { return "`" + how().table + "_lock`"; }
   std::string row_of(resource const& name) const {
     return "SELECT 1 FROM " + locks() +
@@ -106,50 +106,52 @@ class row_protocol final : public session_protocol {
   }
 
   // Nothing: somebody else has it. False: there is no such row yet.
-  std::optional<bool> lock_row(connection& session, bid const& wanted) {
+  std::optional<bool> lock_row(connection& session, lock_request const& wanted) {
     try {
       auto const done = session.run(lock_sql(session, wanted));
-      keep_silence(session, wanted.ttl);
+      keep_idle_timeout(session, wanted.ttl);
       return !done.last().rows.empty();
     } catch (sql_error const& error) {
       if (!error.is_locked()) throw;
-      forget_silence(session);
+      forget_idle_timeout(session);
       session.run("ROLLBACK");
       return std::nullopt;
     }
   }
 
   // The sessions are without autocommit, so that the statement begins the transaction by itself.
-  std::string lock_sql(connection const& session, bid const& wanted) const {
+  std::string lock_sql(connection const& session, lock_request const& wanted) const {
     bool const waits = wanted.wait.count() > 0;
-    std::string const new_session = session.silence_s == 0 ? "SET SESSION autocommit = 0; " : "";
+    std::string const new_session =
+        session.idle_timeout_s == 0 ? "SET SESSION autocommit = 0; " : "";
     std::string const patience =
         waits
             ? "SET SESSION innodb_lock_wait_timeout = " + std::to_string(wanted.wait.count()) + "; "
             : "";
-    return new_session + new_silence_sql(session, wanted.ttl) + patience + row_of(wanted.name) +
-           " FOR UPDATE" + (waits ? "" : " NOWAIT");
+    return new_session + new_idle_timeout_sql(session, wanted.ttl) + patience +
+           row_of(wanted.name) + " FOR UPDATE" + (waits ? "" : " NOWAIT");
   }
 
-  void quick_record(std::uint64_t session, std::shared_ptr<connection> db, bid const& wanted,
-                    clock::time_point deadline, quick_handler const& done) {
+  void quick_record(std::uint64_t session, std::shared_ptr<connection> db,
+                    lock_request const& wanted, clock::time_point deadline,
+                    quick_handler const& done) {
     auto read = [this, db, done](outcomes const& all, std::optional<sql_error> error) {
       if (error) {
-        with_.commands.drop(db);
+        state_.commands.drop(db);
       } else {
-        with_.commands.give_back(db);
+        state_.commands.give_back(db);
       }
       quick_result got{{}, std::move(error)};
       if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
       done(std::move(got));
     };
-    connection::async_run(std::move(db), with_.board->executor(),
+    connection::async_run(std::move(db), state_.pending->executor(),
                           record_again_sql(how(), wanted, std::to_string(session), "1 = 1"),
                           deadline, std::move(read));
   }
 
   // On another connection, by autocommit: the token outlives a holder that dies.
-  fencing_token record(connection& session, bid const& taken) {
+  fencing_token record(connection& session, lock_request const& taken) {
     std::string const id = std::to_string(session.id());
     auto const again = elsewhere(record_again_sql(how(), taken, id, "1 = 1"));
     if (again.last().matched > 0) return {again.last().given};
@@ -160,7 +162,7 @@ class row_protocol final : public session_protocol {
     throw sql_error{bad_reply, "the row of the lease is missing"};
   }
 
-  rival rival_of(resource const& name) {
+  holder_info holder_of(resource const& name) {
     auto const done = elsewhere(read_sql(how().table, name));
     auto const found = as_lease_row(done.at(0));
     if (!found || !found->held()) return {};
@@ -186,19 +188,19 @@ class row_protocol final : public session_protocol {
   }
 
   outcomes elsewhere(std::string const& statements) {
-    borrowed db(with_.commands, clock::now() + how().timeout);
+    borrowed db(state_.commands, clock::now() + how().timeout);
     auto done = (*db).run(statements);
     db.kept();
     return done;
   }
 
-  engine& with_;
+  store_state& state_;
 };
 
 }  // namespace
 
-std::unique_ptr<session_protocol> make_row_protocol(engine& with) {
-  return std::make_unique<row_protocol>(with);
+std::unique_ptr<session_protocol> make_row_protocol(store_state& state) {
+  return std::make_unique<row_protocol>(state);
 }
 
 }  // namespace herdlock::mysql

@@ -8,34 +8,36 @@ namespace herdlock::mysql {
 namespace {
 
 // So that a holder that gives back in the last moment is not ended in the act.
-constexpr milliseconds silence_margin{500};
-constexpr std::chrono::seconds longest_silence{31'536'000};  // the servers' limit, and our max_ttl
+constexpr milliseconds idle_margin{500};
+constexpr std::chrono::seconds longest_idle{31'536'000};  // the servers' limit, and our max_ttl
 
-std::int64_t silence_s(milliseconds ttl) {
-  auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + silence_margin);
-  return std::min(seconds, longest_silence).count();
+std::int64_t idle_timeout_s(milliseconds ttl) {
+  auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + idle_margin);
+  return std::min(seconds, longest_idle).count();
 }
 
-std::string where(possession const& what) {
+std::string where(held_lock const& what) {
   return joined({" WHERE resource = ", literal(what.name.str()), " AND fencing = ",
                  std::to_string(what.fencing.value), " AND expires_at > ", now_sql});
 }
 
 }  // namespace
 
-std::string silence_sql(milliseconds ttl) {
-  return "SET SESSION wait_timeout = " + std::to_string(silence_s(ttl));
+std::string idle_timeout_sql(milliseconds ttl) {
+  return "SET SESSION wait_timeout = " + std::to_string(idle_timeout_s(ttl));
 }
 
-std::string new_silence_sql(connection const& session, milliseconds ttl) {
-  return session.silence_s == silence_s(ttl) ? "" : silence_sql(ttl) + "; ";
+std::string new_idle_timeout_sql(connection const& session, milliseconds ttl) {
+  return session.idle_timeout_s == idle_timeout_s(ttl) ? "" : idle_timeout_sql(ttl) + "; ";
 }
 
-void keep_silence(connection& session, milliseconds ttl) { session.silence_s = silence_s(ttl); }
+void keep_idle_timeout(connection& session, milliseconds ttl) {
+  session.idle_timeout_s = idle_timeout_s(ttl);
+}
 
-void forget_silence(connection& session) { session.silence_s = -1; }
+void forget_idle_timeout(connection& session) { session.idle_timeout_s = -1; }
 
-std::string record_sql(settings const& how, bid const& taken, std::string const& session,
+std::string record_sql(settings const& how, lock_request const& taken, std::string const& session,
                        std::string const& condition) {
   std::string const owner = literal(taken.owner.str());
   return "INSERT INTO `" + how.table +
@@ -47,30 +49,30 @@ std::string record_sql(settings const& how, bid const& taken, std::string const&
          ", expires_at = " + after_sql(taken.ttl);
 }
 
-std::string record_again_sql(settings const& how, bid const& taken, std::string const& session,
-                             std::string const& condition) {
+std::string record_again_sql(settings const& how, lock_request const& taken,
+                             std::string const& session, std::string const& condition) {
   return joined({"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
                  ", owner = ", literal(taken.owner.str()), ", acquired_at = ", now_sql,
                  ", session = ", session, ", expires_at = ", after_sql(taken.ttl),
                  " WHERE resource = ", literal(taken.name.str()), " AND ", condition});
 }
 
-std::string renew_sql(settings const& how, possession const& what, milliseconds ttl) {
+std::string renew_sql(settings const& how, held_lock const& what, milliseconds ttl) {
   return "UPDATE `" + how.table + "` SET expires_at = " + after_sql(ttl) + where(what);
 }
 
-std::string clear_sql(settings const& how, possession const& what) {
+std::string clear_sql(settings const& how, held_lock const& what) {
   return joined({"UPDATE `", how.table, "` SET expires_at = ", never_sql, where(what)});
 }
 
-std::string open_row_sql(settings const& how, possession const& what) {
+std::string open_row_sql(settings const& how, held_lock const& what) {
   auto const token = std::to_string(what.fencing.value);
   return joined({"INSERT INTO `", how.table, "_open`(resource, fencing) VALUES (",
                  literal(what.name.str()), ", ", token,
                  ") ON DUPLICATE KEY UPDATE fencing = ", token});
 }
 
-std::string close_row_sql(settings const& how, possession const& what) {
+std::string close_row_sql(settings const& how, held_lock const& what) {
   return joined({"DELETE FROM `", how.table, "_open` WHERE resource = ", literal(what.name.str()),
                  " AND fencing = ", std::to_string(what.fencing.value)});
 }

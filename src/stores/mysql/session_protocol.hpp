@@ -4,29 +4,29 @@
 // are written by autocommit, so that the tokens outlive a holder that dies.
 #pragma once
 
-#include "stores/mysql/command_tools.hpp"
+#include "stores/mysql/store_state.hpp"
 
 namespace herdlock::mysql {
 
 /// What one attempt asks for.
-struct bid {
+struct lock_request {
   resource name;
   owner_token owner;
   milliseconds ttl;
   std::chrono::seconds wait{0};  ///< how long the server may queue it; 0: not at all
 };
 
-/// Somebody else's, as far as the table tells.
-struct rival {
+/// Who else has it, as far as the table tells.
+struct holder_info {
   std::string label;
   milliseconds remaining{0};
 };
 
 /// The session has it, or nobody of ours had it within the wait.
-using bid_result = std::variant<fencing_token, rival>;
+using lock_result = std::variant<fencing_token, holder_info>;
 
 /// One's own lease.
-struct possession {
+struct held_lock {
   resource name;
   fencing_token fencing;
 };
@@ -47,21 +47,21 @@ class session_protocol {
 
   /// The way of a lock that is free, or becomes so within the wait. `done` is called on the
   /// executor, as an event, soon after the deadline at the latest.
-  virtual void quick_take(std::shared_ptr<connection> const& session, bid const& wanted,
+  virtual void quick_take(std::shared_ptr<connection> const& session, lock_request const& wanted,
                           clock::time_point deadline, quick_handler done) = 0;
   /// What gives it back in any case, and whether it was still ours.
-  virtual std::string release_sql(connection const& session, possession const& what) = 0;
+  virtual std::string release_sql(connection const& session, held_lock const& what) = 0;
   virtual bool released(outcomes const& all) = 0;
 
   // Called on worker threads; each blocks until the server has answered and throws sql_error.
 
-  virtual bid_result take(connection& session, bid const& wanted) = 0;
+  virtual lock_result take(connection& session, lock_request const& wanted) = 0;
   /// After a quick_take() that left it open. Waits no more.
-  virtual bid_result take_rest(connection& session, bid const& wanted) = 0;
+  virtual lock_result take_rest(connection& session, lock_request const& wanted) = 0;
   /// Writes another owner and a new token for a lock that the session has.
-  virtual fencing_token pass_on(connection& session, bid const& next) = 0;
+  virtual fencing_token hand_over(connection& session, lock_request const& next) = 0;
   /// False: the session has it no more, or the lease had run out.
-  virtual bool renew(connection& session, possession const& what, milliseconds ttl) = 0;
+  virtual bool renew(connection& session, held_lock const& what, milliseconds ttl) = 0;
 
   // These on any connection.
   virtual std::optional<lease_info> inspect(connection& db, resource const& name) = 0;
@@ -76,36 +76,36 @@ class session_protocol {
 };
 
 /// mode=named: GET_LOCK.
-std::unique_ptr<session_protocol> make_named_protocol(engine& with);
+std::unique_ptr<session_protocol> make_named_protocol(store_state& state);
 /// mode=row: a transaction with SELECT … FOR UPDATE.
-std::unique_ptr<session_protocol> make_row_protocol(engine& with);
+std::unique_ptr<session_protocol> make_row_protocol(store_state& state);
 
 // What both are made of.
 
 /// The server ends a session that is silent for longer, and with it what it holds: so a holder that
 /// was stopped, or whose machine vanished, does not keep the lock.
-std::string silence_sql(milliseconds ttl);
+std::string idle_timeout_sql(milliseconds ttl);
 /// The same with a ';' behind it, or nothing when it has been set so before.
-std::string new_silence_sql(connection const& session, milliseconds ttl);
+std::string new_idle_timeout_sql(connection const& session, milliseconds ttl);
 /// After it was set.
-void keep_silence(connection& session, milliseconds ttl);
+void keep_idle_timeout(connection& session, milliseconds ttl);
 /// The statements were stopped half-way: what the session has now is not known.
-void forget_silence(connection& session);
+void forget_idle_timeout(connection& session);
 /// `INSERT … ON DUPLICATE KEY UPDATE` of the row, with a new token; `session` and `condition` are
 /// SQL.
-std::string record_sql(settings const& how, bid const& taken, std::string const& session,
+std::string record_sql(settings const& how, lock_request const& taken, std::string const& session,
                        std::string const& condition);
 /// The same for a row that is there, as an UPDATE whose outcome tells the token.
-std::string record_again_sql(settings const& how, bid const& taken, std::string const& session,
-                             std::string const& condition);
-/// `SET … WHERE` parts of the row that a possession is about, as long as it has not run out.
-std::string renew_sql(settings const& how, possession const& what, milliseconds ttl);
-std::string clear_sql(settings const& how, possession const& what);
+std::string record_again_sql(settings const& how, lock_request const& taken,
+                             std::string const& session, std::string const& condition);
+/// `SET … WHERE` parts of the row that a held lock is about, as long as it has not run out.
+std::string renew_sql(settings const& how, held_lock const& what, milliseconds ttl);
+std::string clear_sql(settings const& how, held_lock const& what);
 /// With session_grace: a row for each resource whose holder has not released it. Matches one row if
 /// it was not there, else two.
-std::string open_row_sql(settings const& how, possession const& what);
+std::string open_row_sql(settings const& how, held_lock const& what);
 /// By the token, since it may come late.
-std::string close_row_sql(settings const& how, possession const& what);
+std::string close_row_sql(settings const& how, held_lock const& what);
 /// KILL, and no error when the session has gone before.
 void end_session(connection& db, std::uint64_t session);
 /// Of which a server with these variables is a node, if each node keeps such locks for itself:

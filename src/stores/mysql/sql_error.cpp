@@ -11,12 +11,12 @@ constexpr unsigned mysql_nowait = 3572;          // ER_LOCK_NOWAIT
 constexpr unsigned mysql_session_killed = 3169;  // ER_SESSION_WAS_KILLED
 constexpr unsigned mysql_idle_too_long = 4031;   // ER_CLIENT_INTERACTION_TIMEOUT
 
-struct verdict {
+struct classified {
   errc code;
   std::string way_out;
 };
 
-verdict judge(unsigned code, settings const& how) {
+classified classify(unsigned code, settings const& how) {
   switch (code) {
     case pool_is_closed:
       return {errc::canceled, ""};
@@ -96,8 +96,8 @@ bool sql_error::is_unreachable() const {
 }
 bool sql_error::is_locked() const { return code == ER_LOCK_WAIT_TIMEOUT || code == mysql_nowait; }
 
-failure explain(sql_error const& error, std::string const& subject, settings const& how) {
-  verdict const made = judge(error.code, how);
+failure to_failure(sql_error const& error, std::string const& subject, settings const& how) {
+  classified const made = classify(error.code, how);
   std::string text = how.display_name + ": " + subject + ": " + error.text;
   if (!made.way_out.empty()) text += "; " + made.way_out;
   return make_failure(made.code, std::move(text));

@@ -34,6 +34,6 @@ inline constexpr unsigned too_late = 5;
 inline constexpr unsigned not_written = 6;  ///< by another connection; the session is as it was
 
 /// `subject` is "acquire 'stock:1'".
-failure explain(sql_error const& error, std::string const& subject, settings const& how);
+failure to_failure(sql_error const& error, std::string const& subject, settings const& how);
 
 }  // namespace herdlock::mysql

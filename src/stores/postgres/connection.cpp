@@ -31,17 +31,17 @@ answer to_answer(PGresult* result) {
   if (hint) message += std::string("; ") + hint;
   char const* severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   std::string_view const how = severity ? severity : "";
-  return trouble{state ? state : "", one_line(std::move(message)),
-                 how == "FATAL" || how == "PANIC"};
+  return sql_error{state ? state : "", one_line(std::move(message)),
+                   how == "FATAL" || how == "PANIC"};
 }
 
 }  // namespace
 
 connection::connection(asio::any_io_executor executor, settings const& what,
-                       std::weak_ptr<connection_events> events)
+                       std::weak_ptr<connection_listener> listener)
     : executor_(std::move(executor)),
       what_(what),
-      events_(std::move(events)),
+      listener_(std::move(listener)),
       open_timer_(executor_),
       watch_timer_(executor_) {}
 
@@ -54,15 +54,15 @@ void connection::open() {
   open_timer_.expires_after(what_.timeout);
   open_timer_.async_wait([self](boost::system::error_code ec) {
     if (ec) return;
-    self->opened(
-        trouble{"", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
+    self->opened(sql_error{
+        "", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
   });
   if (what_.host.front() == '/') return asio::post(executor_, [self] { self->start_libpq(""); });
   // A little before the time is up: its answer tells more.
   auto const until = clock::now() + what_.timeout - what_.timeout / 20;
   auto const on_found = [self](stores::found_addresses const& found) {
     if (self->over_) return;
-    if (found.all.empty()) return self->opened(trouble{"", found.trouble});
+    if (found.all.empty()) return self->opened(sql_error{"", found.error});
     std::string addresses;
     for (auto const& each : found.all) addresses += (addresses.empty() ? "" : ",") + each;
     self->start_libpq(addresses);
@@ -98,7 +98,7 @@ void connection::start_libpq(std::string const& addresses) {
   keys.push_back(nullptr);
   values.push_back(nullptr);
   handle_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
-  if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) return opened(last_trouble());
+  if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) return opened(last_error());
   PQsetNoticeProcessor(handle_.get(), &connection::keep_notice, this);
   wait_open(wanted::write);
 }
@@ -112,7 +112,7 @@ bool connection::adopt_socket() {
 }
 
 void connection::wait_open(wanted what) {
-  if (!adopt_socket()) return opened(trouble{"", "no file descriptor is left"});
+  if (!adopt_socket()) return opened(sql_error{"", "no file descriptor is left"});
   auto const which = what == wanted::read ? descriptor::wait_read : descriptor::wait_write;
   socket_->async_wait(which, [self = shared_from_this()](boost::system::error_code ec) {
     if (!ec && !self->over_) self->poll_open();
@@ -128,13 +128,13 @@ void connection::poll_open() {
     case PGRES_POLLING_OK:
       break;
     default:
-      return opened(last_trouble());
+      return opened(last_error());
   }
-  if (!adopt_socket() || PQsetnonblocking(handle_.get(), 1) != 0) return opened(last_trouble());
+  if (!adopt_socket() || PQsetnonblocking(handle_.get(), 1) != 0) return opened(last_error());
   opened(std::nullopt);
 }
 
-void connection::opened(std::optional<trouble> failed) {
+void connection::opened(std::optional<sql_error> failed) {
   if (over_) return;
   open_timer_.cancel();
   open_ = !failed;
@@ -143,10 +143,10 @@ void connection::opened(std::optional<trouble> failed) {
   } else {
     close();
   }
-  if (auto const events = events_.lock()) events->on_open(std::move(failed));
+  if (auto const listener = listener_.lock()) listener->on_open(std::move(failed));
 }
 
-trouble connection::last_trouble() const {
+sql_error connection::last_error() const {
   std::string text = handle_ ? PQerrorMessage(handle_.get()) : "the connection is closed";
   if (!notice_.empty()) text += " (" + notice_ + ")";
   return {"", one_line(std::move(text))};
@@ -165,7 +165,7 @@ void connection::add(on_answer done, patience how_long) {
 
 void connection::sent(int accepted) {
   if (accepted != 1 || (pipeline_ && PQpipelineSync(handle_.get()) != 1)) {
-    return end_later(last_trouble());
+    return end_later(last_error());
   }
   flush();
 }
@@ -177,7 +177,7 @@ void connection::run_script(std::string const& sql, on_answer done) {
 
 void connection::start_pipeline() {
   pipeline_ = true;
-  if (PQenterPipelineMode(handle_.get()) != 1) end_later(last_trouble());
+  if (PQenterPipelineMode(handle_.get()) != 1) end_later(last_error());
 }
 
 void connection::prepare(std::string const& name, std::string const& sql, on_answer done) {
@@ -220,7 +220,7 @@ void connection::flush() {
   if (flushing_ || over_) return;
   int const left = PQflush(handle_.get());
   if (left == 0) return;
-  if (left < 0) return end_later(last_trouble());
+  if (left < 0) return end_later(last_error());
   flushing_ = true;
   socket_->async_wait(descriptor::wait_write, [self = shared_from_this()](auto ec) {
     self->flushing_ = false;
@@ -242,12 +242,18 @@ void connection::on_readable() {
   if (over_) return;
   read_notifications();
   if (over_) return;
-  if (!read || PQstatus(handle_.get()) == CONNECTION_BAD) return end(last_trouble());
+  if (!read || PQstatus(handle_.get()) == CONNECTION_BAD) return end(last_error());
   flush();
   if (!over_) listen();
 }
 
-void connection::read_results() { pipeline_ ? read_pipeline() : read_script(); }
+void connection::read_results() {
+  if (pipeline_) {
+    read_pipeline();
+  } else {
+    read_script();
+  }
+}
 
 // Of each statement: its result and a null pointer; behind those that were sent together, the mark
 // of their end. The first error counts.
@@ -280,8 +286,8 @@ void connection::read_script() {
 
 void connection::take_result(PGresult* result) {
   auto next = to_answer(result);
-  auto& reply = pending_.front().reply;
-  if (!reply || reply->has_value()) reply = std::move(next);
+  auto& kept = pending_.front().reply;
+  if (!kept || kept->has_value()) kept = std::move(next);
 }
 
 void connection::finish_front() {
@@ -289,7 +295,7 @@ void connection::finish_front() {
   auto one = std::move(pending_.front());
   pending_.pop_front();
   watch();
-  one.done(one.reply ? std::move(*one.reply) : answer(trouble{"", "no answer"}));
+  one.done(one.reply ? std::move(*one.reply) : answer(sql_error{"", "no answer"}));
 }
 
 void connection::read_notifications() {
@@ -298,7 +304,7 @@ void connection::read_notifications() {
     std::unique_ptr<PGnotify, decltype(&PQfreemem)> const news(PQnotifies(handle_.get()),
                                                                &PQfreemem);
     if (!news) return;
-    if (auto const events = events_.lock()) events->on_notify(news->extra);
+    if (auto const listener = listener_.lock()) listener->on_notification(news->extra);
   }
 }
 
@@ -316,22 +322,22 @@ void connection::watch() {
     self->watched_until_ = clock::time_point::max();
     bool const asked = !self->pending_.empty() && self->pending_.front().due;
     if (!asked || clock::now() < *self->pending_.front().due) return self->watch();
-    self->end(trouble{"", "the server does not answer"});
+    self->end(sql_error{"", "the server does not answer"});
   });
 }
 
-void connection::end_later(trouble why) {
+void connection::end_later(sql_error why) {
   asio::post(executor_, [self = shared_from_this(), why = std::move(why)] { self->end(why); });
 }
 
-void connection::end(trouble const& why) {
+void connection::end(sql_error const& why) {
   auto const keep = shared_from_this();
   bool const told = over_;
   close();
   auto const left = std::exchange(pending_, {});
   for (auto const& one : left) one.done(why);
   if (told) return;
-  if (auto const events = events_.lock()) events->on_end(why);
+  if (auto const listener = listener_.lock()) listener->on_end(why);
 }
 
 void connection::close() {
@@ -342,7 +348,7 @@ void connection::close() {
   if (look_up_) look_up_->cancel();
   socket_.reset();
   handle_.reset();
-  if (!pending_.empty()) end_later(trouble{"", "the connection was closed"});
+  if (!pending_.empty()) end_later(sql_error{"", "the connection was closed"});
 }
 
 }  // namespace herdlock::postgres

@@ -19,14 +19,14 @@
 namespace herdlock::postgres {
 
 /// What a connection tells by itself. It calls nobody from inside a call to it.
-class connection_events {
+class connection_listener {
  public:
-  virtual ~connection_events() = default;
+  virtual ~connection_listener() = default;
   /// It is open, or (with an error) it never was.
-  virtual void on_open(std::optional<trouble> failed) = 0;
-  virtual void on_notify(std::string const& payload) = 0;
-  /// It was open and has ended; each statement under way has been answered with the same trouble.
-  virtual void on_end(trouble const& why) = 0;
+  virtual void on_open(std::optional<sql_error> failed) = 0;
+  virtual void on_notification(std::string const& payload) = 0;
+  /// It was open and has ended; each statement under way has been answered with the same error.
+  virtual void on_end(sql_error const& why) = 0;
 };
 
 /// How long a statement may take before the connection counts as dead.
@@ -37,7 +37,7 @@ struct patience {
 class connection : public std::enable_shared_from_this<connection> {
  public:
   connection(asio::any_io_executor executor, settings const& what,
-             std::weak_ptr<connection_events> events);
+             std::weak_ptr<connection_listener> listener);
   ~connection();
   connection(connection const&) = delete;
   connection& operator=(connection const&) = delete;
@@ -75,7 +75,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void start_libpq(std::string const& address);
   void poll_open();
   void wait_open(wanted what);
-  void opened(std::optional<trouble> failed);
+  void opened(std::optional<sql_error> failed);
   bool adopt_socket();
 
   void add(on_answer done, patience how_long);
@@ -91,14 +91,14 @@ class connection : public std::enable_shared_from_this<connection> {
   void finish_front();
   void read_notifications();
   void watch();
-  void end_later(trouble why);
-  void end(trouble const& why);
-  trouble last_trouble() const;
+  void end_later(sql_error why);
+  void end(sql_error const& why);
+  sql_error last_error() const;
   static void keep_notice(void* self, char const* text);
 
   asio::any_io_executor executor_;
   settings what_;
-  std::weak_ptr<connection_events> events_;
+  std::weak_ptr<connection_listener> listener_;
   std::unique_ptr<PGconn, decltype(&PQfinish)> handle_{nullptr, &PQfinish};
   std::optional<descriptor> socket_;
   std::shared_ptr<stores::look_up> look_up_;

@@ -39,19 +39,19 @@ class exam_session {
     keys.push_back(nullptr);
     values.push_back(nullptr);
     handle_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
-    if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) throw query_failed{trouble()};
+    if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) throw query_failed{sql_error()};
     connect(deadline);
     run("SET statement_timeout = " + std::to_string(how.timeout.count()));
   }
 
   // The first column of the first row; empty when there is none.
   std::string run(std::string const& sql) const {
-    if (PQsendQuery(handle_.get(), sql.c_str()) != 1) throw query_failed{trouble()};
+    if (PQsendQuery(handle_.get(), sql.c_str()) != 1) throw query_failed{sql_error()};
     auto const deadline = clock::now() + limit_;
     answer_ptr got(nullptr, &PQclear);
     while (auto next = next_answer(deadline)) got = std::move(next);
     auto const status = PQresultStatus(got.get());
-    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw query_failed{trouble()};
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw query_failed{sql_error()};
     if (PQntuples(got.get()) < 1 || PQnfields(got.get()) < 1) return {};
     return PQgetvalue(got.get(), 0, 0);
   }
@@ -74,7 +74,7 @@ class exam_session {
     all.emplace_back("port", how.port);
     if (how.host.starts_with('/')) return static_cast<void>(all.emplace_back("host", how.host));
     auto const found = stores::look_up_here(how.host, deadline, -1);
-    if (found.all.empty()) throw query_failed{found.trouble};
+    if (found.all.empty()) throw query_failed{found.error};
     std::string hosts;
     std::string addresses;
     for (auto const& each : found.all) {
@@ -87,7 +87,7 @@ class exam_session {
   void connect(clock::time_point deadline) const {
     auto next = PGRES_POLLING_WRITING;
     while (next != PGRES_POLLING_OK) {
-      if (next == PGRES_POLLING_FAILED) throw query_failed{trouble()};
+      if (next == PGRES_POLLING_FAILED) throw query_failed{sql_error()};
       wait_for(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
       next = PQconnectPoll(handle_.get());
     }
@@ -95,7 +95,7 @@ class exam_session {
   answer_ptr next_answer(clock::time_point deadline) const {
     while (PQisBusy(handle_.get()) == 1) {
       wait_for(POLLIN, deadline);
-      if (PQconsumeInput(handle_.get()) != 1) throw query_failed{trouble()};
+      if (PQconsumeInput(handle_.get()) != 1) throw query_failed{sql_error()};
     }
     return {PQgetResult(handle_.get()), &PQclear};
   }
@@ -110,7 +110,7 @@ class exam_session {
     throw query_failed{"the server does not answer within " + std::to_string(limit_.count()) +
                        " ms"};
   }
-  std::string trouble() const {
+  std::string sql_error() const {
     std::string text = handle_ ? PQerrorMessage(handle_.get()) : "no memory";
     std::replace(text.begin(), text.end(), '\n', ' ');
     while (text.ends_with(' ')) text.pop_back();
@@ -126,7 +126,7 @@ class exam_session {
 class server_check {
  public:
   server_check(settings const& how, examination& into)
-      : how_(how), into_(into), place_(how.host + (how.port.empty() ? "" : ":" + how.port)) {}
+      : how_(how), into_(into), address_(how.host + (how.port.empty() ? "" : ":" + how.port)) {}
 
   void make() {
     try {
@@ -145,7 +145,7 @@ class server_check {
   }
 
  private:
-  std::string at() const { return "the server at " + place_; }
+  std::string at() const { return "the server at " + address_; }
 
   void recovery(exam_session const& db) {
     bool const standby = db.run("SELECT pg_is_in_recovery()") == "t";
@@ -189,7 +189,7 @@ class server_check {
         db.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text");
     std::int64_t server = 0;
     std::from_chars(text.data(), text.data() + text.size(), server);
-    check_skew(into_, "postgres.clock", place_, skew_of(server, before, wall_clock_us()));
+    check_skew(into_, "postgres.clock", address_, skew_of(server, before, wall_clock_us()));
   }
   void rights(exam_session const& db) {
     if (how_.mode != lock_mode::table) return session_rights(db);
@@ -247,7 +247,7 @@ class server_check {
     bool const shared = first == theirs || first != again;
     into_.expect(!shared,
                  {"postgres.pooler", severity::error,
-                  "a pooler at " + place_ + " gives each transaction another connection",
+                  "a pooler at " + address_ + " gives each transaction another connection",
                   how_.mode == lock_mode::table
                       ? "LISTEN is lost, and waiters hear of a release late"
                       : "locks belong to connections: they are kept by strangers and freed by "
@@ -256,14 +256,14 @@ class server_check {
     if (shared) return;
     into_.expect(first == db.announced_pid(),
                  {"postgres.proxy", severity::warning,
-                  "there is a proxy between us and the server at " + place_,
+                  "there is a proxy between us and the server at " + address_,
                   "locks hold as long as it keeps one connection for each client",
                   "connect to the server itself, or see to pool_mode = session"});
   }
 
   settings const& how_;
   examination& into_;
-  std::string const place_;
+  std::string const address_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stores/postgres/session_sql.hpp"
+#include "stores/postgres/session_statements.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -11,7 +11,8 @@ constexpr int most_looks = 50;
 
 using on_found = std::function<void(found_holder)>;
 
-void look(std::shared_ptr<link> const& by, resource const& name, int looks, on_found done) {
+void look(std::shared_ptr<command_connection> const& by, resource const& name, int looks,
+          on_found done) {
   auto on_reply = [weak = std::weak_ptr(by), name, looks,
                    done = std::move(done)](reply const& found) {
     if (!found) return done(found.error());
@@ -25,7 +26,8 @@ void look(std::shared_ptr<link> const& by, resource const& name, int looks, on_f
 
 }  // namespace
 
-void find_holder(std::shared_ptr<link> const& by, resource const& name, on_found done) {
+void find_holder(std::shared_ptr<command_connection> const& by, resource const& name,
+                 on_found done) {
   look(by, name, most_looks, std::move(done));
 }
 

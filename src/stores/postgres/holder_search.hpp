@@ -7,7 +7,7 @@
 
 #include <herdlock/backend.hpp>
 
-#include "stores/postgres/link.hpp"
+#include "stores/postgres/command_connection.hpp"
 
 namespace herdlock::postgres {
 
@@ -16,7 +16,7 @@ using found_holder = result<std::optional<lease_info>>;
 
 /// A session that has the lock and has not said yet for whom is looked at again, a bounded number
 /// of times; then it counts as nobody, as its lock has not been granted to anybody yet.
-void find_holder(std::shared_ptr<link> const& by, resource const& name,
+void find_holder(std::shared_ptr<command_connection> const& by, resource const& name,
                  std::function<void(found_holder)> done);
 
 }  // namespace herdlock::postgres

@@ -34,6 +34,9 @@ struct statement {
   std::string sql{};
 };
 
+/// SQL with a table's name: `@` stands for it, `#` for the same without its schema.
+std::string with_table(std::string_view sql, std::string const& table);
+
 /// The rows of an answer. Row and column must exist.
 class rows {
  public:
@@ -59,13 +62,13 @@ lease_page to_page(rows const& found, std::size_t most);
 std::string from_hex(std::string_view digits);
 
 /// Why there is no answer. `state` is the server's SQLSTATE; empty when the connection failed.
-struct trouble {
+struct sql_error {
   std::string state;
   std::string message;
   bool ends_all = false;  ///< the server has ended the session with it
 };
 
-using answer = boost::system::result<rows, trouble>;
+using answer = boost::system::result<rows, sql_error>;
 using on_answer = std::function<void(answer)>;
 
 }  // namespace herdlock::postgres

@@ -4,98 +4,94 @@
 #include <utility>
 
 #include "stores/postgres/holder_search.hpp"
-#include "stores/postgres/session_place.hpp"
+#include "stores/postgres/resource_queue.hpp"
 
 namespace herdlock::postgres {
 namespace {
 
 using stores::operation;
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 class session_store final : public lease_store {
  public:
-  session_store(settings what, std::shared_ptr<operation_board> board)
-      : board_(std::move(board)), shop_(make_shop(std::move(what), board_->executor())) {
-    auto const& executor = board_->executor();
-    shop_->commands =
-        std::make_shared<link>(executor, shop_->what, session_preparation(shop_->what));
-    shop_->sessions = std::make_shared<session_pool>(executor, shop_->what);
-    shop_->idle = [all = std::weak_ptr(places_), executor](resource const& name) {
+  session_store(settings what, std::shared_ptr<pending_operations> pending)
+      : pending_(std::move(pending)), state_(make_state(std::move(what), pending_->executor())) {
+    auto const& executor = pending_->executor();
+    state_->commands = std::make_shared<command_connection>(executor, state_->what,
+                                                            session_preparation(state_->what));
+    state_->sessions = std::make_shared<connection_pool>(executor, state_->what);
+    state_->idle = [all = std::weak_ptr(queues_), executor](resource const& name) {
       // Behind whoever is in the middle of a call to it.
       asio::post(executor, [all, name] {
-        auto const places = all.lock();
-        auto const found = places ? places->find(name.str()) : places_type::iterator{};
-        if (places && found != places->end() && found->second->unused()) places->erase(found);
+        auto const queues = all.lock();
+        auto const found = queues ? queues->find(name.str()) : queues_type::iterator{};
+        if (queues && found != queues->end() && found->second->unused()) queues->erase(found);
       });
     };
   }
 
   ~session_store() override {
-    asio::post(board_->executor(), [board = board_, shop = shop_, places = places_] {
-      board->close();
-      shop->sessions->close();
-      shop->commands->close();
-      for (auto const& [name, place] : *places) place->close();
-      places->clear();
+    asio::post(pending_->executor(), [pending = pending_, state = state_, queues = queues_] {
+      pending->close();
+      state->sessions->close();
+      state->commands->close();
+      for (auto const& [name, queue] : *queues) queue->close();
+      queues->clear();
     });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
-    auto const place = place_of(request.name);
-    auto const deadline = clock::now() + std::min(request.wait, limits::max_ttl) +
-                          shop_->what.timeout + shop_->what.session_grace;
-    auto const one =
-        std::make_shared<session_acquire>(board_, std::move(what), std::move(request), deadline);
-    if (one->admit()) place->enter(one);
+    auto const queue = queue_of(request.name);
+    auto const one = std::make_shared<waiter>(pending_, std::move(what), std::move(request),
+                                              state_->what.timeout + state_->what.session_grace);
+    if (one->admit()) queue->enter(one);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     auto const one = begin(std::move(what));
     if (!one) return;
-    place_of(name)->renew(owner, ttl, [one](renew_reply told) { one->settle_later(told); });
+    queue_of(name)->renew(owner, ttl, [one](renew_reply told) { one->complete_later(told); });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     auto const one = begin(order<release_reply>{"release", name.str(), std::move(done)});
     if (!one) return;
-    place_of(name)->release(owner, [one](release_reply told) { one->settle_later(told); });
+    queue_of(name)->release(owner, [one](release_reply told) { one->complete_later(told); });
   }
 
   void on_lease_end(std::function<void(lease_end const&)> told) override {
-    shop_->ends.listen(std::move(told));
+    state_->ends.listen(std::move(told));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one =
         begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
     if (!one) return;
-    auto on_found = [place = place_of(name), one](found_holder const& found) {
+    auto on_found = [queue = queue_of(name), one](found_holder const& found) {
       if (!found) return failed(*one, found.error());
       auto info = *found;
       std::size_t const far = info ? info->waiting : 0;
-      if (auto const here = place->info()) info = here;
-      if (info) info->waiting = far + place->waiting();
-      one->settle(std::move(info));
+      if (auto const here = queue->info()) info = here;
+      if (info) info->waiting = far + queue->waiting();
+      one->complete(std::move(info));
     };
-    find_holder(shop_->commands, name, std::move(on_found));
+    find_holder(state_->commands, name, std::move(on_found));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
     if (!one) return;
-    auto const place = place_of(name);
-    if (place->owner()) {
-      return place->take_away([one](release_reply told) { one->settle_later(told); });
+    auto const queue = queue_of(name);
+    if (queue->owner()) {
+      return queue->take_away([one](release_reply told) { one->complete_later(told); });
     }
-    shop_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
+    state_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
       if (!ended) return failed(*one, ended.error());
-      one->settle(ended->count() > 0 ? release_reply::released : release_reply::lost);
+      one->complete(ended->count() > 0 ? release_reply::released : release_reply::lost);
     });
   }
 
@@ -104,34 +100,34 @@ class session_store final : public lease_store {
     if (!one) return;
     auto const most = page_size(request);
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
-    shop_->commands->run(std::move(how), [one, most](reply const& found) {
+    state_->commands->run(std::move(how), [one, most](reply const& found) {
       if (!found) return failed(*one, found.error());
-      one->settle(to_page(*found, most));
+      one->complete(to_page(*found, most));
     });
   }
 
  private:
-  static std::shared_ptr<session_shop> make_shop(settings what,
+  static std::shared_ptr<store_state> make_state(settings what,
                                                  asio::any_io_executor const& executor) {
-    return std::make_shared<session_shop>(session_shop{
+    return std::make_shared<store_state>(store_state{
         .what = std::move(what), .executor = executor, .ends = stores::lease_ends(executor)});
   }
 
-  using places_type = std::map<std::string, std::shared_ptr<session_place>>;
+  using queues_type = std::map<std::string, std::shared_ptr<resource_queue>>;
 
-  std::shared_ptr<session_place> place_of(resource const& name) {
-    auto& place = (*places_)[name.str()];
-    if (!place) {
-      place = std::make_shared<session_place>(shop_, name);
-      shop_->idle(name);
+  std::shared_ptr<resource_queue> queue_of(resource const& name) {
+    auto& queue = (*queues_)[name.str()];
+    if (!queue) {
+      queue = std::make_shared<resource_queue>(state_, name);
+      state_->idle(name);
     }
-    return place;
+    return queue;
   }
 
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one =
-        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + shop_->what.timeout);
+    auto one = std::make_shared<operation<T>>(pending_, std::move(what),
+                                              clock::now() + state_->what.timeout);
     return one->admit() ? one : nullptr;
   }
 
@@ -140,29 +136,23 @@ class session_store final : public lease_store {
     one.fail(static_cast<errc>(why.code.value()), why.message);
   }
 
-  template <class T>
-  void refuse(order<T> what, failure why) {
-    why.message = shop_->what.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
-  }
-
-  std::shared_ptr<operation_board> board_;
-  std::shared_ptr<session_shop> shop_;
-  std::shared_ptr<places_type> places_ = std::make_shared<places_type>();
+  std::shared_ptr<pending_operations> pending_;
+  std::shared_ptr<store_state> state_;
+  std::shared_ptr<queues_type> queues_ = std::make_shared<queues_type>();
 };
 
 }  // namespace
 
 backend open_sessions(settings what, asio::any_io_executor executor) {
   std::string display_name = what.display_name;
-  auto board = std::make_shared<operation_board>(
+  auto pending = std::make_shared<pending_operations>(
       std::move(executor),
-      stores::board_settings{
+      stores::pending_settings{
           .store = display_name,
           .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
                   " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
           .max_pending = what.max_pending});
-  auto store = std::make_shared<session_store>(std::move(what), std::move(board));
+  auto store = std::make_shared<session_store>(std::move(what), std::move(pending));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};
 }

@@ -2,18 +2,18 @@
 
 #include <sys/random.h>
 
-#include <array>
 #include <cstdlib>
 #include <utility>
 
-#include "stores/postgres/waiting_room.hpp"
+#include "stores/common/name_hint.hpp"
+#include "stores/postgres/table_queue.hpp"
 
 namespace herdlock::postgres {
 namespace {
 
 using stores::operation;
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 constexpr milliseconds between_sweeps{std::chrono::minutes{1}};
 
@@ -24,46 +24,40 @@ std::string random_channel() {
   return "herdlock_" + std::to_string(bits[0]) + "_" + std::to_string(bits[1]);
 }
 
-clock::time_point end_of(milliseconds wait, milliseconds timeout) {
-  return clock::now() + std::min(wait, limits::max_ttl) + timeout;
-}
-
 class table_store final : public lease_store,
-                          public link_listener,
+                          public subscription_listener,
                           public std::enable_shared_from_this<table_store> {
  public:
-  table_store(settings what, std::shared_ptr<operation_board> board)
+  table_store(settings what, std::shared_ptr<pending_operations> pending)
       : what_(std::move(what)),
-        board_(std::move(board)),
-        link_(std::make_shared<link>(board_->executor(), what_, needed())),
-        room_(std::make_shared<waiting_room>(board_->executor(), link_, channel_)),
-        sweep_timer_(board_->executor()) {}
+        pending_(std::move(pending)),
+        commands_(std::make_shared<command_connection>(pending_->executor(), what_, needed())),
+        queue_(std::make_shared<table_queue>(pending_->executor(), commands_, channel_)),
+        sweep_timer_(pending_->executor()) {}
 
   // Those who wait leave the queue before the connection ends.
   ~table_store() override {
-    asio::post(board_->executor(), [board = board_, link = link_, room = room_] {
-      board->close();
-      link->close();
+    asio::post(pending_->executor(), [pending = pending_, commands = commands_, queue = queue_] {
+      pending->close();
+      commands->close();
     });
   }
 
-  void listen() { link_->set_listener(weak_from_this()); }
+  void listen() { commands_->set_listener(weak_from_this()); }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    if (failure bad = check_ttl(request.ttl); bad.code) return refuse(std::move(what), bad);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
     auto const one =
-        std::make_shared<asked_once>(board_, std::move(what), clock::now() + what_.timeout);
+        std::make_shared<acquisition>(pending_, std::move(what), clock::now() + what_.timeout);
     if (!one->admit()) return;
-    if (busy_lately(request.name)) return look(one, request);
+    if (busy_lately_[request.name.str()]) return look(one, request);
     grab(one, request);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    if (failure bad = check_ttl(ttl); bad.code) return refuse(std::move(what), bad);
     statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
     ask(std::move(what), std::move(how), [](rows const& found) {
       return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
@@ -75,15 +69,15 @@ class table_store final : public lease_store,
     auto const one = begin(std::move(what));
     if (!one) return;
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
-    auto on_reply = [link = link_, one, how](reply const& answered) {
+    auto on_reply = [commands = commands_, one, how](reply const& answered) {
       if (!answered) return failed(*one, answered.error());
-      if (answered->count() > 0) return one->settle(release_reply::released);
-      link->run({"leave", how.parameters}, [one](reply const& left) {
-        if (left) return one->settle(released(*left));
+      if (answered->count() > 0) return one->complete(release_reply::released);
+      commands->run({"leave", how.parameters}, [one](reply const& left) {
+        if (left) return one->complete(released(*left));
         failed(*one, left.error());
       });
     };
-    link_->run(how, std::move(on_reply));
+    commands_->run(how, std::move(on_reply));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
@@ -107,10 +101,10 @@ class table_store final : public lease_store,
   }
 
   void on_up() override { sweep(); }
-  void on_news(std::string const& payload) override { room_->on_news(payload); }
+  void on_notification(std::string const& payload) override { queue_->on_notification(payload); }
   void on_down(failure const& why) override {
     sweep_timer_.cancel();
-    room_->on_down(why);
+    queue_->on_down(why);
   }
 
  private:
@@ -118,43 +112,39 @@ class table_store final : public lease_store,
     return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
   }
 
-  using asked_once = operation<acquire_reply>;
+  using acquisition = operation<acquire_reply>;
 
   // As if it were free; if it is not, by a second question.
-  void grab(std::shared_ptr<asked_once> const& one, acquire_request const& request) {
+  void grab(std::shared_ptr<acquisition> const& one, acquire_request const& request) {
     auto const sent = clock::now();
     statement how{"grab",
                   {as_bytes(request.name.str()), as_bytes(request.owner.str()),
                    as_number(request.ttl.count())}};
-    link_->run(std::move(how),
-               [weak = weak_from_this(), one, request, sent](reply const& answered) {
-                 if (!answered) return failed(*one, answered.error());
-                 if (answered->count() > 0) {
-                   fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
-                   return one->settle(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
-                 }
-                 // Whoever has gone has cleaned up behind the first question, not behind another.
-                 auto const self = weak.lock();
-                 if (self && !one->settled()) self->look(one, request);
-               });
+    commands_->run(
+        std::move(how), [weak = weak_from_this(), one, request, sent](reply const& answered) {
+          if (!answered) return failed(*one, answered.error());
+          if (answered->count() > 0) {
+            fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
+            return one->complete(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
+          }
+          // Whoever has gone has cleaned up behind the first question, not behind another.
+          auto const self = weak.lock();
+          if (self && !one->completed()) self->look(one, request);
+        });
   }
 
-  void look(std::shared_ptr<asked_once> const& one, acquire_request const& request) {
+  void look(std::shared_ptr<acquisition> const& one, acquire_request const& request) {
     auto const sent = clock::now();
-    link_->run(acquire_statement(request, asking::once, channel_, 0),
-               [weak = weak_from_this(), one, request, sent](reply const& answered) {
-                 if (!answered) return failed(*one, answered.error());
-                 auto outcome = to_acquire_reply(to_lease_row(*answered), request, sent);
-                 if (auto const self = weak.lock()) {
-                   self->busy_lately(request.name) = std::holds_alternative<busy>(outcome);
-                 }
-                 one->settle(std::move(outcome));
-               });
-  }
-
-  // By a hash of the name: a wrong guess costs a round trip.
-  bool& busy_lately(resource const& name) {
-    return busy_.at(std::hash<std::string>{}(name.str()) % busy_.size());
+    commands_->run(acquire_statement(request, asking::once, channel_, 0),
+                   [weak = weak_from_this(), one, request, sent](reply const& answered) {
+                     if (!answered) return failed(*one, answered.error());
+                     auto outcome = to_acquire_reply(to_lease_row(*answered), request, sent);
+                     if (auto const self = weak.lock()) {
+                       self->busy_lately_[request.name.str()] =
+                           std::holds_alternative<busy>(outcome);
+                     }
+                     one->complete(std::move(outcome));
+                   });
   }
 
   template <class T>
@@ -165,7 +155,7 @@ class table_store final : public lease_store,
   template <class T>
   std::shared_ptr<operation<T>> begin(order<T> what) {
     auto one =
-        std::make_shared<operation<T>>(board_, std::move(what), clock::now() + what_.timeout);
+        std::make_shared<operation<T>>(pending_, std::move(what), clock::now() + what_.timeout);
     return one->admit() ? one : nullptr;
   }
 
@@ -173,23 +163,16 @@ class table_store final : public lease_store,
   void ask(order<T> what, statement how, Convert convert) {
     auto const one = begin(std::move(what));
     if (!one) return;
-    link_->run(std::move(how), [one, convert](reply const& answered) {
-      if (answered) return one->settle(result<T>(convert(*answered)));
+    commands_->run(std::move(how), [one, convert](reply const& answered) {
+      if (answered) return one->complete(result<T>(convert(*answered)));
       failed(*one, answered.error());
     });
   }
 
-  template <class T>
-  void refuse(order<T> what, failure why) {
-    why.message = what_.display_name + ": " + what.subject() + ": " + why.message;
-    detail::post_result<T>(board_->executor(), std::move(what.done), std::move(why));
-  }
-
   void wait(acquire_request request, order<acquire_reply> what) {
-    auto const deadline = end_of(request.wait, what_.timeout);
-    auto const one = std::make_shared<waiting_acquire>(board_, std::move(what), std::move(request),
-                                                       deadline, room_);
-    if (one->admit()) room_->enter(one);
+    auto const one =
+        std::make_shared<waiter>(pending_, std::move(what), std::move(request), what_.timeout);
+    if (one->admit()) queue_->enter(one);
   }
 
   static release_reply released(rows const& found) {
@@ -213,9 +196,9 @@ class table_store final : public lease_store,
 
   // In batches, at once again while there is more.
   void sweep() {
-    link_->run({"sweep"}, [weak = weak_from_this()](reply const& swept) {
+    commands_->run({"sweep"}, [weak = weak_from_this()](reply const& swept) {
       auto const self = weak.lock();
-      if (!self || !self->link_->ready()) return;
+      if (!self || !self->commands_->ready()) return;
       if (swept && swept->number(0, 0) >= 256) return self->sweep();
       self->sweep_later();
     });
@@ -225,30 +208,30 @@ class table_store final : public lease_store,
     sweep_timer_.expires_after(between_sweeps);
     sweep_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
       auto const self = weak.lock();
-      if (!ec && self && self->link_->ready()) self->sweep();
+      if (!ec && self && self->commands_->ready()) self->sweep();
     });
   }
 
   settings what_;
-  std::shared_ptr<operation_board> board_;
+  std::shared_ptr<pending_operations> pending_;
   std::string const channel_ = random_channel();
-  std::shared_ptr<link> link_;
-  std::shared_ptr<waiting_room> room_;
+  std::shared_ptr<command_connection> commands_;
+  std::shared_ptr<table_queue> queue_;
   asio::basic_waitable_timer<clock> sweep_timer_;
-  std::array<bool, 256> busy_{};
+  stores::name_hint<256> busy_lately_;  // a wrong guess costs a round trip
 };
 
 }  // namespace
 
 backend open_table(settings what, asio::any_io_executor executor) {
   std::string display_name = what.display_name;
-  auto board = std::make_shared<operation_board>(
+  auto pending = std::make_shared<pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = display_name,
-                             .late = "the server did not answer within " +
-                                     std::to_string(what.timeout.count()) + " ms",
-                             .max_pending = what.max_pending});
-  auto store = std::make_shared<table_store>(std::move(what), std::move(board));
+      stores::pending_settings{.store = display_name,
+                               .late = "the server did not answer within " +
+                                       std::to_string(what.timeout.count()) + " ms",
+                               .max_pending = what.max_pending});
+  auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
   store->listen();
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

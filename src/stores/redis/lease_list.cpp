@@ -1,10 +1,9 @@
 #include "stores/redis/lease_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
-#include "stores/redis/lease_calls.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
@@ -72,26 +71,17 @@ std::string to_text(position const& at) {
   return out;
 }
 
-template <class T>
-bool take_number(std::string_view& text, char end_mark, T& value) {
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  auto const used = static_cast<std::size_t>(end - text.data());
-  if (ec != std::errc() || used >= text.size() || text[used] != end_mark) return false;
-  text.remove_prefix(used + 1);
-  return true;
-}
-
 std::optional<position> from_text(std::string_view text) {
-  position at;
-  std::uint64_t scan = 0;
-  if (!take_number(text, ' ', at.server) || !take_number(text, ' ', scan)) return std::nullopt;
-  if (!take_number(text, ',', at.digest)) return std::nullopt;
-  at.scan = std::to_string(scan);
+  auto const server = take_number<std::size_t>(text, ' ');
+  auto const scan = server ? take_number<std::uint64_t>(text, ' ') : std::nullopt;
+  auto const digest = scan ? take_number<std::uint64_t>(text, ',') : std::nullopt;
+  if (!digest) return std::nullopt;
+  position at{*server, std::to_string(*scan), *digest};
   while (!text.empty()) {
-    std::size_t length = 0;
-    if (!take_number(text, ':', length) || length > text.size()) return std::nullopt;
-    at.keys.emplace_back(text.substr(0, length));
-    text.remove_prefix(length);
+    auto const length = take_number<std::size_t>(text, ':');
+    if (!length || *length > text.size()) return std::nullopt;
+    at.keys.emplace_back(text.substr(0, *length));
+    text.remove_prefix(*length);
   }
   return at;
 }
@@ -105,7 +95,7 @@ class walk : public std::enable_shared_from_this<walk> {
        list_request asked)
       : from_(std::move(from)), one_(std::move(one)), asked_(std::move(asked)) {
     most_ = page_size(asked_);
-    if (from_->judged) most_ = std::min(most_, limits::max_listed);
+    if (from_->inspected) most_ = std::min(most_, limits::max_listed);
   }
 
   void begin() {
@@ -113,7 +103,7 @@ class walk : public std::enable_shared_from_this<walk> {
     if (!servers_.empty()) return go();
     from_->inspect(resource("herdlock"),
                    [self = shared_from_this()](result<std::optional<lease_info>> const& known) {
-                     if (!known) return self->one_->settle(known.error());
+                     if (!known) return self->one_->complete(known.error());
                      self->servers_ = self->from_->servers();
                      self->go();
                    });
@@ -125,7 +115,7 @@ class walk : public std::enable_shared_from_this<walk> {
   std::uint64_t digest() const {
     std::string all = from_->prefix + "\n";
     for (auto const& each : servers_) {
-      all += each->how().place() + "/" + std::to_string(each->how().database) + "\n";
+      all += each->how().address() + "/" + std::to_string(each->how().database) + "\n";
     }
     if (at_.scan != "0") all += std::to_string(servers_[at_.server]->connections());
     return std::hash<std::string>{}(all);
@@ -144,7 +134,7 @@ class walk : public std::enable_shared_from_this<walk> {
   }
 
   void go() {
-    if (one_->settled()) return;
+    if (one_->completed()) return;
     if (servers_.empty()) return one_->fail(errc::unavailable, "too few servers are connected");
     auto const wrong = asked_.cursor.empty() ? errc{} : go_on_from_cursor();
     if (wrong == errc::invalid_value)
@@ -154,22 +144,22 @@ class walk : public std::enable_shared_from_this<walk> {
                         "which servers there are has changed since the list was begun; begin it "
                         "anew");
     }
-    if (at_.keys.size() >= most_ || at_.server == servers_.size()) return finish();
-    link& server = *servers_[at_.server];
+    if (at_.keys.size() >= most_ || at_.server == servers_.size()) return complete();
+    connection& server = *servers_[at_.server];
     typed_command<scan_call>::start(
         server, scan_call{from_, at_.scan},
         [self = shared_from_this()](result<scanned> found) { self->on_scanned(std::move(found)); });
   }
 
   void on_scanned(result<scanned> found) {
-    if (!found) return one_->settle(found.error());
+    if (!found) return one_->complete(found.error());
     at_.scan = std::move(found->cursor);
     if (at_.scan == "0") ++at_.server;
     for (auto& key : found->keys) at_.keys.push_back(std::move(key));
-    finish();
+    complete();
   }
 
-  void finish() {
+  void complete() {
     lease_page page;
     auto const taken = std::min(most_, at_.keys.size());
     for (std::size_t i = 0; i < taken; ++i) {
@@ -181,19 +171,19 @@ class walk : public std::enable_shared_from_this<walk> {
       at_.digest = digest();  // now: who a Sentinel's master is, is known by the answer
       page.cursor = to_text(at_);
     }
-    if (!from_->judged || page.names.empty()) return one_->settle(std::move(page));
-    judge(std::move(page));
+    if (!from_->inspected || page.names.empty()) return one_->complete(std::move(page));
+    inspect_all(std::move(page));
   }
 
-  void judge(lease_page page) {
+  void inspect_all(lease_page page) {
     page_.cursor = std::move(page.cursor);
     open_ = page.names.size();
     for (auto& name : page.names) {
       auto on_reply = [self = shared_from_this(),
                        name](result<std::optional<lease_info>> const& known) {
-        if (!known) return self->one_->settle(known.error());
+        if (!known) return self->one_->complete(known.error());
         if (*known) self->page_.names.push_back(name);
-        if (--self->open_ == 0) self->one_->settle(std::move(self->page_));
+        if (--self->open_ == 0) self->one_->complete(std::move(self->page_));
       };
       from_->inspect(std::move(name), std::move(on_reply));
     }
@@ -203,7 +193,7 @@ class walk : public std::enable_shared_from_this<walk> {
   std::shared_ptr<page_operation> one_;
   list_request asked_;
   std::size_t most_;
-  std::vector<std::shared_ptr<link>> servers_;
+  std::vector<std::shared_ptr<connection>> servers_;
   position at_;
   lease_page page_;
   std::size_t open_ = 0;
@@ -212,30 +202,30 @@ class walk : public std::enable_shared_from_this<walk> {
 }  // namespace
 
 lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
-    : board_(std::make_shared<stores::operation_board>(
+    : pending_(std::make_shared<stores::pending_operations>(
           executor,
-          stores::board_settings{.store = from.store,
-                                 .late = "no answer within " +
-                                         std::to_string(from.timeout.count()) +
-                                         " ms; is a server overloaded, or unreachable?"})),
+          stores::pending_settings{.store = from.store,
+                                   .late = "no answer within " +
+                                           std::to_string(from.timeout.count()) +
+                                           " ms; is a server overloaded, or unreachable?"})),
       from_(std::make_shared<lease_source const>(std::move(from))) {}
 
 lease_list::~lease_list() {
-  asio::post(board_->executor(), [board = board_] { board->close(); });
+  asio::post(pending_->executor(), [pending = pending_] { pending->close(); });
 }
 
 void lease_list::part(list_request request, handler<lease_page> done) {
   auto const one = std::make_shared<page_operation>(
-      board_, stores::order<lease_page>{"list", "leases", std::move(done)},
+      pending_, stores::order<lease_page>{"list", "leases", std::move(done)},
       clock::now() + from_->timeout);
   if (!one->admit()) return;
   if (from_->mark == lease_mark::prefix && from_->prefix.empty()) {
-    return one->settle_later(one->failure_of(
+    return one->complete_later(one->failure_of(
         errc::not_supported,
         "a dialect's leases are keys like any other; give them a prefix of their own (prefix=…, in "
         "all clients)"));
   }
-  asio::post(board_->executor(),
+  asio::post(pending_->executor(),
              [step = std::make_shared<walk>(from_, one, std::move(request))] { step->begin(); });
 }
 
@@ -248,7 +238,7 @@ lease_source leases_at(std::shared_ptr<router> const& commands) {
   return from;
 }
 
-lease_source leases_of_dialect(std::shared_ptr<link> const& commands) {
+lease_source leases_of_dialect(std::shared_ptr<connection> const& commands) {
   lease_source from{commands->how().display_name, commands->how().timeout};
   from.mark = lease_mark::prefix;
   from.prefix = commands->how().prefix;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <herdlock/backend.hpp>
-#include "stores/common/operation_board.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/common/pending_operations.hpp"
+#include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
 
@@ -33,10 +33,10 @@ struct lease_source {
   std::string prefix{};  ///< in front of each name
   /// Those that have all leases between them, always in the same order. None: it is not known yet,
   /// and is after an inspection.
-  std::function<std::vector<std::shared_ptr<link>>()> servers{};
+  std::function<std::vector<std::shared_ptr<connection>>()> servers{};
   std::function<void(resource, handler<std::optional<lease_info>>)> inspect{};
   /// Whether each has to be inspected: there are keys of leases that have ended.
-  bool judged = false;
+  bool inspected = false;
 };
 
 /// lease_store::list. Both from the executor.
@@ -50,13 +50,13 @@ class lease_list {
   void part(list_request request, handler<lease_page> done);
 
  private:
-  std::shared_ptr<stores::operation_board> board_;
+  std::shared_ptr<stores::pending_operations> pending_;
   std::shared_ptr<lease_source const> from_;
 };
 
 /// All leases of a herdlock store are at the servers of its router.
 lease_source leases_at(std::shared_ptr<router> const& commands);
 /// Those of a dialect, known by its prefix.
-lease_source leases_of_dialect(std::shared_ptr<link> const& commands);
+lease_source leases_of_dialect(std::shared_ptr<connection> const& commands);
 
 }  // namespace herdlock::redis

@@ -1,20 +1,19 @@
 #include "stores/redis/lease_port.hpp"
 
-#include "stores/redis/lease_calls.hpp"
 #include "stores/redis/lease_list.hpp"
+#include "stores/redis/queue/lease_calls.hpp"
 
 namespace herdlock::redis {
 namespace {
 
 class lease_port final : public lease_store {
  public:
-  lease_port(std::shared_ptr<router> commands, std::shared_ptr<wait_hub> queue)
+  lease_port(std::shared_ptr<router> commands, std::shared_ptr<lease_queues> queue)
       : router_(std::move(commands)),
         queue_(std::move(queue)),
         list_(router_->executor(), leases_at(router_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (auto const bad = check_ttl(request.ttl); bad.code) return refuse(bad, std::move(done));
     // Also without a wait right behind one of the same owner: that one's grant may be on its way to
     // be given back, and there is one decision for each.
     bool const waits = queue_ && (request.wait > milliseconds{0} ||
@@ -24,12 +23,10 @@ class lease_port final : public lease_store {
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    if (auto const bad = check_ttl(ttl); bad.code) return refuse(bad, std::move(done));
     start(renew_call{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    bool const awaited = queue_ && queue_->takes_turns(name.str());
-    start(release_call{std::move(name), std::move(owner), floor(), awaited}, std::move(done));
+    start(release_call{std::move(name), std::move(owner), floor()}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_call{std::move(name)}, std::move(done));
@@ -49,20 +46,15 @@ class lease_port final : public lease_store {
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*router_, std::move(call), std::move(done));
   }
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(router_->executor(), std::move(done), result<T>(why));
-  }
-
   std::shared_ptr<router> router_;
-  std::shared_ptr<wait_hub> queue_;
+  std::shared_ptr<lease_queues> queue_;
   lease_list list_;
 };
 
 }  // namespace
 
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<wait_hub> queue) {
+                                             std::shared_ptr<lease_queues> queue) {
   return std::make_shared<lease_port>(std::move(commands), std::move(queue));
 }
 

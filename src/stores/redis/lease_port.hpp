@@ -4,13 +4,13 @@
 #include <memory>
 
 #include <herdlock/backend.hpp>
-#include "stores/redis/router.hpp"
-#include "stores/redis/wait_hub.hpp"
+#include "stores/redis/client/router.hpp"
+#include "stores/redis/queue/lease_queues.hpp"
 
 namespace herdlock::redis {
 
 /// Without a queue the wait of a request is ignored.
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<wait_hub> queue);
+                                             std::shared_ptr<lease_queues> queue);
 
 }  // namespace herdlock::redis

@@ -1,75 +1,21 @@
 #include "stores/redis/redis_store.hpp"
 
-#include "stores/redis/cache_port.hpp"
-#include "stores/redis/durable_leases.hpp"
-#include "stores/redis/getset_dialect.hpp"
-#include "stores/redis/grant_channels.hpp"
+#include "stores/common/tls_context.hpp"
+#include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/dialects/getset_dialect.hpp"
+#include "stores/redis/dialects/plain_dialect.hpp"
+#include "stores/redis/durability/confirmed_leases.hpp"
 #include "stores/redis/lease_port.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/plain_dialect.hpp"
-#include "stores/redis/push_connection.hpp"
-#include "stores/redis/sentinel_guide.hpp"
-#include "stores/redis/wait_hub.hpp"
-#include "stores/redis/watch_hub.hpp"
+#include "stores/redis/sentinel/sentinel_resolver.hpp"
+#include "stores/redis/store_parts.hpp"
 
 namespace herdlock {
 namespace {
 
-// What both ports share; closes with the last of them.
-class connections {
- public:
-  connections(asio::any_io_executor const& executor, redis::settings const& how,
-              std::shared_ptr<store_warnings> warnings)
-      : commands(std::make_shared<redis::link>(
-            executor, how, std::make_shared<redis::server_exam>(how, warnings))),
-        pushes(std::make_shared<redis::push_connection>(commands->make_event_link())),
-        watches(std::make_shared<redis::watch_hub>(commands, pushes, std::move(warnings))),
-        grants(std::make_shared<redis::grant_channels>()),
-        waits(std::make_shared<redis::wait_hub>(commands, grants)) {
-    pushes->attach(watches);
-    grants->add(commands, pushes);
-    if (how.durable.on()) confirmed = std::make_shared<redis::confirmation>(executor, how);
-  }
-  connections(connections const&) = delete;
-  connections& operator=(connections const&) = delete;
-
-  // From whatever thread: the closing itself happens on the executor.
-  ~connections() {
-    asio::dispatch(commands->executor(), [link = commands, line = pushes, hub = watches,
-                                          queue = waits, proofs = confirmed] {
-      if (proofs) proofs->close();
-      queue->close();
-      hub->close();
-      line->close();
-      link->close();
-    });
-  }
-
-  std::shared_ptr<redis::link> commands;
-  std::shared_ptr<redis::push_connection> pushes;
-  std::shared_ptr<redis::watch_hub> watches;
-  std::shared_ptr<redis::grant_channels> grants;
-  std::shared_ptr<redis::wait_hub> waits;
-  std::shared_ptr<redis::confirmation> confirmed;  // null unless the URL asks for it
-};
-
-template <class Port>
-struct port_and_connections {
-  std::shared_ptr<connections> shared;
-  std::shared_ptr<Port> port;  // goes first
-};
-
-// A pointer to the port that keeps the connections open.
-template <class Port>
-std::shared_ptr<Port> tied(std::shared_ptr<connections> shared, std::shared_ptr<Port> port) {
-  Port* const plain = port.get();
-  auto both = std::make_shared<port_and_connections<Port>>(
-      port_and_connections<Port>{std::move(shared), std::move(port)});
-  return std::shared_ptr<Port>(std::move(both), plain);
-}
+using server_parts = redis::store_parts<redis::connection>;
 
 // A dialect is the lock alone: its values would have no claims, so there are none.
-std::shared_ptr<lease_store> make_leases(connections const& shared, redis::settings const& how) {
+std::shared_ptr<lease_store> make_leases(server_parts const& shared, redis::settings const& how) {
   switch (how.speaks) {
     case redis::dialect::plain:
       return redis::make_plain_dialect(shared.commands);
@@ -78,9 +24,9 @@ std::shared_ptr<lease_store> make_leases(connections const& shared, redis::setti
     case redis::dialect::herdlock:
       break;
   }
-  auto leases = redis::make_lease_port(shared.commands, shared.waits);
+  auto leases = redis::make_lease_port(shared.commands, shared.queues);
   if (!shared.confirmed) return leases;
-  return redis::make_durable_leases(std::move(leases), shared.confirmed, how);
+  return redis::make_confirmed_leases(std::move(leases), shared.confirmed, how);
 }
 
 }  // namespace
@@ -95,13 +41,20 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
                                                ": wait_replicas and quarantine are for "
                                                "dialect=herdlock; leave one of them out");
   }
-  if (!how->sentinels.empty()) how->guide = redis::make_sentinel_guide(executor, *how);
+  if (!how->sentinels.empty()) how->resolver = redis::make_sentinel_resolver(executor, *how);
   backend made;
   made.warnings = std::make_shared<store_warnings>();
-  auto shared = std::make_shared<connections>(executor, *how, made.warnings);
-  made.leases = tied(shared, make_leases(*shared, *how));
+  auto const all = std::make_shared<server_parts>(
+      std::make_shared<redis::connection>(
+          executor, *how, std::make_shared<redis::connection_check>(*how, made.warnings)),
+      made.warnings);
+  all->grants->add(all->commands, all->pushes);
+  if (how->durable.on()) all->confirmed = std::make_shared<redis::confirmation>(executor, *how);
+  all->leases = make_leases(*all, *how);
+  made.leases = redis::port_of(all, all->leases);
   if (how->speaks == redis::dialect::herdlock) {
-    made.values = tied(shared, redis::make_cache_port(shared->commands, shared->watches));
+    all->values = redis::make_cache_port(all->commands, all->watches);
+    made.values = redis::port_of(all, all->values);
   }
   made.traits.fences = how->speaks == redis::dialect::herdlock;
   made.traits.across_processes = true;
@@ -109,9 +62,9 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   made.traits.queues = how->speaks == redis::dialect::herdlock;
   made.traits.pushes_fills = made.values != nullptr;
   made.display_name = how->display_name;
-  asio::post(executor, [link = shared->commands, waits = shared->confirmed] {
-    link->open();
-    if (waits) waits->open();
+  asio::post(executor, [server = all->commands, proofs = all->confirmed] {
+    server->open();
+    if (proofs) proofs->open();
   });
   return made;
 }

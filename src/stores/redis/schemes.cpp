@@ -3,10 +3,10 @@
 #include <herdlock/url.hpp>
 #include <herdlock/url_scheme.hpp>
 
-#include "stores/redis/cluster_store.hpp"
-#include "stores/redis/examination.hpp"
+#include "stores/redis/cluster/cluster_store.hpp"
+#include "stores/redis/examination/examination.hpp"
 #include "stores/redis/redis_store.hpp"
-#include "stores/redis/redlock_store.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 
 namespace herdlock {
 

@@ -9,7 +9,7 @@
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include "stores/common/tls_settings.hpp"
-#include "stores/redis/durability.hpp"
+#include "stores/redis/durability/durability_settings.hpp"
 
 namespace herdlock::redis {
 
@@ -25,7 +25,7 @@ enum class server_part {
   master,        ///< everything is written there
   cluster_node,  ///< whichever: the nodes tell each other, and us, who serves what
 };
-class address_guide;
+class address_resolver;
 
 struct settings {
   std::string display_name;  ///< the URL without its password
@@ -41,17 +41,17 @@ struct settings {
   server_part part = server_part::master;
   std::string prefix;       ///< of the dialects: stands in front of each key
   milliseconds skew{1000};  ///< of getset: what the clients' wall clocks may differ
-  durability durable;
+  durability_settings durable;
 
   std::vector<host_and_port> sentinels;  ///< to be asked for the address of
   std::string master_name;               ///< this one
   std::string sentinel_user;
   std::string sentinel_password;
   /// Asked for host and port before each connection, if there is one; made by who opens the store.
-  std::shared_ptr<address_guide> guide;
+  std::shared_ptr<address_resolver> resolver;
 
   /// `host:port` or the socket's path, for messages.
-  std::string place() const;
+  std::string address() const;
 };
 
 /// errc::invalid_url when they ask for what only a single server, or Sentinel, can give.

@@ -170,10 +170,10 @@ bool connection::writable() const { return sqlite3_db_readonly(db_, "main") == 0
 
 bool connection::moved() {
   auto const now = clock::now();
-  if (now < in_place_until_) return false;
+  if (now < unmoved_until_) return false;
   int moved = 0;
   sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  if (moved == 0) in_place_until_ = now + look_for_move_every;
+  if (moved == 0) unmoved_until_ = now + look_for_move_every;
   return moved != 0;
 }
 

@@ -100,7 +100,7 @@ class connection {
   sqlite3* db_ = nullptr;
   std::unordered_map<char const*, sqlite3_stmt*> statements_;
   clock::time_point deadline_{};
-  clock::time_point in_place_until_{};
+  clock::time_point unmoved_until_{};
   std::uint32_t jitter_;
   std::atomic<bool> given_up_ = false;
 };

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_place(fs::path const& file, examination& into) {
+void check_file(fs::path const& file, examination& into) {
   fs::path const folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   std::error_code ec;
   bool const there = fs::is_directory(folder, ec);
@@ -75,7 +75,7 @@ result<examination> examine_sqlite(store_url url) {
     return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": write sqlite:PATH");
   }
   examination made;
-  sqlite::check_place(url.path, made);
+  sqlite::check_file(url.path, made);
   sqlite::check_journal(url.path, made);
   return made;
 }

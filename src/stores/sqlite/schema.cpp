@@ -19,7 +19,7 @@ namespace {
 //
 // `swept` is the name behind which the next sweep begins.
 //
-// An entry is in one of the states of entry_kind at a time; see cache_commands.cpp.
+// An entry is in one of the states of entry_kind at a time; see cache_statements.cpp.
 constexpr char create_tables[] = R"(
   CREATE TABLE IF NOT EXISTS herdlock_store(
     id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,32 +1,26 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
-#include <charconv>
 #include <filesystem>
 
-#include "stores/sqlite/command.hpp"
-#include "stores/sqlite/commands.hpp"
+#include "stores/common/url_options.hpp"
+#include "stores/sqlite/database_operation.hpp"
 #include "stores/sqlite/schema.hpp"
+#include "stores/sqlite/statements.hpp"
 
 namespace herdlock {
 namespace sqlite {
 namespace {
 
-using stores::operation_board;
 using stores::order;
+using stores::pending_operations;
 
 struct settings {
   file_settings file;
   std::size_t max_pending = 65536;
 };
 
-failure check_back_off(milliseconds back_off) {
-  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
-}
-
 // A lock in a file that others don't find any more excludes nobody.
-failure check_in_place(connection& db) {
+failure check_not_moved(connection& db) {
   if (!db.moved()) return {};
   failure why = moved_away(db.settings());
   why.message = "sqlite: " + why.message;
@@ -35,26 +29,25 @@ failure check_in_place(connection& db) {
 
 class store final : public lease_store, public cache_store {
  public:
-  store(std::shared_ptr<operation_board> board, milliseconds timeout,
-        std::shared_ptr<answers> answers, std::unique_ptr<connection> writer,
+  store(std::shared_ptr<pending_operations> pending, milliseconds timeout,
+        std::shared_ptr<completion_queue> completions, std::unique_ptr<connection> writer,
         std::unique_ptr<connection> reader)
-      : board_(std::move(board)),
-        answers_(std::move(answers)),
+      : pending_(std::move(pending)),
+        completions_(std::move(completions)),
         timeout_(timeout),
-        writes_(std::move(writer), lane::kind::writes),
-        reads_(std::move(reader), lane::kind::reads) {}
+        writes_(std::move(writer), worker::kind::writes),
+        reads_(std::move(reader), worker::kind::reads) {}
 
   ~store() override {
-    asio::post(board_->executor(), [board = board_, answers = answers_] {
-      answers->close();
-      asio::post(board->executor(), [board] { board->close(); });
+    asio::post(pending_->executor(), [pending = pending_, completions = completions_] {
+      completions->close();
+      asio::post(pending->executor(), [pending] { pending->close(); });
     });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    failure bad = check_ttl(request.ttl);
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       return result<acquire_reply>(sqlite::acquire(db, request));
     });
   }
@@ -62,65 +55,62 @@ class store final : public lease_store, public cache_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
-    write(std::move(what), check_ttl(ttl), [name, owner, ttl](connection& db) {
+    write(std::move(what), [name, owner, ttl](connection& db) {
       return result<renew_reply>(sqlite::renew(db, name, owner, ttl));
     });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     order<release_reply> what{"release", name.str(), std::move(done)};
-    write(std::move(what), {}, [name, owner](connection& db) {
+    write(std::move(what), [name, owner](connection& db) {
       return result<release_reply>(sqlite::release(db, name, owner));
     });
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(reads_, std::move(what), {}, [name](connection& db) {
+    begin(reads_, std::move(what), [name](connection& db) {
       return result<std::optional<lease_info>>(sqlite::inspect(db, name));
     });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    write(std::move(what), {}, [name](connection& db) {
+    write(std::move(what), [name](connection& db) {
       return result<release_reply>(sqlite::force_release(db, name));
     });
   }
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(reads_, std::move(what), {}, [request = std::move(request)](connection& db) {
+    begin(reads_, std::move(what), [request = std::move(request)](connection& db) {
       return result<lease_page>(sqlite::list(db, request));
     });
   }
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     order<cache_lookup> what{"get", key.str(), std::move(done)};
-    begin(reads_, std::move(what), {},
+    begin(reads_, std::move(what),
           [key, form](connection& db) { return sqlite::get(db, key, form); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    failure bad = check_ttl(request.ttl);
     order<claim_reply> what{"claim", request.key.str(), std::move(done)};
-    write(std::move(what), bad,
+    write(std::move(what),
           [request = std::move(request)](connection& db) { return sqlite::claim(db, request); });
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
     order<renew_reply> what{"extend", key.str(), std::move(done)};
-    write(std::move(what), check_ttl(ttl), [key, owner, ttl](connection& db) {
+    write(std::move(what), [key, owner, ttl](connection& db) {
       return result<renew_reply>(sqlite::extend(db, key, owner, ttl));
     });
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
-    failure bad = check_ttl(request.ttl);
-    if (!bad.code) bad = check_value(request.key, request.value);
     order<fill_reply> what{"fill", request.key.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       return result<fill_reply>(sqlite::fill(db, request));
     });
   }
@@ -129,17 +119,14 @@ class store final : public lease_store, public cache_store {
             handler<fill_reply> done) override {
     order<fill_reply> what{"fail", key.str(), std::move(done)};
     fail_request request{std::move(key), std::move(owner), std::move(error), back_off};
-    write(std::move(what), check_back_off(back_off),
-          [request = std::move(request)](connection& db) {
-            return result<fill_reply>(sqlite::fail(db, request));
-          });
+    write(std::move(what), [request = std::move(request)](connection& db) {
+      return result<fill_reply>(sqlite::fail(db, request));
+    });
   }
 
   void put(put_request request, handler<void> done) override {
-    failure bad = check_ttl(request.ttl);
-    if (!bad.code) bad = check_value(request.key, request.value);
     order<void> what{"put", request.key.str(), std::move(done)};
-    write(std::move(what), bad, [request = std::move(request)](connection& db) {
+    write(std::move(what), [request = std::move(request)](connection& db) {
       sqlite::put(db, request);
       return result<void>();
     });
@@ -147,106 +134,71 @@ class store final : public lease_store, public cache_store {
 
   void invalidate(cache_key key, handler<bool> done) override {
     order<bool> what{"invalidate", key.str(), std::move(done)};
-    write(std::move(what), {},
+    write(std::move(what),
           [key](connection& db) { return result<bool>(sqlite::invalidate(db, key)); });
   }
 
   // Nothing is pushed between processes: the caller looks again after a while of its own.
   void watch(watch_request, handler<watch_reply> done) override {
-    detail::post_result<watch_reply>(board_->executor(), std::move(done),
+    detail::post_result<watch_reply>(pending_->executor(), std::move(done),
                                      watch_reply(look_again{}));
   }
 
  private:
   template <class T, class Work>
-  void write(order<T> what, failure const& bad, Work work) {
+  void write(order<T> what, Work work) {
     auto checked = [work = std::move(work)](connection& db) -> result<T> {
-      if (failure gone = check_in_place(db); gone.code) return gone;
+      if (failure gone = check_not_moved(db); gone.code) return gone;
       return work(db);
     };
-    begin(writes_, std::move(what), bad, std::move(checked));
+    begin(writes_, std::move(what), std::move(checked));
   }
 
   template <class T, class Work>
-  void begin(lane& on, order<T> what, failure const& bad, Work work) {
-    if (bad.code) {
-      return detail::post_result<T>(board_->executor(), std::move(what.done),
-                                    explain(what.subject(), bad));
-    }
-    auto const one = std::make_shared<command<T, Work>>(board_, std::move(what), timeout_, answers_,
-                                                        std::move(work));
+  void begin(worker& on, order<T> what, Work work) {
+    auto const one = std::make_shared<database_operation<T, Work>>(
+        pending_, std::move(what), timeout_, completions_, std::move(work));
     if (!one->admit()) return;
-    answers_->expect();
+    completions_->expect();
     on.add(one);
   }
 
-  static failure explain(std::string const& subject, failure why) {
-    why.message = "sqlite: " + subject + ": " + why.message;
-    return why;
-  }
-
-  std::shared_ptr<operation_board> board_;
-  std::shared_ptr<answers> answers_;
+  std::shared_ptr<pending_operations> pending_;
+  std::shared_ptr<completion_queue> completions_;
   milliseconds timeout_;
-  lane writes_;
-  lane reads_;  ///< so that a hit never waits for a writer
+  worker writes_;
+  worker reads_;  ///< so that a hit never waits for a writer
 };
 
-// An empty file of ours has a third of it.
-constexpr std::uint64_t min_file_bytes = 131'072;
+using stores::option_kind;
 
-result<std::uint64_t> take_number(store_url& url, char const* option, std::uint64_t fallback) {
-  std::string text = url.take_text(option, std::to_string(fallback));
-  std::uint64_t number = 0;
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec == std::errc() && end == text.data() + text.size() && number > 0) return number;
-  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
-                                             "' is not a number greater than 0");
-}
-
-failure check_path(store_url const& url) {
-  std::string const shown = "store URL " + url.redacted() + ": ";
-  if (!url.host.empty() || !url.user.empty() || !url.password.empty()) {
-    return make_failure(errc::invalid_url, shown + "write sqlite:PATH or sqlite:///PATH");
-  }
-  if (url.path.empty()) {
-    return make_failure(errc::invalid_url, shown + "the path of the file is missing");
-  }
-  if (url.path == ":memory:") {
-    return make_failure(errc::invalid_url, shown + "for a store in memory write memory:");
-  }
-  return {};
-}
+// An empty file of ours has a third of the least max_bytes.
+constexpr stores::url_option options[] = {
+    {"timeout", option_kind::duration, "5s", "1ms to 1h",
+     "how long a command may take, waiting for other processes included"},
+    {"max_pending", option_kind::count, "65536", "from 1",
+     "commands under way in a store; one more is overloaded"},
+    {"max_bytes", option_kind::count, "4294967296", "from 131072",
+     "how large the file may become; a write that finds no room is unavailable"},
+    {"network", option_kind::choice, "refuse", "refuse, allow",
+     "allow: also on a network file system, which no other machine uses"},
+};
+constexpr stores::scheme_options schemes[] = {{"sqlite", {options}}};
 
 result<settings> take_settings(store_url& url) {
-  if (failure bad = check_path(url); bad.code) return bad;
+  stores::option_reader in(url, schemes[0]);
+  if (!url.host.empty() || !url.user.empty() || !url.password.empty()) {
+    in.refuse("write sqlite:PATH or sqlite:///PATH");
+  }
+  if (url.path.empty()) in.refuse("the path of the file is missing");
+  if (url.path == ":memory:") in.refuse("for a store in memory write memory:");
   settings taken;
   taken.file.path = url.path;
-  auto timeout = url.take_duration("timeout", taken.file.timeout);
-  if (!timeout) return timeout.error();
-  if (*timeout < milliseconds{1} || *timeout > std::chrono::hours{1}) {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'timeout' must be from 1ms to 1h");
-  }
-  taken.file.timeout = *timeout;
-  auto pending = take_number(url, "max_pending", taken.max_pending);
-  if (!pending) return pending.error();
-  taken.max_pending = *pending;
-  auto bytes = take_number(url, "max_bytes", taken.file.max_bytes);
-  if (!bytes) return bytes.error();
-  if (*bytes < min_file_bytes) {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'max_bytes' must be at least " +
-                                               std::to_string(min_file_bytes));
-  }
-  taken.file.max_bytes = *bytes;
-  std::string const network = url.take_text("network", "refuse");
-  if (network != "refuse" && network != "allow") {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'network' must be refuse or allow");
-  }
-  if (network == "allow") taken.file.network = network_policy::allow;
-  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
+  taken.file.timeout = in.duration("timeout");
+  taken.max_pending = in.count("max_pending");
+  taken.file.max_bytes = in.count<std::uint64_t>("max_bytes");
+  taken.file.network = in.choice<network_policy>("network");
+  if (failure bad = in.end(); bad.code) return bad;
   return taken;
 }
 
@@ -262,21 +214,26 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   if (!writer) return writer.error();
   auto reader = sqlite::connect(settings->file);
   if (!reader) return reader.error();
-  auto answers = sqlite::answers::open(executor);
-  if (!answers) return answers.error();
+  auto completions = sqlite::completion_queue::open(executor);
+  if (!completions) return completions.error();
   auto const& file = settings->file;
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = "sqlite",
-                             .late = file.path + " did not answer within " +
-                                     std::to_string(file.timeout.count()) +
-                                     " ms; the disk hangs or too many commands wait for it",
-                             .closed = file.path + " is being closed",
-                             .max_pending = settings->max_pending});
-  auto store = std::make_shared<sqlite::store>(std::move(board), file.timeout, std::move(*answers),
-                                               std::move(*writer), std::move(*reader));
+      stores::pending_settings{.store = "sqlite",
+                               .late = file.path + " did not answer within " +
+                                       std::to_string(file.timeout.count()) +
+                                       " ms; the disk hangs or too many commands wait for it",
+                               .closed = file.path + " is being closed",
+                               .max_pending = settings->max_pending});
+  auto store =
+      std::make_shared<sqlite::store>(std::move(pending), file.timeout, std::move(*completions),
+                                      std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
 }
 
 }  // namespace herdlock
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::sqlite_options() {
+  return sqlite::schemes;
+}

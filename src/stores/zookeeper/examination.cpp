@@ -61,12 +61,12 @@ class short_session {
 };
 
 // A server of the list; nothing when its name is not found in time.
-std::vector<tcp::endpoint> endpoints_of(std::string const& place, milliseconds limit) {
-  auto const colon = place.rfind(':');
-  std::string host = place.substr(0, colon);
+std::vector<tcp::endpoint> endpoints_of(std::string const& server, milliseconds limit) {
+  auto const colon = server.rfind(':');
+  std::string host = server.substr(0, colon);
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   unsigned short port = 0;
-  std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+  std::from_chars(server.data() + colon + 1, server.data() + server.size(), port);
   std::vector<tcp::endpoint> all;
   for (auto const& each : stores::look_up_here(host, clock::now() + limit, -1).all) {
     all.emplace_back(asio::ip::make_address(each), port);
@@ -110,8 +110,8 @@ std::string line_of(std::string const& text, std::string const& beginning) {
 std::string addresses_of(settings const& how) {
   std::istringstream list(how.servers);
   std::string all;
-  for (std::string place; std::getline(list, place, ',');) {
-    for (auto const& each : endpoints_of(place, how.timeout)) {
+  for (std::string server; std::getline(list, server, ',');) {
+    for (auto const& each : endpoints_of(server, how.timeout)) {
       std::ostringstream text;
       text << each;
       all += (all.empty() ? "" : ",") + text.str();
@@ -141,14 +141,14 @@ void check_session(settings const& how, examination& into) {
                "maxSessionTimeout at the server"});
 }
 
-void check_limits(std::string const& place, std::string const& conf, examination& into) {
+void check_limits(std::string const& server, std::string const& conf, examination& into) {
   auto const limit = line_of(conf, "maxClientCnxns=");
   if (limit.empty()) {
-    return into.skip("zookeeper.connections", place + " does not permit the word conf");
+    return into.skip("zookeeper.connections", server + " does not permit the word conf");
   }
   into.expect(limit == "0" || limit.size() > 1,
               {"zookeeper.connections", severity::warning,
-               place + " takes " + limit + " connections of one address (maxClientCnxns)",
+               server + " takes " + limit + " connections of one address (maxClientCnxns)",
                "each herdlock process has one: those beyond find no store",
                "set maxClientCnxns to 60, its default, or more"});
 }
@@ -159,20 +159,20 @@ void check_servers(settings const& how, examination& into) {
   std::size_t serving = 0;
   std::string silent;
   std::string mode;
-  for (std::string place; std::getline(list, place, ',');) {
+  for (std::string server; std::getline(list, server, ',');) {
     ++all;
-    auto const server = endpoints_of(place, how.timeout);
-    auto const told = word(server, "srvr", how.timeout);
+    auto const endpoints = endpoints_of(server, how.timeout);
+    auto const told = word(endpoints, "srvr", how.timeout);
     mode = line_of(told, "Mode: ");
     bool const serves =
         mode == "leader" || mode == "follower" || mode == "standalone" || mode == "observer";
     if (serves) ++serving;
     into.expect(mode != "read-only",
-                {"zookeeper.read_only", severity::error, place + " is read-only",
+                {"zookeeper.read_only", severity::error, server + " is read-only",
                  "it has lost the majority: nothing can be locked there",
                  "let it reach the other servers"});
-    if (serves) check_limits(place, word(server, "conf", how.timeout), into);
-    if (!serves && mode.empty()) silent += " " + place;
+    if (serves) check_limits(server, word(endpoints, "conf", how.timeout), into);
+    if (!serves && mode.empty()) silent += " " + server;
   }
   into.expect(silent.empty(),
               {"zookeeper.servers", serving * 2 > all ? severity::warning : severity::error,

@@ -46,8 +46,8 @@ bool expiry_guard::prolong(void const* who, clock::time_point end) {
 }
 
 void expiry_guard::file(void const* who, clock::time_point end) {
-  auto const place = by_end_.emplace(end, who);
-  if (place == by_end_.begin()) changed_.notify_all();
+  auto const filed = by_end_.emplace(end, who);
+  if (filed == by_end_.begin()) changed_.notify_all();
 }
 
 void expiry_guard::forget(void const* who) {

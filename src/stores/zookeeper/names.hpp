@@ -21,7 +21,7 @@ std::string component_of(resource const& name);
 /// The resource whose node that is; nothing for what we do not call so.
 std::optional<resource> resource_of(std::string_view component);
 
-/// With session_grace: the node beside the contenders that says that the lock is not released.
+/// With session_grace: the node beside the queue that says that the lock is not released.
 /// Curator and kazoo take no notice of it: it has no number, and is sorted behind those that have.
 inline constexpr std::string_view open_mark = "_herdlock_open";
 
@@ -30,12 +30,13 @@ std::string prefix_of(owner_token const& owner, naming how);
 /// Whether it is a node of this owner, whatever naming it has.
 bool is_of(owner_token const& owner, std::string_view node);
 
-/// The number at the end of a contender's name, as the server counts: ten digits, or a '-' and at
-/// least nine after 2^31 contenders. Nothing when the node is no contender.
+/// The number at the end of an entry's name, as the server counts: ten digits, or a '-' and at
+/// least nine after 2^31 entries. Nothing when the node is no entry of the queue.
 std::optional<std::int32_t> sequence_of(std::string_view node);
 
-/// The contenders among the children of a resource, the holder first. Numbers are compared as they
-/// wrap around: right while those that live at a time are within 2^31 of each other.
+/// The entries of the queue among the children of a resource, the holder first. Numbers are
+/// compared as they wrap around: right while those that live at a time are within 2^31 of each
+/// other.
 std::vector<std::string> in_order(std::vector<std::string> children);
 
 /// What a node of ours contains: `herdlock ttl=30000 host/pid`.

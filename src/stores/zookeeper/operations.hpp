@@ -5,7 +5,7 @@
 #include <functional>
 #include <herdlock/backend.hpp>
 
-#include "stores/common/operation_board.hpp"
+#include "stores/common/pending_operations.hpp"
 
 namespace herdlock::zookeeper {
 
@@ -14,33 +14,32 @@ inline milliseconds bounded(milliseconds wait) {
   return std::min(std::max(wait, milliseconds{0}), limits::max_ttl);
 }
 
-class acquire_operation final : public stores::operation<acquire_reply> {
+class waiter final : public stores::operation<acquire_reply> {
  public:
-  acquire_operation(std::shared_ptr<stores::operation_board> const& board, acquire_request asked,
-                    milliseconds timeout, handler<acquire_reply> done)
-      : operation(board, {"acquire", asked.name.str(), std::move(done)},
+  waiter(std::shared_ptr<stores::pending_operations> const& pending, acquire_request asked,
+         milliseconds timeout, handler<acquire_reply> done)
+      : operation(pending, {"acquire", asked.name.str(), std::move(done)},
                   clock::now() + bounded(asked.wait) + timeout),
         request(std::move(asked)),
         wait_until_(clock::now() + bounded(request.wait)),
-        timer_(board->executor()) {}
+        timer_(pending->executor()) {}
 
   acquire_request const request;
 
   bool may_wait() const { return clock::now() < wait_until_; }
 
-  /// Calls `over` when its wait has ended, unless it is settled before.
+  /// Calls `over` when its wait has ended, unless it is completed before.
   void watch_the_wait(std::function<void()> over) {
     timer_.expires_at(wait_until_);
     timer_.async_wait([over = std::move(over)](boost::system::error_code ec) {
       if (!ec) over();
     });
   }
-  void wait_no_longer() { timer_.cancel(); }
   /// Called when it has ended in whatever way.
-  void when_settled(std::function<void()> gone) { gone_ = std::move(gone); }
+  void when_completed(std::function<void()> gone) { gone_ = std::move(gone); }
 
  private:
-  void on_settled() override {
+  void on_completed() override {
     timer_.cancel();
     if (auto gone = std::exchange(gone_, nullptr)) gone();
   }

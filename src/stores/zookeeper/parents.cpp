@@ -11,10 +11,10 @@ constexpr int most_steps = 200;
 
 // Begins with the deepest node: it is often there, and its parent may be one in which nobody may
 // create anything.
-class climber : public std::enable_shared_from_this<climber> {
+class parent_maker : public std::enable_shared_from_this<parent_maker> {
  public:
-  climber(session& ensemble, std::string const& path, std::weak_ptr<void> owner,
-          std::function<void(int, std::string const&)> done)
+  parent_maker(session& ensemble, std::string const& path, std::weak_ptr<void> owner,
+               std::function<void(int, std::string const&)> done)
       : ensemble_(ensemble), owner_(std::move(owner)), done_(std::move(done)) {
     for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
       paths_.push_back(path.substr(0, at));
@@ -55,7 +55,7 @@ class climber : public std::enable_shared_from_this<climber> {
 
 void make_parents(session& ensemble, std::string const& path, std::weak_ptr<void> owner,
                   std::function<void(int, std::string const&)> done) {
-  std::make_shared<climber>(ensemble, path, std::move(owner), std::move(done))->go_on();
+  std::make_shared<parent_maker>(ensemble, path, std::move(owner), std::move(done))->go_on();
 }
 
 }  // namespace herdlock::zookeeper

@@ -1,4 +1,4 @@
-// The nodes above the contenders: the chroot's, which stay, and the resource's container, which the
+// The nodes above the queue: the chroot's, which stay, and the resource's container, which the
 // server removes some time after its last child.
 #pragma once
 

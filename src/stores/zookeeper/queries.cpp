@@ -7,13 +7,13 @@
 namespace herdlock::zookeeper {
 namespace {
 
-// A question is asked again after a lost connection, until the operation's deadline.
+// A query is asked again after a lost connection, until the operation's deadline.
 template <class Operation>
-class question : public std::enable_shared_from_this<question<Operation>> {
+class query : public std::enable_shared_from_this<query<Operation>> {
  public:
-  question(std::shared_ptr<lobby> home, std::shared_ptr<Operation> const& one)
-      : home_(std::move(home)), one_(one) {}
-  virtual ~question() = default;
+  query(std::shared_ptr<store_state> store, std::shared_ptr<Operation> const& one)
+      : store_(std::move(store)), one_(one) {}
+  virtual ~query() = default;
   virtual void begin() = 0;
 
  protected:
@@ -21,41 +21,41 @@ class question : public std::enable_shared_from_this<question<Operation>> {
   template <class Done>
   void ask(request what, Done done) {
     auto const alive = one_.lock();
-    if (!alive || alive->settled()) return;
+    if (!alive || alive->completed()) return;
     auto const path = what.path;
-    home_->ensemble().call(std::move(what), alive,
-                           [self = this->shared_from_this(), this, path, round = round_,
-                            done = std::move(done)](reply answer) {
-                             auto const asked = one_.lock();
-                             if (!asked || asked->settled() || round != round_) return;
-                             if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) {
-                               ++round_;  // what was asked together is asked again together, once
-                               return begin();
-                             }
-                             if (answer.code != ZOK && answer.code != ZNONODE) {
-                               return asked->settle(home_->explain(*asked, answer.code, path));
-                             }
-                             done(asked, std::move(answer));
-                           });
+    store_->ensemble().call(
+        std::move(what), alive,
+        [self = this->shared_from_this(), this, path, round = round_,
+         done = std::move(done)](reply answer) {
+          auto const asked = one_.lock();
+          if (!asked || asked->completed() || round != round_) return;
+          if (answer.code == ZCONNECTIONLOSS || answer.code == ZSESSIONEXPIRED) {
+            ++round_;  // what was asked together is asked again together, once
+            return begin();
+          }
+          if (answer.code != ZOK && answer.code != ZNONODE) {
+            return asked->complete(store_->explain(*asked, answer.code, path));
+          }
+          done(asked, std::move(answer));
+        });
   }
 
-  lobby& home() { return *home_; }
+  store_state& store() { return *store_; }
 
  private:
-  std::shared_ptr<lobby> const home_;
+  std::shared_ptr<store_state> const store_;
   std::weak_ptr<Operation> const one_;
   int round_ = 0;
 };
 
-class busy_question final : public question<acquire_operation> {
+class busy_query final : public query<waiter> {
  public:
-  enum class when_free { contend, say_busy };
+  enum class when_free { enqueue, say_busy };
 
-  busy_question(std::shared_ptr<lobby> home, std::shared_ptr<acquire_operation> const& one,
-                when_free what)
-      : question(std::move(home), one),
+  busy_query(std::shared_ptr<store_state> store, std::shared_ptr<waiter> const& one, when_free what)
+      : query(std::move(store), one),
         name_(one->request.name),
-        parent_(this->home().path_of(name_)),
+        parent_(this->store().path_of(name_)),
         when_free_(what) {}
 
   void begin() override {
@@ -65,15 +65,15 @@ class busy_question final : public question<acquire_operation> {
       ask({verb::get, parent_ + "/" + order.front()}, [this](auto const& asked, reply holder) {
         if (holder.code == ZNONODE) return begin();
         auto text = decode(holder.text);
-        asked->settle(acquire_reply(busy{std::move(text.label), text.ttl}));
+        asked->complete(acquire_reply(busy{std::move(text.label), text.ttl}));
       });
     });
   }
 
  private:
-  void on_free(std::shared_ptr<acquire_operation> const& one) {
-    if (when_free_ == when_free::contend) return home().contend(one);
-    one->settle(acquire_reply(busy{}));
+  void on_free(std::shared_ptr<waiter> const& one) {
+    if (when_free_ == when_free::enqueue) return store().enqueue(one);
+    one->complete(acquire_reply(busy{}));
   }
 
   resource const name_;
@@ -81,18 +81,18 @@ class busy_question final : public question<acquire_operation> {
   when_free const when_free_;
 };
 
-class inspection final : public question<inspect_operation> {
+class inspection final : public query<inspect_operation> {
  public:
-  inspection(std::shared_ptr<lobby> home, resource const& name,
+  inspection(std::shared_ptr<store_state> store, resource const& name,
              std::shared_ptr<inspect_operation> const& one)
-      : question(std::move(home), one), parent_(this->home().path_of(name)) {}
+      : query(std::move(store), one), parent_(this->store().path_of(name)) {}
 
   // A server may lag behind what another client was told; it catches up with the sync.
   void begin() override {
     ask({verb::sync, parent_}, [](auto const&, reply const&) {});
     ask({verb::children, parent_}, [this](auto const& one, reply answer) {
       order_ = in_order(std::move(answer.names));
-      if (order_.empty()) return one->settle(std::optional<lease_info>());
+      if (order_.empty()) return one->complete(std::optional<lease_info>());
       ask({verb::get, parent_ + "/" + order_.front()}, [this](auto const& asked, reply holder) {
         if (holder.code == ZNONODE) return begin();
         on_holder(asked, std::move(holder));
@@ -105,12 +105,12 @@ class inspection final : public question<inspect_operation> {
     auto text = decode(holder.text);
     info_ = lease_info{std::move(text.label), holder.fencing, text.ttl, order_.size() - 1, {}};
     listed_ = std::min(order_.size() - 1, limits::max_listed);
-    if (listed_ == 0) return one->settle(std::optional(info_));
+    if (listed_ == 0) return one->complete(std::optional(info_));
     for (std::size_t i = 0; i < listed_; ++i) {
       // Answers come in the order of the requests. Who has gone meanwhile has no label.
       ask({verb::get, parent_ + "/" + order_[i + 1]}, [this, i](auto const& asked, reply answer) {
         if (answer.code == ZOK) info_.waiters.push_back(decode(answer.text).label);
-        if (i + 1 == listed_) asked->settle(std::optional(info_));
+        if (i + 1 == listed_) asked->complete(std::optional(info_));
       });
     }
   }
@@ -122,13 +122,11 @@ class inspection final : public question<inspect_operation> {
 };
 
 // The server tells all names at once; of each that is looked at, whether somebody is in line.
-class listing final : public question<list_operation> {
+class listing final : public query<list_operation> {
  public:
-  listing(std::shared_ptr<lobby> home, list_request asked,
+  listing(std::shared_ptr<store_state> store, list_request asked,
           std::shared_ptr<list_operation> const& one)
-      : question(std::move(home), one),
-        asked_(std::move(asked)),
-        root_(this->home().how().chroot) {}
+      : query(std::move(store), one), asked_(std::move(asked)), root_(this->store().how().chroot) {}
 
   void begin() override {
     std::string const top = root_.empty() ? "/" : root_;
@@ -149,7 +147,7 @@ class listing final : public question<list_operation> {
     auto const middle = names.begin() + static_cast<std::ptrdiff_t>(most);
     std::ranges::partial_sort(names, middle, {}, &resource::str);
     page_ = {};
-    if (most == 0) return one->settle(std::move(page_));
+    if (most == 0) return one->complete(std::move(page_));
     if (most < names.size()) page_.cursor = names[most - 1].str();
     names.erase(middle, names.end());
     open_ = names.size();
@@ -157,9 +155,9 @@ class listing final : public question<list_operation> {
   }
 
   void look_at(resource const& name) {
-    ask({verb::children, home().path_of(name)}, [this, name](auto const& one, reply answer) {
+    ask({verb::children, store().path_of(name)}, [this, name](auto const& one, reply answer) {
       if (!in_order(std::move(answer.names)).empty()) page_.names.push_back(name);
-      if (--open_ == 0) one->settle(std::move(page_));
+      if (--open_ == 0) one->complete(std::move(page_));
     });
   }
 
@@ -169,12 +167,12 @@ class listing final : public question<list_operation> {
   std::size_t open_ = 0;
 };
 
-class removal final : public question<release_operation> {
+class removal final : public query<release_operation> {
  public:
-  removal(std::shared_ptr<lobby> home, resource const& name, std::optional<owner_token> owner,
-          std::shared_ptr<release_operation> const& one)
-      : question(std::move(home), one),
-        parent_(this->home().path_of(name)),
+  removal(std::shared_ptr<store_state> store, resource const& name,
+          std::optional<owner_token> owner, std::shared_ptr<release_operation> const& one)
+      : query(std::move(store), one),
+        parent_(this->store().path_of(name)),
         owner_(std::move(owner)) {}
 
   void begin() override {
@@ -184,7 +182,7 @@ class removal final : public question<release_operation> {
       auto const order = in_order(std::move(answer.names));
       auto const found = std::ranges::find_if(
           order, [this](auto const& each) { return !owner_ || is_of(*owner_, each); });
-      if (found == order.end()) return one->settle(release_reply::lost);
+      if (found == order.end()) return one->complete(release_reply::lost);
       removing_ = parent_ + "/" + *found;
       outcome_ = found == order.begin() ? release_reply::released : release_reply::lost;
       remove();
@@ -196,7 +194,7 @@ class removal final : public question<release_operation> {
     ++tries_;
     ask({verb::remove, removing_}, [this](auto const& one, reply const& answer) {
       // Not there any more: our own work, when the first answer was lost.
-      if (answer.code == ZOK || tries_ > 1) return one->settle(outcome_);
+      if (answer.code == ZOK || tries_ > 1) return one->complete(outcome_);
       tries_ = 0;
       removing_.clear();
       begin();
@@ -212,33 +210,32 @@ class removal final : public question<release_operation> {
 
 }  // namespace
 
-void look_first(std::shared_ptr<lobby> const& home, std::shared_ptr<acquire_operation> const& one) {
-  std::make_shared<busy_question>(home, one, busy_question::when_free::contend)->begin();
+void look_first(std::shared_ptr<store_state> const& store, std::shared_ptr<waiter> const& one) {
+  std::make_shared<busy_query>(store, one, busy_query::when_free::enqueue)->begin();
 }
 
-void answer_busy(std::shared_ptr<lobby> const& home,
-                 std::shared_ptr<acquire_operation> const& one) {
-  std::make_shared<busy_question>(home, one, busy_question::when_free::say_busy)->begin();
+void answer_busy(std::shared_ptr<store_state> const& store, std::shared_ptr<waiter> const& one) {
+  std::make_shared<busy_query>(store, one, busy_query::when_free::say_busy)->begin();
 }
 
-void inspect(std::shared_ptr<lobby> const& home, resource const& name,
+void inspect(std::shared_ptr<store_state> const& store, resource const& name,
              std::shared_ptr<inspect_operation> const& one) {
-  std::make_shared<inspection>(home, name, one)->begin();
+  std::make_shared<inspection>(store, name, one)->begin();
 }
 
-void list(std::shared_ptr<lobby> const& home, list_request asked,
+void list(std::shared_ptr<store_state> const& store, list_request asked,
           std::shared_ptr<list_operation> const& one) {
-  std::make_shared<listing>(home, std::move(asked), one)->begin();
+  std::make_shared<listing>(store, std::move(asked), one)->begin();
 }
 
-void force(std::shared_ptr<lobby> const& home, resource const& name,
+void force(std::shared_ptr<store_state> const& store, resource const& name,
            std::shared_ptr<release_operation> const& one) {
-  std::make_shared<removal>(home, name, std::nullopt, one)->begin();
+  std::make_shared<removal>(store, name, std::nullopt, one)->begin();
 }
 
-void release_elsewhere(std::shared_ptr<lobby> const& home, resource const& name,
+void release_elsewhere(std::shared_ptr<store_state> const& store, resource const& name,
                        owner_token const& owner, std::shared_ptr<release_operation> const& one) {
-  std::make_shared<removal>(home, name, owner, one)->begin();
+  std::make_shared<removal>(store, name, owner, one)->begin();
 }
 
 }  // namespace herdlock::zookeeper

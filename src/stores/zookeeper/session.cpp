@@ -37,62 +37,62 @@ int simplified(int code) {
 
 void session::start() {
   asio::post(executor_, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->replace_link();
+    if (auto self = weak.lock()) self->replace_handle();
   });
 }
 
 void session::close() {
-  std::shared_ptr<session_link> last;
+  std::shared_ptr<client_handle> last;
   {
     std::lock_guard const alone(guard_);
     if (closed_) return;
     closed_ = true;
-    last.swap(link_);
+    last.swap(handle_);
   }
-  if (last) last->detach(session_link::calls::dropped);
+  if (last) last->detach(client_handle::calls::dropped);
   // Without a thread for it, it ends with the last of those who have it.
-  if (last && !links_.run([last] { last->end(); })) last.reset();
+  if (last && !handle_threads_.run([last] { last->end(); })) last.reset();
   auto const most = connected_ ? longest_close : longest_close_unheard;
-  links_.wait_until(clock::now() + std::min(settings_.timeout, most));
+  handle_threads_.wait_until(clock::now() + std::min(settings_.timeout, most));
 }
 
-void session::replace_link() {
-  if (!loose_threads::crowded() && start_link()) return;
+void session::replace_handle() {
+  if (!detached_threads::crowded() && open_handle()) return;
   refusal_ = "no thread is left to look " + settings_.servers + " up; is the DNS server down?";
   retry_later();
 }
 
-// On the executor. The old link is ended before the new one is opened.
-bool session::start_link() {
+// On the executor. The old handle is ended before the new one is opened.
+bool session::open_handle() {
   std::lock_guard const alone(guard_);
   if (closed_) return true;
-  auto old = std::move(link_);
-  if (old) old->detach(session_link::calls::answered);
+  auto old = std::move(handle_);
+  if (old) old->detach(client_handle::calls::answered);
   ++number_;
   logged_in_ = false;
-  link_ = std::make_shared<session_link>(executor_, weak_from_this(), number_);
-  return links_.run([old, fresh = link_, how = settings_] {
+  handle_ = std::make_shared<client_handle>(executor_, weak_from_this(), number_);
+  return handle_threads_.run([old, fresh = handle_, how = settings_] {
     if (old) old->end();
     fresh->open(how);
   });
 }
 
-void session::on_link_event(std::uint64_t number, link_event what, milliseconds timeout) {
+void session::on_handle_event(std::uint64_t number, handle_event what, milliseconds timeout) {
   if (number != number_) return;
   switch (what) {
-    case link_event::connected:
+    case handle_event::connected:
       return on_connected(timeout);
-    case link_event::suspended:
+    case handle_event::suspended:
       connected_ = false;
       return;
-    case link_event::expired:
+    case handle_event::expired:
       lose();
-      return replace_link();
-    case link_event::refused_login:
+      return replace_handle();
+    case handle_event::refused_login:
       refusal_ = "the server refuses the login; check user and password";
       lose();
       return retry_later();
-    case link_event::no_handle:
+    case handle_event::no_handle:
       refusal_ = "the addresses of " + settings_.servers + " cannot be found; check the host names";
       return retry_later();
   }
@@ -104,19 +104,19 @@ void session::on_connected(milliseconds timeout) {
     refusal_ = "the server grants sessions of at most " + std::to_string(timeout.count()) +
                " ms; set session_timeout to that, or raise its maxSessionTimeout";
   }
-  std::shared_ptr<session_link> link;
+  std::shared_ptr<client_handle> handle;
   {
     std::lock_guard const alone(guard_);
-    link = link_;
+    handle = handle_;
   }
-  if (!link) return;
-  if (!logged_in_ && !settings_.login.empty()) link->log_in(settings_.login);
+  if (!handle) return;
+  if (!logged_in_ && !settings_.login.empty()) handle->log_in(settings_.login);
   logged_in_ = true;
   connected_ = true;
   ++connections_;
   auto parked = std::exchange(waiting_, {});
   for (auto& one : parked) send(std::move(one));
-  if (auto user = user_.lock()) user->on_connected();
+  if (auto alive = listener_.lock()) alive->on_connected();
 }
 
 void session::lose() {
@@ -131,7 +131,7 @@ void session::lose() {
       answer_later(std::move(one), ZSESSIONEXPIRED);
     }
   }
-  if (auto user = user_.lock()) user->on_session_lost();
+  if (auto alive = listener_.lock()) alive->on_session_lost();
 }
 
 void session::retry_later() {
@@ -139,12 +139,12 @@ void session::retry_later() {
   retry_.expires_after(pause_before_retry);
   retry_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto self = weak.lock();
-    if (!ec && self) self->replace_link();
+    if (!ec && self) self->replace_handle();
   });
 }
 
-void session::on_node_event(std::string const& path, node_event what) {
-  if (auto user = user_.lock()) user->on_node_event(path, what);
+void session::on_watch_event(std::string const& path, watch_event what) {
+  if (auto alive = listener_.lock()) alive->on_watch_event(path, what);
 }
 
 void session::call(request what, std::weak_ptr<void> owner, reply_handler done) {
@@ -160,13 +160,13 @@ void session::call(request what, std::weak_ptr<void> owner, reply_handler done) 
 // On the guard's thread. A connection that is lost with it is no end of the lease: the C client
 // keeps the session alive, and the executor may be blocked for long.
 void session::remove_at_once(expiry_guard::node const& over) {
-  std::shared_ptr<session_link> link;
+  std::shared_ptr<client_handle> handle;
   {
     std::lock_guard const alone(guard_);
-    link = link_;
+    handle = handle_;
   }
-  if (!link || link->number() != over.session) return;
-  link->remove(over.path, [this, over](int code) {
+  if (!handle || handle->number() != over.session) return;
+  handle->remove(over.path, [this, over](int code) {
     if (simplified(code) == ZCONNECTIONLOSS) expiry_.remove_again(over);
   });
 }
@@ -181,17 +181,17 @@ void session::send(waiting_call one) {
   // What is there goes all the same: the C client would keep it alive for ever.
   bool const removes = one.what.what == verb::remove || one.what.what == verb::remove_both;
   if (!refusal_.empty() && !removes) return answer_later(std::move(one), ZAUTHFAILED);
-  std::shared_ptr<session_link> link;
+  std::shared_ptr<client_handle> handle;
   {
     std::lock_guard const alone(guard_);
-    link = link_;
+    handle = handle_;
   }
-  if (!link) return;
+  if (!handle) return;
   auto const what = one.what;
-  link->send(what, settings_.acl,
-             [weak = weak_from_this(), one = std::move(one)](reply answer) mutable {
-               if (auto self = weak.lock()) self->on_reply(one, std::move(answer));
-             });
+  handle->send(what, settings_.acl,
+               [weak = weak_from_this(), one = std::move(one)](reply answer) mutable {
+                 if (auto self = weak.lock()) self->on_reply(one, std::move(answer));
+               });
 }
 
 void session::on_reply(waiting_call const& one, reply answer) {

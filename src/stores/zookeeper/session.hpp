@@ -6,29 +6,29 @@
 #include <deque>
 #include <optional>
 
+#include "stores/zookeeper/client_handle.hpp"
+#include "stores/zookeeper/detached_threads.hpp"
 #include "stores/zookeeper/expiry_guard.hpp"
-#include "stores/zookeeper/loose_threads.hpp"
-#include "stores/zookeeper/session_link.hpp"
 
 namespace herdlock::zookeeper {
 
 /// Who lives in a session, on the executor.
-class session_user {
+class session_listener {
  public:
-  virtual ~session_user() = default;
+  virtual ~session_listener() = default;
   virtual void on_connected() = 0;     ///< the first time, and again
   virtual void on_session_lost() = 0;  ///< with all of its nodes and watches
-  virtual void on_node_event(std::string const& path, node_event what) = 0;
+  virtual void on_watch_event(std::string const& path, watch_event what) = 0;
 };
 
 /// Requests are sent in the order of the calls; those that come while there is no connection are
 /// sent when there is one. All members but close() on the executor.
-class session final : public link_listener, public std::enable_shared_from_this<session> {
+class session final : public handle_listener, public std::enable_shared_from_this<session> {
  public:
-  session(asio::any_io_executor executor, settings how, std::weak_ptr<session_user> user)
+  session(asio::any_io_executor executor, settings how, std::weak_ptr<session_listener> listener)
       : executor_(std::move(executor)),
         settings_(std::move(how)),
-        user_(std::move(user)),
+        listener_(std::move(listener)),
         retry_(executor_) {}
   ~session() override { close(); }
 
@@ -58,11 +58,11 @@ class session final : public link_listener, public std::enable_shared_from_this<
     reply_handler done;
   };
 
-  void on_link_event(std::uint64_t number, link_event what, milliseconds timeout) override;
-  void on_node_event(std::string const& path, node_event what) override;
+  void on_handle_event(std::uint64_t number, handle_event what, milliseconds timeout) override;
+  void on_watch_event(std::string const& path, watch_event what) override;
 
-  void replace_link();
-  bool start_link();
+  void replace_handle();
+  bool open_handle();
   void on_connected(milliseconds timeout);
   void lose();
   void retry_later();
@@ -74,11 +74,11 @@ class session final : public link_listener, public std::enable_shared_from_this<
 
   asio::any_io_executor const executor_;
   settings const settings_;
-  std::weak_ptr<session_user> const user_;
+  std::weak_ptr<session_listener> const listener_;
   asio::steady_timer retry_;
 
   std::mutex guard_;  ///< of the two below
-  std::shared_ptr<session_link> link_;
+  std::shared_ptr<client_handle> handle_;
   bool closed_ = false;
 
   std::uint64_t number_ = 0;
@@ -89,7 +89,7 @@ class session final : public link_listener, public std::enable_shared_from_this<
   std::string refusal_;
   std::deque<waiting_call> waiting_;
   std::size_t tidy_at_ = 64;
-  loose_threads links_;  ///< where they are opened and ended, which blocks
+  detached_threads handle_threads_;  ///< where they are opened and ended, which blocks
   // Last, so that its thread ends before the rest.
   expiry_guard expiry_{[this](expiry_guard::node const& over) { remove_at_once(over); }};
 };

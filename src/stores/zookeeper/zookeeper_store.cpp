@@ -8,79 +8,70 @@ namespace {
 
 class store final : public lease_store {
  public:
-  explicit store(std::shared_ptr<lobby> home) : home_(std::move(home)) {}
+  explicit store(std::shared_ptr<store_state> state) : state_(std::move(state)) {}
 
   ~store() override {
-    home_->close_session();
-    asio::post(home_->board()->executor(), [home = home_] { home->close(); });
+    state_->close_session();
+    asio::post(state_->pending()->executor(), [state = state_] { state->close(); });
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    failure const bad = check_ttl(request.ttl);
-    auto const most = home_->how().timeout + home_->how().session_grace;
-    auto const one = std::make_shared<acquire_operation>(home_->board(), std::move(request), most,
-                                                         std::move(done));
-    if (!admit(one, bad)) return;
+    auto const most = state_->how().timeout + state_->how().session_grace;
+    auto const one =
+        std::make_shared<waiter>(state_->pending(), std::move(request), most, std::move(done));
+    if (!one->admit()) return;
     auto const& asked = one->request;
-    bool const known = home_->find(asked.name, asked.owner) != nullptr;
-    if (known || asked.wait > milliseconds{0}) return home_->contend(one);
-    look_first(home_, one);
+    bool const known = state_->find(asked.name, asked.owner) != nullptr;
+    if (known || asked.wait > milliseconds{0}) return state_->enqueue(one);
+    look_first(state_, one);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     auto const one = begin("renew", name.str(), std::move(done));
-    if (!admit(one, check_ttl(ttl))) return;
-    auto const who = home_->find(name, owner);
-    if (!who) return one->settle_later(renew_reply::lost);
+    if (!one->admit()) return;
+    auto const who = state_->find(name, owner);
+    if (!who) return one->complete_later(renew_reply::lost);
     who->renew(one, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     auto const one = begin("release", name.str(), std::move(done));
     if (!one->admit()) return;
-    auto const who = home_->find(name, owner);
-    if (!who) return release_elsewhere(home_, name, owner, one);
+    auto const who = state_->find(name, owner);
+    if (!who) return release_elsewhere(state_, name, owner, one);
     who->release(one);
   }
 
   void on_lease_end(std::function<void(lease_end const&)> told) override {
-    home_->ends().listen(std::move(told));
+    state_->ends().listen(std::move(told));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one = begin("inspect", name.str(), std::move(done));
-    if (one->admit()) zookeeper::inspect(home_, name, one);
+    if (one->admit()) zookeeper::inspect(state_, name, one);
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     auto const one = begin("force release of", name.str(), std::move(done));
-    if (one->admit()) force(home_, name, one);
+    if (one->admit()) force(state_, name, one);
   }
 
   void list(list_request request, handler<lease_page> done) override {
     auto const one = begin("list", "leases", std::move(done));
-    if (one->admit()) zookeeper::list(home_, std::move(request), one);
+    if (one->admit()) zookeeper::list(state_, std::move(request), one);
   }
 
  private:
   template <class T>
   std::shared_ptr<stores::operation<T>> begin(char const* what, std::string const& name,
                                               handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(home_->board(),
+    return std::make_shared<stores::operation<T>>(state_->pending(),
                                                   stores::order<T>{what, name, std::move(done)},
-                                                  clock::now() + home_->how().timeout);
+                                                  clock::now() + state_->how().timeout);
   }
 
-  template <class Operation>
-  static bool admit(std::shared_ptr<Operation> const& one, failure const& bad) {
-    if (!one->admit()) return false;
-    if (!bad.code) return true;
-    one->settle_later(failure{bad.code, "zookeeper: " + one->subject() + ": " + bad.message});
-    return false;
-  }
-
-  std::shared_ptr<lobby> const home_;
+  std::shared_ptr<store_state> const state_;
 };
 
 }  // namespace
@@ -91,17 +82,17 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   if (!how) return how.error();
   auto const name = how->display_name;
   auto const longest = how->longest_term();
-  auto board = std::make_shared<stores::operation_board>(
+  auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
-      stores::board_settings{.store = "zookeeper",
-                             .late = name + " did not answer within " +
-                                     std::to_string(how->timeout.count()) +
-                                     " ms; is it running, and a majority of the ensemble up?",
-                             .closed = name + " is being closed",
-                             .max_pending = how->max_pending});
-  auto home = std::make_shared<zookeeper::lobby>(std::move(board), std::move(*how));
-  home->start();
-  auto store = std::make_shared<zookeeper::store>(std::move(home));
+      stores::pending_settings{.store = "zookeeper",
+                               .late = name + " did not answer within " +
+                                       std::to_string(how->timeout.count()) +
+                                       " ms; is it running, and a majority of the ensemble up?",
+                               .closed = name + " is being closed",
+                               .max_pending = how->max_pending});
+  auto state = std::make_shared<zookeeper::store_state>(std::move(pending), std::move(*how));
+  state->start();
+  auto store = std::make_shared<zookeeper::store>(std::move(state));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   traits.longest_term = longest;
   return backend{std::move(store), nullptr, traits, name};

@@ -15,8 +15,8 @@ namespace herdlock {
 /// `max_pending` (operations under way, default 65536).
 ///
 /// A resource is a container node below the chroot, its name with all but printable ASCII, and
-/// '%' and '/', written as %XX; the contenders are ephemeral sequential children of it. The lowest
-/// sequence number holds; each waits for its predecessor alone.
+/// '%' and '/', written as %XX; holder and waiters are ephemeral sequential children of it. The
+/// lowest sequence number holds; each waits for its predecessor alone.
 ///
 /// A lease ends with its session. The ensemble may end a silent session after `session_timeout`; a
 /// lease is therefore proved for a third of that at once (store_traits::longest_term), by a write

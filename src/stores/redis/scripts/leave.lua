@@ -2,7 +2,7 @@
 --
 -- KEYS: resource, fence, queue. ARGV: owner, fence floor, all forms of the member.
 -- {pttl, holder, fence} if the grant crossed this and the owner has it; else 0: it does not wait
--- any more. A resource that somebody made a key of another type is not ours; the place in the
+-- any more. A resource that somebody made a key of another type is not ours; the entry in the
 -- queue goes all the same.
 --@include parts/next_fence.lua
 --@include parts/state.lua

@@ -1,9 +1,9 @@
 -- How long the server is in quarantine yet.
 --
--- KEYS: incarnation. ARGV: who the server is, quarantine, 'look' or 'settle'.
+-- KEYS: incarnation. ARGV: who the server is, quarantine, 'look' or 'write'.
 -- Milliseconds that are left of it; -1: the key names another server, or none.
 --
--- The key is kept without a ttl. Only who has just asked the server who it is writes it ('settle'):
+-- The key is kept without a ttl. Only who has just asked the server who it is writes it ('write'):
 -- a client that asked earlier may not know that the server was promoted since. A clock that is set
 -- back does not prolong the quarantine beyond its length.
 local now = redis.call('TIME')

@@ -6,17 +6,17 @@
 -- The dead. A waiter whose process does not listen at this server has died, or its connection has:
 -- it is skipped. Nothing is published to it: a subscriber at a replica, which is not counted, would
 -- hear what was not meant. Where an ACL refuses the count or the push, the waiter finds its grant
--- by looking, as a waiter of hub `-` does. A cluster's hub (`@...`) would hear over the bus, too:
--- to it nothing is published that was not counted.
+-- by looking, as a waiter of subscriber `-` does. A cluster's subscriber (`@...`) would hear over
+-- the bus, too: to it nothing is published that was not counted.
 --
 -- The hung. The grant is for the time that the waiter has asked for, a heartbeat, so that one that
--- hangs does not keep the others waiting for longer. A hub that had the last grant, let it expire
--- and has not looked since, hangs. If another hub asks (`alive`), those who wait by the hung one
--- are taken out of the queue, wherever they stand: it costs one heartbeat, not one for each. The
--- mark `!HUB` remembers who had the last grant. It stands
--- in front of the queue while others wait, and its score is the grant's token, below zero. A look
--- of that hub takes the mark away. So does a release that finds no heir: what was given back did
--- not expire. A hub that is not pushed to gets no mark.
+-- hangs does not keep the others waiting for longer. A subscriber that had the last grant, let it
+-- expire and has not looked since, hangs. If another subscriber asks (`alive`), those who wait by
+-- the hung one are taken out of the queue, wherever they stand: it costs one heartbeat, not one for
+-- each. The mark `!SUBSCRIBER` remembers who had the last grant. It stands in front of the queue
+-- while others wait, and its score is the grant's token, below zero. A look of that subscriber
+-- takes the mark away. So does a release that finds no heir: what was given back did not expire. A
+-- subscriber that is not pushed to gets no mark.
 --
 -- Out of memory. The server refuses INCR and SET then, and the resource is just free: nothing is
 -- pushed that was not set. PEXPIRE comes first, since it is never refused for want of memory, and
@@ -27,14 +27,13 @@
 -- overwritten, not removed and made again, and the queue is not named any more once it may be
 -- gone.
 --
--- `head` is the first three members, if the caller has asked for them: scores cost the server three
--- times as much. The message is `fence ttl length-of-owner owner resource`.
+-- The message is `fence ttl length-of-owner owner resource`.
 
--- Two answers: whether the process of this hub lives, and whether nothing is to be pushed to it.
-local function listens(hub)
-  if hub == '-' then return true, true end
-  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. hub)
-  if count.err then return true, string.sub(hub, 1, 1) == '@' end
+-- Two answers: whether the subscriber's process lives, and whether nothing is to be pushed to it.
+local function listens(subscriber)
+  if subscriber == '-' then return true, true end
+  local count = redis.pcall('PUBSUB', 'NUMSUB', 'herdlock:grants:' .. subscriber)
+  if count.err then return true, string.sub(subscriber, 1, 1) == '@' end
   return tonumber(count[2]) > 0, false
 end
 -- The token of the owner's grant, or false.
@@ -54,8 +53,8 @@ local function take_out(member, new, mark, fence)
   end
   if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end
 end
--- All who wait by the hung process, among the first ten thousand, leave the queue. False, and
--- nothing done, when nobody else waits: then they are skipped one by one, and the queue goes.
+-- All who wait by the hung process, among the first ten thousand, leave the queue. When nobody else
+-- waits they stay: hand_over skips them one by one, and the queue goes.
 local function drop_hung(hung)
   local others, gone = false, {}
   local prefix = hung .. ' '
@@ -66,59 +65,48 @@ local function drop_hung(hung)
       others = true
     end
   end
-  if not others then return false end
+  if not others then return end
   for i = 1, #gone, 1000 do
     redis.call('ZREM', KEYS[3], unpack(gone, i, math.min(i + 999, #gone)))
   end
-  return true
 end
-local function hand_over(floor, alive, head)
-  head = head or redis.call('ZRANGE', KEYS[3], 0, 2)
-  if not head[1] then return false end
-  local left, counted = #head, #head < 3
-  local mark, at, hung, failed = nil, 0, nil, false
-  local first = head[1]
-  if string.sub(first, 1, 1) == '!' then
-    mark, at, left, first = first, 1, left - 1, head[2]
-    local expired = alive and mark ~= '!' .. alive and
-                    -redis.call('ZSCORE', KEYS[3], mark) ==
-                      tonumber(redis.call('GET', KEYS[2]) or 0)
-    if expired then
-      hung = string.sub(mark, 2)
-      if drop_hung(hung) then
-        left, counted, first = redis.call('ZCARD', KEYS[3]) - 1, true, nil
-      end
-    end
-    if left == 0 then redis.call('DEL', KEYS[3]) end
+local function hand_over(floor, alive)
+  local mark = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+  if not mark then return false end
+  if string.sub(mark, 1, 1) ~= '!' then mark = nil end
+  local hung, failed = nil, false
+  if mark and alive and mark ~= '!' .. alive and
+     -redis.call('ZSCORE', KEYS[3], mark) == tonumber(redis.call('GET', KEYS[2]) or 0) then
+    hung = string.sub(mark, 2)
+    drop_hung(hung)
   end
+  local at = mark and 1 or 0
+  local left = redis.call('ZCARD', KEYS[3]) - at
+  if left == 0 then redis.call('DEL', KEYS[3]) end
   for _ = 1, 1000 do
     if left == 0 then break end
-    first = first or redis.call('ZRANGE', KEYS[3], at, at)[1]
-    local hub, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')
+    local first = redis.call('ZRANGE', KEYS[3], at, at)[1]
+    local subscriber, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')
     local lives, mute
-    if hub and hub ~= hung then lives, mute = listens(hub) end
+    if subscriber and subscriber ~= hung then lives, mute = listens(subscriber) end
     local fence = lives and give(owner, ttl, floor)
     if lives and not fence then
       failed = true
       break
     end
-    if not lives and not counted then
-      left, counted = redis.call('ZCARD', KEYS[3]) - at, true
-    end
     left = left - 1
     if left == 0 then
       redis.call('DEL', KEYS[3])
     elseif lives then
-      take_out(first, not mute and '!' .. hub, mark, fence)
+      take_out(first, not mute and '!' .. subscriber, mark, fence)
     else
       redis.call('ZREM', KEYS[3], first)
     end
     if lives and not mute then
-      redis.pcall('PUBLISH', 'herdlock:grants:' .. hub, string.format('%.0f', fence)
+      redis.pcall('PUBLISH', 'herdlock:grants:' .. subscriber, string.format('%.0f', fence)
         .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])
     end
     if lives then return owner end
-    first = nil
   end
   if mark and left > 0 and not alive then redis.call('ZREM', KEYS[3], mark) end
   return left > 0 and not failed and ''

@@ -1,0 +1,103 @@
+// Many deadlines over one timer.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/types.hpp>
+
+#include "algo/deadline_queue.hpp"
+
+namespace herdlock::stores {
+
+/// All members on the executor. It owns none of its entries, and keeps the context running while
+/// there are any.
+template <class Clock>
+class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<Clock>> {
+ public:
+  using entry = algo::timed<Clock>;
+  using time_point = typename Clock::time_point;
+
+  explicit basic_timer_queue(asio::any_io_executor const& executor) : timer_(executor) {}
+
+  /// on_due() is called at `when`, or soon after. Moves it when it is in the queue already.
+  void add(entry& one, time_point when) {
+    if (closed_) return;
+    entries_.add(one, when);
+    if (!armed_for_ || entries_.next() < *armed_for_) arm();
+  }
+
+  /// Does not move it to a later time.
+  void add_no_later(entry& one, time_point when) {
+    if (!one.scheduled() || when < one.due()) add(one, when);
+  }
+
+  void remove(entry& one) {
+    if (!one.scheduled()) return;
+    entries_.remove(one);
+    if (entries_.empty()) rest();
+  }
+
+  /// The one that is due first; null when there is none.
+  entry* first() { return entries_.first(); }
+
+  /// Forgets all of them; what is added later is never called.
+  void close() {
+    closed_ = true;
+    entries_.clear();
+    armed_for_ = std::nullopt;
+    timer_.cancel();
+  }
+
+ private:
+  // Setting the time again ends the wait that was armed for a later one.
+  void arm() {
+    armed_for_ = entries_.next();
+    timer_.expires_at(*armed_for_);
+    timer_.async_wait([weak = this->weak_from_this()](boost::system::error_code ec) {
+      auto const self = weak.lock();
+      if (!ec && self) self->on_timer();
+    });
+  }
+
+  // Soon, not at once: whoever does one thing after the other begins the next one before, and finds
+  // the timer armed. Armed for longer, it would keep the context running.
+  void rest() {
+    if (std::exchange(resting_, true)) return;
+    asio::post(timer_.get_executor(), [weak = this->weak_from_this()] {
+      auto const self = weak.lock();
+      if (!self) return;
+      self->resting_ = false;
+      if (!self->entries_.empty()) return;
+      self->armed_for_ = std::nullopt;
+      self->timer_.cancel();
+    });
+  }
+
+  // Whatever comes of the one that is called: the others are called, in the next event at the
+  // latest.
+  void on_timer() {
+    armed_for_ = std::nullopt;
+    try {
+      entries_.run(Clock::now());
+    } catch (...) {
+      if (!entries_.empty()) arm();
+      throw;
+    }
+    if (!entries_.empty()) arm();
+  }
+
+  asio::basic_waitable_timer<Clock> timer_;
+  algo::deadline_queue<Clock> entries_;
+  std::optional<time_point> armed_for_;
+  bool resting_ = false;
+  bool closed_ = false;
+};
+
+using timer_queue = basic_timer_queue<clock>;
+
+}  // namespace herdlock::stores

@@ -1,0 +1,378 @@
+#include "stores/redis/cache/cache_port.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include "stores/redis/cache/entry_codec.hpp"
+#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/scripts/cache_scripts.hpp"
+#include "stores/redis/wait_limits.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Field, content, field, … from node `first` on.
+hash_fields read_fields(reply const& answer, std::size_t first) {
+  hash_fields fields;
+  fields.reserve((answer.nodes() - first) / 2);
+  for (std::size_t i = first; i + 1 < answer.nodes(); i += 2) {
+    fields.emplace_back(answer.text(i), answer.text(i + 1));
+  }
+  return fields;
+}
+
+void add_value(command_writer& out, cache_value const& value) {
+  if (std::holds_alternative<absent>(value)) out.add(absent_marker);
+  if (auto const* text = std::get_if<std::string>(&value)) out.add(*text);
+  if (auto const* fields = std::get_if<hash_fields>(&value)) {
+    for (auto const& [field, content] : *fields) {
+      out.add(field);
+      out.add(content);
+    }
+  }
+}
+
+// value, claim, error, fence: what a claim and the writing scripts touch.
+void add_entry_keys(command_writer& out, cache_key const& key) {
+  out.add(key.str());
+  out.add_side_key(key.str(), claim_role);
+  out.add_side_key(key.str(), error_role);
+  out.add_side_key(key.str(), claim_fence_role);
+}
+
+std::string events_suffix(router const& home) {
+  return std::string(events_role) + std::to_string(home.how().database);
+}
+
+result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
+  return yes_or_no(answer, name, fill_reply::stored, fill_reply::superseded);
+}
+
+// The hit path: GET or HGETALL, nothing else. A negative entry is kept in the layout of the claim
+// that made it, or as a string when a put did, and answers readers of both layouts: only when the
+// server says WRONGTYPE a second command finds it.
+struct get_call {
+  using value_type = cache_lookup;
+  static constexpr std::string_view verb = "read";
+  cache_key key;
+  layout asked;
+  layout read;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form) const {
+    out.begin(read == layout::hash ? "HGETALL" : "GET");
+    out.add(key.str());
+    out.end();
+  }
+  result<cache_lookup> parse(reply const& answer) const {
+    cache_lookup found;
+    if (read == layout::hash) {
+      if (answer.kind() != reply_kind::list) return unexpected_reply(name());
+      if (answer.nodes() > 1) found = hash_entry(read_fields(answer, 1));
+    } else if (answer.kind() == reply_kind::text) {
+      found = string_entry(answer.text());
+    }
+    if (found && read != asked) {
+      if (auto const bad = check_layout(key, *found, asked); bad.code) return bad;
+    }
+    return found;
+  }
+  std::optional<get_call> after_error(reply const& answer) const {
+    if (read != asked || !answer.text().starts_with("WRONGTYPE")) return std::nullopt;
+    return get_call{key, asked, asked == layout::hash ? layout::string : layout::hash};
+  }
+};
+
+struct claim_call {
+  using value_type = claim_reply;
+  static constexpr std::string_view verb = "claim";
+  claim_request asked;
+
+  std::string_view name() const { return asked.key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    char const letter = layout_letter(asked.form);
+    out.begin(cache_scripts().claim, form);
+    add_entry_keys(out, asked.key);
+    out.add(asked.owner.str());
+    out.add_number(asked.ttl.count());
+    out.add(letter == 'h' ? "h" : "s");
+    out.end();
+  }
+  result<claim_reply> parse(reply const& answer) const {
+    if (answer.kind() != reply_kind::list) {
+      auto const fence = answer.number();
+      if (!fence || *fence <= 0) return unexpected_reply(name());
+      return claim_reply(claimed{{static_cast<std::uint64_t>(*fence)}});
+    }
+    std::string_view const what = answer.text(1);
+    if (what == "s") return hit(string_entry(answer.text(2)));
+    if (what == "h") return hit(hash_entry(read_fields(answer, 3)));
+    auto const pttl = answer.number(what == "e" ? 3 : 2);
+    if (!pttl) return unexpected_reply(name());
+    if (what == "b") return claim_reply(claim_busy{remaining_of(*pttl)});
+    return claim_reply(load_backing_off{std::string(answer.text(2)), remaining_of(*pttl)});
+  }
+  result<claim_reply> hit(cache_value value) const {
+    if (auto const bad = check_layout(asked.key, value, asked.form); bad.code) return bad;
+    return claim_reply(cache_hit{std::move(value)});
+  }
+};
+
+struct extend_call {
+  using value_type = renew_reply;
+  static constexpr std::string_view verb = "extend the claim on";
+  cache_key key;
+  owner_token owner;
+  milliseconds ttl;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().extend, form);
+    out.add_side_key(key.str(), claim_role);
+    out.add(owner.str());
+    out.add_number(ttl.count());
+    out.end();
+  }
+  result<renew_reply> parse(reply const& answer) const {
+    return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
+  }
+};
+
+std::string_view kind_of(cache_value const& value) {
+  char const letter = kind_letter(value);
+  return letter == 'n' ? "n" : letter == 'h' ? "h" : "s";
+}
+
+struct fill_call {
+  using value_type = fill_reply;
+  static constexpr std::string_view verb = "fill";
+  fill_request asked;
+  std::string events;
+  std::string event;
+
+  std::string_view name() const { return asked.key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().fill, form);
+    add_entry_keys(out, asked.key);
+    out.add(asked.owner.str());
+    out.add_number(asked.ttl.count());
+    out.add(kind_of(asked.value));
+    out.add_side_key(asked.key.str(), events);
+    out.add(event);
+    add_value(out, asked.value);
+    out.end();
+  }
+  result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
+};
+
+struct fail_call {
+  using value_type = fill_reply;
+  static constexpr std::string_view verb = "report the failed load of";
+  cache_key key;
+  owner_token owner;
+  std::string error;
+  milliseconds back_off;
+  std::string events;
+  std::string event;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().fail, form);
+    out.add_side_key(key.str(), claim_role);
+    out.add_side_key(key.str(), error_role);
+    out.add_side_key(key.str(), claim_fence_role);
+    out.add(owner.str());
+    out.add_number(back_off.count());
+    out.add_side_key(key.str(), events);
+    out.add(event);
+    out.add(error);
+    out.end();
+  }
+  result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
+};
+
+struct put_call {
+  using value_type = void;
+  static constexpr std::string_view verb = "put";
+  put_request asked;
+  std::string events;
+  std::string event;
+
+  std::string_view name() const { return asked.key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().put, form);
+    add_entry_keys(out, asked.key);
+    out.add_number(asked.ttl.count());
+    out.add(kind_of(asked.value));
+    out.add_side_key(asked.key.str(), events);
+    out.add(event);
+    add_value(out, asked.value);
+    out.end();
+  }
+  result<void> parse(reply const& answer) const {
+    if (answer.number() != 1) return unexpected_reply(name());
+    return {};
+  }
+};
+
+struct invalidate_call {
+  using value_type = bool;
+  static constexpr std::string_view verb = "invalidate";
+  cache_key key;
+  std::string events;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().invalidate, form);
+    add_entry_keys(out, key);
+    out.add_side_key(key.str(), events);
+    out.add(".");  // look_event()
+    out.end();
+  }
+  result<bool> parse(reply const& answer) const { return yes_or_no(answer, name(), true, false); }
+};
+
+// A value that came with a late event may have been replaced or removed since the caller asked:
+// what is there now is read. (One that is not there any more: look again.) The caller's
+// cancellation is for both steps, and counts between them, too.
+class confirmed_watch final : public std::enable_shared_from_this<confirmed_watch> {
+ public:
+  confirmed_watch(std::shared_ptr<router> home, get_call get, handler<watch_reply> done)
+      : home_(std::move(home)), get_(std::move(get)), done_(std::move(done)) {}
+
+  void start(cache_watches& watches, watch_request asked) {
+    auto slot = asio::get_associated_cancellation_slot(done_);
+    cancellable_ = slot.is_connected();
+    if (cancellable_) {
+      slot.assign([weak = weak_from_this()](asio::cancellation_type type) {
+        if (auto const self = weak.lock()) self->cancel(type);
+      });
+    }
+    auto on_event = [self = shared_from_this()](result<watch_reply> outcome) {
+      self->on_event(std::move(outcome));
+    };
+    watches.watch(std::move(asked), asio::bind_cancellation_slot(step_.slot(), on_event));
+  }
+
+ private:
+  void cancel(asio::cancellation_type type) {
+    cancelled_ = true;
+    step_.emit(type);
+  }
+
+  void on_event(result<watch_reply> outcome) {
+    if (!outcome || !std::holds_alternative<cache_hit>(*outcome)) return complete(outcome);
+    if (cancelled_) {
+      return complete(make_failure(
+          errc::canceled, home_->how().display_name + ": the watch was cancelled by the caller"));
+    }
+    auto on_value = [self = shared_from_this()](result<cache_lookup> found) {
+      self->on_value(std::move(found));
+    };
+    typed_command<get_call>::start(*home_, get_,
+                                   asio::bind_cancellation_slot(step_.slot(), on_value));
+  }
+
+  void on_value(result<cache_lookup> found) {
+    if (found.has_error()) return complete(found.error());
+    if (!*found) return complete(watch_reply(look_again{}));
+    complete(watch_reply(cache_hit{std::move(**found)}));
+  }
+
+  void complete(result<watch_reply> outcome) {
+    if (cancellable_) asio::get_associated_cancellation_slot(done_).clear();
+    detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
+  }
+
+  std::shared_ptr<router> home_;
+  get_call get_;
+  handler<watch_reply> done_;
+  asio::cancellation_signal step_;  // of the step that is under way
+  bool cancellable_ = false;
+  bool cancelled_ = false;
+};
+
+class cache_port final : public cache_store {
+ public:
+  cache_port(std::shared_ptr<router> commands, std::shared_ptr<cache_watches> watches)
+      : router_(std::move(commands)),
+        watches_(std::move(watches)),
+        events_(events_suffix(*router_)) {}
+
+  void get(cache_key key, layout form, handler<cache_lookup> done) override {
+    start(get_call{std::move(key), form, form}, std::move(done));
+  }
+
+  void claim(claim_request request, handler<claim_reply> done) override {
+    start(claim_call{std::move(request)}, std::move(done));
+  }
+
+  void extend(cache_key key, owner_token owner, milliseconds ttl,
+              handler<renew_reply> done) override {
+    start(extend_call{std::move(key), std::move(owner), ttl}, std::move(done));
+  }
+
+  void fill(fill_request request, handler<fill_reply> done) override {
+    if (auto const bad = check_entry(request.key, request.value); bad.code)
+      return refuse(bad, std::move(done));
+    auto event = value_event(request.value);
+    start(fill_call{std::move(request), events_, std::move(event)}, std::move(done));
+  }
+
+  void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
+            handler<fill_reply> done) override {
+    if (error.size() > max_error_bytes) error.resize(max_error_bytes);
+    auto event = error_event(error, back_off);
+    start(fail_call{std::move(key), std::move(owner), std::move(error), back_off, events_,
+                    std::move(event)},
+          std::move(done));
+  }
+
+  void put(put_request request, handler<void> done) override {
+    if (auto const bad = check_entry(request.key, request.value); bad.code)
+      return refuse(bad, std::move(done));
+    auto event = value_event(request.value);
+    start(put_call{std::move(request), events_, std::move(event)}, std::move(done));
+  }
+
+  void invalidate(cache_key key, handler<bool> done) override {
+    start(invalidate_call{std::move(key), events_}, std::move(done));
+  }
+
+  void watch(watch_request request, handler<watch_reply> done) override {
+    if (auto const bad = router_->check_key(request.key.str()); bad.code) {
+      return refuse(
+          make_failure(errc::invalid_name,
+                       "cannot watch " + in_quotes(request.key.str()) + " at " + bad.message),
+          std::move(done));
+    }
+    if (!router_->events_may_be_late()) return watches_->watch(std::move(request), std::move(done));
+    auto get = get_call{request.key, request.form, request.form};
+    auto const one = std::make_shared<confirmed_watch>(router_, std::move(get), std::move(done));
+    one->start(*watches_, std::move(request));
+  }
+
+ private:
+  template <class Call>
+  void start(Call call, handler<typename Call::value_type> done) {
+    typed_command<Call>::start(*router_, std::move(call), std::move(done));
+  }
+
+  template <class T>
+  void refuse(failure const& why, handler<T> done) {
+    detail::post_result(router_->executor(), std::move(done), result<T>(why));
+  }
+
+  std::shared_ptr<router> router_;
+  std::shared_ptr<cache_watches> watches_;
+  std::string events_;
+};
+
+}  // namespace
+
+std::shared_ptr<cache_store> make_cache_port(std::shared_ptr<router> commands,
+                                             std::shared_ptr<cache_watches> watches) {
+  return std::make_shared<cache_port>(std::move(commands), std::move(watches));
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,28 @@
+// Who tells where the server is, when the URL itself does not.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <herdlock/url.hpp>
+#include "stores/redis/client/transport.hpp"
+
+namespace herdlock::redis {
+
+/// Asked before each connection attempt. All members on the executor.
+class address_resolver {
+ public:
+  using answer = std::function<void(result<host_and_port>, failure_kind)>;
+  virtual ~address_resolver() = default;
+
+  /// Answers once, later, unless what it returns is let go before: that gives the query up. The
+  /// query ends by itself, within a command's timeout or so.
+  virtual std::shared_ptr<void> where(answer done) = 0;
+
+  /// Tells of each move as soon as it is known, until what it returns is let go. Best effort: a
+  /// move may be missed.
+  using news = std::function<void(host_and_port const&)>;
+  virtual std::shared_ptr<void> watch(news moved) = 0;
+};
+
+}  // namespace herdlock::redis

@@ -1,0 +1,142 @@
+// A command on its way: encoded when it is sent, completed by its reply, its deadline or its
+// caller, whichever is first.
+#pragma once
+
+#include <array>
+#include <boost/container/small_vector.hpp>
+#include <boost/intrusive/list.hpp>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/error.hpp>
+#include "stores/redis/client/bundled_answers.hpp"
+#include "stores/redis/client/reply.hpp"
+#include "stores/redis/keys.hpp"
+#include "stores/redis/scripts/script.hpp"
+
+namespace herdlock::redis {
+
+/// Builds commands argument by argument. Text is not copied until end().
+class command_writer {
+ public:
+  virtual ~command_writer() = default;
+
+  void begin(std::string_view verb) {
+    arguments_.clear();
+    side_keys_ = numbers_ = 0;
+    arguments_.push_back(verb);
+  }
+  void begin(script const& what, script_form form) {
+    begin_keys(what, form);
+    arguments_.back() = what.key_count;
+  }
+  /// A script whose keys are counted: everything that is added up to end_keys() is one.
+  void begin_keys(script const& what, script_form form) {
+    begin(form == script_form::by_hash ? "EVALSHA" : "EVAL");
+    add(form == script_form::by_hash ? std::string_view(what.sha) : what.source);
+    add("0");
+  }
+  void end_keys() {
+    constexpr std::size_t count_at = 2;
+    auto const keys = arguments_.size() - count_at - 1;
+    add_number(static_cast<std::int64_t>(keys));
+    arguments_[count_at] = arguments_.back();
+    arguments_.pop_back();
+  }
+  void add(std::string_view text) { arguments_.push_back(text); }
+  void add_number(std::int64_t value) {
+    if (numbers_ == number_space_.size()) number_space_.emplace_back();
+    auto& digits = number_space_[numbers_++];
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    arguments_.emplace_back(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  }
+  void add_side_key(std::string_view key, std::string_view role) {
+    if (side_keys_ == side_key_space_.size()) side_key_space_.emplace_back();
+    auto& text = side_key_space_[side_keys_++];
+    side_key(text, key, role);
+    arguments_.push_back(text);
+  }
+  void end() { push(arguments_); }
+
+ private:
+  virtual void push(std::span<std::string_view const> arguments) = 0;
+
+  boost::container::small_vector<std::string_view, 16> arguments_;
+  // What is in them stays where it is while they grow.
+  std::deque<std::string> side_key_space_;
+  std::deque<std::array<char, 24>> number_space_;
+  std::size_t side_keys_ = 0;
+  std::size_t numbers_ = 0;
+};
+
+class connection;
+
+using hook =
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// `now`: the handler may run inside the call (event handlers); `later`: it is posted.
+enum class completion { now, later };
+
+/// Exactly one server command with exactly one reply. `open()` from its start until its handler
+/// has been called; after that it may still exist, until the connection has no use for it.
+class command {
+ public:
+  virtual ~command() = default;
+
+  virtual void encode(command_writer& out, script_form form) const = 0;
+  /// Completes the handler from the reply; not NOSCRIPT.
+  virtual void complete(reply const& answer) = 0;
+  /// Completes the handler with a failure. The text gets the command's subject put in front.
+  virtual void fail(failure const& why, completion when) = 0;
+  virtual bool open() const = 0;
+  /// By which a cluster finds the node: the caller's name, whose slot all its side keys share.
+  /// Empty: it is for the very node that it was given to.
+  virtual std::string_view key() const { return {}; }
+  /// What scripts/many.lua calls the step that this command's script does; empty: it has none.
+  virtual std::string_view step_in_bundle() const { return {}; }
+
+  hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines
+  std::chrono::steady_clock::time_point deadline;
+  std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
+  script_form form = script_form::by_hash;
+  bool sent = false;
+  bool alone = false;  ///< not to be bundled
+
+  // In a cluster:
+  connection* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn
+  bool short_deadline = false;    ///< submitted with less than half of its time left
+  bool asking = false;            ///< ASKING goes out right in front of it
+  std::uint8_t hops = 0;          ///< redirections in a row
+  std::uint8_t tries = 0;         ///< pauses so far, 255 for more
+};
+
+using command_ptr = std::unique_ptr<command>;
+
+/// Commands that travel together: one write, one request of the client library.
+class batch : public command_writer {
+ public:
+  std::vector<command_ptr> commands;
+  std::vector<reply> replies;  ///< as many as commands, or more from an earlier use
+  bundled_answers answers;
+
+  virtual void reset() = 0;
+
+  reply const& answer_to(std::size_t i) { return answers.answer_to(i, replies); }
+
+ protected:
+  void forget_commands() {
+    commands.clear();
+    answers.clear();
+  }
+};
+
+using batch_ptr = std::unique_ptr<batch>;
+
+}  // namespace herdlock::redis

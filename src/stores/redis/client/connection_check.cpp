@@ -1,0 +1,106 @@
+#include "stores/redis/client/connection_check.hpp"
+
+#include "stores/redis/client/server_errors.hpp"
+
+#include "stores/redis/client/raw_command.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Each of its own: Redis 6.2 takes one section at a time.
+constexpr std::string_view sections[] = {"server", "replication", "memory", "persistence"};
+
+bool evicts(server_facts const& server) {
+  return server.policy.starts_with("allkeys-") || server.policy.starts_with("volatile-");
+}
+
+}  // namespace
+
+connection_check::connection_check(settings const& how, std::shared_ptr<store_warnings> warnings)
+    : store_(how.display_name),
+      durable_(how.durable),
+      replicated_(!how.master_name.empty() || how.durable.replicas > 0),
+      part_(how.part),
+      warnings_(std::move(warnings)) {}
+
+void connection_check::ask(batch& into) const {
+  redis::ask(into, {"TIME"});
+  for (auto const section : sections) redis::ask(into, {"INFO", section});
+}
+
+verdict connection_check::verdict_on(std::span<reply const> answers, std::string const& address) {
+  // Busy, loading: a passing error is not a missing right.
+  for (auto const& one : answers) {
+    if (!one.is_error()) continue;
+    auto why = server_failure(one.text(), store_);
+    if (why == errc::unavailable) return {std::move(why), failure_kind::temporary};
+  }
+  read(answers, address);
+  if (is_older_than(facts_, 6, 2)) {
+    return {make_failure(errc::not_supported, store_ + ": the server at " + address + " is Redis " +
+                                                  facts_.version +
+                                                  "; herdlock needs Redis 6.2 or newer"),
+            failure_kind::refused};
+  }
+  if (auto no = misdirected(address); no.why.code) return no;
+  warn_of_weaknesses(address);
+  return {};
+}
+
+void connection_check::read(std::span<reply const> answers, std::string const& address) {
+  facts_ = {};
+  for (auto const& one : answers) {
+    if (one.is_error()) {
+      warn("the server at " + address + " does not let us look at it (it says " +
+           in_quotes(one.text()) +
+           "), so nobody can tell whether it is a master, evicts leases or has a lagging fencing "
+           "counter; permit INFO and TIME in the user's ACL (without TIME no lease is granted of "
+           "what has no fencing counter yet)");
+    } else if (auto const time = read_time(one)) {
+      facts_.time_us = time;
+    } else {
+      read_info(facts_, one.text());
+    }
+  }
+}
+
+verdict connection_check::misdirected(std::string const& address) const {
+  if (facts_.mode == "sentinel") {
+    return {make_failure(errc::not_supported,
+                         store_ + ": the server at " + address +
+                             " is a Sentinel; write redis+sentinel://host:port/mastername"),
+            failure_kind::refused};
+  }
+  // Its own master may be found behind the same name a moment later.
+  if (facts_.role != "slave" || part_ == server_part::cluster_node) return {};
+  return {make_failure(errc::unavailable, store_ + ": the server at " + address +
+                                              " is a read-only replica; connect to the master, or "
+                                              "through redis+sentinel://"),
+          failure_kind::temporary};
+}
+
+void connection_check::warn_of_weaknesses(std::string const& address) {
+  if (evicts(facts_)) {
+    warn("the server at " + address + " has maxmemory-policy " + facts_.policy +
+         ": when memory runs short it throws leases away, and another is granted what is held; set "
+         "noeviction for locks");
+  }
+  // A master that comes back empty empties its replicas.
+  bool const forgets = facts_.append_only == "0" && durable_.quarantine == milliseconds{0};
+  if (replicated_ && forgets) {
+    warn("the server at " + address +
+         " has no append-only file: if it restarts before its replicas take over, all of them "
+         "forget the leases that are held; set appendonly yes, or quarantine=on in the store URL");
+  }
+  if (facts_.replicas && *facts_.replicas < durable_.replicas) {
+    warn("the server at " + address + " has " + std::to_string(*facts_.replicas) +
+         " replicas, but wait_replicas is " + std::to_string(durable_.replicas) +
+         ": nothing is granted until more are connected");
+  }
+}
+
+void connection_check::warn(std::string const& text) {
+  if (warnings_) warnings_->add(store_ + ": " + text);
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,333 @@
+// The connection's commands: submitted, sent in batches, answered, over.
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/raw_command.hpp"
+#include "stores/redis/client/server_errors.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::size_t max_idle_batches = 8;
+
+// Also when a handler throws.
+struct lowered_at_the_end {
+  bool& flag;
+  ~lowered_at_the_end() { flag = false; }
+};
+
+}  // namespace
+
+failure connection::refusal() const {
+  if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
+  if (!transport_ && kind_ == failure_kind::refused) return last_failure_;
+  if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
+  return make_failure(errc::overloaded, how_.display_name + ": " +
+                                            std::to_string(max_outstanding_commands) +
+                                            " commands are waiting already; ask less at once");
+}
+
+void connection::submit(command_ptr what) {
+  if (failure const why = refusal(); why.code) return what->fail(why, completion::later);
+  what->carrier = this;
+  keep_deadline(*what);
+  ++outstanding_count_;
+  waiting_.push_back(std::move(what));
+  arm_deadline();
+  if (!up_ || completing_ || flush_posted_) return;
+  // Alone: at once. In company: after this turn of the event loop, together with the others.
+  if (batches_under_way_ == 0) return flush();
+  flush_soon();
+}
+
+// New commands have the same timeout, so they belong at the end; a redirected one is a little
+// older.
+void connection::keep_deadline(command& one) {
+  auto const now = std::chrono::steady_clock::now();
+  if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
+  one.short_deadline = one.deadline - now < how_.timeout / 2;
+  auto at = outstanding_.end();
+  while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
+  outstanding_.insert(at, one);
+  // It is armed again for this one. A timer that is early is left alone: it would be armed anew for
+  // each command of a user who asks one after the other.
+  if (deadline_armed_ && one.deadline < armed_for_) deadline_timer_.cancel();
+}
+
+void connection::take_off(command& one) {
+  one.outstanding.unlink();
+  --outstanding_count_;
+  one.carrier = nullptr;
+  one.sent = false;
+}
+
+std::vector<command_ptr> connection::take_unsent() {
+  std::vector<command_ptr> taken;
+  auto unsent = std::exchange(waiting_, {});
+  for (auto& one : unsent) {
+    if (!one->open()) continue;
+    if (one->key().empty()) {
+      waiting_.push_back(std::move(one));
+      continue;
+    }
+    take_off(*one);
+    taken.push_back(std::move(one));
+  }
+  return taken;
+}
+
+void connection::flush_soon() {
+  flush_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->flush_posted_ = false;
+    self->flush();
+  });
+}
+
+void connection::flush() {
+  while (up_ && !waiting_.empty()) send_batch();
+}
+
+command& connection::take_next(batch& into) {
+  command_ptr one = std::move(waiting_.front());
+  waiting_.pop_front();
+  one->sent = true;
+  one->reads_at_send = transport_->reads();
+  into.commands.push_back(std::move(one));
+  return *into.commands.back();
+}
+
+// ASKING says that the next command may touch a slot that its sender has only heard of. It holds
+// for that one, so the two have to be neighbours. Nobody waits for its reply.
+void connection::put_alone(batch& into) {
+  if (waiting_.front()->asking) {
+    into.answers.add_reply(1);
+    ask(into, {"ASKING"});
+  }
+  into.answers.add_reply(1);
+  command const& one = take_next(into);
+  one.encode(into, one.form);
+}
+
+void connection::put_bundle(batch& into, std::size_t size) {
+  into.answers.add_reply(size);
+  for (std::size_t i = 0; i < size; ++i) bundle_.add(take_next(into));
+  bundle_.write(into);
+}
+
+void connection::send_batch() {
+  batch_ptr out;
+  if (idle_batches_.empty()) {
+    out = make_batch();
+  } else {
+    out = std::move(idle_batches_.back());
+    idle_batches_.pop_back();
+  }
+  while (!waiting_.empty() && out->commands.size() < max_batch_commands) {
+    if (!waiting_.front()->open()) {  // its caller has gone: it must not happen any more
+      waiting_.pop_front();
+      continue;
+    }
+    // In a cluster none share a call: their slots differ.
+    auto const together = redirects_ ? 1 : script_bundle::joinable(waiting_);
+    if (together > 1) {
+      put_bundle(*out, together);
+    } else {
+      put_alone(*out);
+    }
+  }
+  if (out->commands.empty()) {
+    idle_batches_.push_back(std::move(out));
+    return;
+  }
+  ++batches_under_way_;
+  transport_->send(std::move(out));
+}
+
+void connection::on_batch(transport& from, batch_ptr done, failure const* why) {
+  auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  bool const current = &from == transport_.get();
+  if (checking_ && current) return on_checked(std::move(done), why);
+  --batches_under_way_;
+  if (why) {
+    try {
+      while (!returned_.empty()) complete_some();  // these were answered before
+    } catch (...) {                                // from a handler
+      work_off_later();
+      on_lost_batch(from, std::move(done), *why);
+      throw;
+    }
+    return on_lost_batch(from, std::move(done), *why);
+  }
+  returned_.push_back({std::move(done), current ? connections_ : 0});
+  if (!completion_posted_ && !completing_) work_off();
+}
+
+void connection::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
+  bool const current = &from == transport_.get();
+  if (current) up_ = false;
+  for (auto& one : lost->commands) {
+    if (!one->open()) continue;
+    --outstanding_count_;
+    one->fail(why, completion::later);
+  }
+  // The transport's own report of its end may not come: see its on_read().
+  if (current && !closed_) lose(why, failure_kind::temporary);
+  recycle(std::move(lost));
+  flush();
+}
+
+// In slices, so that the server works on what the first handlers ask for while the others run. All
+// at once would make the two take turns: it is idle while we complete, and we are while it answers.
+void connection::work_off() {
+  complete_some();
+  flush();
+  work_off_later();
+}
+
+void connection::work_off_later() {
+  if (returned_.empty() || completion_posted_) return;
+  completion_posted_ = true;
+  asio::post(executor_, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->completion_posted_ = false;
+    self->work_off();
+  });
+}
+
+void connection::complete_some() {
+  try {
+    complete_slice();
+  } catch (...) {  // from a handler: the others are told in a moment
+    work_off_later();
+    throw;
+  }
+  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
+  auto done = std::move(returned_.front());
+  returned_.pop_front();
+  recycle(std::move(done.what));
+  bool const current = up_ && done.connection_number == connections_;
+  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
+}
+
+void connection::complete_slice() {
+  completing_ = true;
+  lowered_at_the_end const meanwhile{completing_};
+  for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
+    auto& from = returned_.front();
+    auto& batch = *from.what;
+    if (from.next == batch.commands.size()) break;
+    auto& one = batch.commands[from.next];
+    bool const bundled = batch.answers.is_bundled(from.next);
+    reply const& answer = batch.answer_to(from.next++);
+    if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
+      from.misdirected = answer.text();
+    }
+    if (!one->open()) continue;
+    if (bundled && !script_bundle::answers(answer)) {
+      ask_again(std::move(one), answer);
+    } else {
+      complete_one(std::move(one), answer);
+    }
+  }
+}
+
+void connection::recycle(batch_ptr used) {
+  // Not those that an earlier, larger use has left: a lone command would pay for all of them.
+  auto const answered = std::min(used->replies.size(), used->commands.size());
+  for (std::size_t i = 0; i < answered; ++i) used->replies[i].trim();
+  used->reset();
+  if (idle_batches_.size() < max_idle_batches) idle_batches_.push_back(std::move(used));
+}
+
+void connection::ask_again(command_ptr one, reply const& answer) {
+  if (closed_) return complete_one(std::move(one), answer);
+  bundle_.prepare_again(*one, answer);
+  one->sent = false;
+  waiting_.push_back(std::move(one));
+}
+
+void connection::complete_one(command_ptr one, reply const& answer) {
+  // Not executed, so it may be sent again: the server was restarted or its scripts flushed.
+  bool const unknown = answer.is_error() && is_unknown_script(answer.text());
+  if (unknown && one->form == script_form::by_hash && !closed_) {
+    one->form = script_form::with_source;
+    one->sent = false;
+    waiting_.push_back(std::move(one));
+    return;
+  }
+  if (redirected(one, answer)) return;
+  --outstanding_count_;
+  one->complete(answer);
+}
+
+bool connection::redirected(command_ptr& one, reply const& answer) {
+  if (!redirects_ || !answer.is_error() || closed_) return false;
+  auto const taker = redirector_.lock();
+  if (!taker) return false;
+  take_off(*one);
+  if (taker->redirect(one, answer.text())) return true;
+  ++outstanding_count_;
+  return false;
+}
+
+void connection::cancel(command& what) {
+  if (!what.open()) return;
+  --outstanding_count_;
+  what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
+            completion::later);
+  drop_ended();
+}
+
+void connection::end_outstanding(failure const& why) {
+  while (!outstanding_.empty()) {
+    --outstanding_count_;
+    outstanding_.front().fail(why, completion::later);
+  }
+}
+
+// Deadlines are in order, so what ended early is at the front before long.
+void connection::drop_ended() {
+  while (!waiting_.empty() && !waiting_.front()->open()) waiting_.pop_front();
+}
+
+// ---------------------------------------------------------------------------------- deadlines
+
+void connection::arm_deadline() {
+  if (deadline_armed_ || outstanding_.empty() || closed_) return;
+  deadline_armed_ = true;
+  armed_for_ = outstanding_.front().deadline;
+  deadline_timer_.expires_at(armed_for_);
+  deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->deadline_armed_ = false;
+    if (!self->closed_) self->on_deadline();
+  });
+}
+
+void connection::on_deadline() {
+  auto const now = std::chrono::steady_clock::now();
+  bool silent = false;
+  while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
+    command& one = outstanding_.front();
+    // One that had little time left when it came here says nothing about the server.
+    silent = silent ||
+             (one.sent && !one.short_deadline && up_ && one.reads_at_send == transport_->reads());
+    --outstanding_count_;
+    one.fail(missed_deadline(one), completion::later);
+  }
+  drop_ended();
+  if (silent && up_) {
+    transport_->forget_unsent();
+    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.address() +
+                                             " hangs: it does not answer"),
+         failure_kind::temporary);
+  }
+  arm_deadline();
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,55 @@
+// One connection from its first resolve to its end; the supervisor makes a new one each time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <herdlock/detail/async.hpp>
+#include "stores/redis/client/command.hpp"
+#include "stores/redis/settings.hpp"
+
+namespace herdlock::redis {
+
+/// Whether the same settings may work a little later (`refused`: the server said no to them).
+enum class failure_kind { temporary, refused };
+
+class transport;
+
+/// Hears from its transport on the executor, never from inside a call to it.
+class transport_listener {
+ public:
+  virtual ~transport_listener() = default;
+  /// Connected, authenticated, database selected: commands may be sent.
+  virtual void on_ready(transport& from) = 0;
+  /// The connection could not be made, or ended. Once; not after stop().
+  virtual void on_ended(transport& from, failure why, failure_kind kind) = 0;
+  /// A batch came back: with all its replies, or, when `why` says so, with none that count.
+  virtual void on_batch(transport& from, batch_ptr done, failure const* why) = 0;
+  virtual void on_push(transport& from, reply const& message) = 0;
+};
+
+class transport {
+ public:
+  virtual ~transport() = default;
+
+  static std::shared_ptr<transport> start(asio::any_io_executor const& executor,
+                                          settings const& how,
+                                          std::weak_ptr<transport_listener> owner);
+
+  /// After on_ready and before the end. Everything that was encoded into the batch is written.
+  virtual void send(batch_ptr what) = 0;
+  /// SUBSCRIBE or UNSUBSCRIBE; the answer comes as a push.
+  virtual void subscription(std::string_view verb, std::string_view channel) = 0;
+  /// Ends the connection; batches still come back (as failed), nothing else does.
+  virtual void stop() = 0;
+  /// For a server that hangs: what the kernel has not delivered when the connection ends is thrown
+  /// away then. Else the server would execute it after its callers were told of the failure.
+  virtual void forget_unsent() = 0;
+  /// How often something was read: the same number at two times means silence between them.
+  virtual std::uint64_t reads() const = 0;
+};
+
+batch_ptr make_batch();
+
+}  // namespace herdlock::redis

@@ -1,0 +1,136 @@
+// From a port's typed handler to a command and back.
+#pragma once
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <utility>
+
+#include <herdlock/detail/async.hpp>
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/server_errors.hpp"
+
+namespace herdlock::redis {
+
+/// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
+/// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
+/// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
+/// connection that it is started on, and never of another node of a cluster. It may have
+/// `step_in_bundle`, what scripts/many.lua calls its step.
+template <class Call>
+class typed_command final : public command {
+ public:
+  using value_type = typename Call::value_type;
+
+  typed_command(Call call, handler<value_type> done, router& home)
+      : call_(std::move(call)), done_(std::move(done)), home_(home) {}
+
+  /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
+  static void start(router& home, Call call, handler<value_type> done) {
+    auto one = std::make_unique<typed_command>(std::move(call), std::move(done), home);
+    auto slot = asio::get_associated_cancellation_slot(one->done_);
+    if (slot.is_connected()) {
+      one->cancellable_ = true;
+      slot.assign([weak = home.weak_router(), what = one.get()](asio::cancellation_type) {
+        if (auto const to = weak.lock()) to->cancel(*what);
+      });
+    }
+    home.submit(std::move(one));
+  }
+
+  void encode(command_writer& out, script_form how) const override {
+    meet_carrier();
+    call_.encode(out, how);
+  }
+
+  std::string_view step_in_bundle() const override {
+    if constexpr (requires { Call::step_in_bundle; }) return Call::step_in_bundle;
+    return {};
+  }
+
+  void complete(reply const& answer) override {
+    std::string const& store = home_.how().display_name;
+    if (answer.is_error()) {
+      if (follow_up(answer)) return;
+      return fail(server_failure(answer.text(), store), completion::now);
+    }
+    if (answer.too_large()) {
+      return fail(
+          make_failure(errc::invalid_value, store + ": the reply has more than " +
+                                                std::to_string(limits::max_value_bytes) + " bytes"),
+          completion::now);
+    }
+    if (answer.empty()) {
+      return fail(make_failure(errc::protocol, store + ": an empty reply"), completion::now);
+    }
+    complete(call_.parse(answer), completion::now);
+  }
+
+  void fail(failure const& why, completion when) override {
+    complete(failure{why.code, "cannot " + std::string(Call::verb) + " " + in_quotes(call_.name()) +
+                                   " at " + why.message},
+             when);
+  }
+
+  bool open() const override { return static_cast<bool>(done_); }
+  std::string_view key() const override {
+    if constexpr (requires { Call::for_this_server; }) return {};
+    return call_.name();
+  }
+
+ private:
+  handler<value_type> take_handler() {
+    outstanding.unlink();
+    auto done = std::exchange(done_, nullptr);
+    if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
+    return done;
+  }
+
+  // What the server must have reached is that server's: the command may have waited for it.
+  void meet_carrier() const {
+    if constexpr (requires { call_.fence_floor; }) {
+      if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
+    }
+    if constexpr (requires { call_.carried_by(*carrier); }) {
+      if (carrier) call_.carried_by(*carrier);
+    }
+  }
+
+  // Some calls have a second command for a certain error; it takes the handler over.
+  bool follow_up(reply const& answer) {
+    if constexpr (requires { call_.after_error(answer); }) {
+      if (auto next = call_.after_error(answer)) {
+        start(home_, std::move(*next), take_handler());
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void complete(result<value_type> outcome, completion when) {
+    auto done = take_handler();
+    if (when == completion::later) {
+      return detail::post_result(home_.executor(), std::move(done), std::move(outcome));
+    }
+    detail::dispatch_result(home_.executor(), std::move(done), std::move(outcome));
+  }
+
+  mutable Call call_;
+  handler<value_type> done_;
+  router& home_;  // used while open(), and it ends all commands before it goes
+  bool cancellable_ = false;
+};
+
+/// "The server answered with something else than this script returns."
+inline failure unexpected_reply(std::string_view name) {
+  return make_failure(errc::protocol, "an unexpected reply for " + in_quotes(name) +
+                                          "; is this a Redis server, 6.2 or newer?");
+}
+
+/// Of an answer that is 1 or 0.
+template <class T>
+result<T> yes_or_no(reply const& answer, std::string_view name, T yes, T no) {
+  auto const done = answer.number();
+  if (!done) return unexpected_reply(name);
+  return *done == 1 ? yes : no;
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,77 @@
+// Keeps the map of a cluster fresh: asks one node after the other until one answers.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <vector>
+
+#include <herdlock/detail/async.hpp>
+#include "stores/redis/cluster/cluster_map.hpp"
+#include "stores/redis/settings.hpp"
+
+namespace herdlock::redis {
+
+class connection;
+
+/// However often it is asked for, rounds begin at least half of this apart (a random part between
+/// half of it and all), and after failed ones up to the second, doubled from one to the next.
+inline constexpr milliseconds min_map_pause{100};
+inline constexpr milliseconds max_map_pause{2000};
+/// When a node has not answered after this (or a quarter of the timeout), the next is asked as
+/// well.
+inline constexpr milliseconds max_map_patience{250};
+
+class map_user {
+ public:
+  virtual ~map_user() = default;
+  /// Whom to ask, in this order.
+  virtual std::vector<node_address> nodes_to_ask() = 0;
+  /// Null when there are too many nodes.
+  virtual std::shared_ptr<connection> connection_to(node_address const& node) = 0;
+  virtual void on_map(cluster_map map, node_address const& from) = 0;
+  /// Nobody answered with a map. The next round begins by itself.
+  virtual void on_no_map(failure const& why) = 0;
+};
+
+/// All members on the executor.
+class map_finder final : public std::enable_shared_from_this<map_finder> {
+ public:
+  map_finder(asio::any_io_executor executor, settings how, map_user& user)
+      : executor_(std::move(executor)), how_(std::move(how)), user_(&user), timer_(executor_) {}
+
+  /// A round that begins after this call, soon; together with those that are wanted already.
+  void refresh();
+  /// The connection to it failed: no use waiting for its answer.
+  void on_down(node_address const& node, failure const& why);
+  void close();
+
+ private:
+  enum class stage { idle, pausing, asking };
+  struct probe {
+    node_address at;
+    bool open = false;  // its answer counts
+  };
+
+  void pause();
+  void begin();
+  void ask_next();
+  void ask(std::size_t index);
+  void on_answer(std::uint64_t round, std::size_t index, result<cluster_map> answer);
+  void note(failure const& why);
+
+  asio::any_io_executor executor_;
+  settings how_;
+  map_user* user_;  // null when closed
+  asio::steady_timer timer_;
+  stage stage_ = stage::idle;
+  bool again_ = false;
+  std::uint64_t round_ = 0;
+  std::vector<probe> probes_;  // of this round
+  std::size_t asked_ = 0;      // how many of them
+  std::size_t open_ = 0;       // and how many of those have not answered
+  failure why_;                // the most telling failure of this round
+  milliseconds pause_ = min_map_pause;
+  std::chrono::steady_clock::time_point begun_{};
+};
+
+}  // namespace herdlock::redis

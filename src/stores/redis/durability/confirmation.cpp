@@ -1,0 +1,290 @@
+#include "stores/redis/durability/confirmation.hpp"
+
+#include <algorithm>
+
+#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/script_texts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+script const& trust_script() {
+  static script const one(lua::trust, "1");
+  return one;
+}
+
+script const& held_script() {
+  static script const one(lua::held, "0");  // counted
+  return one;
+}
+
+struct text_answer {
+  using value_type = std::string;
+  static constexpr std::string_view verb = "confirm";
+  std::string subject;
+
+  std::string_view name() const { return subject; }
+  static result<std::string> parse(reply const& answer) { return std::string(answer.text()); }
+};
+
+struct info_call : text_answer {
+  void encode(command_writer& out, script_form) const {
+    out.begin("INFO");
+    out.end();
+  }
+};
+
+// Of many leases at once; the answer is in their order.
+struct held_call : text_answer {
+  std::vector<std::pair<std::string, std::string>> leases;  // name, owner
+
+  // Always with its source: by its hash alone a server that lacks it would do it in the second
+  // attempt, behind the WAIT.
+  void encode(command_writer& out, script_form) const {
+    out.begin_keys(held_script(), script_form::with_source);
+    for (auto const& [name, owner] : leases) out.add(name);
+    out.end_keys();
+    for (auto const& [name, owner] : leases) out.add(owner);
+    out.end();
+  }
+};
+
+struct number_answer {
+  using value_type = std::int64_t;
+  static constexpr std::string_view verb = "confirm";
+  std::string subject;
+
+  std::string_view name() const { return subject; }
+  result<std::int64_t> parse(reply const& answer) const {
+    auto const number = answer.number();
+    if (!number) return unexpected_reply(subject);
+    return *number;
+  }
+};
+
+struct wait_call : number_answer {
+  int replicas;
+  milliseconds limit;
+
+  void encode(command_writer& out, script_form) const {
+    out.begin("WAIT");
+    out.add_number(replicas);
+    out.add_number(limit.count());
+    out.end();
+  }
+};
+
+struct trust_call : number_answer {
+  std::string incarnation;
+  milliseconds quarantine;
+  std::string_view mode;
+
+  void encode(command_writer& out, script_form form) const {
+    out.begin(trust_script(), form);
+    out.add(incarnation_key);
+    out.add(incarnation);
+    out.add_number(quarantine.count());
+    out.add(mode);
+    out.end();
+  }
+};
+
+}  // namespace
+
+// What was asked together, and the answers so far.
+struct confirmation::round {
+  std::vector<entry> entries;
+  std::uint64_t connection = 0;  // all answers must have come over this one
+  std::size_t missing = 0;
+  bool knows_server = false;  // who the server is was asked in this round
+  std::string held;           // of each entry: '1' or '0'
+  std::int64_t replicas = 0;
+  std::int64_t quarantine = 0;
+  failure error;
+
+  template <class T>
+  bool take(result<T> const& answer) {
+    if (answer.has_error() && !error.code) error = answer.error();
+    return answer.has_value();
+  }
+};
+
+confirmation::confirmation(asio::any_io_executor executor, settings const& how) : how_(how) {
+  auto check = std::make_shared<connection_check>(how, nullptr);
+  connection_ = std::make_shared<connection>(std::move(executor), how, std::move(check));
+}
+
+void confirmation::open() {
+  if (!closed_) connection_->open();
+}
+
+void confirmation::close() {
+  if (std::exchange(closed_, true)) return;
+  connection_->close();  // ends the round that is under way
+  auto const why = make_failure(errc::canceled, how_.display_name + ": the store is being closed");
+  for (auto& one : std::exchange(waiting_, {})) {
+    asio::post(executor(), [done = std::move(one.done), why] { done(why); });
+  }
+}
+
+milliseconds confirmation::quarantined() const {
+  auto const left = std::chrono::ceil<milliseconds>(trusted_from_ - clock::now());
+  return std::max(left, milliseconds{0});
+}
+
+failure confirmation::in_quarantine() const {
+  return make_failure(errc::unavailable,
+                      how_.display_name + ": the server at " + connection_->how().address() +
+                          " has not been the master for long and may lack leases that are held; "
+                          "it grants nothing for another " +
+                          std::to_string(quarantined().count()) + " ms (quarantine=on)");
+}
+
+failure confirmation::too_few(std::int64_t replicas) const {
+  return make_failure(errc::unavailable,
+                      how_.display_name + ": only " + std::to_string(replicas) + " of " +
+                          std::to_string(how_.durable.replicas) + " replicas had it after " +
+                          std::to_string(how_.durable.wait.count()) +
+                          " ms, so it does not count and is taken back (wait_replicas=" +
+                          std::to_string(how_.durable.replicas) + "); are they running?");
+}
+
+failure confirmation::too_late() const {
+  return make_failure(errc::timed_out, how_.display_name +
+                                           ": the replicas confirm more slowly than leases are "
+                                           "taken; its turn did not come within " +
+                                           std::to_string(how_.timeout.count()) + " ms");
+}
+
+void confirmation::confirm(what_happened what, resource name, owner_token owner, answer done) {
+  if (closed_ || waiting_.size() >= max_outstanding_commands) {
+    auto why = make_failure(closed_ ? errc::canceled : errc::overloaded,
+                            how_.display_name + (closed_ ? ": the store is closed"
+                                                         : ": too many grants wait for replicas"));
+    return asio::post(executor(), [done = std::move(done), why = std::move(why)] { done(why); });
+  }
+  waiting_.push_back(
+      {what, std::move(name), std::move(owner), std::move(done), clock::now() + how_.timeout});
+  if (running_) return;
+  // What comes in the same turn of the event loop goes together.
+  running_ = std::make_shared<round>();
+  asio::post(executor(), [self = shared_from_this()] { self->start_round(); });
+}
+
+void confirmation::start_round() {
+  running_ = nullptr;
+  if (waiting_.empty() || closed_) return;
+  auto const one = running_ = std::make_shared<round>();
+  while (!waiting_.empty() && one->entries.size() < max_round) {
+    entry next = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (clock::now() < next.until) {
+      one->entries.push_back(std::move(next));
+    } else {
+      asio::post(executor(), [done = std::move(next.done), why = too_late()] { done(why); });
+    }
+  }
+  if (one->entries.empty()) {
+    running_ = nullptr;
+    return;
+  }
+  bool const known = connection_->up() && incarnation_of_ == connection_->connections();
+  if (known) return ask(one);
+  learn_incarnation(one);
+}
+
+// Also sees to it that the questions do not go out before the connection is there.
+void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
+  auto on_info = [self = shared_from_this(), one](result<std::string> info) {
+    if (!one->take(info)) return self->complete(*one, one->error);
+    server_facts server;
+    read_info(server, *info);
+    self->incarnation_ = server.run_id + ":" + server.replid;
+    self->incarnation_of_ = self->connection_->connections();
+    one->knows_server = true;
+    self->ask(one);
+  };
+  typed_command<info_call>::start(*connection_, info_call{{"INFO"}}, std::move(on_info));
+}
+
+void confirmation::ask(std::shared_ptr<round> const& one) {
+  one->connection = connection_->connections();
+  auto answered = [self = shared_from_this(), one] {
+    if (--one->missing == 0) self->on_answers(one);
+  };
+  one->missing = 1;  // so that the last answer cannot come before the last command
+  std::string const& subject = one->entries.front().name.str();
+  if (how_.durable.quarantine > milliseconds{0}) {
+    ++one->missing;
+    auto on_trust = [one, answered](result<std::int64_t> left) {
+      if (one->take(left)) one->quarantine = *left;
+      answered();
+    };
+    trust_call call{
+        {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"};
+    typed_command<trust_call>::start(*connection_, std::move(call), std::move(on_trust));
+  }
+  ++one->missing;
+  auto on_held = [one, answered](result<std::string> held) {
+    if (one->take(held)) one->held = std::move(*held);
+    answered();
+  };
+  held_call held{{subject}, {}};
+  for (auto const& about : one->entries) {
+    held.leases.emplace_back(about.name.str(), about.owner.str());
+  }
+  typed_command<held_call>::start(*connection_, std::move(held), std::move(on_held));
+  if (how_.durable.replicas > 0) {
+    ++one->missing;
+    auto on_replicas = [one, answered](result<std::int64_t> replicas) {
+      if (one->take(replicas)) one->replicas = *replicas;
+      answered();
+    };
+    wait_call call{{subject}, how_.durable.replicas, how_.durable.wait};
+    typed_command<wait_call>::start(*connection_, std::move(call), std::move(on_replicas));
+  }
+  asio::post(executor(), answered);
+}
+
+void confirmation::on_answers(std::shared_ptr<round> const& one) {
+  if (one->error.code) return complete(*one, one->error);
+  if (!connection_->up() || connection_->connections() != one->connection) {
+    return complete(*one,
+                    make_failure(errc::unavailable, how_.display_name +
+                                                        ": the connection that was to confirm it "
+                                                        "was lost"));
+  }
+  // The server is not what it was: it was demoted and promoted, or lost the key. Once is enough:
+  // who has written the key gets no such answer.
+  if (one->quarantine < 0) return learn_incarnation(one);
+  trusted_from_ = clock::now() + milliseconds(one->quarantine);
+  complete(*one, {});
+}
+
+failure confirmation::opinion(round const& one, std::size_t index) const {
+  entry const& about = one.entries[index];
+  if (index >= one.held.size() || one.held[index] != '1') {
+    return make_failure(errc::unavailable, how_.display_name + ": it is not at the server at " +
+                                               connection_->how().address() +
+                                               " (any more); was there a failover?");
+  }
+  if (about.what == what_happened::granted && one.quarantine > 0) return in_quarantine();
+  if (one.replicas < how_.durable.replicas) return too_few(one.replicas);
+  return {};
+}
+
+// `why` speaks for all, if it has a code.
+void confirmation::complete(round& one, failure const& why) {
+  auto const self = shared_from_this();
+  for (std::size_t i = 0; i < one.entries.size(); ++i) {
+    auto const done = std::move(one.entries[i].done);
+    if (why.code) {
+      done(why);
+      continue;
+    }
+    done(opinion(one, i));
+  }
+  start_round();
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,82 @@
+// Is a grant safe from a failover? Asked at the master, over a connection of its own, after each
+// grant and renewal.
+//
+// WAIT blocks the connection that it is sent over, so the connection for commands must not see it.
+// It answers how many replicas have everything that the master had done when the *same* connection
+// wrote last (since Redis 7.2, and in Valkey; before, when it sent its last command): so a round
+// is, in one write,
+//
+//     [whether this master may be trusted yet]   which leases are here; write one   WAIT n timeout
+//
+// The look shows that the grants are at this very server (the command's connection may have led to
+// another one, before a failover), and writes one of them again as it is; WAIT then covers them.
+// What is asked while a round is under way goes into the next one together.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include <herdlock/backend.hpp>
+#include "stores/redis/client/connection.hpp"
+
+namespace herdlock::redis {
+
+/// What one round takes; the rest waits for the next.
+inline constexpr std::size_t max_round = 200;
+/// The key that says which server was the master when, as seen by the first client that met it.
+inline constexpr std::string_view incarnation_key = "herdlock:incarnation";
+
+/// A grant must also wait until the quarantine of a new master is over; a renewal need not.
+enum class what_happened { granted, renewed };
+
+/// All members on the executor.
+class confirmation final : public std::enable_shared_from_this<confirmation> {
+ public:
+  /// Called once, later: without code when it is safe.
+  using answer = std::function<void(failure)>;
+
+  confirmation(asio::any_io_executor executor, settings const& how);
+
+  void open();
+  /// Everything waiting completes with errc::canceled.
+  void close();
+
+  void confirm(what_happened what, resource name, owner_token owner, answer done);
+
+  /// How long the master that was seen last grants nothing yet; 0: it grants.
+  milliseconds quarantined() const;
+  failure in_quarantine() const;
+  asio::any_io_executor const& executor() const { return connection_->executor(); }
+
+ private:
+  struct entry {
+    what_happened what;
+    resource name;
+    owner_token owner;
+    answer done;
+    clock::time_point until;  // the caller's deadline
+  };
+  struct round;
+
+  void start_round();
+  void learn_incarnation(std::shared_ptr<round> const& one);
+  void ask(std::shared_ptr<round> const& one);
+  void on_answers(std::shared_ptr<round> const& one);
+  failure opinion(round const& one, std::size_t index) const;
+  void complete(round& one, failure const& why);
+  failure too_few(std::int64_t replicas) const;
+  failure too_late() const;
+
+  settings how_;
+  std::shared_ptr<connection> connection_;
+  std::deque<entry> waiting_;
+  std::shared_ptr<round> running_;
+  std::string incarnation_;           // of the server at the other end, as INFO told
+  std::uint64_t incarnation_of_ = 0;  // over this connection
+  clock::time_point trusted_from_{};
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::redis

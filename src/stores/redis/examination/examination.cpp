@@ -1,0 +1,159 @@
+#include "stores/redis/examination/examination.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "stores/common/tls_context.hpp"
+#include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/examination/examine_server.hpp"
+#include "stores/redis/redlock/redlock_settings.hpp"
+
+namespace herdlock {
+namespace {
+
+using namespace redis;
+
+// The server that Sentinel names, or the one of the URL; and whether the sentinels could make
+// another the master.
+std::optional<settings> find_master(settings how, examination& into) {
+  if (how.sentinels.empty()) return how;
+  std::size_t agree = 0;
+  std::optional<host_and_port> master;
+  std::string last;
+  for (auto const& at : how.sentinels) {
+    auto const one = sentinel_at(how, at);
+    auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
+                                        {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
+    if (!answers) {
+      last = answers.error().message;
+      continue;
+    }
+    if (!answers->at(0).is_error()) {
+      ++agree;
+    } else {
+      last = one.address() + ": " + std::string(answers->at(0).text());
+    }
+    auto const& address = answers->at(1);
+    if (address.kind() == reply_kind::list && address.number(2)) {
+      master = host_and_port{std::string(address.text(1)),
+                             static_cast<std::uint16_t>(*address.number(2))};
+    }
+  }
+  into.expect(agree * 2 > how.sentinels.size(),
+              {"sentinel.quorum", severity::error,
+               std::to_string(agree) + " of " + std::to_string(how.sentinels.size()) +
+                   " sentinels could bring about a failover of " + in_quotes(how.master_name) +
+                   (last.empty() ? "" : " (" + last + ")"),
+               "when the master dies no other takes its place, and nothing is granted",
+               "start the missing sentinels, and let an odd number, at least 3, watch the master"});
+  if (!master) return std::nullopt;
+  how.host = master->host;
+  how.port = *master->port;
+  return how;
+}
+
+struct node_report {
+  std::size_t reached = 0;
+  std::vector<std::string> missing;
+  std::vector<std::string> run_ids;
+};
+
+node_report look_at_all(std::vector<settings> const& nodes, examination& into) {
+  node_report told;
+  for (auto const& node : nodes) {
+    examination one;
+    auto const facts = check_server(node, one);
+    if (facts) {
+      ++told.reached;
+      told.run_ids.push_back(facts->run_id);
+      for (auto& each : one.findings) into.find(std::move(each));
+      for (auto& each : one.passed) into.pass(std::move(each));
+    } else {
+      told.missing.push_back(node.address());
+    }
+    for (auto& each : one.skipped) into.skipped.push_back(std::move(each));
+  }
+  return told;
+}
+
+std::string joined(std::vector<std::string> const& words) {
+  std::string text;
+  for (auto const& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+result<examination> examine_redis(store_url url) {
+  auto how = parse_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
+  examination made;
+  if (auto const at = find_master(*how, made)) check_server(*at, made);
+  return made;
+}
+
+result<examination> examine_redlock(store_url url) {
+  auto how = parse_redlock_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
+      tls.has_error())
+    return tls.error();
+  examination made;
+  auto const told = look_at_all(how->nodes, made);
+  std::size_t const all = how->nodes.size();
+  bool const majority = told.reached * 2 > all;
+  made.expect(told.missing.empty(),
+              {"redlock.nodes", majority ? severity::warning : severity::error,
+               joined(told.missing) + " cannot be reached, " + std::to_string(told.reached) +
+                   " of " + std::to_string(all) + " can",
+               majority ? "fewer nodes may fail before nothing is granted any more"
+                        : "there is no majority: nothing is granted",
+               "start them, or let the network through"});
+  std::set<std::string> const distinct(told.run_ids.begin(), told.run_ids.end());
+  made.expect(distinct.size() == told.run_ids.size(),
+              {"redlock.distinct", severity::error,
+               std::to_string(told.run_ids.size()) + " nodes are " +
+                   std::to_string(distinct.size()) + " servers: a server is named twice",
+               "a majority of names is not a majority of servers, and two clients can hold at once",
+               "name each independent server once"});
+  made.expect(all % 2 == 1,
+              {"redlock.odd", severity::warning, std::to_string(all) + " nodes",
+               "they stand the loss of no more than " + std::to_string(all - 1) + " do",
+               "name an odd number"});
+  made.expect(how->restart_delay > milliseconds{0},
+              {"redlock.restart_delay", severity::warning, "restart_delay=0",
+               "a node that is restarted without its data may let a second holder in",
+               "give it the longest ttl in use, or leave it out (60s)"});
+  return made;
+}
+
+result<examination> examine_redis_cluster(store_url url) {
+  auto hosts = url.hosts;
+  if (hosts.empty()) hosts.push_back({url.host, url.port});
+  auto how = parse_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
+    return tls.error();
+  how->part = server_part::cluster_node;
+  std::vector<settings> nodes;
+  for (auto const& at : hosts) {
+    settings one = *how;
+    one.host = at.host;
+    one.port = at.port.value_or(6379);
+    nodes.push_back(std::move(one));
+  }
+  examination made;
+  auto const told = look_at_all(nodes, made);
+  made.expect(told.missing.empty(),
+              {"cluster.nodes", told.reached == 0 ? severity::error : severity::warning,
+               joined(told.missing) + " cannot be reached",
+               told.reached == 0 ? "there is no lock to be had"
+                                 : "whoever starts with these addresses finds the cluster later, "
+                                   "or not at all when the others fail, too",
+               "start them, or name nodes that are there"});
+  return made;
+}
+
+}  // namespace herdlock

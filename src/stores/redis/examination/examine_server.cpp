@@ -1,0 +1,227 @@
+#include "stores/redis/examination/examine_server.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "stores/common/clock_skew.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+enum asked : std::size_t { time_asked, server, replication, memory, persistence, whoami, cluster };
+
+std::vector<command_words> first_commands() {
+  return {{"TIME"},           {"INFO", "server"},      {"INFO", "replication"},
+          {"INFO", "memory"}, {"INFO", "persistence"}, {"ACL", "WHOAMI"},
+          {"CLUSTER", "INFO"}};
+}
+
+std::string_view value_of(std::string_view lines, std::string_view name) {
+  if (lines.starts_with("txt:")) lines.remove_prefix(4);  // a verbatim string of RESP3
+  std::string_view found;
+  for_each_fact(lines, [&](auto known, auto value) {
+    if (known == name && found.empty()) found = value;
+  });
+  return found;
+}
+
+// What ACL DRYRUN says when the command is allowed and the channel is not.
+bool denies_channels(std::string_view said) { return said.find("channel") != said.npos; }
+
+class server_examination {
+ public:
+  server_examination(settings const& how, examination& into)
+      : how_(how), into_(into), at_("the server at " + how.address()) {}
+
+  std::optional<server_facts> make() {
+    auto const before = wall_clock_us();
+    auto answers = ask_once(how_, first_commands());
+    auto const after = wall_clock_us();
+    if (answers.has_error()) {
+      into_.find({"redis.reachable", severity::error, answers.error().message,
+                  "there is no lock to be had", "start the server, or put the URL right"});
+      return std::nullopt;
+    }
+    into_.pass("redis.reachable");
+    read(*answers);
+    version();
+    role();
+    eviction(answers->at(memory).text());
+    persistence_of();
+    replicas(answers->at(replication).text());
+    if (how_.part == server_part::cluster_node) cluster_state(answers->at(cluster));
+    clock_of(before, after);
+    rights(answers->at(whoami));
+    return facts_;
+  }
+
+ private:
+  void read(std::vector<reply> const& answers) {
+    facts_.time_us = read_time(answers.at(time_asked));
+    for (std::size_t i = server; i <= persistence; ++i) {
+      if (answers.at(i).is_error()) {
+        into_.skip("redis.info", at_ + " does not permit INFO to this user");
+      } else {
+        read_info(facts_, answers.at(i).text());
+      }
+    }
+  }
+  void version() {
+    if (facts_.version.empty()) return;
+    into_.expect(!is_older_than(facts_, 6, 2),
+                 {"redis.version", severity::error, at_ + " is Redis " + facts_.version,
+                  "herdlock refuses it: it lacks commands that leases are made of",
+                  "use Redis 6.2 or newer, or Valkey"});
+  }
+  void role() {
+    if (facts_.role.empty()) return;
+    bool const wrong = facts_.role == "slave" && how_.part != server_part::cluster_node;
+    into_.expect(!wrong, {"redis.role", severity::error, at_ + " is a read-only replica",
+                          "nothing can be granted there",
+                          "name the master, or go through redis+sentinel://"});
+  }
+  void eviction(std::string_view info) {
+    if (facts_.policy.empty()) return;
+    bool const evicts =
+        facts_.policy.starts_with("allkeys-") || facts_.policy.starts_with("volatile-");
+    bool const limited = value_of(info, "maxmemory") != "0";
+    into_.expect(!evicts, {"redis.eviction", limited ? severity::error : severity::warning,
+                           at_ + " has maxmemory-policy " + facts_.policy +
+                               (limited ? "" : " (and no maxmemory yet)"),
+                           "when memory runs short it throws leases away, and another is granted "
+                           "what is held",
+                           "set maxmemory-policy noeviction for locks"});
+  }
+  void persistence_of() {
+    if (facts_.append_only.empty()) return;
+    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0;
+    into_.expect(!forgets,
+                 {"redis.persistence", severity::warning, at_ + " has no append-only file",
+                  "after a restart it has forgotten the leases that are held, and grants "
+                  "them to others while their holders still work",
+                  "set appendonly yes, or quarantine=on in the store URL"});
+  }
+  void replicas(std::string_view info) {
+    if (!facts_.replicas || facts_.role != "master") return;
+    std::int64_t in_step = 0;
+    for (std::int64_t i = 0; i < *facts_.replicas; ++i) {
+      auto const line = value_of(info, "slave" + std::to_string(i));
+      if (line.find("state=online") != std::string_view::npos) ++in_step;
+    }
+    std::string const count = std::to_string(in_step) + " of " + std::to_string(*facts_.replicas) +
+                              " replicas of " + at_ + " are in step";
+    if (how_.durable.replicas > 0) {
+      into_.expect(
+          in_step >= how_.durable.replicas,
+          {"redis.wait_replicas", severity::error,
+           count + ", and wait_replicas is " + std::to_string(how_.durable.replicas),
+           "nothing is granted until there are as many", "start replicas, or ask for fewer"});
+    }
+    into_.expect(in_step == *facts_.replicas,
+                 {"redis.replicas", severity::warning, count,
+                  "after a failover to one that is behind, leases are forgotten",
+                  "see why it does not catch up (its log, repl-backlog-size)"});
+  }
+  void cluster_state(reply const& answer) {
+    std::string const state(value_of(answer.text(), "cluster_state"));
+    into_.expect(state == "ok", {"cluster.state", severity::error,
+                                 at_ + " says cluster_state:" + (state.empty() ? "?" : state),
+                                 "resources whose slots nobody serves cannot be locked",
+                                 "see CLUSTER INFO and CLUSTER SHARDS; redis-cli --cluster fix"});
+  }
+  void clock_of(std::int64_t before, std::int64_t after) {
+    if (!facts_.time_us) return into_.skip("redis.clock", "TIME is not permitted");
+    auto const skew = skew_of(*facts_.time_us, before, after);
+    if (how_.speaks != dialect::getset)
+      return check_skew(into_, "redis.clock", how_.address(), skew);
+    into_.expect(skew <= how_.skew, {"redis.clock", severity::error,
+                                     "the clocks of this machine and of " + at_ + " differ by " +
+                                         std::to_string(skew.count()) + " ms",
+                                     "this dialect compares clients' clocks: two may hold at once",
+                                     "run NTP on all clients, or give skew= what they may differ"});
+  }
+
+  // A dry run of what the scripts do; a user who may not ask is judged by the probe alone.
+  void rights(reply const& who) {
+    if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
+    std::string const user(who.text());
+    auto const needed = commands_in_use();
+    std::vector<command_words> asking;
+    for (auto const& one : needed) {
+      command_words words{"ACL", "DRYRUN", user};
+      words.insert(words.end(), one.begin(), one.end());
+      asking.push_back(std::move(words));
+    }
+    auto const answers = ask_once(how_, asking);
+    if (answers.has_error()) return into_.skip("redis.rights", answers.error().message);
+    std::string missing, unheard;
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (answers->at(i).is_error()) {
+        return into_.skip("redis.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
+      }
+      auto const said = answers->at(i).text();
+      if (said == "OK") continue;
+      bool const is_news = denies_channels(said) || needed[i].front() == "PUBSUB";
+      (is_news ? unheard : missing) += " " + needed[i].front();
+    }
+    into_.expect(
+        unheard.empty(),
+        {"redis.channels", severity::warning,
+         "the user " + in_quotes(user) + " at " + at_ + " may not" + unheard +
+             " on the channels of grants and loads",
+         "waiters are not woken, they ask again and again (PUBSUB: those that died cost the "
+         "others a heartbeat each)",
+         "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
+             "&*::herdlock:events:* &herdlock:grants:*"});
+    into_.expect(missing.empty(),
+                 {"redis.rights", severity::error,
+                  "the user " + in_quotes(user) + " at " + at_ + " may not run" + missing,
+                  "leases cannot be taken, renewed or given back, or values not be cached",
+                  "permit them: ACL SETUSER " + user +
+                      " +@read +@write +@scripting +@pubsub "
+                      "+time +info with ~* and &*"});
+  }
+
+  settings const& how_;
+  examination& into_;
+  std::string const at_;
+  server_facts facts_;
+};
+
+}  // namespace
+
+std::vector<command_words> commands_in_use() {
+  std::string const key = "herdlock-doctor";
+  std::string const side = "{" + key + "}:herdlock:last";
+  std::string const events = "{" + key + "}:herdlock:events:0";
+  std::string const grants = std::string(grant_channel_prefix) + "x";
+  return {{"EVALSHA", "0", "1", key},
+          {"EVAL", "return 1", "1", key},
+          {"GET", key},
+          {"SET", key, "x"},
+          {"DEL", key},
+          {"RENAME", key, side},
+          {"INCR", key},
+          {"PEXPIRE", key, "1"},
+          {"PTTL", key},
+          {"EXISTS", key},
+          {"TYPE", key},
+          {"HGETALL", key},
+          {"HSET", key, "x", "x"},
+          {"TIME"},
+          {"ZADD", key, "1", "x"},
+          {"ZREM", key, "x"},
+          {"ZRANGE", key, "0", "1"},
+          {"ZCARD", key},
+          {"ZSCORE", key, "x"},
+          {"PUBSUB", "NUMSUB", grants},
+          {"PUBLISH", events, "x"},
+          {"SUBSCRIBE", events, grants}};
+}
+
+std::optional<server_facts> check_server(settings const& how, examination& into) {
+  return server_examination(how, into).make();
+}
+
+}  // namespace herdlock::redis

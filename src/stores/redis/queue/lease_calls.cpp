@@ -1,0 +1,199 @@
+#include "stores/redis/queue/lease_calls.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+result<release_reply> parse_release(reply const& answer, std::string_view name) {
+  return yes_or_no(answer, name, release_reply::released, release_reply::lost);
+}
+
+void add_queue_keys(command_writer& out, std::string const& name) {
+  out.add(name);
+  out.add_side_key(name, fence_role);
+  out.add_side_key(name, queue_role);
+}
+
+}  // namespace
+
+result<held> parse_held(reply const& answer, std::string_view name) {
+  auto const pttl = answer.number(1);
+  auto const fence = answer.number(3);
+  if (answer.nodes() < 4 || !pttl || !fence || *fence <= 0) return unexpected_reply(name);
+  return held{remaining_of(*pttl),
+              std::string(answer.text(2)),
+              {static_cast<std::uint64_t>(*fence)},
+              answer.number(4).value_or(0) == 1};
+}
+
+result<grant_or_held> parse_grant_or_held(reply const& answer, std::string_view name) {
+  if (answer.kind() == reply_kind::list) {
+    auto state = parse_held(answer, name);
+    if (state.has_error()) return state.error();
+    return grant_or_held(*std::move(state));
+  }
+  auto const fence = answer.number();
+  if (!fence || *fence <= 0) return unexpected_reply(name);
+  return grant_or_held(fencing_token{static_cast<std::uint64_t>(*fence)});
+}
+
+acquire_reply busy_of(held const& state) {
+  return busy{owner_label(state.holder), state.remaining};
+}
+
+member_name::member_name(milliseconds ttl, owner_token const& owner)
+    : tail_(" " + std::to_string(ttl.count()) + " " + owner.str()), present_("-" + tail_) {}
+
+void member_name::go_by(grant_subscription const& at) {
+  bool const same = at.listening() == pushed_ && at.subscriber() == subscriber_;
+  if (same && !others_.empty()) return;
+  if (!same) {
+    subscriber_ = at.subscriber();
+    pushed_ = at.listening();
+    auto before = std::exchange(present_, (pushed_ ? subscriber_ : "-") + tail_);
+    ++form_;
+    std::erase(others_, present_);
+    may_have(std::move(before));
+  }
+  // Also from an earlier wait of the same owner.
+  may_have("-" + tail_);
+  may_have(subscriber_ + tail_);
+}
+
+void member_name::may_have(std::string name) {
+  bool const known = name == present_ || std::ranges::find(others_, name) != others_.end();
+  if (!known) others_.push_back(std::move(name));
+}
+
+std::string_view owner_in(std::string_view member) {
+  for (int i = 0; i < 2; ++i) {
+    auto const space = member.find(' ');
+    if (space == std::string_view::npos) return {};
+    member.remove_prefix(space + 1);
+  }
+  return member;
+}
+
+void acquire_call::encode(command_writer& out, script_form form) const {
+  out.begin(lease_scripts().acquire, form);
+  add_queue_keys(out, asked.name.str());
+  out.add(asked.owner.str());
+  out.add_number(asked.ttl.count());
+  out.add_number(fence_floor);
+  out.end();
+}
+
+result<acquire_reply> acquire_call::parse(reply const& answer) const {
+  auto const parsed = parse_grant_or_held(answer, name());
+  if (parsed.has_error()) return parsed.error();
+  if (auto const* fencing = std::get_if<fencing_token>(&*parsed))
+    return acquire_reply(grant{*fencing});
+  auto const& state = std::get<held>(*parsed);
+  if (state.holder != asked.owner.str()) return busy_of(state);
+  return acquire_reply(grant{state.fencing, grant_term{sent, state.remaining}});
+}
+
+void enter_call::carried_by(connection& server) {
+  at = subscriptions->at(server);
+  member->go_by(*at);
+  form = member->form();
+}
+
+result<grant_or_held> enter_call::parse(reply const& answer) const {
+  auto parsed = parse_grant_or_held(answer, name());
+  auto* const state = parsed.has_value() ? std::get_if<held>(&*parsed) : nullptr;
+  if (state) {
+    state->at = at;
+    state->form = form;
+  }
+  return parsed;
+}
+
+void enter_call::encode(command_writer& out, script_form how) const {
+  out.begin(lease_scripts().enter, how);
+  add_queue_keys(out, asked.name.str());
+  out.add(asked.owner.str());
+  out.add_number(asked.ttl.count());
+  out.add_number(fence_floor);
+  out.add(member->present());
+  for (auto const& other : member->others()) out.add(other);
+  out.end();
+}
+
+// With its source, always: one that the server does not know by its hash is sent again, and would
+// come behind the owner's next arrival, and take that out of the queue.
+void leave_call::encode(command_writer& out, script_form) const {
+  out.begin(lease_scripts().leave, script_form::with_source);
+  add_queue_keys(out, asked.name.str());
+  out.add(asked.owner.str());
+  out.add_number(fence_floor);
+  out.add(member->present());
+  for (auto const& other : member->others()) out.add(other);
+  out.end();
+}
+
+result<leave_call::value_type> leave_call::parse(reply const& answer) const {
+  if (answer.kind() != reply_kind::list) return value_type();
+  auto state = parse_held(answer, name());
+  if (state.has_error()) return state.error();
+  return value_type(*std::move(state));
+}
+
+void renew_call::encode(command_writer& out, script_form form) const {
+  out.begin(lease_scripts().renew, form);
+  out.add(what.str());
+  out.add(owner.str());
+  out.add_number(ttl.count());
+  out.end();
+}
+
+result<renew_reply> renew_call::parse(reply const& answer) const {
+  return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
+}
+
+void release_call::encode(command_writer& out, script_form form) const {
+  out.begin(lease_scripts().release, form);
+  add_queue_keys(out, what.str());
+  out.add_side_key(what.str(), last_role);
+  out.add(owner.str());
+  out.add_number(fence_floor);
+  out.end();
+}
+
+result<release_reply> release_call::parse(reply const& answer) const {
+  return parse_release(answer, name());
+}
+
+void force_release_call::encode(command_writer& out, script_form form) const {
+  out.begin(lease_scripts().force_release, form);
+  add_queue_keys(out, what.str());
+  out.add_number(fence_floor);
+  out.end();
+}
+
+result<release_reply> force_release_call::parse(reply const& answer) const {
+  return parse_release(answer, name());
+}
+
+void inspect_call::encode(command_writer& out, script_form form) const {
+  out.begin(lease_scripts().inspect, form);
+  add_queue_keys(out, what.str());
+  out.end();
+}
+
+result<inspect_call::value_type> inspect_call::parse(reply const& answer) const {
+  if (answer.kind() == reply_kind::null) return value_type();
+  auto const pttl = answer.number(1);
+  auto const fence = answer.number(3);
+  auto const waiting = answer.number(4);
+  if (!pttl || !fence || !waiting || *waiting < 0) return unexpected_reply(name());
+  lease_info info{owner_label(answer.text(2)),
+                  {static_cast<std::uint64_t>(*fence)},
+                  remaining_of(*pttl),
+                  static_cast<std::size_t>(*waiting)};
+  for (std::size_t i = 5; i < answer.nodes() && info.waiters.size() < limits::max_listed; ++i) {
+    info.waiters.push_back(owner_label(owner_in(answer.text(i))));
+  }
+  return value_type(std::move(info));
+}
+
+}  // namespace herdlock::redis

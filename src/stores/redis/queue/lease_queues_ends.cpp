@@ -1,0 +1,253 @@
+// How waits end: granted, over, cancelled, failed; and how they leave nothing behind.
+#include "stores/redis/queue/lease_queues.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/jitter.hpp"
+
+namespace herdlock::redis {
+
+void lease_queues::on_deadline(waiter& one) {
+  if (one.now == phase::waiting) leave(one);
+}
+
+void lease_queues::on_cancel(std::uint64_t id) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end() || found->second.now != phase::waiting) return;
+  complete(found->second,
+           make_failure(errc::canceled,
+                        "cannot acquire " + in_quotes(found->second.asked.name.str()) + " at " +
+                            commands_->how().display_name + ": cancelled by the caller"));
+  leave(found->second);
+}
+
+// The entry in the queue may be another wait's, too, of the same owner. Then it stays, and nothing
+// is asked: false.
+bool lease_queues::leave(waiter& one) {
+  resource_queue& at = *one.at;
+  if (one.now == phase::waiting) {
+    one.now = phase::leaving;
+    wait_no_more(one);
+    alarms_->cancel(one.id);
+  }
+  auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
+  bool const shared = std::any_of(first, last, [&](auto const& each) {
+    auto const other = waiters_.find(each.second);
+    return other != waiters_.end() && other->second.now == phase::waiting;
+  });
+  if (shared || closed_) {
+    one.has_left = true;
+    if (one.done) complete(one, one.last_seen);
+    forget_if_over(one.id);
+    return false;
+  }
+  one.has_left = false;
+  ++one.calls;
+  auto on_answer = [weak = weak_from_this(), id = one.id,
+                    sent = clock::now()](result<std::optional<held>> answer) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->on_left(id, sent, std::move(answer));
+    self->tell();
+  };
+  typed_command<leave_call>::start(*commands_,
+                                   leave_call{one.asked, one.member, fence_floor_of(*commands_)},
+                                   std::move(on_answer));
+  return true;
+}
+
+void lease_queues::on_left(std::uint64_t id, clock::time_point sent,
+                           result<std::optional<held>> answer) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end()) return;
+  waiter& one = found->second;
+  --one.calls;
+  if (answer.has_error()) {
+    if (one.done) complete(one, answer.error());
+    // A key of another type is no queue.
+    if (!(answer.error() == errc::wrong_type)) return keep_leave(one);
+  } else {
+    one.at->pending_leaves.erase(id);  // an earlier leave of it may have failed
+    retry_leaves(*one.at);
+  }
+  if (answer.has_value() && *answer) {
+    // The grant crossed. Who still waits for an answer gets it; else it is given back.
+    one.has_left = true;
+    owner_has_it(*one.at, (*answer)->holder,
+                 {(*answer)->fencing, grant_term{sent, (*answer)->remaining}}, news::answer);
+    auto const still = waiters_.find(id);
+    if (still == waiters_.end()) return;
+    if (still->second.done) complete(still->second, still->second.last_seen);
+    return forget_if_over(id);
+  }
+  one.has_left = true;
+  if (one.done) complete(one, one.last_seen);
+  forget_if_over(id);
+}
+
+// A leave that failed is not counted as a wait. Of too many the oldest go: most of those whose
+// server is out of reach never came there.
+void lease_queues::keep_leave(waiter& one) {
+  resource_queue& at = *one.at;
+  if (!std::exchange(one.leave_pending, true)) ++pending_leaves_;
+  at.pending_leaves.insert(one.id);
+  if (!alarms_->is_set(at.retry_id)) {
+    alarms_->set(at.retry_id,
+                 std::chrono::steady_clock::now() + at.retry_pause.next(random_part()));
+  }
+  if (pending_leaves_ <= max_waits) return;
+  auto const oldest = *at.pending_leaves.begin();
+  at.pending_leaves.erase(oldest);
+  waiters_.at(oldest).has_left = true;
+  forget_if_over(oldest);
+}
+
+// One of them finds out whether the server takes it now.
+void lease_queues::retry_leave(resource_queue& at) {
+  auto const id = at.id;
+  while (queues_by_id_.contains(id) && !at.pending_leaves.empty()) {
+    auto const first = *at.pending_leaves.begin();
+    at.pending_leaves.erase(first);
+    if (leave(waiters_.at(first))) return;
+  }
+}
+
+void lease_queues::retry_leaves(resource_queue& at) {
+  at.retry_pause.reset();
+  for (auto const id : std::exchange(at.pending_leaves, {})) leave(waiters_.at(id));
+}
+
+// An answer to a call that was sent before the wait ended. It may have been executed after it: a
+// command that the server did not know by its hash is sent again, behind the leave or the release.
+//   1. enter, sent by its hash: NOSCRIPT.  2. the wait is cancelled, leave: done.
+//   3. enter, sent again: the owner is in the queue, and nobody knows.
+void lease_queues::after_a_late_answer(waiter& one, outcome const& answer) {
+  auto const id = one.id;
+  bool may_be_queued = true;
+  if (answer.has_value()) {
+    auto const* fresh = std::get_if<fencing_token>(&*answer);
+    auto const* state = std::get_if<held>(&*answer);
+    if (fresh) {
+      may_be_queued = false;
+      give_back(one, *fresh);
+    } else if (state->holder == one.asked.owner.str()) {
+      may_be_queued = false;
+      if (one.now == phase::leaving && state->fencing != one.at->taken) {
+        give_back(one, state->fencing);
+      }
+    }
+  }
+  if (!may_be_queued || closed_) return forget_if_over(id);
+  one.at->pending_leaves.erase(id);
+  leave(one);
+}
+
+// Only what nobody here has taken; a second release of it finds nothing of ours any more.
+void lease_queues::give_back(waiter const& one, fencing_token fencing) {
+  if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
+  one.at->given_back = fencing;
+  typed_command<release_call>::start(
+      *commands_, release_call{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
+      [](result<release_reply> const&) {});  // else its heartbeat ends it
+}
+
+void lease_queues::take(waiter& one, grant what) {
+  resource_queue& at = *one.at;
+  one.now = phase::granted;
+  one.has_left = true;
+  at.taken = what.fencing;
+  wait_no_more(one);
+  alarms_->cancel(one.id);
+  auto const id = one.id;
+  if (auto done = take_handler(one)) told_.push_back({std::move(done), what});
+  forget_if_over(id);
+}
+
+// Last, since a user's handler may throw, and at once: not behind the answer to what its owner
+// asked after this.
+void lease_queues::tell() {
+  auto const self = shared_from_this();
+  while (!told_.empty()) {
+    auto next = std::move(told_.front());
+    told_.pop_front();
+    try {
+      detail::dispatch_result<acquire_reply>(commands_->executor(), std::move(next.done),
+                                             acquire_reply(next.what));
+    } catch (...) {  // the others are told in a moment
+      asio::post(commands_->executor(), [self] { self->tell(); });
+      throw;
+    }
+  }
+}
+
+// What the server has refused (a wrong type, a missing right) has not put it into the queue.
+void lease_queues::fail(waiter& one, failure const& why) {
+  complete(one, why);
+  bool const unknown = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+  if (unknown || one.queued) return static_cast<void>(leave(one));
+  one.now = phase::leaving;
+  one.has_left = true;
+  wait_no_more(one);
+  alarms_->cancel(one.id);
+  forget_if_over(one.id);
+}
+
+void lease_queues::fail_all(resource_queue& at, failure const& why) {
+  for (auto const id : std::set<std::uint64_t>(at.waiting)) {
+    auto const found = waiters_.find(id);
+    if (found != waiters_.end() && found->second.now == phase::waiting) fail(found->second, why);
+  }
+}
+
+void lease_queues::complete(waiter& one, result<acquire_reply> what) {
+  auto done = take_handler(one);
+  if (done) detail::post_result(commands_->executor(), std::move(done), std::move(what));
+}
+
+handler<acquire_reply> lease_queues::take_handler(waiter& one) {
+  auto done = std::exchange(one.done, nullptr);
+  if (done && one.cancellable) asio::get_associated_cancellation_slot(done).clear();
+  return done;
+}
+
+void lease_queues::forget_if_over(std::uint64_t id) {
+  auto const found = waiters_.find(id);
+  if (found == waiters_.end()) return;
+  waiter const& one = found->second;
+  if (one.now == phase::waiting || one.calls > 0 || !one.has_left) return;
+  resource_queue& at = *one.at;
+  auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
+  auto const mine = std::find_if(first, last, [&](auto const& each) { return each.second == id; });
+  if (mine != last) at.by_owner.erase(mine);
+  at.pending_leaves.erase(id);
+  if (one.leave_pending) --pending_leaves_;
+  waiters_.erase(found);
+  forget_if_unused(at);
+}
+
+void lease_queues::forget_if_unused(resource_queue& at) {
+  if (!at.waiting.empty() || !at.by_owner.empty()) return;
+  alarms_->cancel(at.id);
+  alarms_->cancel(at.retry_id);
+  bind(at, nullptr);
+  queues_by_id_.erase(at.id);
+  queues_by_id_.erase(at.retry_id);
+  queues_.erase(std::string(at.name));
+}
+
+void lease_queues::close() {
+  if (std::exchange(closed_, true)) return;
+  if (alarms_) alarms_->close();
+  subscriptions_->close();
+  for (auto& [id, one] : waiters_) {
+    complete(one, make_failure(errc::canceled, commands_->how().display_name +
+                                                   ": the store handle is being closed"));
+  }
+  waiters_.clear();
+  pending_leaves_ = 0;
+  queues_by_id_.clear();
+  queues_.clear();
+}
+
+}  // namespace herdlock::redis

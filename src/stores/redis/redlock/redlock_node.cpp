@@ -1,0 +1,320 @@
+#include "stores/redis/redlock/redlock_node.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include "stores/redis/client/server_errors.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr milliseconds retry_pause{500};
+constexpr milliseconds next_retry_pause{100};  // where more wait than are tried at once
+
+std::int64_t number_after(std::string_view text, std::string_view label) {
+  auto const at = text.find(label);
+  if (at == std::string_view::npos) return -1;
+  auto const digits = text.substr(at + label.size());
+  std::int64_t value = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------- commands
+
+class node_command final : public command {
+ public:
+  node_command(node_verb verb, std::shared_ptr<node_request> from,
+               std::shared_ptr<redlock_node> home)
+      : verb_(verb),
+        from_(std::move(from)),
+        home_(std::move(home)),
+        generation_(home_->generation_) {}
+
+  void encode(command_writer& out, script_form how) const override {
+    if (!stale()) return encode_request(verb_, from_->what(), out, how);
+    out.begin("PING");
+    out.add("stale");  // Boost.Redis leaves out what has no argument
+    out.end();
+  }
+
+  void complete(reply const& answer) override {
+    if (stale()) return fail(home_->down_, completion::now);
+    auto const self = take();
+    home_->on_command_over(redlock_node::command_end::answered);
+    if (answer.is_error()) {
+      return self->on_refused(verb_, home_->index(),
+                              server_failure(answer.text(), home_->display_name()));
+    }
+    self->on_answer(verb_, home_->index(), answer);
+  }
+
+  void fail(failure const& why, completion when) override {
+    auto self = take();
+    home_->on_command_over(redlock_node::command_end::failed);
+    if (when == completion::now) return self->on_no_answer(verb_, home_->index(), why);
+    asio::post(home_->wire().executor(),
+               [self = std::move(self), verb = verb_, node = home_->index(), why] {
+                 self->on_no_answer(verb, node, why);
+               });
+  }
+
+  bool open() const override { return from_ != nullptr; }
+
+ private:
+  bool stale() const { return generation_ != home_->generation_; }
+  std::shared_ptr<node_request> take() {
+    outstanding.unlink();
+    return std::exchange(from_, nullptr);
+  }
+
+  node_verb verb_;
+  std::shared_ptr<node_request> from_;
+  std::shared_ptr<redlock_node> home_;
+  std::uint64_t generation_;
+};
+
+// A script that the server does not know is sent a second time, behind what was asked meanwhile: a
+// release would come after the next holder's request. So all are made known first.
+class load_command final : public command {
+ public:
+  explicit load_command(node_verb verb) : verb_(verb) {}
+  void encode(command_writer& out, script_form) const override { encode_load(verb_, out); }
+  void complete(reply const&) override { end(); }  // without the right to: by NOSCRIPT, as before
+  void fail(failure const&, completion) override { end(); }
+  bool open() const override { return open_; }
+
+ private:
+  void end() {
+    outstanding.unlink();
+    open_ = false;
+  }
+  node_verb verb_;
+  bool open_ = true;
+};
+
+// Then each connection is asked: what the server is, how long it runs, and its clock. A restart
+// ends all connections, so what was seen once holds as long as this one.
+class check_command final : public command {
+ public:
+  explicit check_command(std::shared_ptr<redlock_node> home)
+      : home_(std::move(home)), generation_(home_->generation_) {}
+
+  void encode(command_writer& out, script_form) const override {
+    out.begin("INFO");
+    out.add("default");
+    out.end();
+  }
+
+  void complete(reply const& answer) override {
+    outstanding.unlink();
+    open_ = false;
+    if (answer.is_error()) {
+      return home_->on_checked(server_failure(answer.text(), home_->display_name()), generation_);
+    }
+    auto const judged =
+        home_->check_.verdict_on(std::span(&answer, 1), home_->wire().how().address());
+    if (judged.why.code) return home_->on_checked(judged.why, generation_);
+    auto const time = number_after(answer.text(), "\nserver_time_usec:");
+    if (auto const owner = home_->owner_.lock(); owner && time > 0) {
+      owner->on_node_time(home_->index(), time);
+    }
+    home_->on_checked(number_after(answer.text(), "\nuptime_in_seconds:"), generation_);
+  }
+
+  void fail(failure const& why, completion) override {
+    outstanding.unlink();
+    open_ = false;
+    asio::post(home_->wire().executor(), [home = home_, why, generation = generation_] {
+      home->on_checked(why, generation);
+    });
+  }
+
+  bool open() const override { return open_; }
+
+ private:
+  std::shared_ptr<redlock_node> home_;
+  std::uint64_t generation_;
+  bool open_ = true;
+};
+
+// ---------------------------------------------------------------------------------- giving back
+
+class redlock_node::pending_release final : public node_request,
+                                            public std::enable_shared_from_this<pending_release> {
+ public:
+  pending_release(node_verb verb, lease_request what, std::shared_ptr<redlock_node> home,
+                  late_grants grants)
+      : node_request(std::move(what)),
+        verb_(verb),
+        home_(home),
+        until_(clock::now() + pending_for),
+        late_grant_possible_(grants == late_grants::possible) {}
+
+  void go() {
+    auto const home = home_.lock();
+    if (!home || clock::now() >= until_) return;
+    if (home->refusal(verb_)) return home->keep_pending(shared_from_this());
+    home->send(verb_, shared_from_this());
+  }
+
+  void on_answer(node_verb, std::size_t, reply const& answer) override {
+    if (answer.number().value_or(0) == 1 || !late_grant_possible_) return;
+    if (!repeating_) until_ = clock::now() + repeated_for;
+    repeating_ = true;
+    if (auto const home = home_.lock()) home->keep_pending(shared_from_this());
+  }
+  // Of a server that is loading or busy it can be had a little later; what it will never do is not
+  // asked again.
+  void on_refused(node_verb, std::size_t, failure const& why) override {
+    auto const home = home_.lock();
+    if (home && why == errc::unavailable) home->keep_pending(shared_from_this());
+  }
+  void on_no_answer(node_verb, std::size_t, failure const&) override {
+    late_grant_possible_ = true;
+    if (auto const home = home_.lock()) home->keep_pending(shared_from_this());
+  }
+
+ private:
+  node_verb verb_;
+  std::weak_ptr<redlock_node> home_;
+  clock::time_point until_;
+  bool late_grant_possible_;  // a request that grants may still be on its way
+  bool repeating_ = false;
+};
+
+void redlock_node::give_back(node_verb verb, lease_request what, late_grants grants) {
+  if (closed_) return;
+  std::make_shared<pending_release>(verb, std::move(what), shared_from_this(), grants)->go();
+}
+
+void redlock_node::keep_pending(std::shared_ptr<pending_release> one) {
+  if (closed_) return;
+  if (pending_releases_.size() >= max_pending_releases) pending_releases_.pop_front();
+  pending_releases_.push_back(std::move(one));
+  if (ready() && !silent_) retry_after(retry_pause);
+}
+
+void redlock_node::retry_after(milliseconds pause) {
+  if (std::exchange(retry_planned_, true)) return;
+  retry_timer_.expires_after(pause);
+  retry_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->retry_planned_ = false;
+    if (!self->closed_) self->retry();
+  });
+}
+
+void redlock_node::retry() {
+  if (!ready() || silent_) return;
+  for (auto left = std::min(pending_releases_.size(), max_retried_at_once);
+       left > 0 && !pending_releases_.empty(); --left) {
+    auto const one = std::move(pending_releases_.front());
+    pending_releases_.pop_front();
+    one->go();
+  }
+  if (!pending_releases_.empty()) retry_after(next_retry_pause);
+}
+
+// ---------------------------------------------------------------------------------- the node
+
+redlock_node::redlock_node(asio::any_io_executor const& executor, settings const& how,
+                           std::size_t index, std::shared_ptr<store_warnings> warnings)
+    : connection_(std::make_shared<connection>(executor, how)),
+      index_(index),
+      check_(how, std::move(warnings)),
+      retry_timer_(executor) {
+  down_ = make_failure(errc::unavailable, display_name() + ": not connected yet");
+  silent_why_ =
+      make_failure(errc::timed_out, display_name() + ": the server hangs: it does not answer");
+}
+
+void redlock_node::open(std::weak_ptr<node_listener> owner, milliseconds restart_delay) {
+  owner_ = std::move(owner);
+  restart_delay_ = restart_delay;
+  connection_->open(weak_from_this());
+}
+
+void redlock_node::close() {
+  closed_ = true;
+  pending_releases_.clear();
+  retry_timer_.cancel();
+  connection_->close();
+}
+
+failure const* redlock_node::refusal(node_verb verb) const {
+  if (state_ != state::ready) return &down_;
+  if (silent_ || backlog_ >= max_node_backlog) return &silent_why_;
+  bool const grants = verb == node_verb::acquire;
+  if (grants && restarted_.code && std::chrono::steady_clock::now() < votes_from_) {
+    return &restarted_;
+  }
+  return nullptr;
+}
+
+void redlock_node::send(node_verb verb, std::shared_ptr<node_request> from) {
+  ++backlog_;
+  connection_->submit(std::make_unique<node_command>(verb, std::move(from), shared_from_this()));
+}
+
+void redlock_node::on_command_over(command_end how) {
+  --backlog_;
+  if (how == command_end::failed || !std::exchange(silent_, false)) return;
+  // Later: this may be inside the answer to a pending release.
+  if (!pending_releases_.empty() && !closed_) retry_after(milliseconds{0});
+}
+
+void redlock_node::note_silence() {
+  if (backlog_ > 0) silent_ = true;
+}
+
+void redlock_node::on_connection_up() {
+  ++generation_;
+  silent_ = false;
+  if (closed_) return;
+  if (state_ != state::opening) state_ = state::checking;
+  for (auto const verb : all_node_verbs) connection_->submit(std::make_unique<load_command>(verb));
+  connection_->submit(std::make_unique<check_command>(shared_from_this()));
+}
+
+void redlock_node::on_connection_down() {
+  ++generation_;
+  silent_ = false;
+  if (closed_) return;
+  if (failure const why = connection_->last_failure(); why.code) down_ = why;
+  become(state::down);
+}
+
+void redlock_node::on_checked(result<std::int64_t> uptime, std::uint64_t generation) {
+  if (closed_ || generation != generation_) return;
+  if (uptime.has_error()) {
+    down_ = uptime.error();
+    become(state::down);
+    return connection_->leave(down_);  // the next connection is asked again
+  }
+  auto const runs_for = std::chrono::seconds(std::max<std::int64_t>(*uptime, 0));
+  restarted_ = {};
+  if (runs_for < restart_delay_) {
+    // The clocks of two machines: a hundredth more.
+    auto const rest = restart_delay_ - runs_for;
+    votes_from_ = std::chrono::steady_clock::now() + rest + rest / 100;
+    restarted_ = make_failure(
+        errc::unavailable,
+        display_name() + ": it was started " + std::to_string(runs_for.count()) +
+            " s ago and grants nothing until it has run for the restart_delay of " +
+            std::to_string(restart_delay_.count()) + " ms, because it may have forgotten leases");
+  }
+  become(state::ready);
+  retry();
+}
+
+void redlock_node::become(state to) {
+  bool const first = state_ == state::opening;
+  state_ = to;
+  auto const owner = owner_.lock();
+  if (first && owner) owner->on_node_known();
+}
+
+}  // namespace herdlock::redis

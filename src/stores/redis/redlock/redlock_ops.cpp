@@ -1,0 +1,301 @@
+#include "stores/redis/redlock/redlock_ops.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/lease_list.hpp"
+#include "stores/redis/redlock/redlock_acquire.hpp"
+#include "stores/redis/redlock/redlock_caller.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+using verdict = algo::quorum_tally::verdict;
+
+// Questions that each node answers with yes or no.
+template <class T>
+class tally_op : public redlock_caller<T> {
+ public:
+  using redlock_caller<T>::redlock_caller;
+
+  void begin() override {
+    if (!this->waiting()) return;
+    tally_.emplace(this->core_->size());
+    this->core_->watch(*this, this->core_->patience(milliseconds(this->what_.ttl)));
+    this->ask_all(this->verb_);
+  }
+  void give_up() override {
+    for (std::size_t i = 0; i < this->core_->size(); ++i) {
+      if (!tally_->has(i)) this->blame(i);
+      tally_->failed(i);
+    }
+    conclude();
+  }
+  void cancel(failure const& why) override {
+    if (!this->waiting()) return;
+    this->complete(
+        this->core_->store_failure(errc::canceled, this->what_, this->verb_, why.message));
+  }
+  void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
+    auto const said = answer.number();
+    if (!said) return on_no_answer(verb, node, unexpected_reply(this->what_.name.str()));
+    if (*said != 0) {
+      tally_->yes(node);
+    } else {
+      tally_->no(node);
+    }
+    conclude();
+  }
+  void on_refused(node_verb, std::size_t node, failure const& why) override {
+    no_answer(node, why);
+  }
+  void on_no_answer(node_verb, std::size_t node, failure const& why) override {
+    no_answer(node, why);
+  }
+
+ protected:
+  void no_answer(std::size_t node, failure const& why) override {
+    this->note_failure(why);
+    tally_->failed(node);
+    conclude();
+  }
+  void conclude() {
+    if (!this->waiting()) return;
+    if (auto outcome = outcome_now()) this->complete(std::move(*outcome));
+  }
+  virtual std::optional<result<T>> outcome_now() const = 0;
+
+  std::optional<algo::quorum_tally> tally_;
+};
+
+class renew_op final : public tally_op<renew_reply> {
+ public:
+  renew_op(std::shared_ptr<redlock_core> core, lease_request what, handler<renew_reply> done)
+      : tally_op(std::move(core), std::move(what), node_verb::renew, std::move(done)) {}
+
+ private:
+  // Without a majority in either way it is not lost yet: nodes that did not answer may have it.
+  std::optional<result<renew_reply>> outcome_now() const override {
+    switch (tally_->standing()) {
+      case verdict::none:
+        return {};
+      case verdict::yes:
+        return renew_reply::renewed;
+      case verdict::no:
+        return renew_reply::lost;
+      case verdict::undecided:
+        break;
+    }
+    return no_majority(tally_->answered());
+  }
+};
+
+class release_op final : public tally_op<release_reply> {
+ public:
+  release_op(std::shared_ptr<redlock_core> core, lease_request what, handler<release_reply> done)
+      : tally_op(std::move(core), std::move(what), node_verb::release, std::move(done)) {}
+
+  void on_refused(node_verb verb, std::size_t node, failure const& why) override {
+    if (why == errc::unavailable) give_back_later(node, late_grants::none);
+    tally_op::on_refused(verb, node, why);
+  }
+  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
+    give_back_later(node, late_grants::possible);
+    tally_op::on_no_answer(verb, node, why);
+  }
+
+ private:
+  void no_answer(std::size_t node, failure const& why) override {
+    if (!asked_[node]) give_back_later(node, late_grants::none);
+    tally_op::no_answer(node, why);
+  }
+  // Known to have been ours before: an answer is enough.
+  void give_back_later(std::size_t node, late_grants grants) {
+    if (!core_->closed()) core_->node(node).give_back(node_verb::release, what_, grants);
+  }
+
+  // Where a majority answers and those that do not could have made one with the yes, it was ours.
+  std::optional<result<release_reply>> outcome_now() const override {
+    switch (tally_->standing()) {
+      case verdict::none:
+        return {};
+      case verdict::yes:
+        return release_reply::released;
+      case verdict::no:
+        return release_reply::lost;
+      case verdict::undecided:
+        break;
+    }
+    if (!tally_->has_majority()) return no_majority(tally_->answered());
+    return release_reply::released;
+  }
+};
+
+class force_release_op final : public tally_op<release_reply> {
+ public:
+  force_release_op(std::shared_ptr<redlock_core> core, lease_request what,
+                   handler<release_reply> done)
+      : tally_op(std::move(core), std::move(what), node_verb::force_release, std::move(done)) {}
+
+ private:
+  // A minority's leftovers are worth telling of, too.
+  std::optional<result<release_reply>> outcome_now() const override {
+    if (tally_->standing() == verdict::yes) return release_reply::released;
+    if (!tally_->settled()) return {};
+    if (!tally_->has_majority()) return no_majority(tally_->answered());
+    return tally_->yes_count() > 0 ? release_reply::released : release_reply::lost;
+  }
+};
+
+class inspect_op final : public tally_op<std::optional<lease_info>> {
+ public:
+  inspect_op(std::shared_ptr<redlock_core> core, lease_request what,
+             handler<std::optional<lease_info>> done)
+      : tally_op(std::move(core), std::move(what), node_verb::inspect, std::move(done)) {}
+
+  void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
+    if (answer.kind() == reply_kind::null) {
+      tally_->no(node);
+      return conclude();
+    }
+    auto const pttl = answer.number(1);
+    auto const counter = answer.number(3);
+    if (!pttl || !counter || answer.nodes() != 4) {
+      return on_no_answer(verb, node, unexpected_reply(what_.name.str()));
+    }
+    seen_.push_back({std::string(answer.text(2)), milliseconds(std::max<std::int64_t>(*pttl, 0)),
+                     static_cast<std::uint64_t>(*counter)});
+    tally_->yes(node);
+    conclude();
+  }
+
+ private:
+  struct sight {
+    std::string holder;
+    milliseconds left;
+    std::uint64_t counter;
+  };
+
+  std::vector<sight> of_most_frequent() const {
+    std::vector<sight> best;
+    for (auto const& one : seen_) {
+      std::vector<sight> same;
+      std::ranges::copy_if(seen_, std::back_inserter(same),
+                           [&](sight const& other) { return other.holder == one.holder; });
+      if (same.size() > best.size()) best = std::move(same);
+    }
+    return best;
+  }
+
+  // Its lease ends where the majority ends: at the first of the nodes that make one.
+  static lease_info told(std::vector<sight> of, std::size_t majority) {
+    std::ranges::sort(of, std::ranges::greater(), &sight::left);
+    auto const left = of[majority - 1].left;
+    std::ranges::sort(of, std::ranges::less(), &sight::counter);
+    return {owner_label(of.front().holder), {of[majority - 1].counter}, left};
+  }
+
+  std::optional<result<std::optional<lease_info>>> outcome_now() const override {
+    auto const majority = algo::majority_of(core_->size());
+    auto best = of_most_frequent();
+    // A node that was asked late may have begun with a later time than the token: all of them tell.
+    bool const agreed = std::ranges::adjacent_find(best, std::ranges::not_equal_to(),
+                                                   &sight::counter) == best.end();
+    if (best.size() >= majority && (agreed || tally_->settled())) {
+      return std::optional<lease_info>(told(std::move(best), majority));
+    }
+    auto const open = core_->size() - tally_->answered() - tally_->failed_count();
+    if (best.size() + open >= majority) return {};
+    if (tally_->has_majority()) return std::optional<lease_info>();
+    if (!tally_->settled()) return {};
+    return no_majority(tally_->answered());
+  }
+
+  std::vector<sight> seen_;
+};
+
+class redlock_port final : public lease_store {
+ public:
+  explicit redlock_port(std::shared_ptr<redlock_core> core)
+      : core_(std::move(core)), list_(core_->executor(), listed(core_)) {}
+
+  void acquire(acquire_request request, handler<acquire_reply> done) override {
+    if (auto const bad = refused_ttl(request.name, request.ttl); bad.code) {
+      return refuse(bad, std::move(done));
+    }
+    redlock_acquire(core_, std::move(request), std::move(done));
+  }
+  void renew(resource name, owner_token owner, milliseconds ttl,
+             handler<renew_reply> done) override {
+    if (auto const bad = refused_ttl(name, ttl); bad.code) return refuse(bad, std::move(done));
+    start<renew_op>({std::move(name), owner.str(), ttl}, std::move(done));
+  }
+  void release(resource name, owner_token owner, handler<release_reply> done) override {
+    start<release_op>({std::move(name), owner.str(), limits::max_ttl}, std::move(done));
+  }
+  void inspect(resource name, handler<std::optional<lease_info>> done) override {
+    start<inspect_op>({std::move(name), {}, limits::max_ttl}, std::move(done));
+  }
+  void force_release(resource name, handler<release_reply> done) override {
+    start<force_release_op>({std::move(name), {}, limits::max_ttl}, std::move(done));
+  }
+  void list(list_request request, handler<lease_page> done) override {
+    list_.part(std::move(request), std::move(done));
+  }
+
+ private:
+  // What a majority has is at one of so many nodes at least that the others are no majority.
+  static lease_source listed(std::shared_ptr<redlock_core> const& core) {
+    lease_source from{core->how().display_name, core->how().timeout};
+    from.inspected = true;
+    from.servers = [core] {
+      auto const enough = core->size() + 1 - algo::majority_of(core->size());
+      std::vector<std::shared_ptr<connection>> some;
+      for (std::size_t i = 0; i < core->size() && some.size() < enough; ++i) {
+        auto& node = core->node(i);
+        if (!node.refusal(node_verb::inspect)) some.push_back(node.shared_wire());
+      }
+      if (some.size() < enough) some.clear();
+      return some;
+    };
+    from.inspect = [core](resource name, handler<std::optional<lease_info>> done) {
+      redlock_caller<std::optional<lease_info>>::launch<inspect_op>(
+          core, lease_request{std::move(name), {}, limits::max_ttl}, std::move(done));
+    };
+    return from;
+  }
+
+  template <class Op, class T>
+  void start(lease_request what, handler<T> done) {
+    redlock_caller<T>::template launch<Op>(core_, std::move(what), std::move(done));
+  }
+  template <class T>
+  void refuse(failure const& why, handler<T> done) {
+    detail::post_result(core_->executor(), std::move(done), result<T>(why));
+  }
+
+  // A lease that outlives the restart_delay could be granted a second time by nodes that were
+  // restarted empty.
+  failure refused_ttl(resource const& name, milliseconds ttl) const {
+    auto const delay = core_->how().restart_delay;
+    if (delay.count() == 0 || ttl <= delay) return {};
+    return make_failure(
+        errc::invalid_ttl,
+        "the ttl of " + std::to_string(ttl.count()) + " ms for " + in_quotes(name.str()) + " at " +
+            core_->how().display_name + " is longer than the restart_delay of " +
+            std::to_string(delay.count()) +
+            " ms, for which restarted nodes grant nothing; raise that option for all clients");
+  }
+
+  std::shared_ptr<redlock_core> core_;
+  lease_list list_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_redlock_port(std::shared_ptr<redlock_core> core) {
+  return std::make_shared<redlock_port>(std::move(core));
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,80 @@
+#include "stores/redis/redlock/redlock_scripts.hpp"
+
+#include "stores/redis/script_texts.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+struct redlock_scripts {
+  script acquire{lua::redlock_acquire, "2"};
+  script raise{lua::redlock_raise, "2"};
+  script undo{lua::redlock_undo, "2"};
+  script renew{lua::renew, "1"};
+  script release{lua::redlock_release, "2"};
+  script inspect{lua::redlock_inspect, "2"};
+  script force_release{lua::plain_force_release, "1"};
+};
+
+script const& script_of(node_verb verb) {
+  static redlock_scripts const set;
+  switch (verb) {
+    case node_verb::acquire:
+      return set.acquire;
+    case node_verb::raise:
+      return set.raise;
+    case node_verb::undo:
+      return set.undo;
+    case node_verb::renew:
+      return set.renew;
+    case node_verb::release:
+      return set.release;
+    case node_verb::inspect:
+      return set.inspect;
+    case node_verb::force_release:
+      break;
+  }
+  return set.force_release;
+}
+
+}  // namespace
+
+void encode_request(node_verb verb, lease_request const& what, command_writer& out,
+                    script_form form) {
+  script const& one = script_of(verb);
+  out.begin(one, form);
+  out.add(what.name.str());
+  if (one.key_count == "2") {
+    out.add_side_key(what.name.str(), verb == node_verb::release ? last_role : quorum_role);
+  }
+  if (verb != node_verb::inspect && verb != node_verb::force_release) out.add(what.owner);
+  if (verb == node_verb::acquire || verb == node_verb::renew) out.add_number(what.ttl.count());
+  if (verb == node_verb::acquire || verb == node_verb::undo) out.add_number(what.attempt);
+  if (verb == node_verb::raise) out.add_number(static_cast<std::int64_t>(what.token));
+  out.end();
+}
+
+void encode_load(node_verb verb, command_writer& out) {
+  out.begin("SCRIPT");
+  out.add("LOAD");
+  out.add(script_of(verb).source);
+  out.end();
+}
+
+std::string_view verb_text(node_verb verb) {
+  switch (verb) {
+    case node_verb::acquire:
+    case node_verb::raise:
+      return "acquire";
+    case node_verb::renew:
+      return "renew";
+    case node_verb::inspect:
+      return "inspect";
+    case node_verb::force_release:
+      return "force the release of";
+    default:
+      return "release";
+  }
+}
+
+}  // namespace herdlock::redis

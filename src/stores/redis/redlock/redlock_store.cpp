@@ -1,0 +1,61 @@
+#include "stores/redis/redlock/redlock_store.hpp"
+
+#include "stores/common/tls_context.hpp"
+#include "stores/redis/redlock/redlock_ops.hpp"
+
+namespace herdlock {
+namespace {
+
+// A pointer to the port that closes the nodes when it goes, from whatever thread: the closing
+// itself happens on the executor.
+struct port_and_core {
+  std::shared_ptr<redis::redlock_core> core;
+  std::shared_ptr<lease_store> port;
+
+  explicit port_and_core(std::shared_ptr<redis::redlock_core> const& shared)
+      : core(shared), port(redis::make_redlock_port(shared)) {}
+  port_and_core(port_and_core const&) = delete;
+  port_and_core& operator=(port_and_core const&) = delete;
+  ~port_and_core() {
+    asio::dispatch(core->executor(), [closing = core] { closing->close(); });
+  }
+};
+
+std::shared_ptr<store_warnings> warnings_for(redis::redlock_settings const& how) {
+  auto warnings = std::make_shared<store_warnings>();
+  auto const nodes = how.nodes.size();
+  if (nodes % 2 == 0) {
+    warnings->add(how.display_name + ": " + std::to_string(nodes) +
+                  " nodes stand the loss of no more than " + std::to_string(nodes - 1) +
+                  " do; name an odd number");
+  }
+  if (how.restart_delay.count() == 0) {
+    warnings->add(how.display_name +
+                  ": with restart_delay=0 nodes that are restarted without their data may let a "
+                  "second holder in; give it the longest ttl in use");
+  }
+  return warnings;
+}
+
+}  // namespace
+
+result<backend> open_redlock(store_url url, asio::any_io_executor executor) {
+  auto how = redis::parse_redlock_settings(std::move(url));
+  if (how.has_error()) return how.error();
+  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
+      tls.has_error())
+    return tls.error();
+  auto const warnings = warnings_for(*how);
+  auto const core = std::make_shared<redis::redlock_core>(executor, *how, warnings);
+  auto const both = std::make_shared<port_and_core>(core);
+  backend made;
+  made.leases = std::shared_ptr<lease_store>(both, both->port.get());
+  made.traits.across_processes = true;
+  made.traits.across_hosts = true;
+  made.display_name = how->display_name;
+  made.warnings = warnings;
+  asio::post(executor, [core] { core->open(); });
+  return made;
+}
+
+}  // namespace herdlock
