@@ -10,7 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <functional>
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 #include <ostream>
 #include <string>

@@ -41,7 +41,7 @@ BAD = {
         ("include/herdlock/bad.hpp", "#include <boost/redis/connection.hpp>\n"),
         ("include/herdlock/bad.hpp", "#include <fmt/format.h>\n"),
         ("include/herdlock/bad.hpp", '#include "runtime/timer.hpp"\n'),
-        ("src/algo/bad.cpp", "#include <herdlock/store.hpp>\n"),
+        ("src/algo/bad.cpp", "#include <herdlock/backend.hpp>\n"),
         ("src/algo/bad.cpp", "#include <random>\n"),
         ("src/algo/bad.cpp", "#include <boost/asio/steady_timer.hpp>\n"),
         ("src/algo/bad.cpp", "#include <unistd.h>\n"),
@@ -246,8 +246,8 @@ GOOD = {
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
     "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
                                       "**Consequence.** c\n\n**Rejected.** d\n",
-    "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
-    "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
+    "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/backend.hpp>\n",
+    "include/herdlock/backend.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
     "include/herdlock/types.hpp": HEAD + "\n#include <chrono>\n\nbool is_free();\n",
     "include/herdlock/error.hpp": HEAD,
@@ -268,7 +268,7 @@ GOOD = {
     "src/stores/sqlite/store.hpp": HEAD + "struct settings {\n  milliseconds timeout{2'000};\n};\n",
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
-                                   "#include <herdlock/store.hpp>\n"
+                                   "#include <herdlock/backend.hpp>\n"
                                    'option o[] = {{"timeout", option_kind::duration, "2s",\n'
                                    '"1ms to limit", "of a command"},\n'
                                    '{"max_bytes", stores::option_kind::count, '

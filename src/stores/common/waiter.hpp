@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/pending_operations.hpp"
 

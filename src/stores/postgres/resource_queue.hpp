@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/lease_ends.hpp"
 #include "stores/common/waiter.hpp"

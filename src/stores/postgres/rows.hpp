@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::postgres {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/waiter.hpp"
 #include "stores/postgres/command_connection.hpp"
