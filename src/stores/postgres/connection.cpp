@@ -247,7 +247,10 @@ void connection::on_readable() {
   if (!over_) listen();
 }
 
-void connection::read_results() { pipeline_ ? read_pipeline() : read_script(); }
+void connection::read_results() {
+  if (pipeline_) return read_pipeline();
+  read_script();
+}
 
 // Of each statement: its result and a null pointer; behind those that were sent together, the mark
 // of their end. The first error counts.
