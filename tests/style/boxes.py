@@ -15,10 +15,10 @@ ALLOWED = {
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include"},
-    "open": {"open", "runtime", "include"},
+    "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
-    "cli": {"cli", "include"},
+    "cli": {"cli", "include", "stores/common/url_options.hpp"},
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.

@@ -5,6 +5,8 @@ import re
 
 import boxes
 import documents
+import old_names
+import statements
 import store_pages
 
 LONGEST = {".hpp": 300, ".cpp": 400, ".py": 400, ".lua": 150}
@@ -286,5 +288,6 @@ def leads_somewhere(tree, file, link):
 
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(documents).items(),
+                    *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items()]
        if name.startswith("rule_")}
