@@ -274,5 +274,20 @@ TEST_F(redis_queue, AProcessWhoseWaitersHaveShorterHeartbeatsLooksMoreOften) {
   EXPECT_EQ(server.cli("EXISTS three-seconds"), "1") << "eight looks, half a second each";
 }
 
+TEST_F(redis_queue, WaitersAreServedWhereTheUserMayNotPing) {
+  redis_server closed({.users = {"poor on >secret ~* &* +@all -ping"}});
+  auto const url = "redis://poor:secret@127.0.0.1:" + std::to_string(closed.port());
+  redis_ports waiter(url);
+  auto const before = fence_of(waiter.acquire("r", mine));
+  auto* const a = start(waiter);
+  auto* const b = start(waiter);
+  ASSERT_TRUE(waiter.wait_for([&] { return closed.cli("ZCARD {r}:herdlock:queue") == "2"; }));
+  EXPECT_EQ(waiter.release("r", mine).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return a->granted(); }));
+  EXPECT_EQ(waiter.release("r", a->owner).value(), release_reply::released);
+  ASSERT_TRUE(waiter.wait_for([&] { return b->granted(); }));
+  EXPECT_GT(b->got().fencing.value, before);
+}
+
 }  // namespace
 }  // namespace herdlock_test

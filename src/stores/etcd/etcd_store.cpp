@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <map>
 
+#include "stores/common/tls_context.hpp"
 #include "stores/etcd/listing.hpp"
 #include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"

@@ -4,7 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/operations.hpp"
 

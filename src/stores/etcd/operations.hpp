@@ -1,7 +1,7 @@
 // The ports' operations while they are under way.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <memory>
 
 #include "stores/common/pending_operations.hpp"

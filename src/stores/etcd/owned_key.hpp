@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/lease_pool.hpp"
 

@@ -7,10 +7,15 @@
 
 namespace herdlock::redis {
 
-/// Uniform in [0, 1). From any thread.
-inline double random_part() {
+/// From any thread: each has its own.
+inline std::minstd_rand& random_source() {
   static thread_local std::minstd_rand random{std::random_device{}()};
-  return std::uniform_real_distribution<double>(0, 1)(random);
+  return random;
+}
+
+/// Uniform in [0, 1).
+inline double random_part() {
+  return std::uniform_real_distribution<double>(0, 1)(random_source());
 }
 
 /// Between half of it and all.

@@ -1,7 +1,6 @@
 #include "stores/redis/lease_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "stores/redis/queue/lease_calls.hpp"
@@ -72,26 +71,17 @@ std::string to_text(position const& at) {
   return out;
 }
 
-template <class T>
-bool take_number(std::string_view& text, char end_mark, T& value) {
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  auto const used = static_cast<std::size_t>(end - text.data());
-  if (ec != std::errc() || used >= text.size() || text[used] != end_mark) return false;
-  text.remove_prefix(used + 1);
-  return true;
-}
-
 std::optional<position> from_text(std::string_view text) {
-  position at;
-  std::uint64_t scan = 0;
-  if (!take_number(text, ' ', at.server) || !take_number(text, ' ', scan)) return std::nullopt;
-  if (!take_number(text, ',', at.digest)) return std::nullopt;
-  at.scan = std::to_string(scan);
+  auto const server = take_number<std::size_t>(text, ' ');
+  auto const scan = server ? take_number<std::uint64_t>(text, ' ') : std::nullopt;
+  auto const digest = scan ? take_number<std::uint64_t>(text, ',') : std::nullopt;
+  if (!digest) return std::nullopt;
+  position at{*server, std::to_string(*scan), *digest};
   while (!text.empty()) {
-    std::size_t length = 0;
-    if (!take_number(text, ':', length) || length > text.size()) return std::nullopt;
-    at.keys.emplace_back(text.substr(0, length));
-    text.remove_prefix(length);
+    auto const length = take_number<std::size_t>(text, ':');
+    if (!length || *length > text.size()) return std::nullopt;
+    at.keys.emplace_back(text.substr(0, *length));
+    text.remove_prefix(*length);
   }
   return at;
 }

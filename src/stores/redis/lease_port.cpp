@@ -26,8 +26,7 @@ class lease_port final : public lease_store {
     start(renew_call{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    bool const awaited = queue_ && queue_->takes_turns(name.str());
-    start(release_call{std::move(name), std::move(owner), floor(), awaited}, std::move(done));
+    start(release_call{std::move(name), std::move(owner), floor()}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_call{std::move(name)}, std::move(done));

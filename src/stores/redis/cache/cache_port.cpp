@@ -6,11 +6,10 @@
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/scripts/cache_scripts.hpp"
+#include "stores/redis/wait_limits.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
 
 // Field, content, field, … from node `first` on.
 hash_fields read_fields(reply const& answer, std::size_t first) {
@@ -46,9 +45,7 @@ std::string events_suffix(router const& home) {
 }
 
 result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
-  auto const done = answer.number();
-  if (!done) return unexpected_reply(name);
-  return *done == 1 ? fill_reply::stored : fill_reply::superseded;
+  return yes_or_no(answer, name, fill_reply::stored, fill_reply::superseded);
 }
 
 // The hit path: GET or HGETALL, nothing else. A negative entry is kept in the layout of the claim
@@ -137,9 +134,7 @@ struct extend_call {
     out.end();
   }
   result<renew_reply> parse(reply const& answer) const {
-    auto const done = answer.number();
-    if (!done) return unexpected_reply(name());
-    return *done == 1 ? renew_reply::renewed : renew_reply::lost;
+    return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
   }
 };
 
@@ -234,11 +229,7 @@ struct invalidate_call {
     out.add(".");  // look_event()
     out.end();
   }
-  result<bool> parse(reply const& answer) const {
-    auto const removed = answer.number();
-    if (!removed) return unexpected_reply(name());
-    return *removed == 1;
-  }
+  result<bool> parse(reply const& answer) const { return yes_or_no(answer, name(), true, false); }
 };
 
 // A value that came with a late event may have been replaced or removed since the caller asked:

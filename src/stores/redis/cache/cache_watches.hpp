@@ -14,7 +14,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/subscription_connection.hpp"
 

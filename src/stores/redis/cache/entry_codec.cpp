@@ -1,6 +1,6 @@
 #include "stores/redis/cache/entry_codec.hpp"
 
-#include <charconv>
+#include "stores/redis/numbers.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -13,14 +13,10 @@ void add_block(std::string& out, std::string_view bytes) {
 }
 
 std::optional<std::string_view> take_block(std::string_view& rest) {
-  std::size_t size = 0;
-  auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-  auto const digits = static_cast<std::size_t>(end - rest.data());
-  if (ec != std::errc() || digits >= rest.size() || *end != ':') return std::nullopt;
-  rest.remove_prefix(digits + 1);
-  if (size > rest.size()) return std::nullopt;
-  auto const block = rest.substr(0, size);
-  rest.remove_prefix(size);
+  auto const size = take_number<std::size_t>(rest, ':');
+  if (!size || *size > rest.size()) return std::nullopt;
+  auto const block = rest.substr(0, *size);
+  rest.remove_prefix(*size);
   return block;
 }
 
@@ -37,11 +33,9 @@ watch_reply parse_fields(std::string_view rest) {
 }
 
 watch_reply parse_error(std::string_view rest) {
-  std::int64_t remaining = 0;
-  auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), remaining);
-  auto const digits = static_cast<std::size_t>(end - rest.data());
-  if (ec != std::errc() || digits >= rest.size() || *end != ' ') return look_again{};
-  return load_backing_off{std::string(rest.substr(digits + 1)), milliseconds(remaining)};
+  auto const remaining = take_number<std::int64_t>(rest, ' ');
+  if (!remaining) return look_again{};
+  return load_backing_off{std::string(rest), milliseconds(*remaining)};
 }
 
 }  // namespace
@@ -99,11 +93,10 @@ std::string look_event() { return "."; }
 
 claim_event split_event(std::string_view event) {
   if (!event.starts_with('#')) return {0, event};
-  std::uint64_t claim = 0;
-  auto const* const last = event.data() + event.size();
-  auto const [end, ec] = std::from_chars(event.data() + 1, last, claim);
-  if (ec != std::errc() || end == last || *end != ' ') return {};
-  return {claim, event.substr(static_cast<std::size_t>(end + 1 - event.data()))};
+  event.remove_prefix(1);
+  auto const claim = take_number<std::uint64_t>(event, ' ');
+  if (!claim) return {};
+  return {*claim, event};
 }
 
 watch_reply parse_event(std::string_view message) {

@@ -107,8 +107,7 @@ class command {
   std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
   script_form form = script_form::by_hash;
   bool sent = false;
-  bool alone = false;     ///< not to be bundled
-  bool heralded = false;  ///< a PING goes out in front of it, if it is the first of a write
+  bool alone = false;  ///< not to be bundled
 
   // In a cluster:
   connection* carrier = nullptr;  ///< which has it while it is open; null: it waits for its turn

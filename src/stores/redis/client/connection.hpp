@@ -142,7 +142,6 @@ class connection final : public router,
   void flush();
   void send_batch();
   command& take_next(batch& into);
-  static void put_prefix(batch& into, std::string_view verb);
   void put_alone(batch& into);
   void put_bundle(batch& into, std::size_t size);
   void on_lost_batch(transport& from, batch_ptr lost, failure const& why);

@@ -99,21 +99,13 @@ command& connection::take_next(batch& into) {
   return *into.commands.back();
 }
 
-// Goes out right in front of another command, in the same write, and nobody waits for its reply.
-//
 // ASKING says that the next command may touch a slot that its sender has only heard of. It holds
-// for that one, so the two have to be neighbours.
-//
-// PING is for whom the next command pushes something to. A server writes to its clients once a turn
-// of its loop, to the one that got its first reply last before all others. A releaser, which gets
-// its reply after the push, would be served first; with this one it was first to get any.
-void connection::put_prefix(batch& into, std::string_view verb) {
-  into.answers.add_reply(1);
-  ask(into, {verb});
-}
-
+// for that one, so the two have to be neighbours. Nobody waits for its reply.
 void connection::put_alone(batch& into) {
-  if (waiting_.front()->asking) put_prefix(into, "ASKING");
+  if (waiting_.front()->asking) {
+    into.answers.add_reply(1);
+    ask(into, {"ASKING"});
+  }
   into.answers.add_reply(1);
   command const& one = take_next(into);
   one.encode(into, one.form);
@@ -138,7 +130,6 @@ void connection::send_batch() {
       waiting_.pop_front();
       continue;
     }
-    if (waiting_.front()->heralded && out->commands.empty()) put_prefix(*out, "PING");
     // In a cluster none share a call: their slots differ.
     auto const together = redirects_ ? 1 : script_bundle::joinable(waiting_);
     if (together > 1) {

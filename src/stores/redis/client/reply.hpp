@@ -1,7 +1,6 @@
 // A server's reply, flat, in memory that is used again for the next one.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <herdlock/types.hpp>
+#include "stores/redis/numbers.hpp"
 
 namespace herdlock::redis {
 
@@ -68,11 +68,7 @@ class reply {
 
   /// The number at a node, whether it came as number or as text.
   std::optional<std::int64_t> number(std::size_t i = 0) const {
-    std::string_view const digits = text(i);
-    std::int64_t value = 0;
-    auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.empty() || ec != std::errc() || end != digits.data() + digits.size()) return {};
-    return value;
+    return whole_number<std::int64_t>(text(i));
   }
 
   /// Gives back the memory of an exceptionally large reply.

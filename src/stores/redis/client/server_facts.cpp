@@ -1,17 +1,9 @@
 #include "stores/redis/client/server_facts.hpp"
 
-#include <charconv>
 #include <utility>
 
 namespace herdlock::redis {
 namespace {
-
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (ec != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 void take_line(server_facts& into, std::string_view name, std::string_view value) {
   std::pair<std::string_view, std::string server_facts::*> constexpr texts[] = {
@@ -23,22 +15,13 @@ void take_line(server_facts& into, std::string_view name, std::string_view value
   for (auto const& [known, member] : texts) {
     if (name == known) into.*member = value;
   }
-  if (name == "connected_slaves") into.replicas = number_of(value);
+  if (name == "connected_slaves") into.replicas = whole_number<std::int64_t>(value);
 }
 
 }  // namespace
 
 void read_info(server_facts& into, std::string_view info) {
-  while (!info.empty()) {
-    auto const end = info.find('\n');
-    std::string_view line = info.substr(0, end);
-    info.remove_prefix(end == std::string_view::npos ? info.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    auto const colon = line.find(':');
-    if (colon != std::string_view::npos) {
-      take_line(into, line.substr(0, colon), line.substr(colon + 1));
-    }
-  }
+  for_each_fact(info, [&](auto name, auto value) { take_line(into, name, value); });
 }
 
 std::optional<std::int64_t> read_time(reply const& answer) {
@@ -52,8 +35,9 @@ bool is_older_than(server_facts const& server, int major, int minor) {
   std::string_view const text = server.version;
   auto const dot = text.find('.');
   if (dot == std::string_view::npos) return false;
-  auto const first = number_of(text.substr(0, dot));
-  auto const second = number_of(text.substr(dot + 1, text.find('.', dot + 1) - dot - 1));
+  auto const first = whole_number<std::int64_t>(text.substr(0, dot));
+  auto const second =
+      whole_number<std::int64_t>(text.substr(dot + 1, text.find('.', dot + 1) - dot - 1));
   if (!first || !second) return false;
   return std::pair(*first, *second) < std::pair<std::int64_t, std::int64_t>(major, minor);
 }

@@ -23,7 +23,20 @@ struct server_facts {
   std::optional<std::int64_t> time_us;  ///< of the server's wall clock
 };
 
-/// Takes the lines `name:value` of an INFO into the facts; what is not there stays as it was.
+/// Calls `take(name, value)` for each line `name:value` of an INFO.
+template <class F>
+void for_each_fact(std::string_view info, F take) {
+  while (!info.empty()) {
+    auto const end = info.find('\n');
+    std::string_view line = info.substr(0, end);
+    info.remove_prefix(end == std::string_view::npos ? info.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    auto const colon = line.find(':');
+    if (colon != std::string_view::npos) take(line.substr(0, colon), line.substr(colon + 1));
+  }
+}
+
+/// Takes an INFO into the facts; what is not there stays as it was.
 void read_info(server_facts& into, std::string_view info);
 
 /// TIME's two numbers in microseconds.

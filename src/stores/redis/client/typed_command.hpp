@@ -14,17 +14,14 @@ namespace herdlock::redis {
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
 /// connection that it is started on, and never of another node of a cluster. It may have
-/// `step_in_bundle`, what scripts/many.lua calls its step. With `hands_over` it is heralded if that
-/// is true.
+/// `step_in_bundle`, what scripts/many.lua calls its step.
 template <class Call>
 class typed_command final : public command {
  public:
   using value_type = typename Call::value_type;
 
   typed_command(Call call, handler<value_type> done, router& home)
-      : call_(std::move(call)), done_(std::move(done)), home_(home) {
-    if constexpr (requires { call_.hands_over; }) heralded = call_.hands_over;
-  }
+      : call_(std::move(call)), done_(std::move(done)), home_(home) {}
 
   /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
   static void start(router& home, Call call, handler<value_type> done) {
@@ -126,6 +123,14 @@ class typed_command final : public command {
 inline failure unexpected_reply(std::string_view name) {
   return make_failure(errc::protocol, "an unexpected reply for " + in_quotes(name) +
                                           "; is this a Redis server, 6.2 or newer?");
+}
+
+/// Of an answer that is 1 or 0.
+template <class T>
+result<T> yes_or_no(reply const& answer, std::string_view name, T yes, T no) {
+  auto const done = answer.number();
+  if (!done) return unexpected_reply(name);
+  return *done == 1 ? yes : no;
 }
 
 }  // namespace herdlock::redis

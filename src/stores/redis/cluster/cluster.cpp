@@ -1,20 +1,11 @@
 #include "stores/redis/cluster/cluster.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "stores/redis/cluster/slots.hpp"
 #include "stores/redis/jitter.hpp"
 
 namespace herdlock::redis {
-namespace {
-
-std::minstd_rand& random_source() {
-  static thread_local std::minstd_rand random{std::random_device{}()};
-  return random;
-}
-
-}  // namespace
 
 // What the connection of one node tells.
 class cluster::node final : public connection_listener,

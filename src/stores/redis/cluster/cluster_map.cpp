@@ -1,7 +1,6 @@
 #include "stores/redis/cluster/cluster_map.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "stores/redis/cluster/slots.hpp"
 
@@ -55,10 +54,7 @@ std::optional<node_address> make_address(std::string_view host, std::optional<st
 std::optional<node_address> read_address(std::string_view text, node_address const& asked) {
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view const digits = text.substr(colon + 1);
-  std::int64_t port = 0;
-  auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (ec != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  auto const port = whole_number<std::int64_t>(text.substr(colon + 1));
   return make_address(text.substr(0, colon), port, asked);
 }
 

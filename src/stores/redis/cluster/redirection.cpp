@@ -1,7 +1,5 @@
 #include "stores/redis/cluster/redirection.hpp"
 
-#include <charconv>
-
 #include "stores/redis/cluster/slots.hpp"
 
 namespace herdlock::redis {
@@ -14,13 +12,10 @@ bool begins_with(std::string_view line, std::string_view word) {
 // `SLOT host:port`
 redirection parse_target(redirection_kind kind, std::string_view rest, node_address const& asked) {
   redirection garbled{redirection_kind::garbled};
-  auto const space = rest.find(' ');
-  if (space == std::string_view::npos) return garbled;
-  std::uint16_t slot = 0;
-  auto const [end, ec] = std::from_chars(rest.data(), rest.data() + space, slot);
-  auto to = read_address(rest.substr(space + 1), asked);
-  if (ec != std::errc() || end != rest.data() + space || slot >= slot_count || !to) return garbled;
-  return {kind, slot, *std::move(to)};
+  auto const slot = take_number<std::uint16_t>(rest, ' ');
+  auto to = slot ? read_address(rest, asked) : std::nullopt;
+  if (!to || *slot >= slot_count) return garbled;
+  return {kind, *slot, *std::move(to)};
 }
 
 }  // namespace

@@ -3,60 +3,49 @@
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/lease_list.hpp"
 #include "stores/redis/script_texts.hpp"
+#include "stores/redis/wait_limits.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-script const& acquire_script() {
-  static script const one(lua::plain_acquire, "1");
-  return one;
-}
-
-script const& renew_script() {
-  static script const one(lua::renew, "1");
-  return one;
-}
-
-script const& release_script() {
-  static script const one(lua::plain_release, "1");
-  return one;
-}
-
-script const& inspect_script() {
-  static script const one(lua::plain_inspect, "1");
-  return one;
-}
-
-script const& force_release_script() {
-  static script const one(lua::plain_force_release, "1");
-  return one;
-}
-
-// What every step has: the resource for messages, the key for the server.
-struct subject {
-  resource what;
-  std::string key;
-
-  std::string_view name() const { return what.str(); }
+struct plain_scripts {
+  script acquire{lua::plain_acquire, "1"};
+  script renew{lua::renew, "1"};
+  script release{lua::plain_release, "1"};
+  script inspect{lua::plain_inspect, "1"};
+  script force_release{lua::plain_force_release, "1"};
 };
 
-milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
+plain_scripts const& scripts() {
+  static plain_scripts const set;
+  return set;
+}
 
-struct acquire_call {
+// What every step has: the resource for messages, the key for the server, and what stands behind
+// it.
+struct step {
+  resource what;
+  std::string key;
+  std::string owner{};
+  milliseconds ttl{0};
+
+  std::string_view name() const { return what.str(); }
+  void encode_as(script const& one, command_writer& out, script_form form) const {
+    out.begin(one, form);
+    out.add(key);
+    if (!owner.empty()) out.add(owner);
+    if (ttl > milliseconds{0}) out.add_number(ttl.count());
+    out.end();
+  }
+};
+
+struct acquire_call : step {
   using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
-  subject on;
-  owner_token owner;
-  milliseconds ttl;
   clock::time_point asked = clock::now();
 
-  std::string_view name() const { return on.name(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(acquire_script(), form);
-    out.add(on.key);
-    out.add(owner.str());
-    out.add_number(ttl.count());
-    out.end();
+    encode_as(scripts().acquire, out, form);
   }
   result<acquire_reply> parse(reply const& answer) const {
     if (answer.kind() != reply_kind::list) {
@@ -68,81 +57,55 @@ struct acquire_call {
     // Ours already: this answers a request whose reply was lost, and is not prolonged. PTTL was
     // read after `asked`, so the key lives at least so long from then. Without a ttl (somebody
     // made it PERSIST) it lives as long as was asked for. In its last millisecond it is over.
-    if (answer.text(2) == owner.str() && *pttl != 0) {
+    if (answer.text(2) == owner && *pttl != 0) {
       return acquire_reply(grant{{}, grant_term{asked, *pttl > 0 ? milliseconds(*pttl) : ttl}});
     }
     return acquire_reply(busy{owner_label(answer.text(2)), remaining_of(*pttl)});
   }
 };
 
-struct renew_call {
+struct renew_call : step {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "renew";
-  subject on;
-  owner_token owner;
-  milliseconds ttl;
 
-  std::string_view name() const { return on.name(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(renew_script(), form);
-    out.add(on.key);
-    out.add(owner.str());
-    out.add_number(ttl.count());
-    out.end();
+    encode_as(scripts().renew, out, form);
   }
   result<renew_reply> parse(reply const& answer) const {
-    auto const done = answer.number();
-    if (!done) return unexpected_reply(name());
-    return *done == 1 ? renew_reply::renewed : renew_reply::lost;
+    return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
   }
 };
 
-result<release_reply> parse_release(reply const& answer, std::string_view name) {
-  auto const done = answer.number();
-  if (!done) return unexpected_reply(name);
-  return *done == 1 ? release_reply::released : release_reply::lost;
-}
-
-struct release_call {
+struct release_call : step {
   using value_type = release_reply;
   static constexpr std::string_view verb = "release";
-  subject on;
-  owner_token owner;
 
-  std::string_view name() const { return on.name(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(release_script(), form);
-    out.add(on.key);
-    out.add(owner.str());
-    out.end();
+    encode_as(scripts().release, out, form);
   }
-  result<release_reply> parse(reply const& answer) const { return parse_release(answer, name()); }
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no(answer, name(), release_reply::released, release_reply::lost);
+  }
 };
 
-struct force_release_call {
+struct force_release_call : step {
   using value_type = release_reply;
   static constexpr std::string_view verb = "force the release of";
-  subject on;
 
-  std::string_view name() const { return on.name(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(force_release_script(), form);
-    out.add(on.key);
-    out.end();
+    encode_as(scripts().force_release, out, form);
   }
-  result<release_reply> parse(reply const& answer) const { return parse_release(answer, name()); }
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no(answer, name(), release_reply::released, release_reply::lost);
+  }
 };
 
-struct inspect_call {
+struct inspect_call : step {
   using value_type = std::optional<lease_info>;
   static constexpr std::string_view verb = "inspect";
-  subject on;
 
-  std::string_view name() const { return on.name(); }
   void encode(command_writer& out, script_form form) const {
-    out.begin(inspect_script(), form);
-    out.add(on.key);
-    out.end();
+    encode_as(scripts().inspect, out, form);
   }
   result<value_type> parse(reply const& answer) const {
     if (answer.kind() == reply_kind::null) return value_type();
@@ -159,15 +122,15 @@ class plain_dialect final : public lease_store {
         list_(connection_->executor(), leases_of_dialect(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    start(acquire_call{on(std::move(request.name)), std::move(request.owner), request.ttl},
+    start(acquire_call{on(std::move(request.name), request.owner.str(), request.ttl)},
           std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    start(renew_call{on(std::move(name)), std::move(owner), ttl}, std::move(done));
+    start(renew_call{on(std::move(name), owner.str(), ttl)}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_call{on(std::move(name)), std::move(owner)}, std::move(done));
+    start(release_call{on(std::move(name), owner.str())}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_call{on(std::move(name))}, std::move(done));
@@ -181,14 +144,15 @@ class plain_dialect final : public lease_store {
   bool may_have_sent() const override { return connection_->may_have_sent(); }
 
  private:
-  subject on(resource name) const {
+  step on(resource name, std::string owner = {}, milliseconds ttl = {}) const {
     std::string key = connection_->how().prefix + name.str();
-    return {std::move(name), std::move(key)};
+    return {std::move(name), std::move(key), std::move(owner), ttl};
   }
   template <class Call>
   void start(Call call, handler<typename Call::value_type> done) {
     typed_command<Call>::start(*connection_, std::move(call), std::move(done));
   }
+
   std::shared_ptr<connection> connection_;
   lease_list list_;
 };

@@ -17,19 +17,13 @@ std::vector<command_words> first_commands() {
           {"CLUSTER", "INFO"}};
 }
 
-// Of `name:value` lines.
 std::string_view value_of(std::string_view lines, std::string_view name) {
   if (lines.starts_with("txt:")) lines.remove_prefix(4);  // a verbatim string of RESP3
-  while (!lines.empty()) {
-    auto const end = std::min(lines.find('\n'), lines.size());
-    std::string_view line = lines.substr(0, end);
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) {
-      return line.substr(name.size() + 1);
-    }
-  }
-  return {};
+  std::string_view found;
+  for_each_fact(lines, [&](auto known, auto value) {
+    if (known == name && found.empty()) found = value;
+  });
+  return found;
 }
 
 // What ACL DRYRUN says when the command is allowed and the channel is not.

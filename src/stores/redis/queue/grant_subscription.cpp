@@ -1,7 +1,5 @@
 #include "stores/redis/queue/grant_subscription.hpp"
 
-#include <charconv>
-
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 
@@ -27,16 +25,6 @@ struct beat_call {
   result<std::int64_t> parse(reply const& answer) const { return answer.number().value_or(0); }
 };
 
-// A number and the space behind it, taken off the front.
-std::optional<std::uint64_t> take_number(std::string_view& rest) {
-  std::uint64_t value = 0;
-  auto const [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  auto const digits = static_cast<std::size_t>(end - rest.data());
-  if (ec != std::errc() || digits >= rest.size() || *end != ' ') return std::nullopt;
-  rest.remove_prefix(digits + 1);
-  return value;
-}
-
 // The secret of an owner token is as good a random source as any.
 std::string random_name() {
   auto const token = owner_token::generate();
@@ -46,9 +34,9 @@ std::string random_name() {
 }  // namespace
 
 std::optional<pushed_grant> parse_grant(std::string_view text) {
-  auto const fence = take_number(text);
-  auto const ttl = fence ? take_number(text) : std::nullopt;
-  auto const length = ttl ? take_number(text) : std::nullopt;
+  auto const fence = take_number<std::uint64_t>(text, ' ');
+  auto const ttl = fence ? take_number<std::uint64_t>(text, ' ') : std::nullopt;
+  auto const length = ttl ? take_number<std::uint64_t>(text, ' ') : std::nullopt;
   if (!length || *length > limits::max_owner_bytes || text.size() <= *length ||
       text[*length] != ' ' || *ttl > static_cast<std::uint64_t>(limits::max_ttl.count())) {
     return std::nullopt;
@@ -145,8 +133,7 @@ void grant_subscription::on_message(reply const& message) {
 }
 
 void grant_subscription::on_beat(std::string_view number) {
-  std::uint64_t value = 0;
-  std::from_chars(number.data(), number.data() + number.size(), value);
+  auto const value = whole_number<std::uint64_t>(number).value_or(0);
   while (!beats_.empty() && beats_.front().number <= value) {
     if (beats_.front().number == value) since_ = beats_.front().at;
     beats_.pop_front();

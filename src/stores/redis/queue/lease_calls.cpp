@@ -4,9 +4,7 @@ namespace herdlock::redis {
 namespace {
 
 result<release_reply> parse_release(reply const& answer, std::string_view name) {
-  auto const done = answer.number();
-  if (!done) return unexpected_reply(name);
-  return *done == 1 ? release_reply::released : release_reply::lost;
+  return yes_or_no(answer, name, release_reply::released, release_reply::lost);
 }
 
 void add_queue_keys(command_writer& out, std::string const& name) {
@@ -149,9 +147,7 @@ void renew_call::encode(command_writer& out, script_form form) const {
 }
 
 result<renew_reply> renew_call::parse(reply const& answer) const {
-  auto const done = answer.number();
-  if (!done) return unexpected_reply(name());
-  return *done == 1 ? renew_reply::renewed : renew_reply::lost;
+  return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
 }
 
 void release_call::encode(command_writer& out, script_form form) const {

@@ -5,10 +5,11 @@
 #include <string>
 #include <variant>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
+#include "stores/redis/wait_limits.hpp"
 
 namespace herdlock::redis {
 
@@ -25,9 +26,6 @@ struct held {
 
 /// Granted as asked, or how it stands (perhaps held by the one who asks).
 using grant_or_held = std::variant<fencing_token, held>;
-
-/// PTTL is -1 for a key without a ttl. 0 is "unknown".
-inline milliseconds remaining_of(std::int64_t pttl) { return milliseconds(pttl > 0 ? pttl : 0); }
 
 /// Below 3 a counter that was not there could begin with 1 or, asked twice in one step, with 2.
 inline std::int64_t fence_floor_of(router const& home) {
@@ -130,7 +128,6 @@ struct release_call {
   resource what;
   owner_token owner;
   std::int64_t fence_floor;
-  bool hands_over = false;  ///< somebody is likely to wait
 
   static constexpr std::string_view step_in_bundle = "R";
 

@@ -31,12 +31,11 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "algo/backoff.hpp"
 #include "stores/redis/queue/alarm_clock.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
 #include "stores/redis/queue/lease_calls.hpp"
-#include "stores/redis/queue/recent_names.hpp"
 
 namespace herdlock::redis {
 
@@ -60,9 +59,6 @@ class lease_queues final : public grant_listener,
   void wait(acquire_request request, handler<acquire_reply> done);
   /// Whether a wait of this owner has not come to its end yet, with all that it leaves to do.
   bool knows(std::string const& name, owner_token const& owner) const;
-  /// Whether the next one is likely to wait behind the lease that is being released: this one has
-  /// waited. A hint.
-  bool takes_turns(std::string_view name) { return queued_for_.take(name); }
   /// Completes all with errc::canceled.
   void close();
 
@@ -171,7 +167,6 @@ class lease_queues final : public grant_listener,
   std::unordered_map<std::uint64_t, resource_queue*> queues_by_id_;
   std::deque<granted> told_;        // by tell(), at the end of the event
   std::size_t pending_leaves_ = 0;  // of the waiters
-  recent_names queued_for_;
   milliseconds beat_every_;
   std::uint64_t last_id_ = beat_id;
   bool closed_ = false;

@@ -159,7 +159,6 @@ void lease_queues::take(waiter& one, grant what) {
   at.taken = what.fencing;
   wait_no_more(one);
   alarms_->cancel(one.id);
-  if (one.queued) queued_for_.note(at.name);
   auto const id = one.id;
   if (auto done = take_handler(one)) told_.push_back({std::move(done), what});
   forget_if_over(id);

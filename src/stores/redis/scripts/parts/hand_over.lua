@@ -27,8 +27,7 @@
 -- overwritten, not removed and made again, and the queue is not named any more once it may be
 -- gone.
 --
--- `head` is the first three members, if the caller has asked for them: scores cost the server three
--- times as much. The message is `fence ttl length-of-owner owner resource`.
+-- The message is `fence ttl length-of-owner owner resource`.
 
 -- Two answers: whether the subscriber's process lives, and whether nothing is to be pushed to it.
 local function listens(subscriber)
@@ -54,8 +53,8 @@ local function take_out(member, new, mark, fence)
   end
   if new then redis.call('ZADD', KEYS[3], string.format('-%.0f', fence), new) end
 end
--- All who wait by the hung process, among the first ten thousand, leave the queue. False, and
--- nothing done, when nobody else waits: then they are skipped one by one, and the queue goes.
+-- All who wait by the hung process, among the first ten thousand, leave the queue. When nobody else
+-- waits they stay: hand_over skips them one by one, and the queue goes.
 local function drop_hung(hung)
   local others, gone = false, {}
   local prefix = hung .. ' '
@@ -66,34 +65,27 @@ local function drop_hung(hung)
       others = true
     end
   end
-  if not others then return false end
+  if not others then return end
   for i = 1, #gone, 1000 do
     redis.call('ZREM', KEYS[3], unpack(gone, i, math.min(i + 999, #gone)))
   end
-  return true
 end
-local function hand_over(floor, alive, head)
-  head = head or redis.call('ZRANGE', KEYS[3], 0, 2)
-  if not head[1] then return false end
-  local left, counted = #head, #head < 3
-  local mark, at, hung, failed = nil, 0, nil, false
-  local first = head[1]
-  if string.sub(first, 1, 1) == '!' then
-    mark, at, left, first = first, 1, left - 1, head[2]
-    local expired = alive and mark ~= '!' .. alive and
-                    -redis.call('ZSCORE', KEYS[3], mark) ==
-                      tonumber(redis.call('GET', KEYS[2]) or 0)
-    if expired then
-      hung = string.sub(mark, 2)
-      if drop_hung(hung) then
-        left, counted, first = redis.call('ZCARD', KEYS[3]) - 1, true, nil
-      end
-    end
-    if left == 0 then redis.call('DEL', KEYS[3]) end
+local function hand_over(floor, alive)
+  local mark = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+  if not mark then return false end
+  if string.sub(mark, 1, 1) ~= '!' then mark = nil end
+  local hung, failed = nil, false
+  if mark and alive and mark ~= '!' .. alive and
+     -redis.call('ZSCORE', KEYS[3], mark) == tonumber(redis.call('GET', KEYS[2]) or 0) then
+    hung = string.sub(mark, 2)
+    drop_hung(hung)
   end
+  local at = mark and 1 or 0
+  local left = redis.call('ZCARD', KEYS[3]) - at
+  if left == 0 then redis.call('DEL', KEYS[3]) end
   for _ = 1, 1000 do
     if left == 0 then break end
-    first = first or redis.call('ZRANGE', KEYS[3], at, at)[1]
+    local first = redis.call('ZRANGE', KEYS[3], at, at)[1]
     local subscriber, ttl, owner = string.match(first, '^(%S+) (%d+) (.+)$')
     local lives, mute
     if subscriber and subscriber ~= hung then lives, mute = listens(subscriber) end
@@ -101,9 +93,6 @@ local function hand_over(floor, alive, head)
     if lives and not fence then
       failed = true
       break
-    end
-    if not lives and not counted then
-      left, counted = redis.call('ZCARD', KEYS[3]) - at, true
     end
     left = left - 1
     if left == 0 then
@@ -118,7 +107,6 @@ local function hand_over(floor, alive, head)
         .. ' ' .. ttl .. ' ' .. #owner .. ' ' .. owner .. ' ' .. KEYS[1])
     end
     if lives then return owner end
-    first = nil
   end
   if mark and left > 0 and not alive then redis.call('ZREM', KEYS[3], mark) end
   return left > 0 and not failed and ''

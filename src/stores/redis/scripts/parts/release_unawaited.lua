@@ -3,8 +3,7 @@
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return redis.call('GET', KEYS[4]) == ARGV[1] and 1 or 0
 end
-local head = redis.call('ZRANGE', KEYS[3], 0, 2)
-if not head[1] then
+if redis.call('EXISTS', KEYS[3]) == 0 then
   redis.call('RENAME', KEYS[1], KEYS[4])
   return 1
 end

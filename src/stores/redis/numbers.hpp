@@ -1,0 +1,31 @@
+// Numbers in texts.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace herdlock::redis {
+
+/// The whole text as a number; nothing when it is none.
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  T value{};
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Takes a number and the mark behind it off the front; nothing, and the text stays, when they are
+/// not there.
+template <class T>
+std::optional<T> take_number(std::string_view& text, char end_mark) {
+  T value{};
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto const digits = static_cast<std::size_t>(end - text.data());
+  if (ec != std::errc() || digits >= text.size() || *end != end_mark) return std::nullopt;
+  text.remove_prefix(digits + 1);
+  return value;
+}
+
+}  // namespace herdlock::redis

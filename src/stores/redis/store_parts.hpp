@@ -1,0 +1,58 @@
+// What the ports of a store share: its servers, what they push, and who waits.
+#pragma once
+
+#include <memory>
+
+#include <herdlock/backend.hpp>
+#include "stores/redis/cache/cache_watches.hpp"
+#include "stores/redis/client/subscription_connection.hpp"
+#include "stores/redis/durability/confirmation.hpp"
+#include "stores/redis/queue/lease_queues.hpp"
+
+namespace herdlock::redis {
+
+/// Closes with the last pointer to it. `Servers` is a connection or a cluster.
+template <class Servers>
+class store_parts {
+ public:
+  store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> warnings)
+      : commands(std::move(to)),
+        pushes(std::make_shared<subscription_connection>(commands->make_event_connection())),
+        watches(std::make_shared<cache_watches>(commands, pushes, std::move(warnings))),
+        grants(std::make_shared<grant_subscriptions>()),
+        queues(std::make_shared<lease_queues>(commands, grants)) {
+    pushes->attach(watches);
+  }
+  store_parts(store_parts const&) = delete;
+  store_parts& operator=(store_parts const&) = delete;
+
+  // From whatever thread: the closing itself happens on the executor.
+  ~store_parts() {
+    asio::dispatch(commands->executor(), [servers = commands, events = pushes, waits = watches,
+                                          leases = queues, proofs = confirmed] {
+      if (proofs) proofs->close();
+      leases->close();
+      waits->close();
+      events->close();
+      servers->close();
+    });
+  }
+
+  std::shared_ptr<Servers> commands;
+  std::shared_ptr<subscription_connection> pushes;
+  std::shared_ptr<cache_watches> watches;
+  std::shared_ptr<grant_subscriptions> grants;
+  std::shared_ptr<lease_queues> queues;
+  std::shared_ptr<confirmation> confirmed;  // null unless the URL asks for it
+  std::shared_ptr<lease_store> leases;
+  std::shared_ptr<cache_store> values;  // null: leases only
+};
+
+/// A port that keeps all parts.
+template <class Port, class Servers>
+std::shared_ptr<Port> port_of(std::shared_ptr<store_parts<Servers>> const& parts,
+                              std::shared_ptr<Port> const& port) {
+  return std::shared_ptr<Port>(parts, port.get());
+}
+
+}  // namespace herdlock::redis
