@@ -3,6 +3,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include "stores/common/pending.hpp"
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/scripts/cache_scripts.hpp"
@@ -238,16 +239,12 @@ struct invalidate_call {
 class confirmed_watch final : public std::enable_shared_from_this<confirmed_watch> {
  public:
   confirmed_watch(std::shared_ptr<router> home, get_call get, handler<watch_reply> done)
-      : home_(std::move(home)), get_(std::move(get)), done_(std::move(done)) {}
+      : home_(std::move(home)), get_(std::move(get)), caller_(std::move(done)) {}
 
   void start(cache_watches& watches, watch_request asked) {
-    auto slot = asio::get_associated_cancellation_slot(done_);
-    cancellable_ = slot.is_connected();
-    if (cancellable_) {
-      slot.assign([weak = weak_from_this()](asio::cancellation_type type) {
-        if (auto const self = weak.lock()) self->cancel(type);
-      });
-    }
+    caller_.on_cancel([weak = weak_from_this()] {
+      if (auto const self = weak.lock()) self->cancel();
+    });
     auto on_event = [self = shared_from_this()](result<watch_reply> outcome) {
       self->on_event(std::move(outcome));
     };
@@ -255,9 +252,9 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
   }
 
  private:
-  void cancel(asio::cancellation_type type) {
+  void cancel() {
     cancelled_ = true;
-    step_.emit(type);
+    step_.emit(asio::cancellation_type::all);
   }
 
   void on_event(result<watch_reply> outcome) {
@@ -280,15 +277,13 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
   }
 
   void complete(result<watch_reply> outcome) {
-    if (cancellable_) asio::get_associated_cancellation_slot(done_).clear();
-    detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
+    caller_.dispatch(home_->executor(), std::move(outcome));
   }
 
   std::shared_ptr<router> home_;
   get_call get_;
-  handler<watch_reply> done_;
+  stores::pending<watch_reply> caller_;
   asio::cancellation_signal step_;  // of the step that is under way
-  bool cancellable_ = false;
   bool cancelled_ = false;
 };
 

@@ -1,10 +1,10 @@
 // From a port's typed handler to a command and back.
 #pragma once
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <utility>
 
 #include <herdlock/detail/async.hpp>
+#include "stores/common/pending.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/server_errors.hpp"
 
@@ -21,18 +21,14 @@ class typed_command final : public command {
   using value_type = typename Call::value_type;
 
   typed_command(Call call, handler<value_type> done, router& home)
-      : call_(std::move(call)), done_(std::move(done)), home_(home) {}
+      : call_(std::move(call)), caller_(std::move(done)), home_(home) {}
 
   /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
   static void start(router& home, Call call, handler<value_type> done) {
     auto one = std::make_unique<typed_command>(std::move(call), std::move(done), home);
-    auto slot = asio::get_associated_cancellation_slot(one->done_);
-    if (slot.is_connected()) {
-      one->cancellable_ = true;
-      slot.assign([weak = home.weak_router(), what = one.get()](asio::cancellation_type) {
-        if (auto const to = weak.lock()) to->cancel(*what);
-      });
-    }
+    one->caller_.on_cancel([weak = home.weak_router(), what = one.get()] {
+      if (auto const to = weak.lock()) to->cancel(*what);
+    });
     home.submit(std::move(one));
   }
 
@@ -70,20 +66,13 @@ class typed_command final : public command {
              when);
   }
 
-  bool open() const override { return static_cast<bool>(done_); }
+  bool open() const override { return caller_.open(); }
   std::string_view key() const override {
     if constexpr (requires { Call::for_this_server; }) return {};
     return call_.name();
   }
 
  private:
-  handler<value_type> take_handler() {
-    outstanding.unlink();
-    auto done = std::exchange(done_, nullptr);
-    if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
-    return done;
-  }
-
   // What the server must have reached is that server's: the command may have waited for it.
   void meet_carrier() const {
     if constexpr (requires { call_.fence_floor; }) {
@@ -98,7 +87,8 @@ class typed_command final : public command {
   bool follow_up(reply const& answer) {
     if constexpr (requires { call_.after_error(answer); }) {
       if (auto next = call_.after_error(answer)) {
-        start(home_, std::move(*next), take_handler());
+        unlink();
+        start(home_, std::move(*next), caller_.take());
         return true;
       }
     }
@@ -106,17 +96,14 @@ class typed_command final : public command {
   }
 
   void complete(result<value_type> outcome, completion when) {
-    auto done = take_handler();
-    if (when == completion::later) {
-      return detail::post_result(home_.executor(), std::move(done), std::move(outcome));
-    }
-    detail::dispatch_result(home_.executor(), std::move(done), std::move(outcome));
+    unlink();
+    if (when == completion::later) return caller_.post(home_.executor(), std::move(outcome));
+    caller_.dispatch(home_.executor(), std::move(outcome));
   }
 
   mutable Call call_;
-  handler<value_type> done_;
+  stores::pending<value_type> caller_;
   router& home_;  // used while open(), and it ends all commands before it goes
-  bool cancellable_ = false;
 };
 
 /// "The server answered with something else than this script returns."

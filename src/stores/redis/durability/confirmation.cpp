@@ -207,43 +207,40 @@ void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
   typed_command<info_call>::start(*connection_, info_call{{"INFO"}}, std::move(on_info));
 }
 
+template <class Call, class T>
+void confirmation::start(std::shared_ptr<round> const& one, Call call, T round::*member) {
+  ++one->missing;
+  typed_command<Call>::start(*connection_, std::move(call),
+                             [self = shared_from_this(), one, member](result<T> told) {
+                               if (one->take(told)) (*one).*member = *std::move(told);
+                               self->on_answer(one);
+                             });
+}
+
 void confirmation::ask(std::shared_ptr<round> const& one) {
   one->connection = connection_->connections();
-  auto answered = [self = shared_from_this(), one] {
-    if (--one->missing == 0) self->on_answers(one);
-  };
   one->missing = 1;  // so that the last answer cannot come before the last command
   std::string const& subject = one->entries.front().name.str();
   if (how_.durable.quarantine > milliseconds{0}) {
-    ++one->missing;
-    auto on_trust = [one, answered](result<std::int64_t> left) {
-      if (one->take(left)) one->quarantine = *left;
-      answered();
-    };
-    trust_call call{
-        {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"};
-    typed_command<trust_call>::start(*connection_, std::move(call), std::move(on_trust));
+    start(
+        one,
+        trust_call{
+            {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"},
+        &round::quarantine);
   }
-  ++one->missing;
-  auto on_held = [one, answered](result<std::string> held) {
-    if (one->take(held)) one->held = std::move(*held);
-    answered();
-  };
   held_call held{{subject}, {}};
   for (auto const& about : one->entries) {
     held.leases.emplace_back(about.name.str(), about.owner.str());
   }
-  typed_command<held_call>::start(*connection_, std::move(held), std::move(on_held));
+  start(one, std::move(held), &round::held);
   if (how_.durable.replicas > 0) {
-    ++one->missing;
-    auto on_replicas = [one, answered](result<std::int64_t> replicas) {
-      if (one->take(replicas)) one->replicas = *replicas;
-      answered();
-    };
-    wait_call call{{subject}, how_.durable.replicas, how_.durable.wait};
-    typed_command<wait_call>::start(*connection_, std::move(call), std::move(on_replicas));
+    start(one, wait_call{{subject}, how_.durable.replicas, how_.durable.wait}, &round::replicas);
   }
-  asio::post(executor(), answered);
+  asio::post(executor(), [self = shared_from_this(), one] { self->on_answer(one); });
+}
+
+void confirmation::on_answer(std::shared_ptr<round> const& one) {
+  if (--one->missing == 0) on_answers(one);
 }
 
 void confirmation::on_answers(std::shared_ptr<round> const& one) {

@@ -49,7 +49,7 @@ std::optional<pushed_grant> parse_grant(std::string_view text) {
 }
 
 grant_subscription::grant_subscription(std::shared_ptr<connection> commands,
-                                       std::shared_ptr<subscription_connection> pushes)
+                                       std::shared_ptr<connection> pushes)
     : commands_(std::move(commands)),
       pushes_(std::move(pushes)),
       subscriber_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
