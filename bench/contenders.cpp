@@ -1,4 +1,5 @@
 #include "contenders.hpp"
+#include "support/as_result.hpp"
 
 #include <pthread.h>
 #include <signal.h>
@@ -150,11 +151,12 @@ lease_taker::lease_taker(std::string const& url, std::string const& name)
 
 void lease_taker::take() {
   bool done = false;
-  where_.async_acquire({.ttl = 30s, .wait = 1min}, [&](result<acquired> r) {
-    if (!r.has_value()) give_up("acquire", r.error().message);
-    held_ = std::move(*r);
-    done = true;
-  });
+  where_.async_acquire({.ttl = 30s, .wait = 1min},
+                       herdlock_test::as_result([&](result<acquired> r) {
+                         if (!r.has_value()) give_up("acquire", r.error().message);
+                         held_ = std::move(*r);
+                         done = true;
+                       }));
   io_.restart();
   while (!done) io_.run_one();
   if (!held_.has_value()) give_up("acquire", "busy for a minute");
@@ -170,10 +172,10 @@ void lease_taker::hold(std::chrono::nanoseconds how_long) {
 
 void lease_taker::give_back() {
   bool done = false;
-  held_->async_release([&](result<release_reply> r) {
+  held_->async_release(herdlock_test::as_result([&](result<release_reply> r) {
     if (!r.has_value() || *r != release_reply::released) give_up("release", "lost");
     done = true;
-  });
+  }));
   io_.restart();
   while (!done) io_.run_one();
 }

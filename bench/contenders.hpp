@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/herdlock.hpp>
-#include <herdlock/store.hpp>
 
 #include "harness.hpp"
 

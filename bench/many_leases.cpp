@@ -11,6 +11,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "harness.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -52,10 +53,10 @@ void measure(bench::report& report) {
     std::vector<acquired> held;
     for (std::size_t i = 0; i < many; ++i) {
       lock(opened, "lease" + std::to_string(i))
-          .async_try_acquire({.ttl = 30s}, [&](result<acquired> r) {
-            if (!r.has_value() || !r->has_value()) std::abort();
-            held.push_back(std::move(*r));
-          });
+          .async_try_acquire({.ttl = 30s}, herdlock_test::as_result([&](result<acquired> r) {
+                               if (!r.has_value() || !r->has_value()) std::abort();
+                               held.push_back(std::move(*r));
+                             }));
     }
     io.restart();
     while (held.size() < many) io.run_one();

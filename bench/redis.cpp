@@ -14,6 +14,7 @@
 
 #include "harness.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -71,8 +72,9 @@ class setting {
   void warm_up() {
     std::size_t stored = 0;
     for (std::size_t i = 0; i < concurrent; ++i) {
-      values().async_put(cache_key(hit_name(i)), std::string(100, 'x'),
-                         [&](result<void> r) { stored += r.has_value(); });
+      values().async_put(
+          cache_key(hit_name(i)), std::string(100, 'x'),
+          herdlock_test::as_result([&](result<void> r) { stored += r.has_value(); }));
     }
     run_until([&] { return stored == concurrent; });
     for (auto const* script : {&redis::lease_scripts().acquire, &redis::lease_scripts().release}) {
@@ -106,14 +108,15 @@ struct lock_pairs {
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    where.async_try_acquire({.ttl = ttl}, [this](result<acquired> r) {
-      if (!r.has_value() || !r->has_value()) std::abort();
-      held = std::move(*r);
-      held->async_release([this](result<release_reply> released) {
-        if (!released.has_value() || *released != release_reply::released) std::abort();
-        next();
-      });
-    });
+    where.async_try_acquire(
+        {.ttl = ttl}, herdlock_test::as_result([this](result<acquired> r) {
+          if (!r.has_value() || !r->has_value()) std::abort();
+          held = std::move(*r);
+          held->async_release(herdlock_test::as_result([this](result<release_reply> released) {
+            if (!released.has_value() || *released != release_reply::released) std::abort();
+            next();
+          }));
+        }));
   }
 };
 
@@ -190,11 +193,12 @@ struct cache_hits {
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    at.values().async_get_or_load(key, &cache_hits::load,
-                                  [this](result<std::optional<std::string>> r) {
-                                    if (!r.has_value() || !r->has_value()) std::abort();
-                                    next();
-                                  });
+    at.values().async_get_or_load(
+        key, &cache_hits::load,
+        herdlock_test::as_result([this](result<std::optional<std::string>> r) {
+          if (!r.has_value() || !r->has_value()) std::abort();
+          next();
+        }));
   }
 };
 

@@ -16,6 +16,7 @@
 
 #include "contenders.hpp"
 #include "harness.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -164,11 +165,12 @@ void with_a_long_queue(bench::report& report) {
     std::size_t done = 0;
     auto const take = [&](std::size_t count, acquired* keep) {
       for (std::size_t i = 0; i < count; ++i) {
-        where.async_acquire({.ttl = 30s, .wait = 10min}, [&, keep](result<acquired> r) {
-          if (!r.has_value() || !r->has_value()) std::abort();
-          if (keep) *keep = std::move(*r);
-          ++done;  // else it is released by its destructor
-        });
+        where.async_acquire({.ttl = 30s, .wait = 10min},
+                            herdlock_test::as_result([&, keep](result<acquired> r) {
+                              if (!r.has_value() || !r->has_value()) std::abort();
+                              if (keep) *keep = std::move(*r);
+                              ++done;  // else it is released by its destructor
+                            }));
       }
     };
     acquired first;

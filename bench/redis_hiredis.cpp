@@ -16,6 +16,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "harness.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -110,14 +111,15 @@ class herdlock_side {
     void next() {
       if (side.left_ == 0) return static_cast<void>(--side.running_);
       --side.left_;
-      where.async_try_acquire({.ttl = ttl}, [this](result<acquired> r) {
-        if (!r.has_value() || !r->has_value()) std::abort();
-        held = std::move(*r);
-        held->async_release([this](result<release_reply> released) {
-          if (!released.has_value() || *released != release_reply::released) std::abort();
-          next();
-        });
-      });
+      where.async_try_acquire(
+          {.ttl = ttl}, herdlock_test::as_result([this](result<acquired> r) {
+            if (!r.has_value() || !r->has_value()) std::abort();
+            held = std::move(*r);
+            held->async_release(herdlock_test::as_result([this](result<release_reply> released) {
+              if (!released.has_value() || *released != release_reply::released) std::abort();
+              next();
+            }));
+          }));
     }
   };
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <support/redis_nodes.hpp>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 
 #include "harness.hpp"

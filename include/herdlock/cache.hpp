@@ -1,8 +1,7 @@
 // The guarded cache: one load per miss, from one process to a fleet.
 //
 //     herdlock::cache<std::string> products(herdlock::open_store("redis://cache"));
-//     auto name = products.get_or_load(herdlock::cache_key("product:1"),
-//         [&](herdlock::load_context const&) { return database.find_name(1); });
+//     auto name = products.get_or_load("product:1", [&] { return database.find_name(1); });
 //
 // What happens on a miss: the cache takes the claim on the key in the store, looking a second time
 // in the same step; whoever gets the claim runs its loader and stores the result, everyone else,
@@ -27,6 +26,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/codec.hpp>
@@ -67,8 +69,12 @@ class cached {
 /// given back; blocking loaders that run are waited for, unless the store runs on an executor of
 /// yours (then they end by themselves).
 template <class T, class Codec = codec<T>>
-requires codec_for<Codec, T>
 class cache {
+  static_assert(
+      codec_for<Codec, T>,
+      "cache<T> needs a codec for T: specialise herdlock::codec<T> (see herdlock/codec.hpp), "
+      "include herdlock/codec_described.hpp for a described struct, or name a Codec");
+
  public:
   /// Values and claims in one store. Throws herdlock::error: errc::invalid_ttl, invalid_value or
   /// invalid_name for options outside their ranges.
@@ -91,19 +97,27 @@ class cache {
   /// Where cancellation timers and the like run: the value store's executor.
   asio::any_io_executor get_executor() const { return core_->get_executor(); }
 
-  /// Completes with `result<std::optional<T>>`: the value, or nothing when there is no such thing.
+  /// `void(failure, std::optional<T>)`: the value, or nothing when there is no such thing. A
+  /// cache_key is a text, too.
   ///
-  /// `loader` is called with a load_context and returns asio::awaitable<std::optional<T>>; it runs
-  /// on the handler's associated executor (a coroutine's own), which must live as long as the
-  /// load, else on the store's executor, which it must not block. Nothing becomes a negative
-  /// entry; an exception a failed load.
+  /// `loader` is called with a load_context, or with nothing, and returns
+  /// asio::awaitable<std::optional<T>>; it runs on the handler's associated executor (a coroutine's
+  /// own), which must live as long as the load, else on the store's executor, which it must not
+  /// block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12: no
+  /// lambda that owns something inside of a co_await expression).
   ///
   /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
-  /// options.wait; overloaded; invalid_name (prefix and key too long); wrong_type (the key holds
-  /// something of another kind); canceled. Cancellation: all types; the load goes on.
+  /// options.wait; overloaded; invalid_name (the key is no name, or too long with the prefix);
+  /// wrong_type (the key holds something of another kind); canceled. Cancellation: all types; the
+  /// load goes on.
   template <class Loader, class Token = asio::deferred_t>
-  auto async_get_or_load(cache_key key, Loader loader, Token&& token = {}) const {
-    auto start = [core = core_, key = std::move(key), loader = std::move(loader)](auto h) mutable {
+  auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_get_or_load is called with a herdlock::load_context, or with "
+        "nothing, and returns an asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
       using call_loader = detail::coroutine_loader<T, Codec, Loader>;
       auto executor = detail::loader_executor(h, core->get_executor());
@@ -114,11 +128,11 @@ class cache {
     return initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
-  /// Completes with `result<cached<T>>`: what is in the store now. No load is begun or joined.
+  /// `void(failure, cached<T>)`: what is in the store now. No load is begun or joined.
   /// Store trouble is an error here, at once while the store is known to fail.
   template <class Token = asio::deferred_t>
-  auto async_get(cache_key key, Token&& token = {}) const {
-    auto start = [core = core_, key = std::move(key)](auto h) mutable {
+  auto async_get(std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
       using handler_type = decltype(h);
       detail::start_call<look_reply, handler_type>(*core, core->full_key(key), std::move(h),
                                                    detail::no_loader{});
@@ -126,27 +140,27 @@ class cache {
     return initiate<cached<T>>(std::move(start), std::forward<Token>(token));
   }
 
-  /// Stores the value and voids running loads of the key. `result<void>`; errc::invalid_value for a
-  /// value that does not encode or is too large. Not cancellable: it ends by the store's timeout,
+  /// Stores the value and voids running loads of the key: `void(failure)`; errc::invalid_value for
+  /// a value that does not encode or is too large. Not cancellable: it ends by the store's timeout,
   /// and after an error the outcome is unknown.
   template <class Token = asio::deferred_t>
-  auto async_put(cache_key key, T value, Token&& token = {}) const {
+  auto async_put(std::string_view key, T value, Token&& token = {}) const {
     auto encoded = detail::encode_entry<T, Codec>(value);
     return detail::initiate<void>(
         get_executor(),
-        [core = core_, key = std::move(key), encoded = std::move(encoded)](handler<void> h) {
+        [core = core_, key = std::string(key), encoded = std::move(encoded)](handler<void> h) {
           core->put(key, encoded, std::move(h));
         },
         std::forward<Token>(token));
   }
 
   /// Removes the entry (also a negative one, or a shared error) and voids running loads of the
-  /// key. `result<bool>`: true when there was an entry. Cancellation as for async_put.
+  /// key: `void(failure, bool)`, true when there was an entry. Cancellation as for async_put.
   template <class Token = asio::deferred_t>
-  auto async_invalidate(cache_key key, Token&& token = {}) const {
+  auto async_invalidate(std::string_view key, Token&& token = {}) const {
     return detail::initiate<bool>(
         get_executor(),
-        [core = core_, key = std::move(key)](handler<bool> h) {
+        [core = core_, key = std::string(key)](handler<bool> h) {
           core->invalidate(key, std::move(h));
         },
         std::forward<Token>(token));
@@ -155,28 +169,33 @@ class cache {
   // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread; where
   // nobody runs the store's executor, errc::timed_out after five seconds.
 
-  /// `loader` is called with a load_context const& and returns std::optional<T>. It runs on a
-  /// thread of the cache's own (at most max_loads + max_loads_without_store of them).
+  /// `loader` is called with a load_context const&, or with nothing, and returns a T or a
+  /// std::optional<T>. It runs on a thread of the cache's own (at most max_loads +
+  /// max_loads_without_store of them).
   template <class Loader>
-  std::optional<T> get_or_load(cache_key key, Loader loader) const {
+  std::optional<T> get_or_load(std::string_view key, Loader loader) const {
+    static_assert(
+        detail::blocking_loader_of<Loader, T>,
+        "the loader of get_or_load is called with a herdlock::load_context const&, or with "
+        "nothing, and returns a T or a std::optional<T>");
     using call_loader = detail::blocking_loader<T, Codec, Loader>;
     return wait_for<std::optional<T>, load_reply>(key,
                                                   call_loader{std::move(loader), core_->pool()});
   }
 
-  cached<T> get(cache_key key) const {
+  cached<T> get(std::string_view key) const {
     return wait_for<cached<T>, look_reply>(key, detail::no_loader{});
   }
 
-  void put(cache_key key, T value) const {
+  void put(std::string_view key, T value) const {
     auto start = [&](handler<void> h) {
-      core_->put(std::move(key), detail::encode_entry<T, Codec>(value), std::move(h));
+      core_->put(key, detail::encode_entry<T, Codec>(value), std::move(h));
     };
     detail::wait_for<void>(core_->context(), start).value();
   }
 
-  bool invalidate(cache_key key) const {
-    auto start = [&](handler<bool> h) { core_->invalidate(std::move(key), std::move(h)); };
+  bool invalidate(std::string_view key) const {
+    auto start = [&](handler<bool> h) { core_->invalidate(key, std::move(h)); };
     return detail::wait_for<bool>(core_->context(), start).value();
   }
 
@@ -203,15 +222,14 @@ class cache {
     }
   };
 
-  // detail::initiate with the handler's own type: a hit costs no type-erased handler of ours.
+  // The start takes the handler's own type: a hit costs no type-erased handler of ours.
   template <class Value, class Start, class Token>
   auto initiate(Start start, Token&& token) const {
-    return asio::async_initiate<Token, void(result<Value>)>(
-        detail::initiation<Start>{get_executor(), std::move(start)}, token);
+    return detail::initiate<Value>(get_executor(), std::move(start), std::forward<Token>(token));
   }
 
   template <class Value, class Reply, class Loader>
-  Value wait_for(cache_key const& key, Loader loader) const {
+  Value wait_for(std::string_view key, Loader loader) const {
     auto start = [&](auto done) {
       detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
                                                 std::move(loader));

@@ -1,7 +1,7 @@
 // Leader election over any store: one of many candidates works, another takes over when it stops.
 //
 //   election job(store, "nightly", {.start_work = work}, {.ttl = 10s});
-//   co_await job.async_campaign(asio::use_awaitable);   // stands until somebody resigns
+//   co_await job.async_campaign();   // stands until somebody resigns
 //
 // A term is a lease (lock.hpp) and its number is the lease's fencing token: hand it to what the
 // work writes to.
@@ -15,11 +15,14 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/election_state.hpp>
 #include <herdlock/lease.hpp>
 #include <herdlock/open.hpp>
+#include <herdlock/types.hpp>
 
 namespace herdlock {
 
@@ -80,7 +83,7 @@ struct election_transition {
   election_state from;
   election_event event;
   election_state to;
-  election_action action;
+  std::string_view action;      ///< what the candidate does then: `start_work`, …; for people
   fencing_token term;           ///< 0 outside a term
   failure why{};                ///< with failed, refused, lost, and released in vain
   std::exception_ptr thrown{};  ///< by start_work, with finished
@@ -129,6 +132,10 @@ class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
   election(store where, resource name, election_services services, election_options options = {});
+  /// Throws errc::invalid_name, too.
+  election(store where, std::string_view name, election_services services,
+           election_options options = {})
+      : election(std::move(where), resource(name), std::move(services), std::move(options)) {}
   election(election&&) noexcept;
   election& operator=(election&&) noexcept;
   /// Resigns in the background. What the services and on_transition use must live until the
@@ -143,7 +150,7 @@ class [[nodiscard]] election {
   /// Stands, leads, rests and stands again, until resign(): then completes with success, after the
   /// work has stopped and the term is given back, so that the next is woken at once. Completes with
   /// the store's error when it would not answer differently later (errc::access_denied, …).
-  /// One at a time: a second gets errc::overloaded. `void(result<void>)`.
+  /// One at a time: a second gets errc::overloaded. `void(failure)`.
   ///
   /// Cancellation (every type) of this campaign, not of one before, resigns; it then completes with
   /// errc::canceled.
@@ -161,7 +168,7 @@ class [[nodiscard]] election {
   void resign();
 
   /// The same, and completes when the campaign has ended, at once when there is none.
-  /// `void(result<void>)`. Cancellation ends the wait (errc::canceled), not the resignation.
+  /// `void(failure)`. Cancellation ends the wait (errc::canceled), not the resignation.
   template <class Token = asio::deferred_t>
   auto async_resign(Token&& token = {}) {
     return detail::initiate<void>(
@@ -215,5 +222,45 @@ class [[nodiscard]] observation {
 /// not block. For a single look: lock::inspect.
 observation observe(store where, resource name, leadership_callback on_change,
                     observe_options options = {});
+/// Throws herdlock::error for an invalid name.
+inline observation observe(store where, std::string_view name, leadership_callback on_change,
+                           observe_options options = {}) {
+  return observe(std::move(where), resource(name), std::move(on_change), options);
+}
+
+namespace detail {
+void start_observe(store where, resource name, std::optional<leadership> known,
+                   observe_options options, handler<std::optional<leadership>> done);
+}
+
+/// Waits until the leader or the term is another than `known`: `void(failure,
+/// std::optional<leadership>)`, nothing when nobody leads. At once when it is so already; so a loop
+/// that hands back what it was told sees who leads now, and each change that lasts for a look:
+///
+///     std::optional<leadership> seen;
+///     for (;;) seen = co_await async_observe(store, "nightly", seen);
+///
+/// Ends with the store's failure when it cannot answer. Every type of cancellation ends the wait
+/// (errc::canceled). Tokens and executors as with lock::async_acquire.
+template <class Token = asio::deferred_t>
+auto async_observe(store where, resource name, std::optional<leadership> known,
+                   observe_options options = {}, Token&& token = {}) {
+  auto executor = where.get_executor();
+  return detail::initiate<std::optional<leadership>>(
+      std::move(executor),
+      [where = std::move(where), name = std::move(name), known = std::move(known),
+       options](handler<std::optional<leadership>> h) mutable {
+        detail::start_observe(std::move(where), std::move(name), std::move(known), options,
+                              std::move(h));
+      },
+      std::forward<Token>(token));
+}
+/// Throws herdlock::error for an invalid name.
+template <class Token = asio::deferred_t>
+auto async_observe(store where, std::string_view name, std::optional<leadership> known,
+                   observe_options options = {}, Token&& token = {}) {
+  return async_observe(std::move(where), resource(name), std::move(known), options,
+                       std::forward<Token>(token));
+}
 
 }  // namespace herdlock

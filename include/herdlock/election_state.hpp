@@ -1,5 +1,5 @@
-// The words of an election: what a candidate can be in, what happens to it, what it does then. The
-// table that joins them is printed by election_diagram().
+// The words of an election: what a candidate can be in, and what happens to it. The table that
+// joins them is printed by election_diagram().
 #pragma once
 
 #include <string>
@@ -34,21 +34,8 @@ enum class election_event {
   released,  ///< the term is given back, or ends by its ttl
 };
 
-enum class election_action {
-  none,
-  acquire,     ///< ask the store for a new term
-  withdraw,    ///< take the question back
-  start_work,  ///< the caller's start_work
-  stop_work,   ///< the stop token, the cancellation, and the caller's stop_work
-  rest,        ///< give back what is left of the term, and wait for the back-off
-  release,     ///< give the term back
-  warn,        ///< tell that work runs outside its term
-  finish,      ///< complete the campaign
-};
-
 std::string_view to_string(election_state state) noexcept;
 std::string_view to_string(election_event event) noexcept;
-std::string_view to_string(election_action action) noexcept;
 
 enum class diagram_format { mermaid, graphviz };
 

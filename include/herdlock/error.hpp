@@ -3,9 +3,12 @@
 #pragma once
 
 #include <boost/system/result.hpp>
+#include <iosfwd>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace herdlock {
 
@@ -35,9 +38,16 @@ std::error_code make_error_code(errc e) noexcept;
 
 /// Why an operation could not be carried out: a code to decide on, a sentence to print. The
 /// sentence names the resource, the store (never its password) and the way out.
+///
+/// As a completion's first argument it is a disposition (`asio::disposition_traits`): in a
+/// coroutine and from a future it is thrown as herdlock::error, `asio::as_tuple` gives it beside
+/// the value.
 struct failure {
   std::error_code code;
   std::string message;
+
+  /// True when there is something wrong.
+  explicit operator bool() const noexcept { return static_cast<bool>(code); }
 };
 
 inline failure make_failure(errc e, std::string message) {
@@ -45,11 +55,14 @@ inline failure make_failure(errc e, std::string message) {
 }
 inline bool operator==(failure const& f, errc e) noexcept { return f.code == make_error_code(e); }
 
+/// The sentence; "success" when there is none.
+std::ostream& operator<<(std::ostream& out, failure const& f);
+
 /// A name for messages: in quotes, control bytes as \xNN, cut at 80 bytes, so that whatever the
 /// caller's name holds, a message stays one line.
 std::string in_quotes(std::string_view text);
 
-/// What asynchronous operations complete with: a value or a failure. `value()` throws `error`.
+/// A value or a failure, from calls that do not throw. `value()` throws `error`.
 template <class T>
 using result = boost::system::result<T, failure>;
 

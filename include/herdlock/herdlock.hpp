@@ -1,12 +1,17 @@
-// Everything at once.
+// Everything that users of locks, elections and caches need, at once. Not in it: what a backend
+// needs (herdlock/backend.hpp, herdlock/url.hpp, herdlock/url_scheme.hpp), and headers that need
+// more than herdlock::core (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp,
+// logging_spdlog.hpp).
 #pragma once
 
 #include <herdlock/cache.hpp>
+#include <herdlock/codec.hpp>
 #include <herdlock/election.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/examination.hpp>
 #include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>
+#include <herdlock/inspect.hpp>
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lease.hpp>
 #include <herdlock/lock.hpp>
@@ -16,6 +21,6 @@
 #include <herdlock/single_flight.hpp>
 #include <herdlock/store_opener.hpp>
 #include <herdlock/types.hpp>
-#include <herdlock/url.hpp>
-#include <herdlock/url_scheme.hpp>
+#include <herdlock/value.hpp>
+#include <herdlock/version.hpp>
 #include <herdlock/while_held.hpp>

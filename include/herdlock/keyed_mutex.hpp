@@ -3,7 +3,7 @@
 //
 //     herdlock::keyed_mutex orders;
 //     auto held = orders.lock("order:4711");                // blocks; unlocks at the end of scope
-//     auto same = co_await orders.async_lock("order:4711");  // result<guard>
+//     auto same = co_await orders.async_lock("order:4711");  // without a thread
 //
 // Keys are compared byte by byte: two keys never share a lock because of their hashes. A key that
 // nobody holds costs no memory.
@@ -124,7 +124,7 @@ class keyed_mutex {
     return try_lock_until(key, clock::now() + std::chrono::duration_cast<clock::duration>(timeout));
   }
 
-  /// Waits for the key without a thread. Completes with `void(result<guard>)` on the handler's
+  /// Waits for the key without a thread. Completes with `void(failure, guard)` on the handler's
   /// associated executor (default: keyed_mutex_options::executor), never from inside this call.
   /// The handler's executor has outstanding work while its caller waits, and its context must
   /// outlive the wait.

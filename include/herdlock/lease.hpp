@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include <herdlock/detail/async.hpp>
+#include <herdlock/inspect.hpp>
 #include <herdlock/open.hpp>
-#include <herdlock/store.hpp>
 #include <herdlock/types.hpp>
 
 namespace herdlock {
@@ -57,6 +57,9 @@ class [[nodiscard]] lease {
   /// sent, less a drift margin of 1 % + 2 ms.
   clock::time_point valid_until() const noexcept;
 
+  /// How much is left of it, 0 at least: until valid_until() while valid(), else 0.
+  milliseconds remaining() const noexcept;
+
   /// Triggered at loss; never by a release. A std::stop_callback that throws ends the process, by
   /// the language's rules.
   std::stop_token lost_token() const noexcept;
@@ -64,8 +67,9 @@ class [[nodiscard]] lease {
   /// Why it was lost; success while it is not.
   failure lost_reason() const;
 
-  /// Completes at loss with its reason (errc::lost), and with errc::canceled when the lease is
-  /// released or the wait is cancelled. `void(result<void>)`.
+  /// Waits for the loss: `void(failure)`, without a failure when the lease is lost (lost_reason()
+  /// says why), with errc::canceled when it is released or the wait is cancelled, and with
+  /// errc::overloaded when a thousand wait for it already.
   template <class Token = asio::deferred_t>
   auto async_wait_lost(Token&& token = {}) const {
     return detail::initiate<void>(
@@ -73,7 +77,23 @@ class [[nodiscard]] lease {
         std::forward<Token>(token));
   }
 
-  /// Gives the resource back. `lost` when it was ours no more. The first outcome is remembered.
+  /// Renews now, to the full ttl from here on: before a step that must not be cut short, and for
+  /// leases with renewal::none. Completes with `void(failure, renew_reply)`; `lost` when it was
+  /// ours no more (which is the loss, as told by the store), errc::not_supported when max_hold is
+  /// over. Joins a renewal that is under way. Cancellation ends the wait only.
+  template <class Token = asio::deferred_t>
+  auto async_renew(Token&& token = {}) {
+    return detail::initiate<renew_reply>(
+        executor(), [core = core_](handler<renew_reply> h) { ask_renewal(core, std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// Blocking async_renew. Throws herdlock::error for trouble with the store: the lease then goes
+  /// on to valid_until(), and is renewed as before. Not on the store's own thread.
+  renew_reply renew();
+
+  /// Gives the resource back: `void(failure, release_reply)`, `lost` when it was ours no more. The
+  /// first outcome is remembered. Cancellation ends the wait, not the release.
   template <class Token = asio::deferred_t>
   auto async_release(Token&& token = {}) {
     return detail::initiate<release_reply>(
@@ -95,6 +115,7 @@ class [[nodiscard]] lease {
         std::shared_ptr<detail::lease_core> core) noexcept;
   asio::any_io_executor executor() const;
   static void wait_lost(std::shared_ptr<detail::lease_core> const&, handler<void>);
+  static void ask_renewal(std::shared_ptr<detail::lease_core> const&, handler<renew_reply>);
   static void give_back(std::shared_ptr<detail::lease_core> const&, handler<release_reply>);
 
   std::shared_ptr<detail::store_context> context_;

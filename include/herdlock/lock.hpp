@@ -1,10 +1,17 @@
 // The lock: a resource in a store, from which leases are had.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
+#include <concepts>
 #include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
+#include <herdlock/detail/async.hpp>
+#include <herdlock/inspect.hpp>
 #include <herdlock/lease.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/types.hpp>
 
 namespace herdlock {
 
@@ -14,8 +21,10 @@ enum class renewal { automatic, none };
 struct acquire_options {
   /// How long the store keeps the resource ours without a renewal; 10 ms to a year.
   milliseconds ttl = std::chrono::seconds(30);
-  /// How long to wait while another holds it; 0 tries once.
-  milliseconds wait{0};
+  /// How long acquire() waits while another holds it; 0 tries once, wait_forever sets no limit. As
+  /// long as the default ttl, so that a holder that has died is outwaited. try_acquire() does not
+  /// wait, whatever stands here.
+  milliseconds wait = std::chrono::seconds(30);
   /// Renewed at a third of the ttl, with jitter.
   renewal renew = renewal::automatic;
   /// How long before valid_until() the loss is signalled when no renewal gets through: the time
@@ -30,9 +39,16 @@ using acquired = std::optional<lease>;
 
 /// A handle on one resource of one store; cheap to copy; safe from any thread.
 ///
-/// Asynchronous operations take any completion token, complete with `void(result<…>)` on the
+/// Asynchronous operations take any completion token, complete with `void(failure, T)` on the
 /// handler's executor, and can be cancelled with every cancellation type: they then complete with
-/// errc::canceled, and a grant that crosses the cancellation is given back by the library.
+/// errc::canceled, and a grant that crosses the cancellation is given back by the library. In a
+/// coroutine the failure is thrown as herdlock::error; with `asio::as_tuple` nothing is thrown:
+///
+///     auto got = co_await report.async_acquire({}, asio::as_tuple);  // name the tuple: GCC 12
+///     auto& [why, held] = got;
+///
+/// `asio::redirect_error` takes Boost's error_code only, and does not fit.
+///
 /// Blocking operations throw herdlock::error for trouble with the store, and must not be called on
 /// the store's own thread.
 class lock {
@@ -44,9 +60,10 @@ class lock {
   resource const& name() const noexcept { return name_; }
   store const& where() const noexcept { return store_; }
 
-  /// Completes with `result<acquired>`: the lease, or nothing while another holds the resource.
+  /// `void(failure, acquired)`: the lease, or nothing when another held the resource until
+  /// options.wait was over.
   template <class Token = asio::deferred_t>
-  auto async_acquire(acquire_options const& options, Token&& token = {}) const {
+  auto async_acquire(acquire_options const& options = {}, Token&& token = {}) const {
     return detail::initiate<acquired>(
         store_.get_executor(),
         [self = *this, options](handler<acquired> h) {
@@ -62,10 +79,10 @@ class lock {
     return async_acquire(options, std::forward<Token>(token));
   }
 
-  /// Completes with `result<acquired>`: the lease of the ticket, proved by a renewal; nothing when
-  /// it is not held by the ticket's owner any more.
+  /// `void(failure, acquired)`: the lease of the ticket, proved by a renewal; nothing when it is
+  /// not held by the ticket's owner any more. It does not wait.
   template <class Token = asio::deferred_t>
-  auto async_restore(lease_ticket ticket, acquire_options const& options,
+  auto async_restore(lease_ticket ticket, acquire_options const& options = {},
                      Token&& token = {}) const {
     return detail::initiate<acquired>(
         store_.get_executor(),
@@ -75,7 +92,7 @@ class lock {
         std::forward<Token>(token));
   }
 
-  /// Who holds the resource; nothing when it is free. `result<std::optional<lease_info>>`.
+  /// Who holds the resource; nothing when it is free: `void(failure, std::optional<lease_info>)`.
   template <class Token = asio::deferred_t>
   auto async_inspect(Token&& token = {}) const {
     return detail::initiate<std::optional<lease_info>>(
@@ -84,8 +101,12 @@ class lock {
         std::forward<Token>(token));
   }
 
-  [[nodiscard]] acquired acquire(acquire_options const& options) const;
+  /// The lease, or nothing when another held the resource until options.wait was over (30 s by
+  /// default).
+  [[nodiscard]] acquired acquire(acquire_options const& options = {}) const;
+  /// The lease, or nothing when another holds the resource. Asks once.
   [[nodiscard]] acquired try_acquire(acquire_options options = {}) const;
+  /// As async_restore.
   [[nodiscard]] acquired restore(lease_ticket const& ticket,
                                  acquire_options const& options = {}) const;
   std::optional<lease_info> inspect() const;
@@ -97,6 +118,11 @@ class lock {
   /// Throws errc::lost when the lease was lost while `work` ran: others may have been at it too.
   template <class Work>
   [[nodiscard]] auto with(acquire_options const& options, Work&& work) const;
+  /// The same with the default options: waits for 30 s.
+  template <class Work>
+  [[nodiscard]] auto with(Work&& work) const {
+    return with(acquire_options{}, std::forward<Work>(work));
+  }
 
  private:
   static void start_acquire(lock const&, acquire_options const&, handler<acquired>);
@@ -111,6 +137,7 @@ class lock {
 
 template <class Work>
 auto lock::with(acquire_options const& options, Work&& work) const {
+  static_assert(std::invocable<Work&, lease&>, "lock::with calls its work with a herdlock::lease&");
   using value = std::invoke_result_t<Work&, lease&>;
   static_assert(!std::is_reference_v<value>, "work returns a value or void");
   acquired held = acquire(options);

@@ -89,8 +89,7 @@ inline std::function<void(election_transition const&)> spdlog_transitions(
     std::string line = "election event=" + std::string(to_string(what.event));
     if (!name.empty()) line += " resource=" + detail::log_quoted(name);
     line += " from=" + std::string(to_string(what.from)) +
-            " to=" + std::string(to_string(what.to)) +
-            " action=" + std::string(to_string(what.action)) +
+            " to=" + std::string(to_string(what.to)) + " action=" + std::string(what.action) +
             " term=" + std::to_string(what.term.value);
     if (what.back_off.count() != 0) {
       line += " back_off_ms=" + std::to_string(what.back_off.count());

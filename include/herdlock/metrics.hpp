@@ -1,13 +1,10 @@
-// What a store has done so far, as numbers, as a text for Prometheus, and as events for a log.
-//
-//   auto const endpoint = serve_metrics(io.get_executor(), 9464, {orders, sessions});
-//   // curl http://127.0.0.1:9464/metrics
+// What a store has done so far, as numbers, as a text for Prometheus, and as events for a log. To
+// serve the text: herdlock/metrics_endpoint.hpp.
 #pragma once
 
 #include <array>
-#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +14,6 @@
 #include <herdlock/types.hpp>
 
 namespace herdlock {
-
-class store;
 
 /// How often something took how long.
 struct duration_histogram {
@@ -56,7 +51,11 @@ struct store_metrics {
 /// `herdlock_`; each with HELP and TYPE.
 std::string prometheus_text(std::vector<store_metrics> const& all);
 
+// GCC 12 takes the scoped name `acquired` for one that hides lock.hpp's.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 enum class lease_event_kind { acquired, busy, failed, canceled, renew_failed, lost, released };
+#pragma GCC diagnostic pop
 std::string_view to_string(lease_event_kind kind) noexcept;
 
 /// What has just happened to a lease or to the wish for one. The references live as long as the
@@ -69,30 +68,5 @@ struct lease_event {
   milliseconds took{0};      ///< the wait; with lost and released: since the grant
   failure why{};             ///< with failed, canceled, renew_failed, lost
 };
-
-/// Answers `GET /metrics` until it is destroyed. Move-only; may be destroyed on any thread, also
-/// while a request is answered.
-class metrics_endpoint {
- public:
-  metrics_endpoint(metrics_endpoint&&) noexcept;
-  metrics_endpoint& operator=(metrics_endpoint&&) noexcept;
-  ~metrics_endpoint();
-
-  std::uint16_t port() const noexcept;
-
- private:
-  friend metrics_endpoint serve_metrics(boost::asio::any_io_executor, std::uint16_t,
-                                        std::vector<store>, std::string const&);
-  class server;
-  explicit metrics_endpoint(std::shared_ptr<server> running);
-  std::shared_ptr<server> server_;
-};
-
-/// Listens on `address`: loopback by default, since it asks nobody who they are; port 0 takes a
-/// free one. Serves at most 16 connections at once (more wait), each for 10 s, requests of at most
-/// 8 KiB. It keeps the stores open, and `executor`'s context must outlive the endpoint. Throws
-/// herdlock::error (errc::unavailable) when it cannot listen there.
-metrics_endpoint serve_metrics(boost::asio::any_io_executor executor, std::uint16_t port,
-                               std::vector<store> stores, std::string const& address = "127.0.0.1");
 
 }  // namespace herdlock

@@ -5,17 +5,28 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include <herdlock/metrics.hpp>
-#include <herdlock/store.hpp>
+#include <herdlock/detail/async.hpp>
+#include <herdlock/error.hpp>
+#include <herdlock/inspect.hpp>
+#include <herdlock/types.hpp>
 
 namespace herdlock {
 
+struct backend;        // herdlock/backend.hpp
+struct lease_event;    // herdlock/metrics.hpp
+struct store_metrics;  // herdlock/metrics.hpp
+class store;
+
 namespace detail {
 class store_context;  // executor, thread, lease keeper; src/runtime
-}
+/// What the classes of this library need of a store.
+std::shared_ptr<store_context> const& context_of(store const& opened);
+}  // namespace detail
 
 /// What keeps a store's handlers from running at the same time on an executor that it is given.
 enum class executor_guard {
@@ -36,8 +47,8 @@ struct open_options {
   /// (a wait for the loss) may be told inside of it. It is a promise: when two threads run the
   /// executor nevertheless, the behaviour is undefined. No meaning without an executor of yours.
   executor_guard guard = executor_guard::strand;
-  /// Told what happens to each lease, on the store's executor; must not block. For a log:
-  /// see herdlock/logging_spdlog.hpp.
+  /// Told what happens to each lease, on the store's executor; must not block. See
+  /// herdlock/metrics.hpp; for a log, herdlock/logging_spdlog.hpp.
   std::function<void(lease_event const&)> on_event{};
 };
 
@@ -48,7 +59,7 @@ class store {
   /// Makes a backend that is to run on this executor.
   using backend_factory = std::function<result<backend>(asio::any_io_executor)>;
 
-  /// Runs over a backend of your own; `make` is called once.
+  /// Runs over a backend of your own (herdlock/backend.hpp); `make` is called once.
   static result<store> over(backend_factory const& make, open_options options = {});
 
   /// All of herdlock's work for this store happens here, one handler at a time.
@@ -62,11 +73,11 @@ class store {
   std::vector<std::string> warnings() const;
 
   /// What has been done through this store since it was opened. The figures are read one after the
-  /// other, while others may change.
+  /// other, while others may change. With herdlock/metrics.hpp.
   store_metrics metrics() const;
 
   /// Names of resources that are held, a part at a time, as lease_store::list says; lock::inspect
-  /// tells more of each. Completes with `result<lease_page>`; tokens, executor and cancellation as
+  /// tells more of each. `void(failure, lease_page)`; tokens, executor and cancellation as
   /// with lock::async_acquire.
   template <class Token = asio::deferred_t>
   auto async_list(list_request request = {}, Token&& token = {}) const {
@@ -79,15 +90,32 @@ class store {
   }
   lease_page list(list_request request = {}) const;
 
-  /// For the classes of this library.
-  std::shared_ptr<detail::store_context> const& context() const { return context_; }
+  /// Closes the store for all its handles, now and not with the last of them: leases that are held
+  /// are given back and lost to their holders, waiting acquisitions and everything later end with
+  /// errc::canceled. `void(failure)`, without a failure when the connections are closed, after
+  /// about a second at most; a second call waits for the same. Then nothing of the store is work
+  /// for its executor, so that io_context::run() returns. Not cancellable.
+  template <class Token = asio::deferred_t>
+  auto async_close(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [self = *this](handler<void> h) { start_close(self, std::move(h)); },
+        std::forward<Token>(token));
+  }
+  /// Blocking async_close. Not on the store's own thread.
+  void close() const;
 
  private:
+  friend std::shared_ptr<detail::store_context> const& detail::context_of(store const&);
   explicit store(std::shared_ptr<detail::store_context> context) : context_(std::move(context)) {}
+  static void start_close(store const&, handler<void>);
   static void start_list(store const&, list_request, handler<lease_page>);
 
   std::shared_ptr<detail::store_context> context_;
 };
+
+inline std::shared_ptr<detail::store_context> const& detail::context_of(store const& opened) {
+  return opened.context_;
+}
 
 /// Opens `memory:`, `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`,
 /// `redis+sentinel://…`, `redis+cluster://…` (both also as `rediss+…`), `redlock://…`, `mysql://…`

@@ -5,6 +5,9 @@
 //     product p = co_await loads.async_run("product:42", [&] { return load_product(42); });
 //     product q = loads.run("product:42", [&] { return load_product_blocking(42); });
 //
+// Its completions are `void(std::exception_ptr, T)`, unlike all others here: what fails is the
+// caller's own code, whose exceptions keep their type.
+//
 // It keeps no results: once the operation has ended, the next caller starts a new one. (For that
 // there is herdlock::cache.)
 #pragma once

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -58,6 +59,8 @@ class name {
   }
 
   std::string const& str() const noexcept { return text_; }
+  /// So that a checked name goes wherever a text does.
+  operator std::string_view() const noexcept { return text_; }
   friend auto operator<=>(name const&, name const&) = default;
 
  private:
@@ -82,6 +85,10 @@ using resource = name<detail::resource_tag>;
 /// The name of a cache entry.
 using cache_key = name<detail::cache_key_tag>;
 
+/// For a terminal or a log: what printable() makes of it.
+std::ostream& operator<<(std::ostream& out, resource const& name);
+std::ostream& operator<<(std::ostream& out, cache_key const& key);
+
 /// The secret that proves the holder to the store: `label:32 hex digits`, new for each acquisition.
 ///
 /// The label (by default `host/pid`) is for people and may be shown; the digits are 128 bits from
@@ -97,6 +104,8 @@ class owner_token {
   /// The part in front of the secret, safe to print.
   std::string_view label() const noexcept;
   friend bool operator==(owner_token const&, owner_token const&) = default;
+  /// The label, and `***` for the secret.
+  friend std::ostream& operator<<(std::ostream& out, owner_token const& token);
 
  private:
   explicit owner_token(std::string text) : text_(std::move(text)) {}
@@ -112,6 +121,7 @@ std::string owner_label(std::string_view stored_owner);
 struct fencing_token {
   std::uint64_t value = 0;
   friend auto operator<=>(fencing_token const&, fencing_token const&) = default;
+  friend std::ostream& operator<<(std::ostream& out, fencing_token token);
 };
 
 /// Checks a ttl against the limits; errc::invalid_ttl names what is allowed.

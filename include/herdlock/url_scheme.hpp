@@ -5,11 +5,13 @@
 #include <span>
 #include <string_view>
 
-#include <herdlock/examination.hpp>
-#include <herdlock/store.hpp>
-#include <herdlock/url.hpp>
+#include <herdlock/error.hpp>
 
 namespace herdlock {
+
+struct backend;      // herdlock/backend.hpp
+struct examination;  // herdlock/examination.hpp
+struct store_url;    // herdlock/url.hpp
 
 /// What a store URL means that begins with `name:`. A store of your own may have one, too.
 struct url_scheme {

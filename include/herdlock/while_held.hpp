@@ -1,13 +1,18 @@
 // Work that must not outlive its lease.
 #pragma once
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <concepts>
 #include <exception>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <herdlock/lock.hpp>
 
@@ -21,9 +26,10 @@ asio::any_io_executor strand_around(asio::any_io_executor const& given);
 /// Ends when the lease is lost, and not when it is merely released; throws when the loss cannot be
 /// waited for (errc::overloaded).
 inline asio::awaitable<void> until_lost(lease const& held) {
-  auto told = co_await held.async_wait_lost(asio::use_awaitable);
-  if (told.error() == errc::lost) co_return;
-  if (!(told.error() == errc::canceled)) throw error(told.error());
+  auto told = co_await held.async_wait_lost(asio::as_tuple);
+  auto const& why = std::get<0>(told);
+  if (!why) co_return;
+  if (!(why == errc::canceled)) throw error(why);
   asio::steady_timer never(co_await asio::this_coro::executor,
                            asio::steady_timer::time_point::max());
   co_await never.async_wait(asio::use_awaitable);
@@ -45,18 +51,15 @@ asio::awaitable<T> race_with_loss(lease const& held, asio::awaitable<T> work) {
       asio::co_spawn(strand, std::move(watch), asio::deferred));
   // Both have ended when the wait returns.
   auto race = group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-  if constexpr (std::is_void_v<T>) {
-    auto [order, thrown, unwatched] = co_await std::move(race);
-    if (failure why = held.lost_reason(); why.code) throw error(why);
-    if (order[0] == 1 && unwatched) std::rethrow_exception(unwatched);
-    if (thrown) std::rethrow_exception(thrown);
-  } else {
-    auto [order, thrown, value, unwatched] = co_await std::move(race);
-    if (failure why = held.lost_reason(); why.code) throw error(why);
-    if (order[0] == 1 && unwatched) std::rethrow_exception(unwatched);
-    if (thrown) std::rethrow_exception(thrown);
-    co_return std::move(value);
-  }
+  // Not bound to names: compilers up to GCC 16 forget to destroy what is bound here.
+  auto ended = co_await std::move(race);
+  auto const& order = std::get<0>(ended);
+  auto const& thrown = std::get<1>(ended);
+  auto const& unwatched = std::get<std::tuple_size_v<decltype(ended)> - 1>(ended);
+  if (failure why = held.lost_reason(); why) throw error(why);
+  if (order[0] == 1 && unwatched) std::rethrow_exception(unwatched);
+  if (thrown) std::rethrow_exception(thrown);
+  if constexpr (!std::is_void_v<T>) co_return std::move(std::get<2>(ended));
 }
 
 }  // namespace detail
@@ -86,8 +89,10 @@ asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
 /// Throws herdlock::error for trouble with the store on acquiring, and for errc::lost.
 template <class Work>
 [[nodiscard]] asio::awaitable<bool> async_with(lock where, acquire_options options, Work work) {
-  auto got = co_await where.async_acquire(options, asio::use_awaitable);
-  acquired held = std::move(got).value();
+  static_assert(std::same_as<std::invoke_result_t<Work&, lease&>, asio::awaitable<void>>,
+                "async_with calls its work with a herdlock::lease&, and it returns an "
+                "asio::awaitable<void>");
+  acquired held = co_await where.async_acquire(options, asio::use_awaitable);
   if (!held) co_return false;
   std::exception_ptr thrown;
   try {
@@ -98,9 +103,10 @@ template <class Work>
   }
   // The release must not be skipped because the caller was cancelled meanwhile.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  auto released = co_await held->async_release(asio::use_awaitable);
+  auto released = co_await held->async_release(asio::as_tuple);
   if (thrown) std::rethrow_exception(thrown);
-  if (released.has_value() && *released == release_reply::lost) {
+  // A store that does not answer does not undo the work.
+  if (!std::get<0>(released) && std::get<1>(released) == release_reply::lost) {
     throw error(make_failure(errc::lost, "the lease on '" + where.name().str() + "' in " +
                                              where.where().display_name() +
                                              " was lost while the work ran"));

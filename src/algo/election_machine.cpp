@@ -21,6 +21,13 @@ static_assert(has_one_answer_for_each(), "two rows for one state and event");
 
 }  // namespace
 
+std::string_view to_string(election_action action) noexcept {
+  constexpr std::array<std::string_view, 9> names{"none",       "acquire",   "withdraw",
+                                                  "start_work", "stop_work", "rest",
+                                                  "release",    "warn",      "finish"};
+  return names[static_cast<std::size_t>(action)];
+}
+
 std::optional<election_row> election_machine::on(election_event event) {
   election_row const* const row = find(state_, event);
   if (!row) return std::nullopt;
@@ -74,13 +81,6 @@ std::string_view to_string(election_event event) noexcept {
                                                    "lost",     "finished", "stopped", "overdue",
                                                    "rested",   "resign",   "released"};
   return names[static_cast<std::size_t>(event)];
-}
-
-std::string_view to_string(election_action action) noexcept {
-  constexpr std::array<std::string_view, 9> names{"none",       "acquire",   "withdraw",
-                                                  "start_work", "stop_work", "rest",
-                                                  "release",    "warn",      "finish"};
-  return names[static_cast<std::size_t>(action)];
 }
 
 std::string election_diagram(diagram_format format) {

@@ -13,10 +13,26 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <herdlock/election_state.hpp>
 
 namespace herdlock::algo {
+
+/// What the driver does.
+enum class election_action {
+  none,
+  acquire,     ///< ask the store for a new term
+  withdraw,    ///< take the question back
+  start_work,  ///< the caller's start_work
+  stop_work,   ///< the stop token, the cancellation, and the caller's stop_work
+  rest,        ///< give back what is left of the term, and wait for the back-off
+  release,     ///< give the term back
+  warn,        ///< tell that work runs outside its term
+  finish,      ///< complete the campaign
+};
+
+std::string_view to_string(election_action action) noexcept;
 
 struct election_row {
   election_state state;

@@ -11,7 +11,7 @@
 //
 // Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
 // in one array threaded by a list, so a herd costs no allocation of its own per joiner, and a
-// caller that comes and goes re-uses a place instead of growing the array.
+// caller that comes and goes re-uses a slot instead of growing the array.
 #pragma once
 
 #include <compare>
@@ -40,11 +40,11 @@ struct flight_id {
   friend auto operator<=>(flight_id const&, flight_id const&) = default;
 };
 
-/// A joiner's place in a flight. A stale ticket (left, or finished) is recognised as such.
+/// A joiner's slot in a flight. A stale ticket (left, or finished) is recognised as such.
 struct flight_ticket {
   flight_id flight;
-  std::uint32_t place = 0;
-  std::uint32_t visit = 0;  ///< tells apart those who had this place one after the other
+  std::uint32_t slot = 0;
+  std::uint32_t visit = 0;  ///< tells apart those who had this slot one after the other
 };
 
 enum class join_outcome {
@@ -99,12 +99,12 @@ class flight_table {
   leave_reply<Joiner> leave(flight_ticket const& ticket) {
     flight* running = find(ticket.flight);
     if (!running) return {};
-    if (ticket.place >= running->places.size()) return {std::nullopt, running->waiting};
-    place& mine = running->places[ticket.place];
+    if (ticket.slot >= running->slots.size()) return {std::nullopt, running->waiting};
+    slot& mine = running->slots[ticket.slot];
     if (!mine.joiner || mine.visit != ticket.visit) return {std::nullopt, running->waiting};
     leave_reply<Joiner> reply;
     reply.joiner = std::exchange(mine.joiner, std::nullopt);
-    unlink(*running, ticket.place);
+    unlink(*running, ticket.slot);
     reply.remaining = running->waiting;
     return reply;
   }
@@ -131,8 +131,8 @@ class flight_table {
     flight& running = found->second;
     std::vector<Joiner> all;
     all.reserve(running.waiting);
-    for (std::uint32_t at = running.first; at != nowhere; at = running.places[at].next) {
-      all.push_back(std::move(*running.places[at].joiner));
+    for (std::uint32_t at = running.first; at != nowhere; at = running.slots[at].next) {
+      all.push_back(std::move(*running.slots[at].joiner));
     }
     joiners_ -= all.size();
     if (running.attached) by_key_.erase(by_key_.find(std::string_view(running.key)));
@@ -180,8 +180,8 @@ class flight_table {
  private:
   static constexpr std::uint32_t nowhere = UINT32_MAX;
 
-  // A place is either in the list of joiners or in the list of vacant places.
-  struct place {
+  // A slot is either in the list of joiners or in the list of vacant slots.
+  struct slot {
     std::optional<Joiner> joiner;
     std::uint32_t previous = nowhere;
     std::uint32_t next = nowhere;
@@ -192,7 +192,7 @@ class flight_table {
     flight_id id;
     std::string key;
     State state{};
-    std::vector<place> places;
+    std::vector<slot> slots;
     std::uint32_t first = nowhere;
     std::uint32_t last = nowhere;
     std::uint32_t vacant = nowhere;
@@ -218,16 +218,16 @@ class flight_table {
   flight_ticket seat(flight& running, Joiner&& joiner) {
     std::uint32_t at = running.vacant;
     if (at == nowhere) {
-      at = static_cast<std::uint32_t>(running.places.size());
-      running.places.emplace_back();
+      at = static_cast<std::uint32_t>(running.slots.size());
+      running.slots.emplace_back();
     } else {
-      running.vacant = running.places[at].next;
+      running.vacant = running.slots[at].next;
     }
-    place& mine = running.places[at];
+    slot& mine = running.slots[at];
     mine.joiner.emplace(std::move(joiner));
     mine.previous = running.last;
     mine.next = nowhere;
-    (running.last == nowhere ? running.first : running.places[running.last].next) = at;
+    (running.last == nowhere ? running.first : running.slots[running.last].next) = at;
     running.last = at;
     ++running.waiting;
     ++joiners_;
@@ -235,9 +235,9 @@ class flight_table {
   }
 
   void unlink(flight& running, std::uint32_t at) {
-    place& mine = running.places[at];
-    (mine.previous == nowhere ? running.first : running.places[mine.previous].next) = mine.next;
-    (mine.next == nowhere ? running.last : running.places[mine.next].previous) = mine.previous;
+    slot& mine = running.slots[at];
+    (mine.previous == nowhere ? running.first : running.slots[mine.previous].next) = mine.next;
+    (mine.next == nowhere ? running.last : running.slots[mine.next].previous) = mine.previous;
     ++mine.visit;
     mine.next = std::exchange(running.vacant, at);
     --running.waiting;

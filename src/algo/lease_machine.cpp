@@ -47,7 +47,7 @@ clock::time_point lease_machine::loss_at() const {
 }
 
 bool lease_machine::may_renew(clock::time_point at) const {
-  return terms_.renews && (!terms_.max_hold || at < granted_ + *terms_.max_hold);
+  return terms_.renews && !held_too_long(at);
 }
 
 lease_action lease_machine::lose(loss why) {
@@ -75,6 +75,18 @@ lease_action lease_machine::next(clock::time_point now) {
 lease_action lease_machine::tick(clock::time_point now) {
   if (over()) return {};
   return next(now);
+}
+
+lease_action lease_machine::renew_now(clock::time_point now) {
+  if (over()) return {};
+  if (now >= loss_at() || state_ == lease_state::renewing || held_too_long(now)) return next(now);
+  state_ = lease_state::renewing;
+  sent_ = now;
+  return {lease_action::kind::renew, loss_at()};
+}
+
+bool lease_machine::held_too_long(clock::time_point now) const {
+  return terms_.max_hold && now >= granted_ + *terms_.max_hold;
 }
 
 lease_action lease_machine::renewed(clock::time_point now, double random) {

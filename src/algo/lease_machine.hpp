@@ -65,6 +65,8 @@ class lease_machine {
 
   /// The timer fired, or the driver wants to know what to wait for.
   lease_action tick(clock::time_point now);
+  /// The holder wants a renewal now, also where none is planned; `wait` when one is under way.
+  lease_action renew_now(clock::time_point now);
   /// The renewal was answered: still ours.
   lease_action renewed(clock::time_point now, double random);
   /// The renewal was answered: not ours.
@@ -77,6 +79,8 @@ class lease_machine {
 
   lease_state state() const { return state_; }
   loss why() const { return why_; }
+  /// No renewal is allowed any more.
+  bool held_too_long(clock::time_point now) const;
   clock::time_point valid_until() const { return valid_until_; }
 
  private:

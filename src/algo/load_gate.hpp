@@ -14,7 +14,7 @@ namespace herdlock::algo {
 template <class T>
 class slot_queue {
  public:
-  using place = typename std::list<T>::iterator;
+  using position = typename std::list<T>::iterator;
 
   explicit slot_queue(std::size_t slots) : free_(slots) {}
 
@@ -25,8 +25,8 @@ class slot_queue {
     return true;
   }
 
-  place wait(T who) { return waiting_.insert(waiting_.end(), std::move(who)); }
-  void leave(place at) { waiting_.erase(at); }
+  position wait(T who) { return waiting_.insert(waiting_.end(), std::move(who)); }
+  void leave(position at) { waiting_.erase(at); }
 
   /// Gives a slot back: to the first in the queue, who is returned, or to nobody.
   std::optional<T> give_back() {

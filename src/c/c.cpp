@@ -7,9 +7,11 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 
 #include <herdlock/lock.hpp>
 #include <herdlock/open.hpp>
+#include <herdlock/version.hpp>
 
 struct herdlock_store {
   herdlock::store opened;
@@ -84,6 +86,8 @@ acquire_options options_of(herdlock_acquire_options const& given) {
 
 }  // namespace
 
+static_assert(herdlock::version == std::string_view(HERDLOCK_LIBRARY_VERSION));
+
 char const* herdlock_version(void) { return HERDLOCK_LIBRARY_VERSION; }
 
 int herdlock_open(char const* url, herdlock_store** store, herdlock_error* why) {
@@ -113,7 +117,7 @@ int herdlock_acquire(herdlock_store* store, char const* name,
                 "herdlock_acquire: options->size must be sizeof(herdlock_acquire_options)");
   }
   return guarded(why, [&]() -> int {
-    auto const asked = options ? options_of(*options) : acquire_options{};
+    auto const asked = options_of(options ? *options : herdlock_acquire_options{});
     auto held = lock(store->opened, name).acquire(asked);
     if (!held) return tell(why, HERDLOCK_BUSY, "another holds it");
     *lease = new herdlock_lease(std::move(*held));

@@ -39,8 +39,9 @@ Try first:
   herdlock doctor                        what is wrong with the store?
   herdlock bench soak                    is a lock on this store ever broken?
 
-`herdlock COMMAND --help` tells about each. Exit status: that of the command
-that was run; 64 usage, 69 store unavailable, 75 busy, 76 lease lost.)";
+`herdlock COMMAND --help` tells about each, `herdlock help options` what store
+URLs may have. Exit status: that of the command that was run; 64 usage, 69
+store unavailable, 75 busy, 76 lease lost.)";
 
 struct arguments {
   run_arguments run;

@@ -72,7 +72,7 @@ flight_entry single_flight_core::join(std::string_view key, std::shared_ptr<flig
   }
   mine.stage_ = flight_joiner::stage::seated;
   mine.flight_ = reply.ticket.flight.value;
-  mine.place_ = reply.ticket.place;
+  mine.slot_ = reply.ticket.slot;
   mine.visit_ = reply.ticket.visit;
   if (reply.outcome == algo::join_outcome::joined) {
     return {flight_entry::role::joined, mine.flight_, {}, {}};
@@ -88,7 +88,7 @@ bool single_flight_core::leave(flight_joiner& joiner) {
     auto const was = std::exchange(joiner.stage_, flight_joiner::stage::left);
     if (was == flight_joiner::stage::before) return true;
     if (was == flight_joiner::stage::left) return false;
-    algo::flight_ticket const ticket{{joiner.flight_}, joiner.place_, joiner.visit_};
+    algo::flight_ticket const ticket{{joiner.flight_}, joiner.slot_, joiner.visit_};
     auto const reply = state_->flights.leave(ticket);
     if (!reply.joiner) return false;
     if (reply.remaining == 0 && state_->policy == abandoned_flight::is_stopped) {

@@ -9,8 +9,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 
-#include <herdlock/metrics.hpp>
-#include <herdlock/open.hpp>
+#include <herdlock/metrics_endpoint.hpp>
 #include "stores/common/close_on_exec.hpp"
 
 namespace herdlock {

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "stores/common/url_options.hpp"
+
 namespace herdlock {
 namespace {
 
@@ -30,6 +32,32 @@ store_opener all_stores() {
 }
 
 }  // namespace
+
+std::vector<stores::scheme_options> stores::all_options() {
+  std::vector<scheme_options> all;
+  for (auto const& of_one : {
+           memory_options(),
+           sqlite_options(),
+#ifdef HERDLOCK_HAS_REDIS
+           redis_options(),
+#endif
+#ifdef HERDLOCK_HAS_MYSQL
+           mysql_options(),
+#endif
+#ifdef HERDLOCK_HAS_POSTGRES
+           postgres_options(),
+#endif
+#ifdef HERDLOCK_HAS_ZOOKEEPER
+           zookeeper_options(),
+#endif
+#ifdef HERDLOCK_HAS_ETCD
+           etcd_options(),
+#endif
+       }) {
+    all.insert(all.end(), of_one.begin(), of_one.end());
+  }
+  return all;
+}
 
 result<store> try_open_store(std::string_view url, open_options options) {
   return all_stores().try_open(url, std::move(options));

@@ -3,7 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::detail {
 

@@ -1,6 +1,8 @@
 #include <herdlock/open.hpp>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/detail/blocking.hpp>
+#include <herdlock/metrics.hpp>
 
 #include "open/checked_ports.hpp"
 #include "runtime/cancelled_on.hpp"
@@ -41,6 +43,20 @@ lease_page store::list(list_request request) const {
     start_list(*this, std::move(request), std::move(done));
   };
   return detail::wait_for<lease_page>(*context_, start).value();
+}
+
+void store::start_close(store const& self, handler<void> done) {
+  auto const& core = self.context_->core();
+  auto const executor = core->executor();
+  asio::dispatch(executor, [core, executor, done = std::move(done)]() mutable {
+    auto const told = std::make_shared<handler<void>>(std::move(done));
+    core->close([executor, told] { detail::post_result<void>(executor, std::move(*told), {}); });
+  });
+}
+
+void store::close() const {
+  auto start = [&](handler<void> done) { start_close(*this, std::move(done)); };
+  detail::wait_for<void>(*context_, start).value();
 }
 
 }  // namespace herdlock

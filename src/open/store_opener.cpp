@@ -1,5 +1,8 @@
 #include <herdlock/store_opener.hpp>
 
+#include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
+#include <herdlock/url.hpp>
 #include <utility>
 
 namespace herdlock {

@@ -69,7 +69,7 @@ void acquire_op::start_restore(lease_ticket const& ticket) {
 void acquire_op::begin() {
   if (!done_) return;
   counted_ = true;
-  core_->figures().began_to_ask();
+  core_->counters().began_to_ask();
 }
 
 void acquire_op::listen_to_cancellation() {
@@ -94,7 +94,7 @@ milliseconds acquire_op::left() const {
 void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
-  if (!leases) return fail_closed();
+  if (!leases || core_->closing()) return fail_closed();
   if (!sent_) {
     sent_ = clock::now();
     first_ttl_ = options_.ttl;
@@ -239,23 +239,24 @@ void acquire_op::finish(result<acquired> outcome) {
 }
 
 void acquire_op::tell_outcome(result<acquired> const& outcome) {
-  auto& figures = core_->figures();
-  if (std::exchange(counted_, false)) figures.ended_asking();
+  auto& counters = core_->counters();
+  if (std::exchange(counted_, false)) counters.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};
   auto const waited = clock::now() - asked_;
   what.took = std::chrono::duration_cast<milliseconds>(waited);
   if (outcome.has_error()) {
     what.why = outcome.error();
     if (what.why == errc::canceled) what.kind = lease_event_kind::canceled;
-    return figures.count(what);
+    return counters.count(what);
   }
   if (!*outcome) {
     what.kind = lease_event_kind::busy;
-    return figures.count(what);
+    return counters.count(what);
   }
   what.kind = lease_event_kind::acquired;
   what.fencing = (*outcome)->fencing();
-  figures.granted(what, of_another_ ? meter::from::another : meter::from::free, waited);
+  counters.granted(what, of_another_ ? lease_counters::from::another : lease_counters::from::free,
+                   waited);
 }
 
 }  // namespace herdlock::runtime

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "runtime/store_core.hpp"
 

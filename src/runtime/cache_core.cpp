@@ -44,7 +44,7 @@ void check_options(cache_options const& options) {
 
 // A store of leases alone (Redlock, a plain dialect) can lock for a cache, but not be one.
 void check_keeps_values(store const& values) {
-  if (values.context()->core()->keeps_values()) return;
+  if (context_of(values)->core()->keeps_values()) return;
   throw error(make_failure(errc::not_supported,
                            "store " + values.display_name() +
                                " keeps leases only; give the cache another store for its values"));
@@ -85,40 +85,46 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   check_keeps_values(values_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
-  auto lock_core = locks_ ? locks_->context()->core() : nullptr;
+  auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
-      values_.context()->core(), std::move(lock_core),
+      context_of(values_)->core(), std::move(lock_core),
       runtime::engine_settings{std::move(options), form, decode});
+  asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
+    auto const engine = weak.lock();
+    if (!engine) return;
+    if (engine->home().closing()) return engine->close();
+    engine->home().tell_when_closing(*engine);
+  });
   if (auto const& over = engine_->over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
-    over->keep_open(std::make_shared<contexts>(values_.context(), locks_->context()));
+    over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));
   }
 }
 
 cache_core::~cache_core() {
   if (!engine_) return;
-  auto const errands = engine_->over_locks() ? engine_->over_locks()->errands() : nullptr;
-  auto closing = errands ? errands->begin() : nullptr;
+  auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
+  auto closing = tasks ? tasks->begin() : nullptr;
   asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
     engine->close();
-    engine.reset();  // before the errand ends, for which the destructor waits
+    engine.reset();  // before the task ends, for which the destructor waits
   });
   // Waiting on a store's own thread would keep the loaders from being told; and on an executor of
   // the user's this may be that thread.
   bool const may_wait =
-      values_.context()->may_wait_for_it() && (!locks_ || locks_->context()->may_wait_for_it());
+      context_of(values_)->may_wait_for_it() && (!locks_ || context_of(*locks_)->may_wait_for_it());
   if (!may_wait) {
     pool_->abandon();
     return;
   }
   pool_->close();
   // Claims that are being given back, as store_context does for leases.
-  if (errands) errands->wait_idle(runtime::close_grace);
+  if (tasks) tasks->wait_idle(runtime::close_grace);
 }
 
-result<cache_key> cache_core::full_key(cache_key const& key) const {
-  if (prefix_.empty() && !locks_) return key;
-  auto full = prefix_ + key.str();
+result<cache_key> cache_core::full_key(std::string_view key) const {
+  if (auto const own = cache_key::parse(key); own.has_error()) return own.error();
+  auto full = prefix_ + std::string(key);
   if (locks_) {
     auto const lock = resource::parse(full + std::string(runtime::lock_suffix));
     if (lock.has_error()) return lock.error();
@@ -139,7 +145,7 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   };
 }
 
-void cache_core::put(cache_key key, result<cache_value> value, handler<void> done) {
+void cache_core::put(std::string_view key, result<cache_value> value, handler<void> done) {
   auto full = full_key(key);
   failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_);
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
@@ -151,7 +157,7 @@ void cache_core::put(cache_key key, result<cache_value> value, handler<void> don
   });
 }
 
-void cache_core::invalidate(cache_key key, handler<bool> done) {
+void cache_core::invalidate(std::string_view key, handler<bool> done) {
   auto full = full_key(key);
   if (full.has_error()) {
     return post_result<bool>(get_executor(), std::move(done), std::move(full).error());

@@ -37,7 +37,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                            engine_settings settings)
     : values_(std::move(values)),
       settings_(std::move(settings)),
-      back_(std::make_shared<way_back>(values_->executor())),
+      back_(std::make_shared<posting_gate>(values_->executor())),
       answers_(std::make_shared<cache_answers>(values_->executor())),
       flights_({.max_flights = settings_.options.max_waiting,
                 .max_joiners_per_flight = settings_.options.max_waiting,
@@ -108,7 +108,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (closed_) return finish(*caller, closed_failure());
   if (full) return turn_away(*caller);
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
-    values_->keeper().schedule(deadlines_, caller->deadline);
+    values_->timers().schedule(deadlines_, caller->deadline);
   }
   if (caller->wish == detail::caller_wish::load && flights_.flying(caller->key.str())) {
     cache_counters::add(counters.misses);
@@ -239,7 +239,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
   }
   caller->seated = true;
   caller->flight = reply.ticket.flight.value;
-  caller->place = reply.ticket.place;
+  caller->slot = reply.ticket.slot;
   caller->visit = reply.ticket.visit;
   auto& flight = *flights_.state(reply.ticket.flight);
   if (reply.outcome == algo::join_outcome::joined) {
@@ -351,7 +351,7 @@ void cache_engine::finish(detail::cache_caller& caller, result<detail::cache_ans
 
 void cache_engine::leave_flight(detail::cache_caller& caller) {
   if (!std::exchange(caller.seated, false)) return;
-  algo::flight_ticket const ticket{{caller.flight}, caller.place, caller.visit};
+  algo::flight_ticket const ticket{{caller.flight}, caller.slot, caller.visit};
   auto const left = flights_.leave(ticket);
   if (!left.joiner || left.remaining > 0) return;
   if (auto* const flight = flights_.state(ticket.flight)) {
@@ -378,7 +378,7 @@ void cache_engine::expire(clock::time_point now) {
                                                     std::to_string(settings_.options.wait.count()) +
                                                     " ms; a load that runs goes on"));
   }
-  if (!callers_.empty()) values_->keeper().schedule(deadlines_, callers_.front().deadline);
+  if (!callers_.empty()) values_->timers().schedule(deadlines_, callers_.front().deadline);
 }
 
 void cache_engine::close() {
@@ -394,7 +394,7 @@ void cache_engine::close() {
     cache_counters::add(counters.canceled);
     finish(callers_.front(), closed_failure());
   }
-  lease_keeper::remove(deadlines_);
+  timer_queue::remove(deadlines_);
 }
 
 }  // namespace herdlock::runtime

@@ -31,9 +31,9 @@ struct engine_settings {
 
 /// The way back onto the executor for what may outlive the cache (a loader, a cancellation signal):
 /// shut before the store goes, since the executor is not to be touched after that.
-class way_back {
+class posting_gate {
  public:
-  explicit way_back(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  explicit posting_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   template <class Work>
   void post(Work work) {
@@ -52,12 +52,13 @@ class way_back {
 };
 
 /// All members on the executor but submit(), stats() and last_store_error().
-class cache_engine : public std::enable_shared_from_this<cache_engine> {
+class cache_engine final : public closing_listener,
+                           public std::enable_shared_from_this<cache_engine> {
  public:
   /// `locks` is null when the claims are in the value store.
   cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
                engine_settings settings);
-  ~cache_engine();
+  ~cache_engine() override;
 
   // Any thread.
   void submit(detail::caller_ptr caller);
@@ -65,7 +66,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }
   failure last_store_error() const;
-  std::shared_ptr<way_back> const& back() const { return back_; }
+  std::shared_ptr<posting_gate> const& back() const { return back_; }
 
   // From the handles, posted.
   void cancel(detail::cache_caller& caller);
@@ -73,6 +74,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   void invalidate(cache_key key, handler<bool> done);
   /// Answers everyone with errc::canceled and gives the claims up.
   void close();
+  void on_closing() override { close(); }
 
   // For the flights.
   cache_store* claims() const;
@@ -125,9 +127,9 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
     }
   };
 
-  struct deadline_watch final : kept {
+  struct deadline_watch final : timed {
     explicit deadline_watch(cache_engine& e) : engine(e) {}
-    ~deadline_watch() override { lease_keeper::remove(*this); }
+    ~deadline_watch() override { timer_queue::remove(*this); }
     void on_due(clock::time_point now) override { engine.expire(now); }
     cache_engine& engine;
   };
@@ -154,7 +156,7 @@ class cache_engine : public std::enable_shared_from_this<cache_engine> {
   std::shared_ptr<store_core> values_;
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
   engine_settings settings_;
-  std::shared_ptr<way_back> back_;
+  std::shared_ptr<posting_gate> back_;
   std::shared_ptr<cache_answers> answers_;
 
   mutable std::mutex mutex_;

@@ -39,7 +39,7 @@ load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight
       machine_(home->load_settings()) {}
 
 load_flight::~load_flight() {
-  lease_keeper::remove(*this);
+  timer_queue::remove(*this);
   auto const home = home_.lock();
   if (!home) return;
   home->unlist(*this);
@@ -78,9 +78,9 @@ void load_flight::apply(algo::load_plan const& plan) {
     home->forget(id_);
   }
   if (machine_.due() == clock::time_point::max()) {
-    lease_keeper::remove(*this);
+    timer_queue::remove(*this);
   } else {
-    home->home().keeper().schedule(*this, machine_.due());
+    home->home().timers().schedule(*this, machine_.due());
   }
 }
 

@@ -12,7 +12,7 @@
 #include "algo/flight_table.hpp"
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
-#include "runtime/lease_keeper.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
 
@@ -20,9 +20,9 @@ class cache_engine;
 
 /// All members on the executor of the value store. Kept alive by the flight table while callers
 /// may join or the loader runs, and by the operation that is on its way.
-class load_flight final : public std::enable_shared_from_this<load_flight>, private kept {
+class load_flight final : public std::enable_shared_from_this<load_flight>, private timed {
  public:
-  using slot_place = algo::slot_queue<std::shared_ptr<load_flight>>::place;
+  using queue_position = algo::slot_queue<std::shared_ptr<load_flight>>::position;
 
   /// `first` brings the loader; a flight that was begun by a caller who leaves still runs it.
   load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
@@ -76,7 +76,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   owner_token owner_;
   algo::load_machine machine_;
   algo::load_guard slot_kind_ = algo::load_guard::guarded;
-  std::optional<slot_place> queued_at_;
+  std::optional<queue_position> queued_at_;
   bool watching_ = false;
   bool probes_claims_ = false;
   bool joinable_ = true;  // by whoever comes: nothing has made what it loads out of date

@@ -7,7 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "types/thread_name.hpp"
 
 namespace herdlock::runtime {
 
@@ -42,7 +45,10 @@ class loader_pool {
   };
 
   static std::thread make_thread(std::function<void()> body) {
-    return std::thread(std::move(body));
+    return std::thread([body = std::move(body)] {
+      detail::name_this_thread("herdlock-load");
+      body();
+    });
   }
   static void serve(std::shared_ptr<state> const& shared);
   std::vector<std::thread> shut();

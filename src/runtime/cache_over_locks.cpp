@@ -9,15 +9,15 @@ namespace {
 // The lock is renewed for so long, at most, just before the value is stored under it.
 constexpr milliseconds time_to_store{5000};
 
-// Completes on the value store's executor with what came in on the lock store's. `errand` keeps
+// Completes on the value store's executor with what came in on the lock store's. `task` keeps
 // both stores' contexts alive meanwhile, whichever handles the user drops.
-template <class Reply, class Errand>
-auto bring_back(std::shared_ptr<store_core> const& values, handler<Reply> done, Errand errand) {
+template <class Reply, class Task>
+auto bring_back(std::shared_ptr<store_core> const& values, handler<Reply> done, Task task) {
   return [executor = values->executor(), done = std::move(done),
-          errand = std::move(errand)](result<Reply> reply) mutable {
+          task = std::move(task)](result<Reply> reply) mutable {
     asio::post(executor, [done = std::move(done), reply = std::move(reply),
-                          errand = std::move(errand)]() mutable {
-      auto const last = std::move(errand);  // goes after all that the handler holds
+                          task = std::move(task)]() mutable {
+      auto const last = std::move(task);  // goes after all that the handler holds
       std::move(done)(std::move(reply));
     });
   };
@@ -33,7 +33,7 @@ void cache_over_locks::on_locks(handler<Reply> done, Call call) {
   asio::post(
       locks_->executor(),
       [locks = locks_, call = std::move(call),
-       done = handler<Reply>(bring_back<Reply>(values_, std::move(done), errand()))]() mutable {
+       done = handler<Reply>(bring_back<Reply>(values_, std::move(done), task()))]() mutable {
         auto const& leases = locks->leases();
         if (!leases) return std::move(done)(result<Reply>(locks->closed_failure()));
         call(*leases, std::move(done));

@@ -7,10 +7,10 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
-#include "runtime/errand_gate.hpp"
 #include "runtime/store_core.hpp"
+#include "runtime/task_tracker.hpp"
 
 namespace herdlock::runtime {
 
@@ -42,18 +42,18 @@ class cache_over_locks final : public cache_store,
 
   /// What must live while something is under way between the stores: their contexts.
   void keep_open(std::shared_ptr<void> contexts) { contexts_ = std::move(contexts); }
-  std::shared_ptr<errand_gate> const& errands() const { return errands_; }
+  std::shared_ptr<task_tracker> const& tasks() const { return tasks_; }
 
   /// put or invalidate of this very cache: fills of the key that have not sent their value yet
   /// are superseded. On the value store's executor.
   void void_fills(cache_key const& key);
 
  private:
-  struct errand_keeper {
+  struct task_keeper {
     std::shared_ptr<void> contexts;
     std::shared_ptr<void> under_way;
   };
-  errand_keeper errand() const { return {contexts_, errands_->begin()}; }
+  task_keeper task() const { return {contexts_, tasks_->begin()}; }
 
   void look_again_under_lock(claim_request request, fencing_token fencing,
                              handler<claim_reply> done);
@@ -76,7 +76,7 @@ class cache_over_locks final : public cache_store,
   std::shared_ptr<store_core> values_;
   std::shared_ptr<store_core> locks_;
   milliseconds claim_ttl_;
-  std::shared_ptr<errand_gate> errands_ = std::make_shared<errand_gate>();
+  std::shared_ptr<task_tracker> tasks_ = std::make_shared<task_tracker>();
 };
 
 }  // namespace herdlock::runtime

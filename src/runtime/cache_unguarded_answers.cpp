@@ -9,7 +9,7 @@ void unguarded_answers::add(cache_key const& key, result<detail::cache_answer> a
   auto const time = time_of(answer);
   if (time <= milliseconds{0}) return;
   answers_.add(key.str(), std::move(answer), clock::now() + time);
-  if (!is_linked()) home_.keeper().schedule(*this, answers_.next_end());
+  if (!is_linked()) home_.timers().schedule(*this, answers_.next_end());
 }
 
 // No longer than the store would keep it.
@@ -21,7 +21,7 @@ milliseconds unguarded_answers::time_of(result<detail::cache_answer> const& answ
 
 void unguarded_answers::on_due(clock::time_point now) {
   answers_.drop_old(now);
-  if (!answers_.empty()) home_.keeper().schedule(*this, answers_.next_end());
+  if (!answers_.empty()) home_.timers().schedule(*this, answers_.next_end());
 }
 
 }  // namespace herdlock::runtime

@@ -11,7 +11,7 @@ namespace herdlock::runtime {
 /// A load without the store stores nothing, so each next caller would load anew: a key that is
 /// asked for a thousand times a second would be loaded as often for as long as the outage lasts.
 /// All members on the executor of the store.
-class unguarded_answers final : private kept {
+class unguarded_answers final : private timed {
  public:
   /// How long an answer is given again, at most, and how many are kept.
   static constexpr milliseconds longest{250};
@@ -19,7 +19,7 @@ class unguarded_answers final : private kept {
 
   unguarded_answers(store_core& home, cache_options const& options)
       : home_(home), options_(options) {}
-  ~unguarded_answers() override { lease_keeper::remove(*this); }
+  ~unguarded_answers() override { timer_queue::remove(*this); }
 
   void add(cache_key const& key, result<detail::cache_answer> answer);
   /// Null when there is none.

@@ -58,7 +58,7 @@ election::election(store where, resource name, election_services services, elect
   options.ttl = term;
   runtime::require(static_cast<bool>(services.start_work), "an election without start_work");
   if (options.candidate.empty()) options.candidate = default_candidate();
-  core_ = std::make_shared<detail::election_core>(where_->context(), std::move(name),
+  core_ = std::make_shared<detail::election_core>(detail::context_of(*where_), std::move(name),
                                                   std::move(services), std::move(options));
 }
 
@@ -94,7 +94,7 @@ void election::start_resign(std::shared_ptr<detail::election_core> const& core,
 
 void election::campaign() {
   auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
-  detail::wait_for<void>(*where_->context(), start).value();
+  detail::wait_for<void>(*detail::context_of(*where_), start).value();
 }
 
 }  // namespace herdlock

@@ -27,6 +27,7 @@ election_core::election_core(std::shared_ptr<store_context> const& context, reso
       options_(std::move(options)),
       where_(options_.executor ? asio::any_io_executor(asio::make_strand(*options_.executor))
                                : home_->executor()),
+      resign_waiters_(executor(), "one resignation"),
       backoff_({options_.back_off_first, options_.back_off_most}) {}
 
 // ------------------------------------------------------------------------- what callers ask for
@@ -68,34 +69,18 @@ void election_core::resign() {
 }
 
 void election_core::async_resign(handler<void> done) {
-  auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
-  runtime::on_cancellation(asio::get_associated_cancellation_slot(done), weak_from_this(),
-                           [id](election_core& self, auto) { self.cancel_resign_waiter(id); });
-  asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
-    self->add_resign_waiter(id, std::move(done));
-  });
+  runtime::enter_waiters(shared_from_this(), resign_waiters_, std::move(done),
+                         [](election_core& self, std::uint64_t id, handler<void> h) {
+                           self.add_resign_waiter(id, std::move(h));
+                         });
 }
 
 void election_core::add_resign_waiter(std::uint64_t id, handler<void> done) {
   if (machine_.state() == election_state::idle) {
     return post_result<void>(executor(), std::move(done), result<void>());
   }
-  if (resign_waiters_.size() >= max_resign_waiters) {
-    auto why = make_failure(errc::overloaded, "too many wait for one resignation");
-    return post_result<void>(executor(), std::move(done), std::move(why));
-  }
-  resign_waiters_.push_back({id, std::move(done)});
+  if (!resign_waiters_.add(id, std::move(done))) return;
   if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
-}
-
-void election_core::cancel_resign_waiter(std::uint64_t id) {
-  auto const at = std::find_if(resign_waiters_.begin(), resign_waiters_.end(),
-                               [id](auto const& waiter) { return waiter.id == id; });
-  if (at == resign_waiters_.end()) return;
-  auto done = std::move(at->done);
-  resign_waiters_.erase(at);
-  dispatch_result<void>(executor(), std::move(done),
-                        make_failure(errc::canceled, "the wait was cancelled"));
 }
 
 // --------------------------------------------------------------------------- one event, one row
@@ -114,9 +99,9 @@ void election_core::post(election_event event, std::uint64_t round, failure why)
 void election_core::take(algo::election_row const& row, failure why, std::exception_ptr thrown) {
   state_.store(row.next, std::memory_order_release);
   if (row.event == election_event::refused && !outcome_.code) outcome_ = why;
-  auto const pause = row.action == election_action::rest ? next_rest() : milliseconds{0};
+  auto const pause = row.action == algo::election_action::rest ? next_rest() : milliseconds{0};
   tell(row, std::move(why), std::move(thrown), pause);
-  if (row.action == election_action::rest) return rest(pause);
+  if (row.action == algo::election_action::rest) return rest(pause);
   obey(row.action);
 }
 
@@ -127,30 +112,30 @@ void election_core::tell(algo::election_row const& row, failure why, std::except
   if (granted_) term = granted_->fencing();
   if (work_) term = work_->held().fencing();
   try {
-    options_.on_transition({row.state, row.event, row.next, row.action, term, std::move(why),
-                            std::move(thrown), back_off});
+    options_.on_transition({row.state, row.event, row.next, to_string(row.action), term,
+                            std::move(why), std::move(thrown), back_off});
   } catch (...) {
     rethrow_later(executor());
   }
 }
 
-void election_core::obey(election_action action) {
+void election_core::obey(algo::election_action action) {
   switch (action) {
-    case election_action::acquire:
+    case algo::election_action::acquire:
       return acquire();
-    case election_action::withdraw:
+    case algo::election_action::withdraw:
       return cancel_acquire_.emit(asio::cancellation_type::all);
-    case election_action::start_work:
+    case algo::election_action::start_work:
       return start_work();
-    case election_action::stop_work:
+    case algo::election_action::stop_work:
       return work_->stop();
-    case election_action::release:
+    case algo::election_action::release:
       return release();
-    case election_action::finish:
+    case algo::election_action::finish:
       return finish();
-    case election_action::rest:
-    case election_action::warn:
-    case election_action::none:
+    case algo::election_action::rest:
+    case algo::election_action::warn:
+    case algo::election_action::none:
       return;
   }
 }
@@ -199,7 +184,7 @@ void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
 void election_core::start_work() {
   term_began_ = clock::now();
   auto const round = machine_.round();
-  work_ = std::make_shared<election_work>(election_work::places{executor(), where_}, services_,
+  work_ = std::make_shared<election_work>(election_work::executors{executor(), where_}, services_,
                                           std::move(*granted_), options_.candidate);
   granted_.reset();
   election_work::reports reports;
@@ -216,18 +201,19 @@ void election_core::start_work() {
 
 // Weak: who waits for the loss must not keep the candidate alive.
 void election_core::watch_loss() {
-  auto noticed = [weak = weak_from_this(), round = machine_.round()](result<void> told) {
+  auto noticed = [weak = weak_from_this(), round = machine_.round()](failure given_back) {
     auto const self = weak.lock();
-    if (!self || told.has_value() || told.error() == errc::canceled) return;
+    if (!self || given_back == errc::canceled) return;
     if (round != self->machine_.round() || !self->work_) return;
     // Before the work is told: when it has used up its grace, or the term is over, it is overdue.
     // A term that the store has taken away is not ours until then.
     if (!self->work_->over()) {
       auto const end =
           std::min(self->work_->held().valid_until(), clock::now() + grace_of(self->options_));
-      self->home_->keeper().schedule(*self, end);
+      self->home_->timers().schedule(*self, end);
     }
-    self->on(election_event::lost, round, told.error());
+    self->on(election_event::lost, round,
+             given_back.code ? given_back : self->work_->held().lost_reason());
   };
   work_->held().async_wait_lost(asio::bind_executor(executor(), std::move(noticed)));
 }
@@ -248,8 +234,8 @@ milliseconds election_core::next_rest() {
 // What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.
 void election_core::rest(milliseconds pause) {
-  runtime::lease_keeper::remove(*this);
-  auto const nobody = [](result<release_reply>) {};
+  runtime::timer_queue::remove(*this);
+  auto const nobody = [](failure const&, release_reply) {};
   if (work_) work_->held().async_release(nobody);
   if (granted_) granted_->async_release(nobody);
   timer_.emplace(executor(), pause);
@@ -261,15 +247,13 @@ void election_core::rest(milliseconds pause) {
 }
 
 void election_core::release() {
-  runtime::lease_keeper::remove(*this);
+  runtime::timer_queue::remove(*this);
   timer_.reset();
   auto const round = machine_.round();
   if (!work_ && !granted_) return post(election_event::released, round);
   auto& held = work_ ? work_->held() : *granted_;
   held.async_release(asio::bind_executor(
-      executor(), [self = shared_from_this(), round](result<release_reply> reply) {
-        failure why;
-        if (reply.has_error()) why = reply.error();
+      executor(), [self = shared_from_this(), round](failure why, release_reply) {
         self->on(election_event::released, round, std::move(why));
       }));
 }
@@ -279,9 +263,7 @@ void election_core::finish() {
   work_.reset();
   result<void> outcome;
   if (outcome_.code) outcome = std::exchange(outcome_, {});
-  for (auto& waiter : std::exchange(resign_waiters_, {})) {
-    post_result<void>(executor(), std::move(waiter.done), result<void>());
-  }
+  resign_waiters_.answer({});
   post_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
 }
 

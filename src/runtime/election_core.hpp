@@ -6,7 +6,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include <herdlock/election.hpp>
 #include <herdlock/lock.hpp>
@@ -14,15 +13,13 @@
 #include "algo/backoff.hpp"
 #include "algo/election_machine.hpp"
 #include "runtime/election_work.hpp"
-#include "runtime/lease_keeper.hpp"
+#include "runtime/event_waiters.hpp"
 #include "runtime/store_context.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::detail {
 
-/// Who wait for one resignation; more are refused with errc::overloaded.
-inline constexpr std::size_t max_resign_waiters = 1000;
-
-class election_core final : public runtime::kept,
+class election_core final : public runtime::timed,
                             public std::enable_shared_from_this<election_core> {
  public:
   election_core(std::shared_ptr<store_context> const& context, resource name,
@@ -39,23 +36,17 @@ class election_core final : public runtime::kept,
   void async_resign(handler<void> done);
 
  private:
-  struct resign_waiter {
-    std::uint64_t id;
-    handler<void> done;
-  };
-
   void on_due(clock::time_point now) override;
   void begin_campaign(std::uint64_t id, handler<void> done);
   void cancel_campaign(std::uint64_t id);
   void add_resign_waiter(std::uint64_t id, handler<void> done);
-  void cancel_resign_waiter(std::uint64_t id);
   void on(election_event event, std::uint64_t round, failure why = {},
           std::exception_ptr thrown = {});
   void post(election_event event, std::uint64_t round, failure why = {});
   void take(algo::election_row const& row, failure why, std::exception_ptr thrown);
   void tell(algo::election_row const& row, failure why, std::exception_ptr thrown,
             milliseconds back_off) const;
-  void obey(election_action action);
+  void obey(algo::election_action action);
   void acquire();
   void on_acquired(std::uint64_t round, result<acquired> got);
   void start_work();
@@ -77,7 +68,7 @@ class election_core final : public runtime::kept,
   handler<void> done_;  // the campaign's
   std::uint64_t campaign_ = 0;
   failure outcome_;
-  std::vector<resign_waiter> resign_waiters_;
+  runtime::event_waiters<void> resign_waiters_;
   std::optional<lease> granted_;         // not yet worked under
   std::shared_ptr<election_work> work_;  // has the lease from then on
   clock::time_point term_began_{};
@@ -86,7 +77,6 @@ class election_core final : public runtime::kept,
   asio::cancellation_signal cancel_acquire_;
 
   // From any thread.
-  std::atomic<std::uint64_t> next_waiter_{0};
   std::atomic<std::uint64_t> next_campaign_{1};
   std::atomic<election_state> state_{election_state::idle};
 };

@@ -10,6 +10,8 @@
 #include <future>
 #include <thread>
 
+#include "types/thread_name.hpp"
+
 namespace herdlock {
 
 asio::awaitable<void> election_term::until_stop() const {
@@ -28,6 +30,7 @@ void run_in_thread(asio::any_io_executor const& executor, std::function<void()> 
                    thread_end done) {
   auto self = std::make_shared<std::promise<std::thread>>();
   auto run = [executor, self, work = std::move(work), done = std::move(done)]() mutable {
+    detail::name_this_thread("herdlock-term");
     std::exception_ptr thrown;
     try {
       work();
@@ -61,7 +64,7 @@ election_service in_thread(std::function<void(election_term& term)> work) {
 
 namespace herdlock::detail {
 
-election_work::election_work(places at, std::shared_ptr<election_services const> services,
+election_work::election_work(executors at, std::shared_ptr<election_services const> services,
                              lease held, std::string candidate)
     : at_(std::move(at)),
       services_(std::move(services)),

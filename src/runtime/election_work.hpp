@@ -14,7 +14,7 @@ namespace herdlock::detail {
 /// Members on `home`, the store's executor; the services run on `where`.
 class election_work final : public std::enable_shared_from_this<election_work> {
  public:
-  struct places {
+  struct executors {
     asio::any_io_executor home;
     asio::any_io_executor where;  ///< a strand
   };
@@ -24,7 +24,7 @@ class election_work final : public std::enable_shared_from_this<election_work> {
     std::function<void()> stopped;                     ///< both have, after stop()
   };
 
-  election_work(places at, std::shared_ptr<election_services const> services, lease held,
+  election_work(executors at, std::shared_ptr<election_services const> services, lease held,
                 std::string candidate);
 
   void start(reports to);
@@ -39,7 +39,7 @@ class election_work final : public std::enable_shared_from_this<election_work> {
              std::function<void(std::exception_ptr)> returned);
   void returned();
 
-  places const at_;
+  executors const at_;
   std::shared_ptr<election_services const> const services_;
   lease held_;
   election_term term_;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::runtime {
 

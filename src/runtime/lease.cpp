@@ -1,5 +1,6 @@
 #include <herdlock/lease.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <herdlock/detail/blocking.hpp>
 
@@ -60,10 +61,15 @@ lease::~lease() {
 resource const& lease::name() const { return core_->name(); }
 fencing_token lease::fencing() const { return core_->fencing(); }
 owner_token const& lease::owner() const { return core_->owner(); }
-bool lease::valid() const noexcept { return core_->valid(); }
-clock::time_point lease::valid_until() const noexcept { return core_->valid_until(); }
-std::stop_token lease::lost_token() const noexcept { return core_->lost_token(); }
-failure lease::lost_reason() const { return core_->lost_reason(); }
+bool lease::valid() const noexcept { return core_->proof().valid(); }
+clock::time_point lease::valid_until() const noexcept { return core_->proof().until(); }
+milliseconds lease::remaining() const noexcept {
+  if (!valid()) return milliseconds{0};
+  auto const left = valid_until() - clock::now();
+  return std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(left));
+}
+std::stop_token lease::lost_token() const noexcept { return core_->proof().lost(); }
+failure lease::lost_reason() const { return core_->proof().why_lost(); }
 asio::any_io_executor lease::executor() const { return core_->executor(); }
 
 void lease::wait_lost(std::shared_ptr<detail::lease_core> const& core, handler<void> done) {
@@ -73,6 +79,16 @@ void lease::wait_lost(std::shared_ptr<detail::lease_core> const& core, handler<v
 void lease::give_back(std::shared_ptr<detail::lease_core> const& core,
                       handler<release_reply> done) {
   core->give_back(std::move(done));
+}
+
+void lease::ask_renewal(std::shared_ptr<detail::lease_core> const& core,
+                        handler<renew_reply> done) {
+  core->renew_now(std::move(done));
+}
+
+renew_reply lease::renew() {
+  auto start = [this](handler<renew_reply> done) { core_->renew_now(std::move(done)); };
+  return detail::wait_for<renew_reply>(*context_, start).value();
 }
 
 release_reply lease::release() {

@@ -16,6 +16,17 @@ algo::lease_terms terms_of(acquire_options const& options) {
   return {options.ttl, options.loss_margin, max_hold, options.renew == renewal::automatic};
 }
 
+std::string text_of(algo::loss why) {
+  switch (why) {
+    case algo::loss::told:
+      return "the store says it is not ours any more";
+    case algo::loss::held_too_long:
+      return "it was held for its max_hold";
+    default:
+      return "it was not renewed in time";
+  }
+}
+
 }  // namespace
 
 lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
@@ -24,9 +35,9 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
       what_(std::move(what)),
       terms_(terms_of(options)),
       machine_(terms_, what_.first, runtime::random_unit()),
-      valid_until_(machine_.valid_until().time_since_epoch().count()) {}
-
-lease_core::~lease_core() = default;
+      loss_waiters_(home_->executor(), "the loss of one lease"),
+      renewal_waiters_(home_->executor(), "the renewal of one lease"),
+      proof_(machine_.valid_until()) {}
 
 lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
                         acquire_options const& options) {
@@ -34,19 +45,6 @@ lease lease_core::start(std::shared_ptr<store_context> context, grant_record wha
   core->home_->roll().enter(*core);
   core->obey(core->machine_.tick(clock::now()));
   return lease(std::move(context), std::move(core));
-}
-
-clock::time_point lease_core::valid_until() const {
-  return clock::time_point(clock::duration(valid_until_.load(std::memory_order_acquire)));
-}
-
-bool lease_core::valid() const {
-  return !over_.load(std::memory_order_acquire) && clock::now() < valid_until();
-}
-
-failure lease_core::lost_reason() const {
-  std::lock_guard const guard(reason_mutex_);
-  return reason_;
 }
 
 // ------------------------------------------------------------------- renewing and losing
@@ -60,8 +58,16 @@ void lease_core::on_session_end(lease_end const& what) {
   obey(machine_.told_lost());
 }
 
+// The loss is told first, then others may have it.
+void lease_core::on_closing() {
+  auto const self = shared_from_this();
+  told_ = "the store was closed";
+  obey(machine_.told_lost());
+  if (!releasing_ && !released_) begin_release({});
+}
+
 void lease_core::leave_lists() {
-  runtime::lease_keeper::remove(*this);
+  runtime::timer_queue::remove(*this);
   runtime::lease_roll::leave(*this);
 }
 
@@ -69,10 +75,10 @@ void lease_core::obey(algo::lease_action action) {
   using kind = algo::lease_action::kind;
   switch (action.what) {
     case kind::wait:
-      home_->keeper().schedule(*this, action.at);
+      home_->timers().schedule(*this, action.at);
       return;
     case kind::renew:
-      home_->keeper().schedule(*this, action.at);
+      home_->timers().schedule(*this, action.at);
       renew();
       return;
     case kind::lose:
@@ -85,7 +91,7 @@ void lease_core::obey(algo::lease_action action) {
 
 void lease_core::renew() {
   auto const& leases = home_->leases();
-  if (!leases) return;  // closed: the lease ends by its own deadline
+  if (!leases) return renewal_waiters_.answer(home_->closed_failure());
   // Weak: a renewal under way must not keep alive a lease whose handle is gone (B3).
   auto on_reply = [weak = weak_from_this()](result<renew_reply> reply) {
     if (auto self = weak.lock()) self->on_renewed(std::move(reply));
@@ -97,127 +103,108 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    home_->figures().count({lease_event_kind::renew_failed, what_.name, store_name(), what_.fencing,
-                            held, reply.error()});
+    home_->counters().count({lease_event_kind::renew_failed, what_.name, store_name(),
+                             what_.fencing, held, reply.error()});
+    renewal_waiters_.answer(reply);
     return obey(machine_.renew_failed(clock::now(), random));
   }
   if (*reply == renew_reply::lost) return obey(machine_.told_lost());
-  home_->figures().renewed();
+  home_->counters().renewed();
   auto const action = machine_.renewed(clock::now(), random);
-  publish();
+  proof_.prove(machine_.valid_until());
+  if (machine_.state() != algo::lease_state::lost) renewal_waiters_.answer(reply);
   obey(action);
-}
-
-void lease_core::publish() {
-  valid_until_.store(machine_.valid_until().time_since_epoch().count(), std::memory_order_release);
 }
 
 void lease_core::lose() {
   leave_lists();
-  over_.store(true, std::memory_order_release);
-  auto const why = describe_loss();
-  {
-    std::lock_guard const guard(reason_mutex_);
-    reason_ = why;
-  }
-  lost_.request_stop();
-  note_end(lease_event_kind::lost, why);
-  answer_loss_waiters(why);
+  auto const why = told_.empty() ? text_of(machine_.why()) : told_;
+  auto loss = make_failure(errc::lost, "the lease on '" + what_.name.str() + "' in " +
+                                           store_name() + " is lost: " + why);
+  proof_.lose(loss);
+  note_end(lease_event_kind::lost, std::move(loss));
+  renewal_waiters_.answer(renew_reply::lost);
+  loss_waiters_.answer({});
 }
 
 void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
-  home_->figures().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
-                         held);
-}
-
-failure lease_core::describe_loss() const {
-  std::string text = "the lease on '" + what_.name.str() + "' in " + store_name() + " is lost: ";
-  switch (machine_.why()) {
-    case algo::loss::told:
-      text += told_.empty() ? "the store says it is not ours any more" : told_;
-      break;
-    case algo::loss::held_too_long:
-      text += "it was held for its max_hold";
-      break;
-    default:
-      text += "it was not renewed in time";
-      break;
-  }
-  return make_failure(errc::lost, std::move(text));
+  home_->counters().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
+                          held);
 }
 
 failure lease_core::released_failure() const {
   return make_failure(errc::canceled, "the lease on '" + what_.name.str() + "' was released");
 }
 
-void lease_core::answer_loss_waiters(failure const& why) {
-  for (auto& waiter : std::exchange(loss_waiters_, {})) {
-    post_result<void>(executor(), std::move(waiter.done), why);
-  }
-}
-
-// The slot is filled in the caller's own call: a cancellation that comes before the executor's turn
-// would find it empty and be lost. Cancelling posts, so it arrives behind the adding.
 void lease_core::wait_lost(handler<void> done) {
-  auto const id = next_waiter_.fetch_add(1, std::memory_order_relaxed);
-  runtime::on_cancellation(asio::get_associated_cancellation_slot(done), weak_from_this(),
-                           [id](lease_core& self, auto) { self.cancel_loss_waiter(id); });
-  asio::post(executor(), [self = shared_from_this(), id, done = std::move(done)]() mutable {
-    self->add_loss_waiter(id, std::move(done));
-  });
+  runtime::enter_waiters(shared_from_this(), loss_waiters_, std::move(done),
+                         [](lease_core& self, std::uint64_t id, handler<void> h) {
+                           self.add_loss_waiter(id, std::move(h));
+                         });
 }
 
 void lease_core::add_loss_waiter(std::uint64_t id, handler<void> done) {
   if (machine_.state() == algo::lease_state::lost) {
-    return post_result<void>(executor(), std::move(done), lost_reason());
+    return post_result<void>(executor(), std::move(done), {});
   }
   if (machine_.state() == algo::lease_state::released) {
     return post_result<void>(executor(), std::move(done), released_failure());
   }
-  if (loss_waiters_.size() >= max_loss_waiters) {
-    auto why = make_failure(errc::overloaded, "too many wait for the loss of one lease");
-    return post_result<void>(executor(), std::move(done), std::move(why));
-  }
-  loss_waiters_.push_back({id, std::move(done)});
+  loss_waiters_.add(id, std::move(done));
 }
 
-void lease_core::cancel_loss_waiter(std::uint64_t id) {
-  auto const at = std::find_if(loss_waiters_.begin(), loss_waiters_.end(),
-                               [id](auto const& waiter) { return waiter.id == id; });
-  if (at == loss_waiters_.end()) return;
-  auto done = std::move(at->done);
-  loss_waiters_.erase(at);
-  dispatch_result<void>(executor(), std::move(done),
-                        make_failure(errc::canceled, "the wait was cancelled"));
+void lease_core::renew_now(handler<renew_reply> done) {
+  runtime::enter_waiters(shared_from_this(), renewal_waiters_, std::move(done),
+                         [](lease_core& self, std::uint64_t id, handler<renew_reply> h) {
+                           self.add_renewal_waiter(id, std::move(h));
+                         });
+}
+
+void lease_core::add_renewal_waiter(std::uint64_t id, handler<renew_reply> done) {
+  auto const now = clock::now();
+  if (machine_.state() == algo::lease_state::lost) {
+    return post_result<renew_reply>(executor(), std::move(done), renew_reply::lost);
+  }
+  if (machine_.state() == algo::lease_state::released) {
+    return post_result<renew_reply>(executor(), std::move(done), released_failure());
+  }
+  if (machine_.held_too_long(now)) {
+    auto why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() +
+                                                     "' has been held for its max_hold");
+    return post_result<renew_reply>(executor(), std::move(done), std::move(why));
+  }
+  if (renewal_waiters_.add(id, std::move(done))) obey(machine_.renew_now(now));
 }
 
 // ------------------------------------------------------------------------------ giving back
 
 void lease_core::give_back(handler<release_reply> done) {
-  over_.store(true, std::memory_order_release);
+  proof_.end();
   asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
     self->begin_release(std::move(done));
   });
 }
 
 void lease_core::abandon() {
-  over_.store(true, std::memory_order_release);
+  proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
     if (!self->releasing_ && !self->released_) self->begin_release({});
   });
 }
 
 void lease_core::forget() {
-  over_.store(true, std::memory_order_release);
+  proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
     self->leave_lists();
     self->machine_.release(clock::now());
     self->released_ = release_reply::released;  // whoever restores the lease gives it back
     self->note_end(lease_event_kind::released);
-    self->answer_loss_waiters(make_failure(errc::canceled, "the lease was handed over"));
+    auto const why = make_failure(errc::canceled, "the lease was handed over");
+    self->loss_waiters_.answer(why);
+    self->renewal_waiters_.answer(why);
   });
 }
 
@@ -231,7 +218,8 @@ void lease_core::begin_release(handler<release_reply> done) {
   releasing_ = true;
   leave_lists();
   obey(machine_.release(clock::now()));
-  if (!loss_waiters_.empty()) answer_loss_waiters(released_failure());
+  if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure());
+  if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure());
   auto const& leases = home_->leases();
   if (!leases) {
     return asio::post(executor(), [self = shared_from_this()] {

@@ -1,23 +1,20 @@
-// The lease machine over a store and the keeper: does what the machine said.
+// The lease machine over a store and the timer queue: does what the machine said.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
+#include <string>
 #include <vector>
 
 #include <herdlock/lock.hpp>
 
 #include "algo/lease_machine.hpp"
-#include "runtime/lease_keeper.hpp"
+#include "runtime/event_waiters.hpp"
+#include "runtime/lease_proof.hpp"
 #include "runtime/store_core.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::detail {
-
-/// Waiters for one loss; more are refused with errc::overloaded.
-inline constexpr std::size_t max_loss_waiters = 1000;
 
 /// One grant: who, what, and until when it is proved.
 struct grant_record {
@@ -29,13 +26,12 @@ struct grant_record {
   runtime::arrival requests = runtime::arrival::in_order;
 };
 
-class lease_core final : public runtime::kept,
+class lease_core final : public runtime::timed,
                          public runtime::enrolled,
                          public std::enable_shared_from_this<lease_core> {
  public:
   lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
              acquire_options const& options);
-  ~lease_core() override;
 
   /// The user's handle on a new grant; starts the renewals. On the executor.
   static lease start(std::shared_ptr<store_context> context, grant_record what,
@@ -48,40 +44,31 @@ class lease_core final : public runtime::kept,
   milliseconds ttl() const { return terms_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
   std::string const& store_name() const { return home_->display_name(); }
-  clock::time_point valid_until() const;
-  bool valid() const;
-  std::stop_token lost_token() const { return lost_.get_token(); }
-  failure lost_reason() const;
+  runtime::lease_proof const& proof() const { return proof_; }
   void forget();  // hand_over: no more renewals, no release
 
   // From any thread; they move to the executor.
   void wait_lost(handler<void> done);
+  void renew_now(handler<renew_reply> done);
   void give_back(handler<release_reply> done);
   void abandon();  // the handle is gone: give back, nobody waits for the answer
 
  private:
   void on_due(clock::time_point now) override;
   void on_session_end(lease_end const& what) override;
+  void on_closing() override;
   void leave_lists();
   void obey(algo::lease_action action);
   void renew();
   void on_renewed(result<renew_reply> reply);
   void lose();
-  failure describe_loss() const;
   failure released_failure() const;
-  void answer_loss_waiters(failure const& why);
   void add_loss_waiter(std::uint64_t id, handler<void> done);
-  void cancel_loss_waiter(std::uint64_t id);
+  void add_renewal_waiter(std::uint64_t id, handler<renew_reply> done);
   void begin_release(handler<release_reply> done);
   void ask_release();
   void on_released(result<release_reply> reply);
-  void publish();
   void note_end(lease_event_kind how, failure why = {});
-
-  struct loss_waiter {
-    std::uint64_t id;
-    handler<void> done;
-  };
 
   std::shared_ptr<runtime::store_core> const home_;
   grant_record const what_;
@@ -89,7 +76,8 @@ class lease_core final : public runtime::kept,
 
   // On the executor only.
   algo::lease_machine machine_;
-  std::vector<loss_waiter> loss_waiters_;
+  runtime::event_waiters<void> loss_waiters_;
+  runtime::event_waiters<renew_reply> renewal_waiters_;
   std::vector<handler<release_reply>> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
@@ -97,13 +85,8 @@ class lease_core final : public runtime::kept,
   bool ended_ = false;  // and counted
   std::string told_;    // why it ended, by the store's words
 
-  // Used from any thread.
-  std::atomic<std::uint64_t> next_waiter_{0};
-  std::atomic<clock::rep> valid_until_;
-  std::atomic<bool> over_{false};
-  std::stop_source lost_;
-  mutable std::mutex reason_mutex_;
-  failure reason_;
+  // From any thread.
+  runtime::lease_proof proof_;
 };
 
 }  // namespace herdlock::detail

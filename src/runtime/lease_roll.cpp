@@ -24,4 +24,12 @@ void lease_roll::tell(lease_end const& what) {
   }
 }
 
+void lease_roll::tell_closing() {
+  while (!all_.empty()) {
+    auto& one = *all_.begin();
+    leave(one);
+    one.on_closing();
+  }
+}
+
 }  // namespace herdlock::runtime

@@ -5,7 +5,7 @@
 #include <boost/intrusive/set.hpp>
 #include <boost/intrusive/set_hook.hpp>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::runtime {
 
@@ -19,6 +19,8 @@ class enrolled : public roll_hook {
  public:
   virtual owner_token const& owner() const = 0;
   virtual void on_session_end(lease_end const& what) = 0;
+  /// The store is being closed under the lease.
+  virtual void on_closing() = 0;
   friend bool operator<(enrolled const& a, enrolled const& b) {
     return a.owner().str() < b.owner().str();
   }
@@ -37,6 +39,8 @@ class lease_roll {
   static void leave(enrolled& one) { static_cast<roll_hook&>(one).unlink(); }
   /// To whoever has the lease; to nobody when it was given back meanwhile.
   void tell(lease_end const& what);
+  /// To all that are still held.
+  void tell_closing();
   void close() { all_.clear(); }
 
  private:

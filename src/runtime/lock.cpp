@@ -41,7 +41,8 @@ void lock::start_acquire(lock const& self, acquire_options const& options, handl
   if (failure why = check(options, fit); why.code) {
     return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
   }
-  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, fit, std::move(done))
+  std::make_shared<runtime::acquire_op>(detail::context_of(self.store_), self.name_, fit,
+                                        std::move(done))
       ->start();
 }
 
@@ -58,13 +59,13 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
   }
   // A restored lease is there or it is not: there is nothing to wait for.
   restored.wait = milliseconds{0};
-  std::make_shared<runtime::acquire_op>(self.store_.context(), self.name_, restored,
+  std::make_shared<runtime::acquire_op>(detail::context_of(self.store_), self.name_, restored,
                                         std::move(done))
       ->start_restore(ticket);
 }
 
 void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
-  auto const& core = self.store_.context()->core();
+  auto const& core = detail::context_of(self.store_)->core();
   done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
     auto const& leases = core->leases();
@@ -76,7 +77,7 @@ void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> do
 
 acquired lock::acquire(acquire_options const& options) const {
   auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
-  return detail::wait_for<acquired>(*store_.context(), start).value();
+  return detail::wait_for<acquired>(*detail::context_of(store_), start).value();
 }
 
 acquired lock::try_acquire(acquire_options options) const {
@@ -92,18 +93,18 @@ acquired lock::restore(lease_ticket const& ticket, acquire_options const& option
   auto const forget = [](result<acquired> late) {
     if (late.has_value() && *late) std::ignore = std::move(**late).hand_over();
   };
-  return detail::wait_for<acquired>(*store_.context(), start, forget).value();
+  return detail::wait_for<acquired>(*detail::context_of(store_), start, forget).value();
 }
 
 std::optional<lease_info> lock::inspect() const {
   auto start = [&](handler<std::optional<lease_info>> done) {
     start_inspect(*this, std::move(done));
   };
-  return detail::wait_for<std::optional<lease_info>>(*store_.context(), start).value();
+  return detail::wait_for<std::optional<lease_info>>(*detail::context_of(store_), start).value();
 }
 
 bool lock::force_release() const {
-  auto const& core = store_.context()->core();
+  auto const& core = detail::context_of(store_)->core();
   auto start = [&](handler<release_reply> done) {
     // Copies: where nobody runs the executor, the caller has gone before this runs.
     asio::dispatch(core->executor(), [core, name = name_, done = std::move(done)]() mutable {
@@ -112,7 +113,7 @@ bool lock::force_release() const {
       detail::post_result<release_reply>(core->executor(), std::move(done), core->closed_failure());
     });
   };
-  auto const reply = detail::wait_for<release_reply>(*store_.context(), start).value();
+  auto const reply = detail::wait_for<release_reply>(*detail::context_of(store_), start).value();
   return reply == release_reply::released;
 }
 

@@ -6,26 +6,123 @@
 #include <herdlock/election.hpp>
 #include <herdlock/lock.hpp>
 
+#include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock::detail {
+namespace {
+
+std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
+  if (!seen) return std::nullopt;
+  return leadership{seen->holder, seen->fencing, seen->remaining, seen->waiting};
+}
+
+bool same(std::optional<leadership> const& a, std::optional<leadership> const& b) {
+  if (!a || !b) return !a && !b;
+  return a->leader == b->leader && a->term == b->term;
+}
+
+// More than a year is no other pause than a year; it would overflow the clock.
+milliseconds fitted(milliseconds look) {
+  return std::clamp(look, limits::min_ttl, limits::max_ttl);
+}
+
+// Sooner when the term could be over by then.
+milliseconds pause_after(std::optional<lease_info> const& seen, milliseconds look) {
+  bool const known = seen && seen->remaining > milliseconds{0};  // 0: unknown
+  return known ? std::clamp(seen->remaining, limits::min_ttl, look) : look;
+}
+
+// One wait for a change. What is under way keeps it, so that it goes with the executor.
+class change_wait : public std::enable_shared_from_this<change_wait> {
+ public:
+  using answer = std::optional<leadership>;
+
+  change_wait(lock at, answer known, milliseconds look, handler<answer> done)
+      : at_(std::move(at)),
+        executor_(at_.where().get_executor()),
+        known_(std::move(known)),
+        look_(fitted(look)),
+        timer_(executor_),
+        done_(std::move(done)) {}
+
+  asio::any_io_executor const& executor() const { return executor_; }
+
+  void start() {
+    runtime::on_cancellation(
+        asio::get_associated_cancellation_slot(done_), weak_from_this(),
+        [](change_wait& self, auto) {
+          self.finish(make_failure(errc::canceled,
+                                   "observing '" + self.at_.name().str() + "' was cancelled"));
+        });
+    asio::dispatch(executor_, [self = shared_from_this()] { self->look(); });
+  }
+
+ private:
+  void look() {
+    if (!done_) return;
+    at_.async_inspect(asio::bind_executor(
+        executor_,
+        [self = shared_from_this()](failure const& why, std::optional<lease_info> const& seen) {
+          self->on_seen(why, seen);
+        }));
+  }
+
+  void on_seen(failure const& why, std::optional<lease_info> const& seen) {
+    if (!done_) return;
+    if (why) return finish(why);
+    auto now = leadership_of(seen);
+    bool const first = !std::exchange(looked_, true);
+    if (!same(now, known_)) {
+      if (now && !first) now->since = clock::now();
+      return finish(std::move(now));
+    }
+    timer_.expires_after(pause_after(seen, look_));
+    timer_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
+      if (!ec) self->look();
+    });
+  }
+
+  void finish(result<answer> outcome) {
+    if (!done_) return;
+    timer_.cancel();
+    post_result<answer>(executor_, std::exchange(done_, {}), std::move(outcome));
+  }
+
+  lock const at_;
+  asio::any_io_executor const executor_;
+  answer const known_;
+  milliseconds const look_;
+  bool looked_ = false;
+  asio::steady_timer timer_;
+  handler<answer> done_;  // empty once completed
+};
+
+}  // namespace
+
+void start_observe(store where, resource name, std::optional<leadership> known,
+                   observe_options options, handler<std::optional<leadership>> done) {
+  lock at(std::move(where), std::move(name));
+  std::make_shared<change_wait>(std::move(at), std::move(known), options.look, std::move(done))
+      ->start();
+}
 
 class observation_core : public std::enable_shared_from_this<observation_core> {
  public:
-  // More than a year is no other pause than a year; it would overflow the clock.
   observation_core(store where, resource name, leadership_callback on_change, milliseconds look)
       : at_(std::in_place, std::move(where), std::move(name)),
         executor_(at_->where().get_executor()),
         on_change_(std::move(on_change)),
-        look_(std::clamp(look, limits::min_ttl, limits::max_ttl)) {}
+        look_(fitted(look)) {}
 
   void look() {
     std::lock_guard const guard(mutex_);
     if (!at_) return;
     // Weak: a look under way must not keep open a store whose last handle is gone.
     at_->async_inspect(asio::bind_executor(
-        executor_, [weak = weak_from_this()](result<std::optional<lease_info>> seen) {
-          if (auto self = weak.lock()) self->on_seen(std::move(seen));
+        executor_,
+        [weak = weak_from_this()](failure const& why, std::optional<lease_info> const& seen) {
+          if (auto self = weak.lock()) self->on_seen(why, seen);
         }));
   }
 
@@ -39,37 +136,30 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
   }
 
  private:
-  void on_seen(result<std::optional<lease_info>> seen) {
+  void on_seen(failure const& why, std::optional<lease_info> const& seen) {
     std::lock_guard const guard(mutex_);
     if (!at_) return;
-    auto pause = look_;
-    if (seen.has_error()) {
-      if (!std::exchange(in_trouble_, true)) tell(seen.error());
-    } else {
-      // 0: unknown.
-      bool const known = *seen && (*seen)->remaining > milliseconds{0};
-      if (known) pause = std::clamp((*seen)->remaining, limits::min_ttl, look_);
-      compare(*seen);
+    if (!why) {
+      compare(leadership_of(seen));
+    } else if (!std::exchange(in_trouble_, true)) {
+      tell(why);
     }
     if (!at_) return;  // the callback has ended it
-    timer_.emplace(executor_, pause);
+    timer_.emplace(executor_, pause_after(seen, look_));
     timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
       auto const self = weak.lock();
       if (self && !ec) self->look();
     });
   }
 
-  void compare(std::optional<lease_info> const& seen) {
+  void compare(std::optional<leadership> now) {
     bool const first = !std::exchange(looked_, true);
     bool const back = std::exchange(in_trouble_, false);
-    std::optional<leadership> now;
-    if (seen) now = {seen->holder, seen->fencing, seen->remaining, seen->waiting};
-    bool const same = now.has_value() == last_.has_value() &&
-                      (!now || (now->leader == last_->leader && now->term == last_->term));
-    if (now) now->since = same && last_ ? last_->since : std::optional(clock::now());
+    bool const unchanged = same(now, last_);
+    if (now) now->since = unchanged && last_ ? last_->since : std::optional(clock::now());
     if (now && first) now->since.reset();
     last_ = now;
-    if (first || back || !same) tell(now);
+    if (first || back || !unchanged) tell(now);
   }
 
   void tell(result<std::optional<leadership>> const& what) const {

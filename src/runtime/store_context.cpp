@@ -5,10 +5,12 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
+#include <herdlock/backend.hpp>
 #include <herdlock/while_held.hpp>
 #include <thread>
 
 #include "runtime/require.hpp"
+#include "types/thread_name.hpp"
 
 namespace herdlock::runtime {
 
@@ -32,6 +34,7 @@ struct io_runner {
   static std::shared_ptr<io_runner> start() {
     auto runner = std::make_shared<io_runner>();
     runner->thread = std::thread([runner] {
+      detail::name_this_thread("herdlock");
       run(runner->io);
       runner->ended.set_value();
     });

@@ -71,7 +71,8 @@ class clean_up_job final : public closing_listener,
 };
 
 // An observer that throws harms nobody: what it throws leaves in an event of its own.
-meter::callback harmless(asio::any_io_executor const& executor, meter::callback on_event) {
+lease_counters::callback harmless(asio::any_io_executor const& executor,
+                                  lease_counters::callback on_event) {
   if (!on_event) return {};
   return [executor, on_event = std::move(on_event)](lease_event const& what) {
     try {
@@ -84,16 +85,17 @@ meter::callback harmless(asio::any_io_executor const& executor, meter::callback 
 
 }  // namespace
 
-store_core::store_core(asio::any_io_executor executor, backend ports, meter::callback on_event)
+store_core::store_core(asio::any_io_executor executor, backend ports,
+                       lease_counters::callback on_event)
     : executor_(std::move(executor)),
       ports_(std::move(ports)),
       traits_(ports_.traits),
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
       warnings_(ports_.warnings),
-      keeper_(std::make_shared<lease_keeper>(executor_)),
-      meter_(harmless(executor_, std::move(on_event))) {
-  keeper_->start();
+      timers_(std::make_shared<timer_queue>(executor_)),
+      counters_(harmless(executor_, std::move(on_event))) {
+  timers_->start();
   if (!ports_.leases) return;
   ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
     if (auto const roll = weak.lock()) roll->tell(what);
@@ -101,7 +103,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports, meter::cal
 }
 
 store_core::~store_core() {
-  keeper_->close();
+  timers_->close();
   roll_->close();
 }
 
@@ -110,9 +112,9 @@ std::vector<std::string> store_core::warnings() const {
 }
 
 store_metrics store_core::metrics() const {
-  auto figures = meter_.read(display_name_);
-  caches_.read(figures);
-  return figures;
+  auto all = counters_.read(display_name_);
+  caches_.read(all);
+  return all;
 }
 
 failure store_core::closed_failure() const {
@@ -125,18 +127,22 @@ void store_core::clean_up(acquire_request what, arrival request) {
 }
 
 void store_core::give_back_ended() {
-  if (--giving_back_ == 0 && on_closed_) shut_down();
+  if (--giving_back_ == 0 && closing_) shut_down();
 }
 
 void store_core::close(std::function<void()> closed) {
-  on_closed_ = std::move(closed);
+  if (shut_down_) return closed();
+  on_closed_.push_back(std::move(closed));
+  if (std::exchange(closing_, true)) return;
+  ++giving_back_;  // not before all have been told
+  roll_->tell_closing();
   while (!listeners_.empty()) {
     auto& listener = listeners_.front();
     listener.unlink();
     listener.on_closing();
   }
   bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
-  if (giving_back_ == 0 || !may_have_sent) return shut_down();
+  if (--giving_back_ == 0 || !may_have_sent) return shut_down();
   close_timer_.emplace(executor_, close_grace);
   close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) self->shut_down();
@@ -144,16 +150,16 @@ void store_core::close(std::function<void()> closed) {
 }
 
 void store_core::shut_down() {
-  auto const closed = std::exchange(on_closed_, nullptr);
-  if (!closed) return;
+  if (std::exchange(shut_down_, true)) return;
   // From here on nothing of Asio's is left in here: a caller's last reference may go after the
   // store's thread and its io_context.
   close_timer_.reset();
-  keeper_->close();
+  timers_->close();
   roll_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
-  auto const ports = std::exchange(ports_, backend{});
-  closed();
+  auto ports = std::exchange(ports_, backend{});
+  ports = {};
+  for (auto const& closed : std::exchange(on_closed_, {})) closed();
 }
 
 }  // namespace herdlock::runtime

@@ -8,13 +8,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "runtime/cache_counters.hpp"
-#include "runtime/lease_keeper.hpp"
+#include "runtime/lease_counters.hpp"
 #include "runtime/lease_roll.hpp"
-#include "runtime/meter.hpp"
+#include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
 
@@ -49,7 +51,7 @@ inline constexpr milliseconds late_arrival{10'000};
 /// and metrics().
 class store_core : public std::enable_shared_from_this<store_core> {
  public:
-  store_core(asio::any_io_executor executor, backend ports, meter::callback on_event = {});
+  store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
   ~store_core();
 
   asio::any_io_executor const& executor() const { return executor_; }
@@ -61,9 +63,9 @@ class store_core : public std::enable_shared_from_this<store_core> {
   /// The ports; null after close().
   std::shared_ptr<lease_store> const& leases() const { return ports_.leases; }
   std::shared_ptr<cache_store> const& values() const { return ports_.values; }
-  lease_keeper& keeper() { return *keeper_; }
+  timer_queue& timers() { return *timers_; }
   lease_roll& roll() { return *roll_; }
-  meter& figures() { return meter_; }
+  lease_counters& counters() { return counters_; }
   cache_ledger& caches() { return caches_; }
   store_metrics metrics() const;
   failure closed_failure() const;
@@ -80,10 +82,13 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
 
-  /// Waits for the leases that are being given back, at most close_grace (and not at all where
-  /// nothing was ever sent to a server), then drops the ports
-  /// (everything pending completes with errc::canceled) and calls `closed`.
+  /// Ends the leases that are held, waits for those that are being given back, at most close_grace
+  /// (and not at all where nothing was ever sent to a server), then drops the ports (everything
+  /// pending completes with errc::canceled) and calls `closed`. Called again, it waits for the
+  /// same.
   void close(std::function<void()> closed);
+  /// Since close() was called: nothing new is asked for.
+  bool closing() const { return closing_; }
 
  private:
   void shut_down();
@@ -94,15 +99,17 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::string display_name_;
   bool keeps_values_;
   std::shared_ptr<store_warnings> warnings_;
-  std::shared_ptr<lease_keeper> keeper_;
+  std::shared_ptr<timer_queue> timers_;
   std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();
-  meter meter_;
+  lease_counters counters_;
   cache_ledger caches_;
   std::optional<asio::steady_timer> close_timer_;  // while closing waits
   std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
-  std::function<void()> on_closed_;
+  std::vector<std::function<void()>> on_closed_;
+  bool closing_ = false;
+  bool shut_down_ = false;
 };
 
 }  // namespace herdlock::runtime

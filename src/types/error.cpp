@@ -101,4 +101,9 @@ std::string in_quotes(std::string_view text) {
   return "'" + shown + (text.size() > enough ? "…'" : "'");
 }
 
+std::ostream& operator<<(std::ostream& out, failure const& f) {
+  if (!f) return out << "success";
+  return out << (f.message.empty() ? f.code.message() : f.message);
+}
+
 }  // namespace herdlock

@@ -1,6 +1,8 @@
 #include <time.h>
 
+#include <herdlock/printable.hpp>
 #include <herdlock/types.hpp>
+#include <ostream>
 
 namespace herdlock {
 namespace {
@@ -21,6 +23,17 @@ failure check_name(std::string_view text, char const* what) {
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, resource const& name) {
+  return out << printable(name.str());
+}
+std::ostream& operator<<(std::ostream& out, cache_key const& key) {
+  return out << printable(key.str());
+}
+std::ostream& operator<<(std::ostream& out, fencing_token token) { return out << token.value; }
+std::ostream& operator<<(std::ostream& out, owner_token const& token) {
+  return out << printable(token.label()) << ":***";
+}
 
 clock::time_point clock::now() noexcept {
   timespec t{};

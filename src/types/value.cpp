@@ -1,4 +1,4 @@
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include <algorithm>
 

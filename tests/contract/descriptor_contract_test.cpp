@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
-#include <herdlock/metrics.hpp>
+#include <herdlock/metrics_endpoint.hpp>
 #include <herdlock/open.hpp>
 #include <map>
 #include <set>

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/as_result.hpp"
+
 namespace herdlock_test {
 
 using namespace herdlock;
@@ -60,7 +62,7 @@ class candidate {
   }
   ~candidate() { end(); }
 
-  void stand() { campaign_ = job_->async_campaign(asio::use_future); }
+  void stand() { campaign_ = job_->async_campaign(as_result(asio::use_future)); }
   void resign() { job_->resign(); }
   result<void> end() {
     if (!campaign_.valid()) return {};

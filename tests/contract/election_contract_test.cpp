@@ -5,6 +5,7 @@
 
 #include "election_candidate.hpp"
 #include "fixture.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -129,7 +130,7 @@ TEST_P(election_contract, WorkMayBlockInAThreadOfItsOwn) {
     ++ended;
   };
   election job(open_store(url_), resource("job"), {.start_work = in_thread(work)});
-  auto campaign = job.async_campaign(asio::use_future);
+  auto campaign = job.async_campaign(as_result(asio::use_future));
   ASSERT_TRUE(eventually([&] { return begun == 1; }));
   EXPECT_EQ(ended, 0);
   job.resign();

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -11,7 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <functional>
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 #include <ostream>
 #include <string>

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fixture.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -75,10 +76,10 @@ TEST_P(guarded_cache_contract, DestroyedWhileItLoadsWithSeparateLocksItGivesTheL
       co_await never.async_wait(asio::use_awaitable);
       co_return std::nullopt;
     };
-    brief.async_get_or_load(key, hang, [&](result<std::optional<std::string>> got) {
-      EXPECT_EQ(got.error(), errc::canceled);
-      answered = true;
-    });
+    brief.async_get_or_load(key, hang, as_result([&](result<std::optional<std::string>> got) {
+                              EXPECT_EQ(got.error(), errc::canceled);
+                              answered = true;
+                            }));
     ASSERT_TRUE(eventually([&] { return loads == 1; }));
     EXPECT_TRUE(where.inspect());
   }

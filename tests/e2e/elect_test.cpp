@@ -139,10 +139,12 @@ TEST_P(Elect, TellsEachTransitionAsALineOfJson) {
   words path;
   for (auto const& line : lines_of(ended.err)) {
     auto const told = nlohmann::json::parse(line);
-    EXPECT_EQ(told.at("candidate"), "me");
+    EXPECT_EQ(told.at("holder"), "me");
+    EXPECT_EQ(told.at("candidate"), told.at("holder")) << "by its old name";
     EXPECT_EQ(told.at("resource"), "job");
     path.push_back(told.at("to"));
-    EXPECT_TRUE(path.back() != "working" || told.at("term").get<std::uint64_t>() > 0) << line;
+    EXPECT_TRUE(path.back() != "working" || told.at("fencing").get<std::uint64_t>() > 0) << line;
+    EXPECT_EQ(told.at("term"), told.at("fencing")) << "by its old name";
   }
   EXPECT_EQ(path, (words{"acquiring", "working", "cleanup", "releasing", "idle"}));
 }

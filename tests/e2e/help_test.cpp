@@ -1,6 +1,7 @@
 // What the command says about itself.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -61,6 +62,31 @@ TEST(Help, DemoAloneListsTheDemos) {
   auto const demos = run_herdlock({"demo"});
   EXPECT_EQ(demos.code, 0);
   EXPECT_TRUE(has(demos.out, "stampede")) << demos.out;
+}
+
+TEST(HelpOptions, PrintsEachSchemeAndOneAloneForPeopleAndPrograms) {
+  auto const all = run_herdlock({"help", "options"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_TRUE(has(all.out, "memory:\n")) << all.out;
+  EXPECT_TRUE(has(all.out, "sqlite:\n")) << all.out;
+  auto const one = run_herdlock({"help", "options", "sqlite"});
+  EXPECT_FALSE(has(one.out, "max_waiters")) << one.out;
+  EXPECT_TRUE(has(one.out, "  timeout ")) << one.out;
+  EXPECT_TRUE(has(one.out, "(1ms to 1h). Default: 5s\n")) << one.out;
+  auto const json =
+      nlohmann::json::parse(run_herdlock({"help", "options", "sqlite", "--json"}).out);
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["scheme"], "sqlite");
+  EXPECT_EQ(json[0]["options"][0]["name"], "timeout");
+  EXPECT_EQ(json[0]["options"][0]["type"], "duration");
+  EXPECT_EQ(json[0]["options"][0]["default"], "5s");
+  EXPECT_EQ(json[0]["options"][0]["range"], "1ms to 1h");
+}
+
+TEST(HelpOptions, RefusesASchemeThatItDoesNotKnow) {
+  auto const refused = run_herdlock({"help", "options", "sqlit"});
+  EXPECT_EQ(refused.code, 64);
+  EXPECT_TRUE(has(refused.err, "'sqlit' is not known; there are memory, sqlite")) << refused.err;
 }
 
 // ------------------------------------------ of every command that there is, whoever added it

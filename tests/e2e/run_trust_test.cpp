@@ -66,7 +66,8 @@ words events_of(std::string const& errors) {
     auto const each = json::parse(line, nullptr, false);
     EXPECT_TRUE(each.is_object()) << line;
     if (!each.is_object()) continue;
-    for (char const* key : {"event", "from", "to", "action", "resource", "candidate", "term"}) {
+    for (char const* key :
+         {"event", "from", "to", "action", "resource", "holder", "fencing", "candidate", "term"}) {
       EXPECT_TRUE(each.contains(key)) << key << line;
     }
     told.push_back(each.at("event"));

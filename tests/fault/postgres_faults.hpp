@@ -35,6 +35,16 @@ class postgres_faults : public testing::TestWithParam<std::string> {
   static bool in_the_end(Ask ask) {
     return eventually([&] { return ask(); });
   }
+  // For a look that takes long, as it starts a process: in between the client does all that it can,
+  // and not a single step.
+  template <class Look>
+  static bool seen(client& by, Look look) {
+    return eventually([&] {
+      int turns = 40;
+      by.run_until([&] { return turns-- == 0; });
+      return look();
+    });
+  }
   fencing_token granted_in_the_end(client& c, owner_token const& who) const {
     fencing_token token{};
     EXPECT_TRUE(in_the_end([&] {

@@ -75,7 +75,7 @@ TEST_P(postgres_sessions, WhoSucceedsAHolderThatDidNotReleaseWaitsForTheSessionG
   ASSERT_EQ(a.renew(stock, alice).value(), renew_reply::lost);
   client b(postgres, url("&session_grace=5m"));
   auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
-  ASSERT_TRUE(b.run_until([&] {
+  ASSERT_TRUE(seen(b, [&] {
     auto const info = a.inspect(stock).value();
     return info && info->fencing > first &&
            sql("SELECT fencing FROM " + table() + "_open") ==
@@ -104,9 +104,9 @@ TEST_P(postgres_sessions, AWaiterThatGoesInTheSessionGraceDoesNotBeginItAnew) {
   client b(postgres, url("&session_grace=2s"));
   auto bobs = b.start_acquire({stock, bob, 1min, 1min});
   auto const row = "SELECT fencing FROM " + table() + "_open";
-  ASSERT_TRUE(b.run_until([&] { return sql(row) != std::to_string(first.value) + "\n"; }));
+  ASSERT_TRUE(seen(b, [&] { return sql(row) != std::to_string(first.value) + "\n"; }));
   bobs.cancel();
-  EXPECT_TRUE(b.run_until([&] { return sql(row).empty(); })) << "the next would wait again";
+  EXPECT_TRUE(seen(b, [&] { return sql(row).empty(); })) << "the next would wait again";
 }
 
 // B12
@@ -119,7 +119,8 @@ TEST_P(postgres_sessions, ASessionThatEndsInTheSessionGraceLeavesNobodyBehind) {
   auto before = std::to_string(first.value) + "\n";
   for (int turn = 0; turn < 2; ++turn) {
     auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
-    ASSERT_TRUE(b.run_until([&] { return sql(row) != before; })) << turn;
+    ASSERT_TRUE(seen(b, [&] { return sql(row) != before; }))
+        << turn << (bobs.done() ? ": " + bobs.outcome().error().message : "");
     before = sql(row);
     end_holders();
     EXPECT_TRUE(b.get(bobs).error() == errc::unavailable);

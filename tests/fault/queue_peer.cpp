@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 #include "stores/redis/redis_store.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 #include "stores/redis/redis_store.hpp"
 #include "support/eventually.hpp"

@@ -16,6 +16,8 @@
 #include <tuple>
 #include <vector>
 
+#include "support/as_result.hpp"
+
 namespace herdlock_test {
 namespace {
 
@@ -90,10 +92,11 @@ TEST_P(ThrowingThreads, EachWaiterOfALockGetsItsTurn) {
     on_each_executor(i, [&](asio::any_io_executor const& executor) {
       auto on_grant = [&, executor](result<acquired> got) {
         auto held = std::move(got.value().value());
-        held.async_release(asio::bind_executor(executor, on_release));
+        held.async_release(as_result(asio::bind_executor(executor, on_release)));
         throw thrown{};
       };
-      where.async_acquire({.ttl = 1min, .wait = 1min}, asio::bind_executor(executor, on_grant));
+      where.async_acquire({.ttl = 1min, .wait = 1min},
+                          as_result(asio::bind_executor(executor, on_grant)));
     });
   }
   EXPECT_TRUE(eventually([&] { return released == many; }));
@@ -114,7 +117,8 @@ TEST_P(ThrowingThreads, ALeaseThatIsThrownAwayIsTheNextOnes) {
         if (got.has_value() && *got) ++granted;
         throw thrown{};
       };
-      where.async_acquire({.ttl = 1min, .wait = 1min}, asio::bind_executor(executor, on_grant));
+      where.async_acquire({.ttl = 1min, .wait = 1min},
+                          as_result(asio::bind_executor(executor, on_grant)));
     });
   }
   EXPECT_TRUE(eventually([&] { return granted == many; }));
@@ -140,7 +144,7 @@ TEST_P(ThrowingThreads, EachCallerOfACacheIsAnswered) {
     };
     on_each_executor(i, [&](asio::any_io_executor const& executor) {
       strings.async_get_or_load(cache_key("k" + std::to_string(i % 10)), load,
-                                asio::bind_executor(executor, on_value));
+                                as_result(asio::bind_executor(executor, on_value)));
     });
   }
   EXPECT_TRUE(eventually([&] { return values + errors == many; }));
@@ -161,9 +165,9 @@ TEST_P(ThrowingThreads, EachWriteToACacheIsAnswered) {
   for (int i = 0; i < many; ++i) {
     cache_key const key("k" + std::to_string(i));
     on_each_executor(i, [&](asio::any_io_executor const& executor) {
-      strings.async_put(key, "v", asio::bind_executor(executor, on_done));
-      strings.async_get(key, asio::bind_executor(executor, on_done));
-      strings.async_invalidate(key, asio::bind_executor(executor, on_done));
+      strings.async_put(key, "v", as_result(asio::bind_executor(executor, on_done)));
+      strings.async_get(key, as_result(asio::bind_executor(executor, on_done)));
+      strings.async_invalidate(key, as_result(asio::bind_executor(executor, on_done)));
     });
   }
   EXPECT_TRUE(eventually([&] { return done == 3 * many; }));

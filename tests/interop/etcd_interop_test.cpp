@@ -6,6 +6,8 @@
 #include <herdlock/herdlock.hpp>
 #include <support/etcd_server.hpp>
 
+#include "support/as_result.hpp"
+
 namespace herdlock_test {
 namespace {
 
@@ -49,7 +51,7 @@ TEST_F(EtcdInteropTest, WeWaitForEtcdctlLock) {
   ASSERT_TRUE(info);
   EXPECT_EQ(info->holder, "another client");
   EXPECT_GT(info->fencing.value, 0u);
-  auto waiter = where.async_acquire({.ttl = 1min, .wait = patience}, asio::use_future);
+  auto waiter = where.async_acquire({.ttl = 1min, .wait = patience}, as_result(asio::use_future));
   ASSERT_TRUE(eventually([&] { return waiting() == 1; }));
   other.signal(SIGINT);
   auto mine = waiter.get();
@@ -78,7 +80,7 @@ TEST_F(EtcdInteropTest, TheServersLockServiceAndWeExcludeEachOther) {
   EXPECT_NE(service.output().find("\"key\""), std::string::npos) << service.errors();
 
   EXPECT_FALSE(where.try_acquire({.ttl = 1min}));
-  auto waiter = where.async_acquire({.ttl = 1min, .wait = patience}, asio::use_future);
+  auto waiter = where.async_acquire({.ttl = 1min, .wait = patience}, as_result(asio::use_future));
   ASSERT_TRUE(eventually([&] { return waiting() == 1; }));
   run_command(post("/v3/lease/revoke", R"({"ID":"4711"})"));
   auto again = waiter.get();

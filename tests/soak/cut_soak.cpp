@@ -32,6 +32,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/as_result.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -120,7 +122,7 @@ struct candidate {
     };
     job.emplace(where, resource("job"), election_services{work, {}}, terms);
   }
-  void stand() { campaign = job->async_campaign(asio::use_future); }
+  void stand() { campaign = job->async_campaign(as_result(asio::use_future)); }
   ~candidate() {
     if (!campaign.valid()) return;
     job->resign();

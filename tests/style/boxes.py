@@ -5,8 +5,8 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("store.hpp", "types.hpp", "error.hpp", "url.hpp", "url_scheme.hpp",
-          "examination.hpp", "detail/async.hpp")}
+         ("backend.hpp", "inspect.hpp", "value.hpp", "types.hpp", "error.hpp", "url.hpp",
+          "url_scheme.hpp", "examination.hpp", "detail/async.hpp")} | {"types/thread_name.hpp"}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
@@ -14,11 +14,11 @@ ALLOWED = {
     "types": {"types", "herdlock/fencing.hpp", "herdlock/printable.hpp"} | PORTS,
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "local": {"local", "algo", "include"},
-    "runtime": {"runtime", "algo", "include"},
-    "open": {"open", "runtime", "include"},
+    "runtime": {"runtime", "algo", "include", "types/thread_name.hpp"},
+    "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
-    "cli": {"cli", "include"},
+    "cli": {"cli", "include", "stores/common/url_options.hpp"},
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.
@@ -46,7 +46,7 @@ CLIENTS = {
 ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
 
 # What the public headers may have of Boost: no network client, nothing that needs a library.
-PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr)[./]"
+PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr|describe|mp11)[./]"
 
 # What the pure box may have of the standard library is everything but these.
 IMPURE = {"thread", "mutex", "shared_mutex", "condition_variable", "random", "future", "semaphore",

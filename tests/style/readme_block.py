@@ -26,6 +26,7 @@ std::vector<std::string> parts();
 void write_part(std::string const& part, herdlock::fencing_token fencing);
 void write_report(herdlock::fencing_token fencing);
 void abandon_report();
+void work_a_little(herdlock::fencing_token term);
 """
 ON_TOP = r"#include|using namespace|namespace \w+ ="
 FUNCTION = r"(asio::awaitable<\w+>|void|bool|int|std::string) \w+\("

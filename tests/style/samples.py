@@ -12,11 +12,14 @@ Good for one. Not for two.
 
 ## Options
 
-| option | default | effect |
-|---|---|---|
-| `timeout` | 2s | of a command |
-| `max_bytes` | half of the disk | of the file |
-| `cert`, `key` | | files |
+| option | default | range | effect |
+|---|---|---|---|
+| `timeout` | 2s | 1ms to `limit` | of a command |
+| `max_bytes` | half of the disk | from 1 | of the file |
+
+| option | of |
+|---|---|
+| `cert`, `key` | files |
 
 ## Rights and set-up
 
@@ -38,7 +41,7 @@ BAD = {
         ("include/herdlock/bad.hpp", "#include <boost/redis/connection.hpp>\n"),
         ("include/herdlock/bad.hpp", "#include <fmt/format.h>\n"),
         ("include/herdlock/bad.hpp", '#include "runtime/timer.hpp"\n'),
-        ("src/algo/bad.cpp", "#include <herdlock/store.hpp>\n"),
+        ("src/algo/bad.cpp", "#include <herdlock/backend.hpp>\n"),
         ("src/algo/bad.cpp", "#include <random>\n"),
         ("src/algo/bad.cpp", "#include <boost/asio/steady_timer.hpp>\n"),
         ("src/algo/bad.cpp", "#include <unistd.h>\n"),
@@ -136,6 +139,33 @@ BAD = {
         ("src/local/bad.hpp", "struct dogpile;\n"),
         ("src/stores/redis/scripts/bad.lua", "-- The blocked client.\n"),
     ],
+    "old_names": [
+        ("src/runtime/bad.hpp", "struct wait_hub {};\n"),
+        ("src/runtime/bad.hpp", "int x = f(wait_hub_);\n"),
+        ("src/runtime/wait_hub.hpp", HEAD),
+        ("src/runtime/wait_hub_ends.hpp", HEAD),
+        ("tests/unit/bad_test.cpp", "TEST(WaitHub, Ends) {}\n"),
+        ("tests/unit/bad_test.cpp", "class WaitHubTest {};\n"),
+        ("src/stores/etcd/bad.cpp", "settle(x);\n"),
+        ("src/stores/redis/bad.cpp", "struct get_call {};\n"),
+        ("src/stores/mysql/bad.cpp", "int longest_silence_s;\n"),
+        ("src/stores/redis/bad.cpp", "struct question final {};\n"),
+        ("src/stores/redis/scripts/bad.lua", "local hurried = 1\n"),
+        ("src/algo/bad.hpp", "using place = int;\n"),
+        ("src/algo/bad.hpp", "std::string place() const;\n"),
+        ("src/algo/bad.hpp", "int x = who->place;\n"),
+        ("src/algo/bad.hpp", "int place_ = 0;\n"),
+        ("tests/style/old_names_left.txt", "wait_hub src/runtime/gone.cpp\n"),
+        ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
+                                           "lobby src/runtime/left.cpp\n"),
+    ],
+    "no_choice_as_a_statement": [
+        ("src/local/bad.cpp", "void f() { a ? g() : h(); }\n"),
+        ("src/local/bad.cpp", "void f() {\n  if (x) a == b ? g() : h(1, 2);\n}\n"),
+        ("src/local/bad.cpp", "void f() {\n  post([c = 1] {\n    a ? g(c) : h();\n  });\n}\n"),
+        ("src/local/bad.cpp", "void f() {\n  case x::a: b(c) ? y.g() : z{1}.h();\n}\n"),
+        ("tests/unit/bad_test.cpp", "void f() {\n  for (;;) *a\n      ? g()\n      : h();\n}\n"),
+    ],
     "no_bool_arguments": [
         ("include/herdlock/bad.hpp", "void f(int x, bool force);\n"),
         ("src/local/bad.cpp", "void f(bool force = true) {}\n"),
@@ -191,6 +221,7 @@ BAD = {
     "store_options": [
         ("docs/stores/sqlite.md", STORE_PAGE.replace("`timeout`", "`tiemout`")),
         ("docs/stores/sqlite.md", STORE_PAGE.replace("| 2s |", "| 3s |")),
+        ("docs/stores/sqlite.md", STORE_PAGE.replace("from 1", "from 2")),
         ("docs/stores/sqlite.md", STORE_PAGE.replace("`cert`", "cert")),
     ],
     "short_cells": [("docs/stores/sqlite.md", "| a | b |\n|---|---|\n| " + "word " * 41 + "| |\n")],
@@ -215,8 +246,8 @@ GOOD = {
     "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
     "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
                                       "**Consequence.** c\n\n**Rejected.** d\n",
-    "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/store.hpp>\n",
-    "include/herdlock/store.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
+    "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/backend.hpp>\n",
+    "include/herdlock/backend.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
     "include/herdlock/types.hpp": HEAD + "\n#include <chrono>\n\nbool is_free();\n",
     "include/herdlock/error.hpp": HEAD,
@@ -227,7 +258,7 @@ GOOD = {
                             "// Not clock::now(), not a mutex (B1). See docs/good.md.\n"
                             "static_assert(sizeof(int) == 4);\nstatic constexpr int few = 1'000;\n",
     "src/runtime/timer.hpp": HEAD,
-    "src/runtime/CMakeLists.txt": "herdlock_box(runtime timer.cpp)\n",
+    "src/runtime/CMakeLists.txt": "herdlock_box(runtime timer.cpp left.cpp)\n",
     "src/runtime/timer.cpp": '#include "runtime/timer.hpp"\n\n#include "algo/machine.hpp"\n'
                              "struct a {\n  bool free = true;\n  int x = f({1, 2});\n};\n"
                              "namespace b {\nint f() {\n" + body(68) + "}\nint g() {\n" + body(68) +
@@ -237,11 +268,21 @@ GOOD = {
     "src/stores/sqlite/store.hpp": HEAD + "struct settings {\n  milliseconds timeout{2'000};\n};\n",
     "src/stores/sqlite/CMakeLists.txt": "herdlock_box(sqlite store.cpp)\n",
     "src/stores/sqlite/store.cpp": '#include "stores/sqlite/store.hpp"\n\n#include <sqlite3.h>\n\n'
-                                   "#include <herdlock/store.hpp>\n"
-                                   'auto a = url.take_duration("timeout", s.timeout);\n'
-                                   'auto b = take_number(url, "max_bytes", 1);\n'
-                                   'files c{url.take_text("cert", ""), '
-                                   'url.take_text("key", "")};\n',
+                                   "#include <herdlock/backend.hpp>\n"
+                                   'option o[] = {{"timeout", option_kind::duration, "2s",\n'
+                                   '"1ms to limit", "of a command"},\n'
+                                   '{"max_bytes", stores::option_kind::count, '
+                                   '"half of the disk", "from 1", ""}};\n'
+                                   'option tls_options[] = {\n'
+                                   '{"cert", option_kind::text, "", "", ""},\n'
+                                   '{"key", option_kind::text, "", "", ""}};\n',
+    "src/runtime/left.cpp": "// The wait_hub of a lobby.\nwait_hub all(\"contender\");\nlobby x;\n"
+                            "int place = x.places + settle(wait_hubs, ::link(a, b));\n",
+    "tests/style/old_names_left.txt": "# Left.\n\nlobby src/runtime/left.cpp\n"
+                                      "wait_hub src/runtime/left.cpp\n",
+    "src/runtime/choice.hpp": HEAD + "int x = a ? b : c;\nint y{1};\nint f() {\n  f(a ? b : c);\n"
+                                     "  x = seconds{1} > s ? b() : c();\n  out << x ? b() : c();\n"
+                                     "  if (a ? b : c) f();\n  return a ? b() : c();\n}\n",
     "tests/support/relay.hpp": HEAD,
     "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"

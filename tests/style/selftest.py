@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import check
+import classes
 import rules
 import samples
 from tree import Tree
@@ -31,6 +32,7 @@ def failures():
                 found = list(check.problems(house(root, [(name, text)]), [rule]))
             if not any(problem.startswith(name + ":") for problem in found):
                 yield f"{rule} does not see {name}: {text[:60]!r}"
+    yield from classes.verdict_faults()
 
 
 def main():

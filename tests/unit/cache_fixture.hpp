@@ -17,6 +17,7 @@
 #include <herdlock/cache.hpp>
 
 #include "scripted_cache_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 
@@ -98,7 +99,8 @@ class CacheTest : public ::testing::Test {
   }
 
   void load(call& c, std::string_view name = "k") {
-    strings->async_get_or_load(cache_key(name), loader_by_reference(), c.token());
+    strings->async_get_or_load(cache_key(name), loader_by_reference(),
+                               herdlock_test::as_result(c.token()));
   }
 
   /// Runs what is ready.

@@ -7,6 +7,7 @@
 
 #include "cache_fixture.hpp"
 #include "runtime/cache_loader_pool.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -18,11 +19,12 @@ struct thrown {};
 class CacheHarm : public CacheTest {
  protected:
   void load_and_throw(std::string_view name = "k") {
-    strings->async_get_or_load(cache_key(name), loader_by_reference(), [this](result<text> r) {
-      ++answers;
-      if (r.has_error() && r.error() == errc::overloaded) ++turned_away;
-      throw thrown{};
-    });
+    strings->async_get_or_load(cache_key(name), loader_by_reference(),
+                               herdlock_test::as_result([this](result<text> r) {
+                                 ++answers;
+                                 if (r.has_error() && r.error() == errc::overloaded) ++turned_away;
+                                 throw thrown{};
+                               }));
   }
   /// As an executor that goes on after an exception.
   void settle_through() {
@@ -128,8 +130,9 @@ TEST_F(CacheHarm, ALoaderThatIsDestroyedIsAnErrorForItsOwnCallersAlone) {
       co_await timer.async_wait(asio::use_awaitable);
       co_return "never";
     };
-    strings->async_get_or_load(cache_key("k"), never,
-                               asio::bind_executor(gone.get_executor(), leaving.token()));
+    strings->async_get_or_load(
+        cache_key("k"), never,
+        herdlock_test::as_result(asio::bind_executor(gone.get_executor(), leaving.token())));
     settle();
     gone.poll();
     load(c);

@@ -3,6 +3,7 @@
 
 #include "cache_fixture.hpp"
 #include "scripted_lease_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -16,7 +17,8 @@ TEST(cache_over_locks, AClaimIsNoLongerThanItsStoreProves) {
   cache<std::string> strings(values, *locks.opened, {.claim_ttl = 1min});
   held_loader loader(locks.io.get_executor());
   call one;
-  strings.async_get_or_load(cache_key("k"), std::ref(loader), one.token());
+  strings.async_get_or_load(cache_key("k"), std::ref(loader),
+                            herdlock_test::as_result(one.token()));
   auto& script = *locks.script;
   ASSERT_TRUE(locks.run_until([&] { return !script.acquires.empty(); }));
   EXPECT_EQ(script.acquires.front().request.ttl, 400ms);
@@ -43,11 +45,12 @@ TEST(cache_over_locks, AnOutageOfTheLockStoreLeavesReadsAloneAndLoadsUnguarded) 
     scripted_fixture locks;
     store const values = open_store("memory:outage", {.executor = locks.io.get_executor()});
     cache<std::string> strings(values, *locks.opened, {.max_loads_without_store = 2});
-    strings.async_put(cache_key("hit"), "stored", [](result<void>) {});
+    strings.async_put(cache_key("hit"), "stored", herdlock_test::as_result([](result<void>) {}));
     locks.settle();
     held_loader loader(locks.io.get_executor());
     call first;
-    strings.async_get_or_load(cache_key("first"), std::ref(loader), first.token());
+    strings.async_get_or_load(cache_key("first"), std::ref(loader),
+                              herdlock_test::as_result(first.token()));
     locks.settle();
     ASSERT_EQ(locks.script->acquires.size(), 1u);
     locks.script->fail_next_acquire(why);
@@ -55,8 +58,9 @@ TEST(cache_over_locks, AnOutageOfTheLockStoreLeavesReadsAloneAndLoadsUnguarded) 
     std::deque<call> misses(5), hits(5);
     for (std::size_t i = 0; i < misses.size(); ++i) {
       auto const key = cache_key("missing" + std::to_string(i));
-      strings.async_get_or_load(key, std::ref(loader), misses[i].token());
-      strings.async_get_or_load(cache_key("hit"), std::ref(loader), hits[i].token());
+      strings.async_get_or_load(key, std::ref(loader), herdlock_test::as_result(misses[i].token()));
+      strings.async_get_or_load(cache_key("hit"), std::ref(loader),
+                                herdlock_test::as_result(hits[i].token()));
       locks.settle();
       EXPECT_EQ(hits[i].value(), "stored");
     }
@@ -77,7 +81,8 @@ TEST(cache_over_locks, ToStoreTheValueTheLockIsRenewedForNoMoreThanTheClaim) {
   held_loader loader(locks.io.get_executor());
   loader.let_go();
   call one;
-  strings.async_get_or_load(cache_key("k"), std::ref(loader), one.token());
+  strings.async_get_or_load(cache_key("k"), std::ref(loader),
+                            herdlock_test::as_result(one.token()));
   auto& script = *locks.script;
   ASSERT_TRUE(locks.run_until([&] { return !script.acquires.empty(); }));
   script.grant_next(7);

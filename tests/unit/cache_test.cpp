@@ -1,7 +1,10 @@
 // The guarded cache over a store that does what it should: looks, loads, joins, waits, voids.
 #include <deque>
 
+#include <herdlock/metrics.hpp>
+
 #include "cache_fixture.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -27,7 +30,8 @@ TEST_F(CacheTest, TheStoreCountsForAllItsCachesAlsoForThoseThatHaveGone) {
   call hit;
   load(hit);
   call miss;
-  second->async_get_or_load(cache_key("other"), loader_by_reference(), miss.token());
+  second->async_get_or_load(cache_key("other"), loader_by_reference(),
+                            herdlock_test::as_result(miss.token()));
   settle();
   EXPECT_EQ(opened->metrics().load_time.count(), 0u) << "it runs still";
   loader.let_go();
@@ -265,7 +269,8 @@ TEST_F(CacheTest, APutVoidsTheRunningLoadAndNewCallersDoNotJoinIt) {
   load(before);
   settle();
   std::optional<result<void>> put;
-  strings->async_put(cache_key("k"), "newer", [&](result<void> r) { put.emplace(std::move(r)); });
+  strings->async_put(cache_key("k"), "newer",
+                     herdlock_test::as_result([&](result<void> r) { put.emplace(std::move(r)); }));
   settle();
   ASSERT_TRUE(put && put->has_value());
   EXPECT_TRUE(loader.last->lost.stop_requested());
@@ -283,7 +288,9 @@ TEST_F(CacheTest, AnInvalidatedLoadIsNotStoredAndTheNextCallerLoadsAnew) {
   load(before);
   settle();
   std::optional<result<bool>> done;
-  strings->async_invalidate(cache_key("k"), [&](result<bool> r) { done.emplace(std::move(r)); });
+  strings->async_invalidate(cache_key("k"), herdlock_test::as_result([&](result<bool> r) {
+                              done.emplace(std::move(r));
+                            }));
   settle();
   ASSERT_TRUE(done && done->has_value());
   EXPECT_FALSE(done->value());

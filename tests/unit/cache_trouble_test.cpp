@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "cache_fixture.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -62,7 +63,9 @@ TEST_F(CacheTrouble, AHangingStoreCostsItsTimeoutOnceAndIsProbedBesideTheCallers
 TEST_F(CacheTrouble, APlainLookAtAFailingStoreIsAnError) {
   script->script = [](auto&&...) { return fault::refuse; };
   std::optional<result<cached<std::string>>> got;
-  strings->async_get(cache_key("k"), [&](result<cached<std::string>> r) { got = std::move(r); });
+  strings->async_get(cache_key("k"), herdlock_test::as_result([&](result<cached<std::string>> r) {
+                       got = std::move(r);
+                     }));
   settle();
   ASSERT_TRUE(got && got->has_error());
   EXPECT_EQ(got->error(), errc::unavailable);
@@ -73,7 +76,9 @@ TEST_F(CacheTrouble, APlainLookTellsValueNegativeEntryAndMissApart) {
   script->entries["negative"].value = cache_value(absent{});
   auto look = [&](std::string_view name) {
     std::optional<cached<std::string>> got;
-    strings->async_get(cache_key(name), [&](result<cached<std::string>> r) { got = r.value(); });
+    strings->async_get(
+        cache_key(name),
+        herdlock_test::as_result([&](result<cached<std::string>> r) { got = r.value(); }));
     settle();
     return got.value();
   };
@@ -194,12 +199,12 @@ TEST_F(CacheTrouble, ACoroutineUsesItWithATimeoutOfItsOwn) {
   std::string slow, quick;
   auto body = [&]() -> asio::awaitable<void> {
     auto shared = [this](load_context context) { return loader(std::move(context)); };
-    auto late = co_await strings->async_get_or_load(cache_key("k"), shared,
-                                                    asio::cancel_after(5ms, asio::use_awaitable));
-    slow = late.error().message;
+    auto late = co_await strings->async_get_or_load(
+        "k", shared, asio::cancel_after(5ms, asio::as_tuple(asio::use_awaitable)));
+    slow = std::get<0>(late).message;
     loader.let_go();
-    auto in_time = co_await strings->async_get_or_load(cache_key("k"), shared);
-    quick = in_time.value().value();
+    auto in_time = co_await strings->async_get_or_load("k", shared);
+    quick = in_time.value();
   };
   asio::co_spawn(io, body, asio::detached);
   ASSERT_TRUE(run_until([&] { return !quick.empty(); }));

@@ -2,6 +2,7 @@
 // was put is not overwritten by a load that began before.
 #include "cache_fixture.hpp"
 #include "scripted_lease_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -36,7 +37,8 @@ class CacheVoiding : public CacheTest {
     }
   }
   void put_newer() {
-    strings->async_put(cache_key("k"), "newer", [&](result<void> r) { put = std::move(r); });
+    strings->async_put(cache_key("k"), "newer",
+                       herdlock_test::as_result([&](result<void> r) { put = std::move(r); }));
     settle();
   }
 

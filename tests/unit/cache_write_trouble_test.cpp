@@ -4,6 +4,7 @@
 #include "algo/load_gate.hpp"
 #include "cache_fixture.hpp"
 #include "runtime/cache_unguarded_answers.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -90,14 +91,14 @@ TEST_F(CacheWriteTrouble, WhatWasLoadedBeforeAPutOrInvalidateIsNotGivenAgain) {
   call before, after_put, late;
   load(before);
   settle();
-  strings->async_invalidate(cache_key("k"), [](result<bool>) {});
+  strings->async_invalidate(cache_key("k"), herdlock_test::as_result([](result<bool>) {}));
   settle();
   loader.value = "newer";
   loader.hold();
   load(after_put);
   settle();
   EXPECT_EQ(after_put.answers, 0) << "it is loaded anew";
-  strings->async_invalidate(cache_key("k"), [](result<bool>) {});
+  strings->async_invalidate(cache_key("k"), herdlock_test::as_result([](result<bool>) {}));
   settle();
   loader.let_go();
   settle();

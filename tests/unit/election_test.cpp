@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scripted_lease_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -48,7 +49,8 @@ class ElectionTest : public ::testing::Test {
       EXPECT_FALSE(ended) << "answered twice";
       ended.emplace(std::move(r));
     };
-    job->async_campaign(asio::bind_cancellation_slot(cancel.slot(), note));
+    job->async_campaign(
+        herdlock_test::as_result(asio::bind_cancellation_slot(cancel.slot(), note)));
     EXPECT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
   }
   void lead(std::uint64_t term = 7) {
@@ -256,7 +258,8 @@ TEST_F(ElectionTest, OneCampaignAtATime) {
   make();
   stand();
   std::optional<result<void>> second;
-  job->async_campaign([&](result<void> r) { second.emplace(std::move(r)); });
+  job->async_campaign(
+      herdlock_test::as_result([&](result<void> r) { second.emplace(std::move(r)); }));
   ASSERT_TRUE(f.run_until([&] { return second.has_value(); }));
   EXPECT_EQ(second->error(), errc::overloaded);
 }
@@ -266,8 +269,8 @@ TEST_F(ElectionTest, CancellingARefusedCampaignDoesNotEndTheOneThatRuns) {
   lead();
   asio::cancellation_signal others;
   std::optional<result<void>> second;
-  job->async_campaign(asio::bind_cancellation_slot(
-      others.slot(), [&](result<void> r) { second.emplace(std::move(r)); }));
+  job->async_campaign(herdlock_test::as_result(asio::bind_cancellation_slot(
+      others.slot(), [&](result<void> r) { second.emplace(std::move(r)); })));
   others.emit(asio::cancellation_type::all);
   ASSERT_TRUE(f.run_until([&] { return second.has_value(); }));
   f.settle();
@@ -283,7 +286,8 @@ TEST_F(ElectionTest, TheSignalOfACampaignThatHasEndedDoesNotEndTheNext) {
   f.script->fail_next_acquire(errc::access_denied);
   ASSERT_TRUE(f.run_until([&] { return ended.has_value(); }));
   std::optional<result<void>> next;
-  job->async_campaign([&](result<void> r) { next.emplace(std::move(r)); });
+  job->async_campaign(
+      herdlock_test::as_result([&](result<void> r) { next.emplace(std::move(r)); }));
   ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
   cancel.emit(asio::cancellation_type::all);
   f.settle();
@@ -296,11 +300,12 @@ TEST_F(ElectionTest, TheSignalOfACampaignThatHasEndedDoesNotEndTheNext) {
 TEST_F(ElectionTest, ResigningIsAnsweredWhenTheCampaignHasEnded) {
   make();
   std::optional<result<void>> idle;
-  job->async_resign([&](result<void> r) { idle.emplace(std::move(r)); });
+  job->async_resign(herdlock_test::as_result([&](result<void> r) { idle.emplace(std::move(r)); }));
   ASSERT_TRUE(f.run_until([&] { return idle.has_value(); }));
   lead();
   std::optional<result<void>> resigned;
-  job->async_resign([&](result<void> r) { resigned.emplace(std::move(r)); });
+  job->async_resign(
+      herdlock_test::as_result([&](result<void> r) { resigned.emplace(std::move(r)); }));
   ASSERT_TRUE(released());
   EXPECT_FALSE(resigned);
   f.script->release_next(release_reply::released);

@@ -10,9 +10,11 @@
 #include <future>
 #include <herdlock/cache.hpp>
 #include <herdlock/lock.hpp>
+#include <herdlock/metrics.hpp>
 #include <thread>
 
 #include "runtime/store_context.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -30,7 +32,7 @@ class ExecutorGuardTest : public testing::TestWithParam<executor_guard> {
   // Does the call end because nobody runs the executor?
   template <class Call>
   bool is_given_up(Call&& call) {
-    opened->context()->set_patience(50ms);
+    detail::context_of(*opened)->set_patience(50ms);
     try {
       call();
     } catch (error const& e) {
@@ -47,9 +49,10 @@ class ExecutorGuardTest : public testing::TestWithParam<executor_guard> {
 
   lease_info who_has_it() {
     std::optional<lease_info> found;
-    lock(*opened, "stock").async_inspect([&](result<std::optional<lease_info>> told) {
-      found = told.value().value_or(lease_info{});
-    });
+    lock(*opened, "stock")
+        .async_inspect(herdlock_test::as_result([&](result<std::optional<lease_info>> told) {
+          found = told.value().value_or(lease_info{});
+        }));
     settle();
     return found.value();
   }
@@ -69,11 +72,12 @@ TEST_P(ExecutorGuardTest, AcquiresAndReleasesOutsideTheInitiatingCall) {
   lock const where(*opened, "stock");
   bool inside = true;
   asio::post(io, [&] {
-    where.async_try_acquire({}, [&](result<acquired> got) {
-      EXPECT_FALSE(inside);
-      auto held = std::move(got.value().value());
-      held.async_release([&told](result<release_reply> reply) { told = reply.value(); });
-    });
+    where.async_try_acquire({}, herdlock_test::as_result([&](result<acquired> got) {
+                              EXPECT_FALSE(inside);
+                              auto held = std::move(got.value().value());
+                              held.async_release(herdlock_test::as_result(
+                                  [&told](result<release_reply> reply) { told = reply.value(); }));
+                            }));
     inside = false;
   });
   while (!told) io.run_one();
@@ -119,7 +123,8 @@ TEST_P(ExecutorGuardTest, ABlockingCacheCallEndsWhereNobodyRunsTheExecutor) {
 TEST_P(ExecutorGuardTest, AWaitThatWasGivenUpLeavesTheQueue) {
   acquired held;
   lock const where(*opened, "stock");
-  where.async_try_acquire({}, [&](result<acquired> got) { held = std::move(got.value()); });
+  where.async_try_acquire(
+      {}, herdlock_test::as_result([&](result<acquired> got) { held = std::move(got.value()); }));
   settle();
   ASSERT_TRUE(held);
   auto const wait = [&] { std::ignore = where.acquire({.wait = std::chrono::hours(1)}); };
@@ -139,8 +144,9 @@ TEST_P(ExecutorGuardTest, AGrantThatComesAfterTheCallerHasGoneIsGivenBack) {
 TEST_P(ExecutorGuardTest, ALeaseThatIsRestoredForNobodyIsNotGivenBack) {
   lock const where(*opened, "stock");
   std::optional<lease_ticket> ticket;
-  where.async_try_acquire(
-      {}, [&](result<acquired> got) { ticket = std::move(*got.value()).hand_over(); });
+  where.async_try_acquire({}, herdlock_test::as_result([&](result<acquired> got) {
+                            ticket = std::move(*got.value()).hand_over();
+                          }));
   settle();
   EXPECT_TRUE(is_given_up([&] { std::ignore = where.restore(ticket.value()); }));
   settle();
@@ -149,14 +155,14 @@ TEST_P(ExecutorGuardTest, ALeaseThatIsRestoredForNobodyIsNotGivenBack) {
 
 // The wait is as long as it has to be, while somebody runs it.
 TEST_P(ExecutorGuardTest, ABlockingCallWaitsOnWhileTheExecutorLives) {
-  opened->context()->set_patience(20ms);
+  detail::context_of(*opened)->set_patience(20ms);
   auto work = asio::make_work_guard(io);
   std::thread runner([&] { io.run(); });
   asio::steady_timer late(io, 200ms);
   auto const start = [&](handler<int> done) {
     late.async_wait([done = std::move(done)](auto const&) mutable { std::move(done)(7); });
   };
-  auto const told = detail::wait_for<int>(*opened->context(), start);
+  auto const told = detail::wait_for<int>(*detail::context_of(*opened), start);
   work.reset();
   io.stop();
   runner.join();

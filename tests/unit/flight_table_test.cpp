@@ -76,8 +76,8 @@ TEST(flight_table, AStaleTicketTakesOutNobody) {
   auto const gone = flights.join("a", 2).ticket;
   flights.leave(gone);
   auto const heir = flights.join("a", 3).ticket;
-  ASSERT_EQ(heir.place, gone.place)
-      << "the place is used again, so the ticket must tell them apart";
+  ASSERT_EQ(heir.slot, gone.slot)
+      << "the slot is used again, so the ticket must tell them apart";
   EXPECT_FALSE(flights.leave(gone).joiner);
   EXPECT_EQ(flights.finish(leader.flight), (std::vector<int>{1, 3}));
   EXPECT_FALSE(flights.leave(heir).joiner);
@@ -153,7 +153,7 @@ TEST(flight_table, APlaceIsUsedAgain) {
   std::uint32_t highest = 0;
   for (int i = 0; i < 1000; ++i) {
     auto const ticket = flights.join("a", int(i)).ticket;
-    highest = std::max(highest, ticket.place);
+    highest = std::max(highest, ticket.slot);
     flights.leave(ticket);
   }
   EXPECT_EQ(highest, 1u);

@@ -16,6 +16,7 @@
 
 #include "keyed_mutex_arrivals.hpp"
 #include "local/keyed_mutex_core.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock {
 namespace {
@@ -31,10 +32,10 @@ TEST_P(keyed_mutex_cancellation, TakesTheWaiterOutOfTheQueue) {
   arrivals seen;
   asio::cancellation_signal signal;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", asio::bind_executor(io, seen.note(1)));
-  mutex.async_lock(
-      "a", asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, seen.note(2))));
-  mutex.async_lock("a", asio::bind_executor(io, seen.note(3)));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(io, seen.note(1))));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_cancellation_slot(
+                            signal.slot(), asio::bind_executor(io, seen.note(2)))));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(io, seen.note(3))));
   signal.emit(GetParam());
   EXPECT_EQ(mutex.waiting("a"), 2u);
   EXPECT_EQ(io.poll(), 1u);
@@ -60,8 +61,8 @@ TEST(keyed_mutex, ACancellationAfterTheHandOverChangesNothing) {
   arrivals seen;
   asio::cancellation_signal signal;
   guard held = mutex.lock("a");
-  mutex.async_lock(
-      "a", asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, seen.note(1))));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_cancellation_slot(
+                            signal.slot(), asio::bind_executor(io, seen.note(1)))));
   held.unlock();
   signal.emit(asio::cancellation_type::terminal);
   EXPECT_EQ(io.run(), 1u);
@@ -77,8 +78,8 @@ TEST(keyed_mutex, ACancellationAfterTheMutexIsGoneDoesNothing) {
   {
     keyed_mutex mutex;
     guard held = mutex.lock("a");
-    mutex.async_lock(
-        "a", asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, seen.note(1))));
+    mutex.async_lock("a", herdlock_test::as_result(asio::bind_cancellation_slot(
+                              signal.slot(), asio::bind_executor(io, seen.note(1)))));
     held.unlock();
     io.run();
     seen.got.clear();
@@ -93,7 +94,8 @@ TEST(keyed_mutex, AGuardWhoseHandlerIsDroppedIsUnlocked) {
   keyed_mutex mutex;
   {
     asio::io_context io;
-    mutex.async_lock("a", asio::bind_executor(io, [](result<guard>) { FAIL(); }));
+    mutex.async_lock(
+        "a", herdlock_test::as_result(asio::bind_executor(io, [](result<guard>) { FAIL(); })));
     EXPECT_FALSE(mutex.try_lock("a"));
   }
   EXPECT_TRUE(mutex.try_lock("a"));
@@ -104,7 +106,8 @@ TEST(keyed_mutex, CancelAfterEndsTheWait) {
   asio::io_context io;
   arrivals seen;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", asio::cancel_after(1ms, asio::bind_executor(io, seen.note(1))));
+  mutex.async_lock("a", herdlock_test::as_result(
+                            asio::cancel_after(1ms, asio::bind_executor(io, seen.note(1)))));
   io.run();
   ASSERT_EQ(seen.got.size(), 1u);
   EXPECT_TRUE(seen.got[0].error() == errc::canceled);
@@ -122,8 +125,8 @@ TEST(keyed_mutex, NoHandOverIsLostWhenCancellationsCrossIt) {
   auto caller = [&](int seed) -> asio::awaitable<void> {
     for (int i = 0; i < 200; ++i) {
       auto patience = std::chrono::microseconds((seed * 31 + i * 17) % 60);
-      result<guard> held =
-          co_await mutex.async_lock("a", asio::cancel_after(patience, asio::deferred));
+      result<guard> held = co_await mutex.async_lock(
+          "a", herdlock_test::as_result(asio::cancel_after(patience, asio::deferred)));
       if (!held) {
         EXPECT_TRUE(held.error() == errc::canceled);
         ++canceled;

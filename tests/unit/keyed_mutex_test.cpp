@@ -17,6 +17,7 @@
 
 #include "keyed_mutex_arrivals.hpp"
 #include "local/keyed_mutex_core.hpp"
+#include "support/as_result.hpp"
 #include "support/eventually.hpp"
 
 namespace herdlock {
@@ -99,7 +100,8 @@ TEST(keyed_mutex, UnlockHandsOverToTheFirstWaiterAndWakesNobodyElse) {
   asio::io_context io;
   arrivals seen;
   guard held = mutex.lock("a");
-  for (int i = 0; i < 5; ++i) mutex.async_lock("a", asio::bind_executor(io, seen.note(i)));
+  for (int i = 0; i < 5; ++i)
+    mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(io, seen.note(i))));
   EXPECT_EQ(mutex.waiting("a"), 5u);
   EXPECT_EQ(io.poll(), 0u);
   held.unlock();
@@ -118,7 +120,7 @@ TEST(keyed_mutex, NobodyBargesInWhileTheKeyIsHandedOver) {
   asio::io_context io;
   arrivals seen;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", asio::bind_executor(io, seen.note(1)));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(io, seen.note(1))));
   held.unlock();
   EXPECT_FALSE(mutex.try_lock("a")) << "handed over, although the new holder has not run yet";
   io.run();
@@ -144,7 +146,8 @@ TEST(keyed_mutex, ThreadsAndHandlersQueueTogetherInArrivalOrder) {
         note(i);
       });
     } else {
-      mutex.async_lock("a", asio::bind_executor(pool, [&, i](result<guard>) { note(i); }));
+      mutex.async_lock("a", herdlock_test::as_result(
+                                asio::bind_executor(pool, [&, i](result<guard>) { note(i); })));
     }
     ASSERT_TRUE(eventually([&] { return mutex.waiting("a") == static_cast<std::size_t>(i + 1); }));
   }
@@ -165,9 +168,9 @@ TEST(keyed_mutex, CompletesOnTheHandlersExecutorAndNeverInsideTheCall) {
     ++runs;
   };
   asio::dispatch(strand, [&] {
-    mutex.async_lock("a", asio::bind_executor(strand, count));
+    mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(strand, count)));
     EXPECT_EQ(runs, 0) << "uncontended";
-    mutex.async_lock("a", asio::bind_executor(strand, count));
+    mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(strand, count)));
   });
   io.run();
   EXPECT_EQ(runs, 2);
@@ -177,7 +180,7 @@ TEST(keyed_mutex, AHandlerWithoutExecutorRunsOnThatOfTheOptions) {
   asio::io_context io;
   keyed_mutex mutex({.executor = io.get_executor()});
   arrivals seen;
-  mutex.async_lock("a", seen.note(1));
+  mutex.async_lock("a", herdlock_test::as_result(seen.note(1)));
   EXPECT_EQ(io.run(), 1u);
   EXPECT_EQ(seen.order, std::vector<int>{1});
 }
@@ -188,9 +191,10 @@ TEST(keyed_mutex, AHandlerErasedByTheCallerIsCalledAndCancelledToo) {
   arrivals seen;
   asio::cancellation_signal signal;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", handler<guard>(asio::bind_executor(io, seen.note(1))));
-  mutex.async_lock("a", handler<guard>(asio::bind_cancellation_slot(
-                            signal.slot(), asio::bind_executor(io, seen.note(2)))));
+  mutex.async_lock("a",
+                   herdlock_test::as_result(handler<guard>(asio::bind_executor(io, seen.note(1)))));
+  mutex.async_lock("a", herdlock_test::as_result(handler<guard>(asio::bind_cancellation_slot(
+                            signal.slot(), asio::bind_executor(io, seen.note(2))))));
   signal.emit(asio::cancellation_type::total);
   EXPECT_EQ(mutex.waiting("a"), 1u);
   held.unlock();
@@ -203,7 +207,7 @@ TEST(keyed_mutex, AWaiterIsOutstandingWorkOfItsExecutor) {
   asio::io_context io;
   arrivals seen;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", asio::bind_executor(io, seen.note(1)));
+  mutex.async_lock("a", herdlock_test::as_result(asio::bind_executor(io, seen.note(1))));
   EXPECT_EQ(io.poll(), 0u);
   EXPECT_FALSE(io.stopped()) << "run() would have come back and lost the waiter";
   held.unlock();
@@ -219,8 +223,8 @@ TEST(keyed_mutex, WorksAsACoroutineAndAsAFuture) {
   int inside = 0;
   auto enter = [&]() -> asio::awaitable<void> {
     for (int i = 0; i < 1000; ++i) {
-      result<guard> held = co_await mutex.async_lock("a");
-      EXPECT_TRUE(held.has_value());
+      guard held = co_await mutex.async_lock("a");
+      EXPECT_TRUE(held);
       ++inside;
     }
   };
@@ -229,7 +233,7 @@ TEST(keyed_mutex, WorksAsACoroutineAndAsAFuture) {
   one.get();
   two.get();
   EXPECT_EQ(inside, 2000);
-  EXPECT_TRUE(mutex.async_lock("a", asio::use_future).get().has_value());
+  EXPECT_TRUE(mutex.async_lock("a", herdlock_test::as_result(asio::use_future)).get().has_value());
 }
 
 TEST(keyed_mutex, ABlockedThreadGivesUpAtItsDeadlineAndLeavesTheQueue) {
@@ -264,10 +268,10 @@ TEST(keyed_mutex, RefusesTheWaiterBeyondTheLimit) {
   keyed_mutex mutex({.max_waiters_per_key = 2, .executor = io.get_executor()});
   arrivals seen;
   guard held = mutex.lock("a");
-  mutex.async_lock("a", seen.note(1));
-  mutex.async_lock("a", seen.note(2));
+  mutex.async_lock("a", herdlock_test::as_result(seen.note(1)));
+  mutex.async_lock("a", herdlock_test::as_result(seen.note(2)));
   EXPECT_EQ(io.poll(), 0u) << "at the limit";
-  mutex.async_lock("a", seen.note(3));
+  mutex.async_lock("a", herdlock_test::as_result(seen.note(3)));
   EXPECT_EQ(io.poll(), 1u) << "one over it";
   ASSERT_EQ(seen.order, std::vector<int>{3});
   EXPECT_TRUE(seen.got[0].error() == errc::overloaded);
@@ -278,7 +282,7 @@ TEST(keyed_mutex, RefusesTheWaiterBeyondTheLimit) {
   EXPECT_TRUE(mutex.try_lock("b")) << "the limit is one key's";
   held.unlock();
   io.poll();
-  mutex.async_lock("a", seen.note(4));
+  mutex.async_lock("a", herdlock_test::as_result(seen.note(4)));
   EXPECT_EQ(mutex.waiting("a"), 2u) << "there is room again";
   while (mutex.waiting("a") > 0) {
     seen.got.clear();

@@ -16,6 +16,8 @@
 #include <herdlock/election.hpp>
 #include <herdlock/lock.hpp>
 
+#include "support/as_result.hpp"
+
 namespace {
 
 using namespace herdlock;
@@ -45,7 +47,8 @@ class LateSignalTest : public testing::Test {
 
   lease take() {
     acquired held;
-    stock().async_try_acquire({}, [&](result<acquired> got) { held = std::move(got.value()); });
+    stock().async_try_acquire(
+        {}, herdlock_test::as_result([&](result<acquired> got) { held = std::move(got.value()); }));
     run();
     return std::move(held.value());
   }
@@ -57,7 +60,7 @@ class LateSignalTest : public testing::Test {
 };
 
 TEST_F(LateSignalTest, OutlivesAnAcquisition) {
-  stock().async_try_acquire({}, token());
+  stock().async_try_acquire({}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
@@ -65,7 +68,7 @@ TEST_F(LateSignalTest, OutlivesAnAcquisition) {
 TEST_F(LateSignalTest, OutlivesAWaitThatWasGranted) {
   {
     auto held = take();
-    stock().async_acquire({.wait = 1min}, token());
+    stock().async_acquire({.wait = 1min}, herdlock_test::as_result(token()));
     run();
     EXPECT_EQ(told, 0);
   }
@@ -75,7 +78,7 @@ TEST_F(LateSignalTest, OutlivesAWaitThatWasGranted) {
 
 TEST_F(LateSignalTest, OutlivesAWaitThatWasCancelled) {
   auto held = take();
-  stock().async_acquire({.wait = 1min}, token());
+  stock().async_acquire({.wait = 1min}, herdlock_test::as_result(token()));
   run();
   stop.emit(asio::cancellation_type::all);
   run();
@@ -83,7 +86,7 @@ TEST_F(LateSignalTest, OutlivesAWaitThatWasCancelled) {
 }
 
 TEST_F(LateSignalTest, OutlivesARestoration) {
-  stock().async_restore(take().hand_over(), {}, token());
+  stock().async_restore(take().hand_over(), {}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
@@ -91,7 +94,7 @@ TEST_F(LateSignalTest, OutlivesARestoration) {
 TEST_F(LateSignalTest, OutlivesAWaitForALoss) {
   {
     auto held = take();
-    held.async_wait_lost(token());
+    held.async_wait_lost(herdlock_test::as_result(token()));
     run();
   }
   run();
@@ -100,19 +103,19 @@ TEST_F(LateSignalTest, OutlivesAWaitForALoss) {
 
 TEST_F(LateSignalTest, OutlivesARelease) {
   auto held = take();
-  held.async_release(token());
+  held.async_release(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
 TEST_F(LateSignalTest, OutlivesAnInspection) {
-  stock().async_inspect(token());
+  stock().async_inspect(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
 TEST_F(LateSignalTest, OutlivesAListing) {
-  opened->async_list({}, token());
+  opened->async_list({}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
@@ -120,7 +123,7 @@ TEST_F(LateSignalTest, OutlivesAListing) {
 TEST_F(LateSignalTest, OutlivesACampaign) {
   auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
   election job(*opened, resource("job"), {.start_work = work});
-  job.async_campaign(token());
+  job.async_campaign(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(job.state(), election_state::working);
   stop.emit(asio::cancellation_type::all);
@@ -131,15 +134,15 @@ TEST_F(LateSignalTest, OutlivesACampaign) {
 TEST_F(LateSignalTest, OutlivesAResignation) {
   auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
   election job(*opened, resource("job"), {.start_work = work});
-  job.async_campaign([](result<void> const&) {});
+  job.async_campaign(herdlock_test::as_result([](result<void> const&) {}));
   run();
-  job.async_resign(token());
+  job.async_resign(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
 TEST_F(LateSignalTest, OutlivesALook) {
-  cache<std::string>(*opened).async_get(cache_key("k"), token());
+  cache<std::string>(*opened).async_get(cache_key("k"), herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
@@ -147,16 +150,16 @@ TEST_F(LateSignalTest, OutlivesALook) {
 TEST_F(LateSignalTest, OutlivesALoad) {
   cache<std::string> strings(*opened);
   auto load = [](load_context) -> asio::awaitable<text> { co_return "loaded"; };
-  strings.async_get_or_load(cache_key("k"), load, token());
+  strings.async_get_or_load(cache_key("k"), load, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
 TEST_F(LateSignalTest, OutlivesChangesOfACache) {
   cache<std::string> strings(*opened);
-  strings.async_put(cache_key("k"), std::string("put"), token());
+  strings.async_put(cache_key("k"), std::string("put"), herdlock_test::as_result(token()));
   run();
-  strings.async_invalidate(cache_key("k"), token());
+  strings.async_invalidate(cache_key("k"), herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 2);
 }

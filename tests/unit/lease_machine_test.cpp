@@ -45,6 +45,25 @@ TEST(LeaseMachine, ARenewalMovesTheEndByWhatItsSendingProves) {
   EXPECT_EQ(next.at, t0 + 20s);
 }
 
+TEST(LeaseMachine, ARenewalByHandIsSentAtOnceAlsoWhereNoneIsPlanned) {
+  auto machine = machine_with({.ttl = 30s, .renews = false});
+  EXPECT_EQ(machine.renew_now(t0 + 1s).what, kind::renew);
+  EXPECT_EQ(machine.renew_now(t0 + 2s).what, kind::wait) << "one is under way";
+  auto const next = machine.renewed(t0 + 3s, no_jitter);
+  EXPECT_EQ(machine.valid_until(), algo::proved_until(t0 + 1s, 30s));
+  EXPECT_EQ(next.what, kind::wait);
+  EXPECT_GT(next.at, t0 + 30s) << "not renewed by itself: it waits for the loss";
+}
+
+TEST(LeaseMachine, ARenewalByHandComesToNothingAfterTheEnd) {
+  auto machine = machine_with({.ttl = 30s, .max_hold = 20s, .renews = false});
+  EXPECT_FALSE(machine.held_too_long(t0 + 19s));
+  EXPECT_TRUE(machine.held_too_long(t0 + 20s));
+  EXPECT_EQ(machine.renew_now(t0 + 20s).what, kind::wait) << "max_hold is over";
+  EXPECT_EQ(machine.renew_now(t0 + 30s).what, kind::lose);
+  EXPECT_EQ(machine.renew_now(t0 + 31s).what, kind::none);
+}
+
 TEST(LeaseMachine, AShortFirstTermIsRenewedInItsFirstThird) {
   lease_machine machine({.ttl = 30s}, {t0, 2s}, no_jitter);
   EXPECT_EQ(machine.valid_until(), t0 + 2s - 20ms - 2ms);

@@ -7,6 +7,7 @@
 #include <herdlock/while_held.hpp>
 
 #include "scripted_lock.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -53,15 +54,16 @@ TEST_F(LeaseTest, TheEndOfItsSessionIsTheLossAtOnceAndOfNoOtherLease) {
   auto lease = take({.ttl = 1h});
   auto other = take({.ttl = 1h});
   std::optional<result<void>> told;
-  lease.async_wait_lost([&](result<void> r) { told = r; });
+  lease.async_wait_lost(herdlock_test::as_result([&](result<void> r) { told = r; }));
   f.settle();
   f.script->end_session_of(lease.name(), lease.owner());
   f.settle();
   EXPECT_FALSE(lease.valid());
   EXPECT_TRUE(lease.lost_token().stop_requested());
   ASSERT_TRUE(told.has_value());
-  EXPECT_EQ(told->error(), errc::lost);
-  EXPECT_NE(told->error().message.find("its session has ended"), std::string::npos);
+  EXPECT_TRUE(told->has_value());
+  EXPECT_EQ(lease.lost_reason(), errc::lost);
+  EXPECT_NE(lease.lost_reason().message.find("its session has ended"), std::string::npos);
   EXPECT_TRUE(f.script->acquires.empty()) << "never taken again behind the holder's back";
   EXPECT_TRUE(other.valid());
 }
@@ -69,7 +71,7 @@ TEST_F(LeaseTest, TheEndOfItsSessionIsTheLossAtOnceAndOfNoOtherLease) {
 // B3: news of a session that comes behind the release.
 TEST_F(LeaseTest, TheEndOfASessionBehindTheReleaseIsNoLoss) {
   auto lease = take({.ttl = 1h});
-  lease.async_release([](result<release_reply>) {});
+  lease.async_release(herdlock_test::as_result([](result<release_reply>) {}));
   f.settle();
   f.script->end_session_of(lease.name(), lease.owner());
   f.script->end_session_of(lease.name(), lease.owner());
@@ -82,7 +84,7 @@ TEST_F(LeaseTest, AHandleThatIsDroppedByTheLossIsHarmless) {
   std::optional<lease> held = take({.ttl = 1h});
   auto const name = held->name();
   auto const owner = held->owner();
-  held->async_wait_lost([&](result<void>) { held.reset(); });
+  held->async_wait_lost(herdlock_test::as_result([&](result<void>) { held.reset(); }));
   f.settle();
   f.script->end_session_of(name, owner);
   f.settle();
@@ -118,17 +120,18 @@ TEST_F(LeaseTest, RenewingGoesOnAfterErrors) {
 TEST_F(LeaseTest, WaitLostCompletesAtTheLoss) {
   auto lease = take({.ttl = 60ms});
   std::optional<result<void>> told;
-  lease.async_wait_lost([&](result<void> r) { told = r; });
+  lease.async_wait_lost(herdlock_test::as_result([&](result<void> r) { told = r; }));
   ASSERT_TRUE(f.run_until([&] { return told.has_value(); }));
-  EXPECT_EQ(told->error(), errc::lost);
+  EXPECT_TRUE(told->has_value());
+  EXPECT_EQ(lease.lost_reason(), errc::lost);
 }
 
 TEST_F(LeaseTest, WaitLostIsCancelledByTheRelease) {
   auto lease = take();
   std::optional<result<void>> told;
-  lease.async_wait_lost([&](result<void> r) { told = r; });
+  lease.async_wait_lost(herdlock_test::as_result([&](result<void> r) { told = r; }));
   f.settle();
-  lease.async_release([](result<release_reply>) {});
+  lease.async_release(herdlock_test::as_result([](result<release_reply>) {}));
   f.settle();
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->error(), errc::canceled);
@@ -138,7 +141,7 @@ TEST_F(LeaseTest, WaitLostIsCancelledByTheRelease) {
 TEST_F(LeaseTest, AReleaseIsOwnerCheckedAndTellsItsOutcome) {
   auto lease = take();
   std::optional<result<release_reply>> told;
-  lease.async_release([&](result<release_reply> r) { told = r; });
+  lease.async_release(herdlock_test::as_result([&](result<release_reply> r) { told = r; }));
   EXPECT_FALSE(lease.valid()) << "not valid from the moment the release is asked for";
   f.settle();
   ASSERT_EQ(f.script->releases.size(), 1u);
@@ -156,13 +159,13 @@ TEST_F(LeaseTest, ASecondReleaseGetsTheFirstOutcomeWithoutAnotherRequest) {
     ++answers;
     EXPECT_EQ(r.value(), release_reply::released);
   };
-  lease.async_release(count);
-  lease.async_release(count);
+  lease.async_release(herdlock_test::as_result(count));
+  lease.async_release(herdlock_test::as_result(count));
   f.settle();
   ASSERT_EQ(f.script->releases.size(), 1u);
   f.script->release_next(release_reply::released);
   f.settle();
-  lease.async_release(count);
+  lease.async_release(herdlock_test::as_result(count));
   f.settle();
   EXPECT_EQ(answers, 3);
   EXPECT_TRUE(f.script->releases.empty());
@@ -172,7 +175,7 @@ TEST_F(LeaseTest, AReleaseAfterTheLossReportsLost) {
   auto lease = take({.ttl = 20ms, .renew = renewal::none});
   ASSERT_TRUE(f.run_until([&] { return lease.lost_token().stop_requested(); }));
   std::optional<result<release_reply>> told;
-  lease.async_release([&](result<release_reply> r) { told = r; });
+  lease.async_release(herdlock_test::as_result([&](result<release_reply> r) { told = r; }));
   f.settle();
   f.script->release_next(release_reply::released);
   f.settle();
@@ -227,7 +230,8 @@ TEST_F(LeaseTest, RestoringProvesTheLeaseByARenewalOfTheSameOwner) {
   auto const ticket = take().hand_over();
   f.settle();
   std::optional<result<acquired>> got;
-  where.async_restore(ticket, {}, [&](result<acquired> r) { got.emplace(std::move(r)); });
+  where.async_restore(
+      ticket, {}, herdlock_test::as_result([&](result<acquired> r) { got.emplace(std::move(r)); }));
   f.settle();
   ASSERT_EQ(f.script->renews.size(), 1u);
   EXPECT_EQ(f.script->renews.front().owner, ticket.owner);
@@ -241,7 +245,8 @@ TEST_F(LeaseTest, RestoringALeaseThatIsGoneGivesNothingAndReleasesNothing) {
   auto const ticket = take().hand_over();
   f.settle();
   std::optional<result<acquired>> got;
-  where.async_restore(ticket, {}, [&](result<acquired> r) { got.emplace(std::move(r)); });
+  where.async_restore(
+      ticket, {}, herdlock_test::as_result([&](result<acquired> r) { got.emplace(std::move(r)); }));
   f.settle();
   f.script->renew_next(renew_reply::lost);
   f.settle();
@@ -254,7 +259,8 @@ TEST_F(LeaseTest, ARestoreWithoutAnAnswerLeavesTheLeaseForTheNextTry) {
   auto const ticket = take().hand_over();
   f.settle();
   std::optional<result<acquired>> got;
-  where.async_restore(ticket, {}, [&](result<acquired> r) { got.emplace(std::move(r)); });
+  where.async_restore(
+      ticket, {}, herdlock_test::as_result([&](result<acquired> r) { got.emplace(std::move(r)); }));
   f.settle();
   f.script->renew_next(make_failure(errc::timed_out, "scripted"));
   f.settle();
@@ -348,7 +354,7 @@ TEST_F(LeaseTest, WhileHeldGoesOnAfterAnEarlyRelease) {
   auto held = take();
   bool finished = false;
   auto releases_early = [&]() -> asio::awaitable<void> {
-    auto released = co_await held.async_release(asio::use_awaitable);
+    auto released = co_await held.async_release(herdlock_test::as_result(asio::use_awaitable));
     EXPECT_TRUE(released.has_value());
     asio::steady_timer pause(co_await asio::this_coro::executor, 5ms);
     co_await pause.async_wait(asio::use_awaitable);

@@ -5,6 +5,7 @@
 
 #include "runtime/store_context.hpp"
 #include "scripted_lock.hpp"
+#include "support/as_result.hpp"
 
 namespace {
 
@@ -113,7 +114,7 @@ TEST_F(LockTest, AnAcquisitionWithoutAnAnswerIsReleased) {
 
 TEST_F(LockTest, CleaningUpGoesOnUntilTheStoreHasAnswered) {
   outcome o;
-  o.start(where, {.ttl = 10s});
+  o.start(where, {.ttl = 10s, .wait = 0ms});
   f.settle();
   f.script->fail_next_acquire(errc::unavailable);
   for (int turn = 0; turn < 3; ++turn) {
@@ -151,7 +152,7 @@ TEST_F(LockTest, ADefiniteErrorIsNotRetried) {
 // A grant that spent most of its ttl in a queue is renewed before it is handed out.
 TEST_F(LockTest, ALateGrantIsProvedByARenewalFirst) {
   outcome o;
-  o.start(where, {.ttl = 30ms});
+  o.start(where, {.ttl = 30ms, .wait = 0ms});
   f.settle();
   auto const late = clock::now() + 15ms;
   ASSERT_TRUE(f.run_until([&] { return clock::now() > late; }));
@@ -166,7 +167,7 @@ TEST_F(LockTest, ALateGrantIsProvedByARenewalFirst) {
 
 TEST_F(LockTest, ALateGrantThatRanOutIsNotHandedOut) {
   outcome o;
-  o.start(where, {.ttl = 30ms});
+  o.start(where, {.ttl = 30ms, .wait = 0ms});
   f.settle();
   auto const late = clock::now() + 15ms;
   ASSERT_TRUE(f.run_until([&] { return clock::now() > late; }));
@@ -207,9 +208,9 @@ TEST_F(LockTest, CancellingWhileBackingOffEndsTheWait) {
 
 TEST_F(LockTest, CancelAfterWorksOnAnAcquisition) {
   std::optional<result<acquired>> got;
-  where.async_acquire({.wait = 10s}, asio::cancel_after(5ms, [&](result<acquired> r) {
-                        got.emplace(std::move(r));
-                      }));
+  where.async_acquire({.wait = 10s},
+                      herdlock_test::as_result(asio::cancel_after(
+                          5ms, [&](result<acquired> r) { got.emplace(std::move(r)); })));
   ASSERT_TRUE(f.run_until([&] { return got.has_value(); }));
   ASSERT_TRUE(got->has_error());
   EXPECT_EQ(got->error(), errc::canceled);
@@ -237,7 +238,7 @@ TEST_F(LockTest, InvalidTimesAreRefusedBeforeAnythingIsSent) {
 TEST_F(LockTest, TheTtlLimitsThemselvesAreAllowed) {
   for (auto ttl : {limits::min_ttl, limits::max_ttl}) {
     outcome o;
-    o.start(where, {.ttl = ttl});
+    o.start(where, {.ttl = ttl, .wait = 0ms});
     f.settle();
     EXPECT_EQ(f.script->acquires.size(), 1u);
     f.script->busy_next();
@@ -286,7 +287,7 @@ TEST_F(LockTest, AnUnansweredRequestIsCleanedUpWhenALaterOneIsRefused) {
 // B7: "not held" does not prove that the unanswered request will not arrive later.
 TEST_F(LockTest, CleaningUpAfterNoAnswerDoesNotTakeLostForTheEnd) {
   outcome o;
-  o.start(where, {.ttl = 10s});
+  o.start(where, {.ttl = 10s, .wait = 0ms});
   f.settle();
   f.script->fail_next_acquire(errc::timed_out);
   f.settle();
@@ -377,7 +378,7 @@ TEST(StoreClosing, WaitsForNothingWhereNoServerWasEverReached) {
     scripted_fixture f;
     auto script = f.script;
     script->has_server = has_server;
-    auto const core = f.opened->context()->core();
+    auto const core = detail::context_of(*f.opened)->core();
     outcome o;
     o.start(lock(*f.opened, "x"));
     f.settle();

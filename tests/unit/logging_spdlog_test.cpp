@@ -62,7 +62,7 @@ TEST_F(LoggingSpdlog, TransitionsOfAnElectionHaveALevelByWhatTheyMean) {
   election_transition what{election_state::acquiring,
                            election_event::granted,
                            election_state::working,
-                           election_action::start_work,
+                           "start_work",
                            {5}};
   tell(what);
   what.event = election_event::overdue;

@@ -1,5 +1,5 @@
 // What is counted, how Prometheus reads it, and the endpoint that serves it.
-#include <herdlock/metrics.hpp>
+#include <herdlock/metrics_endpoint.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,7 @@
 #include <herdlock/lock.hpp>
 
 #include "scripted_lease_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -28,9 +29,9 @@ class Metrics : public ::testing::Test {
   // Grants, and keeps the lease.
   acquired take(std::uint64_t fencing, acquire_options const& options = {}) {
     std::optional<result<acquired>> got;
-    lock(*f.opened, "job").async_acquire(options, [&](result<acquired> r) {
-      got.emplace(std::move(r));
-    });
+    lock(*f.opened, "job").async_acquire(options, herdlock_test::as_result([&](result<acquired> r) {
+                                           got.emplace(std::move(r));
+                                         }));
     EXPECT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
     EXPECT_EQ(f.opened->metrics().waiting, 1u);
     f.script->grant_next(fencing);
@@ -94,7 +95,9 @@ TEST_F(Metrics, ARenewalAndALossAreCounted) {
 
 TEST_F(Metrics, AnAcquisitionThatWaitedForAnotherIsAHandOver) {
   std::optional<result<acquired>> got;
-  lock(*f.opened, "job").async_acquire({.wait = 1min}, [&](auto r) { got.emplace(std::move(r)); });
+  lock(*f.opened, "job").async_acquire({.wait = 1min}, herdlock_test::as_result([&](auto r) {
+                                         got.emplace(std::move(r));
+                                       }));
   ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
   f.script->busy_next();
   ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
@@ -109,9 +112,10 @@ TEST_F(Metrics, BusyFailedAndCanceledAreToldApart) {
   auto const note = [&](result<acquired> const&) { ++answered; };
   asio::cancellation_signal cancel;
   lock const where(*f.opened, "job");
-  where.async_try_acquire({}, note);
-  where.async_try_acquire({}, note);
-  where.async_try_acquire({}, asio::bind_cancellation_slot(cancel.slot(), note));
+  where.async_try_acquire({}, herdlock_test::as_result(note));
+  where.async_try_acquire({}, herdlock_test::as_result(note));
+  where.async_try_acquire(
+      {}, herdlock_test::as_result(asio::bind_cancellation_slot(cancel.slot(), note)));
   ASSERT_TRUE(f.run_until([&] { return f.script->acquires.size() == 3; }));
   f.script->busy_next();
   f.script->fail_next_acquire(errc::access_denied);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/open.hpp>
-#include <herdlock/store.hpp>
 
 namespace herdlock::scripted {
 

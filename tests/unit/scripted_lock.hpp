@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "scripted_lease_store.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 
@@ -19,12 +20,13 @@ struct outcome {
   std::optional<result<acquired>>& got = *kept;
   asio::cancellation_signal cancel;
 
-  void start(lock const& where, acquire_options const& options = {}) {
+  void start(lock const& where, acquire_options const& options = {.wait = milliseconds{0}}) {
     auto note = [to = kept](result<acquired> r) {
       EXPECT_FALSE(to->has_value()) << "answered twice";
       to->emplace(std::move(r));
     };
-    where.async_acquire(options, asio::bind_cancellation_slot(cancel.slot(), std::move(note)));
+    where.async_acquire(options, herdlock_test::as_result(
+                                     asio::bind_cancellation_slot(cancel.slot(), std::move(note))));
   }
   bool held() const { return got && got->has_value() && (*got)->has_value(); }
   lease& the_lease() { return **(*got); }

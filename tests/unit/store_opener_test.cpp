@@ -1,8 +1,11 @@
 // Which component a store URL needs, and what the program that lacks it is told.
 #include <gtest/gtest.h>
 
+#include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/store_opener.hpp>
+#include <herdlock/url.hpp>
 #include <memory>
 #include <string>
 #include <string_view>

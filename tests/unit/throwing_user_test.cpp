@@ -5,8 +5,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <herdlock/election.hpp>
 
-#include "runtime/lease_keeper.hpp"
+#include "runtime/timer_queue.hpp"
 #include "scripted_lock.hpp"
+#include "support/as_result.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -34,42 +35,44 @@ class ThrowingUser : public ::testing::Test {
 };
 
 // Called once, and throws.
-struct failing final : runtime::kept {
+struct failing final : runtime::timed {
   bool called = false;
   void on_due(clock::time_point) override {
     called = true;
     throw thrown{};
   }
 };
-struct waiting final : runtime::kept {
+struct waiting final : runtime::timed {
   bool called = false;
   void on_due(clock::time_point) override { called = true; }
 };
 
 TEST_F(ThrowingUser, WhoeverIsDueBehindAThrowingOneIsCalledInTheNextEvent) {
-  auto const keeper = std::make_shared<runtime::lease_keeper>(f.io.get_executor());
-  keeper->start();
+  auto const timers = std::make_shared<runtime::timer_queue>(f.io.get_executor());
+  timers->start();
   failing first;
   waiting second;
   waiting third;
   auto const now = clock::now();
-  keeper->schedule(first, now);
-  keeper->schedule(second, now);
-  keeper->schedule(third, now + 1ms);
+  timers->schedule(first, now);
+  timers->schedule(second, now);
+  timers->schedule(third, now + 1ms);
   EXPECT_TRUE(run_until([&] { return second.called && third.called; }));
   EXPECT_TRUE(first.called);
   EXPECT_EQ(caught, 1u);
-  keeper->close();
+  timers->close();
 }
 
 TEST_F(ThrowingUser, AGrantsHandlerThatThrowsLeavesTheOtherLeaseAlone) {
   std::optional<lease> other;
-  where.async_acquire({.ttl = 1s}, [&](result<acquired> got) { other = std::move(*got.value()); });
+  where.async_acquire({.ttl = 1s}, herdlock_test::as_result([&](result<acquired> got) {
+                        other = std::move(*got.value());
+                      }));
   ASSERT_TRUE(run_until([&] { return !f.script->acquires.empty(); }));
   f.script->grant_next(1);
   ASSERT_TRUE(run_until([&] { return other.has_value(); }));
 
-  where.async_acquire({}, [](result<acquired>) { throw thrown{}; });
+  where.async_acquire({}, herdlock_test::as_result([](result<acquired>) { throw thrown{}; }));
   ASSERT_TRUE(run_until([&] { return !f.script->acquires.empty(); }));
   EXPECT_NO_THROW(f.script->grant_next(2)) << "the store's own event goes on";
   EXPECT_TRUE(run_until([&] { return caught == 1; }));
@@ -84,10 +87,12 @@ TEST_F(ThrowingUser, AGrantsHandlerThatThrowsLeavesTheOtherLeaseAlone) {
 
 TEST_F(ThrowingUser, ClosingGoesOnToTheOthersThatWait) {
   bool second = false;
-  where.async_acquire({.wait = 1min}, [](result<acquired>) { throw thrown{}; });
-  lock(*f.opened, "b").async_acquire({.wait = 1min}, [&](result<acquired> got) {
-    second = got.has_error() && got.error() == errc::canceled;
-  });
+  where.async_acquire({.wait = 1min},
+                      herdlock_test::as_result([](result<acquired>) { throw thrown{}; }));
+  lock(*f.opened, "b")
+      .async_acquire({.wait = 1min}, herdlock_test::as_result([&](result<acquired> got) {
+                       second = got.has_error() && got.error() == errc::canceled;
+                     }));
   ASSERT_TRUE(run_until([&] { return f.script->acquires.size() == 2; }));
   std::optional<lock>(std::move(where)).reset();
   f.opened.reset();
@@ -104,7 +109,9 @@ TEST_F(ThrowingUser, AnObserverOfEventsThatThrowsTakesNothingFromTheAnswer) {
   options.on_event = [](lease_event const&) { throw thrown{}; };
   std::optional<store> seen = store::over(make, options).value();
   bool answered = false;
-  lock(*seen, "a").async_acquire({}, [&](result<acquired> got) { answered = got.has_value(); });
+  lock(*seen, "a").async_try_acquire({}, herdlock_test::as_result([&](result<acquired> got) {
+                                       answered = got.has_value();
+                                     }));
   ASSERT_TRUE(run_until([&] { return !script->acquires.empty(); }));
   script->busy_next();
   EXPECT_TRUE(run_until([&] { return answered && caught == 1; }));
@@ -121,7 +128,7 @@ TEST_F(ThrowingUser, AnElectionGoesOnThoughItsObserverThrows) {
   };
   bool over = false;
   election job(*f.opened, resource("job"), {.start_work = work}, options);
-  job.async_campaign([&](result<void>) { over = true; });
+  job.async_campaign(herdlock_test::as_result([&](result<void>) { over = true; }));
   ASSERT_TRUE(run_until([&] { return !f.script->acquires.empty(); }));
   f.script->grant_next(7);
   EXPECT_TRUE(run_until([&] { return job.state() == election_state::working; }));
@@ -142,9 +149,9 @@ TEST_F(ThrowingUser, AnObservationLooksAgainThoughItsCallbackThrows) {
   auto const seen = observe(opened, resource("job"), on_change, {.look = 10ms});
   EXPECT_TRUE(run_until([&] { return told == 1 && caught == 1; }));
   std::optional<lease> leader;
-  lock(opened, "job").async_acquire({}, [&](result<acquired> got) {
-    leader = std::move(*got.value());
-  });
+  lock(opened, "job").async_acquire({}, herdlock_test::as_result([&](result<acquired> got) {
+                                      leader = std::move(*got.value());
+                                    }));
   EXPECT_TRUE(run_until([&] { return told == 2 && caught == 2; }));
 }
 
@@ -152,7 +159,9 @@ TEST_F(ThrowingUser, AnObservationLooksAgainThoughItsCallbackThrows) {
 TEST(ThrowingUserOfAnOwnThread, TheProcessAndTheStoreGoOn) {
   auto const opened = open_store("memory:");
   asio::post(opened.get_executor(), [] { throw thrown{}; });
-  lock(opened, "a").async_try_acquire({}, [](result<acquired>) { throw thrown{}; });
+  lock(opened, "a").async_try_acquire({}, herdlock_test::as_result([](result<acquired>) {
+                                        throw thrown{};
+                                      }));
   EXPECT_TRUE(lock(opened, "b").try_acquire());
 }
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/types.hpp>
 #include <set>
 

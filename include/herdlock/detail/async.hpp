@@ -1,16 +1,23 @@
 // The one shape of every asynchronous operation: a public template of a few lines over a compiled
 // function that takes a type-erased handler.
+//
+// Outside an operation completes with `void(failure, T)`, or `void(failure)` where there is no
+// value. After a failure T is T(), which is always the harmless outcome: nothing held, lost, a
+// miss. Inside, handlers take a result<T>.
 #pragma once
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/disposition.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 #include <herdlock/error.hpp>
@@ -40,11 +47,48 @@ struct initiation {
   }
 };
 
-/// Starts `start(handler<T>)` under any completion token. `start` is called once.
+/// A user's handler of `void(failure, T)` as a handler of result<T>.
+template <class T, class Handler>
+struct user_handler {
+  Handler h;
+
+  void operator()(result<T> r) {
+    if constexpr (std::is_void_v<T>) {
+      std::move(h)(r.has_error() ? std::move(r).error() : failure{});
+    } else if (r.has_error()) {
+      std::move(h)(std::move(r).error(), T());
+    } else {
+      std::move(h)(failure{}, *std::move(r));
+    }
+  }
+};
+
+template <class T>
+struct completion_signature {
+  using type = void(failure, T);
+};
+template <>
+struct completion_signature<void> {
+  using type = void(failure);
+};
+
+template <class T, class Start>
+struct wrapping_start {
+  Start start;
+
+  template <class Handler>
+  void operator()(Handler&& h) {
+    std::move(start)(user_handler<T, std::decay_t<Handler>>{std::forward<Handler>(h)});
+  }
+};
+
+/// Starts `start(h)` under any completion token, with a handler of result<T>. `start` is called
+/// once.
 template <class T, class Start, class Token>
 auto initiate(asio::any_io_executor executor, Start start, Token&& token) {
-  return asio::async_initiate<Token, void(result<T>)>(
-      initiation<Start>{std::move(executor), std::move(start)}, token);
+  using wrapped = wrapping_start<T, Start>;
+  return asio::async_initiate<Token, typename completion_signature<T>::type>(
+      initiation<wrapped>{std::move(executor), wrapped{std::move(start)}}, token);
 }
 
 template <class T>
@@ -84,3 +128,30 @@ void post_result(asio::any_io_executor const& through, handler<T> h, result<T> r
 
 }  // namespace detail
 }  // namespace herdlock
+
+/// Lets completion tokens see a failure as what it is: co_await and futures throw herdlock::error.
+template <>
+struct boost::asio::disposition_traits<herdlock::failure> {
+  static bool not_an_error(herdlock::failure const& f) noexcept { return !f.code; }
+  [[noreturn]] static void throw_exception(herdlock::failure f) {
+    throw herdlock::error(std::move(f));
+  }
+  static std::exception_ptr to_exception_ptr(herdlock::failure f) noexcept {
+    if (!f.code) return nullptr;
+    return std::make_exception_ptr(herdlock::error(std::move(f)));
+  }
+};
+
+/// The user's handler keeps its executor, allocator and cancellation slot.
+template <template <class, class> class Associator, class T, class Handler, class Default>
+struct boost::asio::associator<Associator, herdlock::detail::user_handler<T, Handler>, Default>
+    : Associator<Handler, Default> {
+  static auto get(herdlock::detail::user_handler<T, Handler> const& wrapped) noexcept {
+    return Associator<Handler, Default>::get(wrapped.h);
+  }
+  static auto get(herdlock::detail::user_handler<T, Handler> const& wrapped,
+                  Default const& fallback) noexcept
+      -> decltype(Associator<Handler, Default>::get(wrapped.h, fallback)) {
+    return Associator<Handler, Default>::get(wrapped.h, fallback);
+  }
+};

@@ -6,7 +6,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <concepts>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -66,6 +71,33 @@ asio::any_io_executor loader_executor(Handler const& h, asio::any_io_executor co
   }
 }
 
+template <class Loader>
+concept takes_context = std::invocable<Loader&, load_context>;
+
+/// What a loader gives that is called with a load_context, or with nothing.
+template <class Loader>
+decltype(auto) call_loader(Loader& loader, [[maybe_unused]] load_context const& context) {
+  if constexpr (takes_context<Loader>) {
+    return loader(context);
+  } else {
+    return loader();
+  }
+}
+
+template <class Loader>
+concept is_loader = takes_context<Loader> || std::invocable<Loader&>;
+
+template <class Loader>
+using loaded_by = decltype(call_loader(std::declval<Loader&>(), std::declval<load_context>()));
+
+template <class Loader, class T>
+concept blocking_loader_of =
+    is_loader<Loader> && std::convertible_to<loaded_by<Loader>, std::optional<T>>;
+
+template <class Loader, class T>
+concept coroutine_loader_of =
+    is_loader<Loader> && std::same_as<loaded_by<Loader>, asio::awaitable<std::optional<T>>>;
+
 /// No loader: for plain looks.
 struct no_loader {
   void start(caller_ptr, load_context, load_sink sink) {
@@ -73,7 +105,7 @@ struct no_loader {
   }
 };
 
-/// A loader that is a coroutine: (load_context) -> awaitable<optional<T>>.
+/// A loader that is a coroutine: (load_context), or (), -> awaitable<optional<T>>.
 template <class T, class Codec, class Loader>
 struct coroutine_loader {
   Loader loader;
@@ -84,7 +116,7 @@ struct coroutine_loader {
     caller_ptr keep;
     Loader* loader;
     load_context context;
-    asio::awaitable<std::optional<T>> operator()() { return (*loader)(std::move(context)); }
+    asio::awaitable<std::optional<T>> operator()() { return call_loader(*loader, context); }
   };
 
   struct done {
@@ -102,7 +134,7 @@ struct coroutine_loader {
   }
 };
 
-/// A loader that blocks: (load_context const&) -> optional<T>.
+/// A loader that blocks: (load_context const&), or (), -> optional<T>.
 template <class T, class Codec, class Loader>
 struct blocking_loader {
   Loader loader;
@@ -112,7 +144,7 @@ struct blocking_loader {
     auto held = std::make_shared<load_sink>(std::move(sink));
     auto work = [keep = std::move(keep), body = &loader, context = std::move(context), held] {
       try {
-        (*held)(loaded_outcome<T, Codec>((*body)(context)));
+        (*held)(loaded_outcome<T, Codec>(call_loader(*body, context)));
       } catch (...) {
         (*held)(failed_outcome(std::current_exception()));
       }
@@ -120,9 +152,10 @@ struct blocking_loader {
     try {
       cache_core::run_on(pool, std::move(work));
     } catch (std::exception const& e) {
-      (*held)(load_outcome{.answer = {},
-                           .error = std::string("no thread for the loader: ") + e.what(),
-                           .unfinished = true});
+      load_outcome none;
+      none.error = std::string("no thread for the loader: ") + e.what();
+      none.unfinished = true;
+      (*held)(std::move(none));
     }
   }
 };

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/open.hpp>
-#include <herdlock/store.hpp>
+#include <herdlock/value.hpp>
 
 namespace herdlock::runtime {
 class cache_engine;
@@ -66,7 +68,7 @@ class load_sink {
 /// Whether a caller wants what is there, or has a loader for what is not.
 enum class caller_wish { look, load };
 
-/// One waiting call: its completion handler, its loader, and its place in the engine. One
+/// One waiting call: its completion handler, its loader, and its slot in the engine. One
 /// allocation per call.
 class cache_caller : public std::enable_shared_from_this<cache_caller>,
                      public boost::intrusive::list_base_hook<> {
@@ -89,7 +91,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   bool leads = false;        ///< its loader belongs to a flight
   bool seated = false;       ///< the ticket below is valid
   std::uint64_t flight = 0;  ///< a ticket of the flight table
-  std::uint32_t place = 0;
+  std::uint32_t slot = 0;
   std::uint32_t visit = 0;
   clock::time_point deadline{};
 
@@ -113,7 +115,7 @@ class cache_core {
 
   asio::any_io_executor get_executor() const { return values_.get_executor(); }
   /// The key with the prefix, or errc::invalid_name.
-  result<cache_key> full_key(cache_key const& key) const;
+  result<cache_key> full_key(std::string_view key) const;
 
   /// Any thread. The caller is completed exactly once, never inside the call.
   void submit(caller_ptr caller);
@@ -121,15 +123,15 @@ class cache_core {
   /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
 
-  void put(cache_key key, result<cache_value> value, handler<void> done);
-  void invalidate(cache_key key, handler<bool> done);
+  void put(std::string_view key, result<cache_value> value, handler<void> done);
+  void invalidate(std::string_view key, handler<bool> done);
 
   /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
   std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
 
   /// What a blocking call waits for.
-  store_context const& context() const { return *values_.context(); }
+  store_context const& context() const { return *context_of(values_); }
   cache_stats stats() const;
   failure last_store_error() const;
 

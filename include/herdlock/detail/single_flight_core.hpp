@@ -36,7 +36,7 @@ class flight_joiner {
   enum class stage { before, seated, left };
   stage stage_ = stage::before;  // this and the ticket: guarded by the core's mutex
   std::uint64_t flight_ = 0;
-  std::uint32_t place_ = 0;
+  std::uint32_t slot_ = 0;
   std::uint32_t visit_ = 0;
 };
 

@@ -220,7 +220,11 @@ int soak(soak_options options) {
   int const failed = await_all(std::move(running), options, judge);
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
   auto const result = figures(options, judge, took.count());
-  options.json ? fmt::print("{}\n", result.dump(2)) : print_table(result);
+  if (options.json) {
+    fmt::print("{}\n", result.dump(2));
+  } else {
+    print_table(result);
+  }
   if (!judge.complaint().empty()) {
     throw command_error(exit_code::unavailable, std::string(judge.complaint()));
   }

@@ -81,13 +81,13 @@ class users_at_once {
 
     void next() {
       if (steady_ns() >= all.until_) return static_cast<void>(--all.running_);
-      where.async_try_acquire({.ttl = ttl}, [this](result<acquired> got) {
-        if (!got) return static_cast<void>(all.trouble_ = got.error());
-        if (!*got) return all.lost("a resource of nobody else is busy");
-        held = std::move(*got);
-        held->async_release([this](result<release_reply> gone) {
-          if (!gone) return static_cast<void>(all.trouble_ = gone.error());
-          if (*gone != release_reply::released) return all.lost("a lease was lost");
+      where.async_try_acquire({.ttl = ttl}, [this](failure const& why, acquired got) {
+        if (why) return static_cast<void>(all.trouble_ = why);
+        if (!got) return all.lost("a resource of nobody else is busy");
+        held = std::move(got);
+        held->async_release([this](failure const& trouble, release_reply gone) {
+          if (trouble) return static_cast<void>(all.trouble_ = trouble);
+          if (gone != release_reply::released) return all.lost("a lease was lost");
           ++all.pairs_;
           next();
         });

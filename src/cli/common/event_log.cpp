@@ -22,8 +22,11 @@ nlohmann::ordered_json event_log::line_of(std::string_view event,
       {"event", event},
       {"from", to_string(what.from)},
       {"to", to_string(what.to)},
-      {"action", to_string(what.action)},
+      {"action", what.action},
       {"resource", name_},
+      {"holder", candidate_},
+      {"fencing", what.term.value},
+      // By their old names, for one release.
       {"candidate", candidate_},
       {"term", what.term.value},
       {"elapsed_ms", std::chrono::duration_cast<milliseconds>(clock::now() - began_).count()},
@@ -41,7 +44,7 @@ void event_log::tell(election_transition const& what, std::optional<int> status)
 
 void event_log::warn(std::string const& text, election_transition now) const {
   now.from = now.to;
-  now.action = election_action::none;
+  now.action = "none";
   auto line = line_of("warning", now);
   line["why"] = text;
   write(line);

@@ -78,8 +78,8 @@ void guard::watch_validity() {
 // The time is read where the signal is given, on the store's thread, not when this thread gets
 // to it: it tells "the store says so" from "no renewal got through".
 void guard::await_loss() {
-  auto noticed = [this, &io = io_, alive = std::weak_ptr(alive_)](result<void> outcome) {
-    if (!outcome && outcome.error() == errc::canceled) return;
+  auto noticed = [this, &io = io_, alive = std::weak_ptr(alive_)](failure const& why) {
+    if (why == errc::canceled) return;
     // The guard may be ending on its own thread; `io` outlives the lease's handlers.
     if (alive.expired()) return;
     asio::post(io, [this, alive, at = clock::now()] {

@@ -191,7 +191,7 @@ class demo {
   worker_orders_page* const pages_ = shared_pages();
   unique_fd ears_;
   unique_fd mouth_;
-  std::optional<worker_place> place_;
+  std::optional<worker_terms> place_;
   teller teller_;
   std::string last_trouble_;
   std::vector<worker> workers_;
@@ -211,7 +211,7 @@ demo::demo(election_demo_options const& options)
   mouth_ = unique_fd(ends[1]);
   auto const name = "herdlock-demo:" + owner_token::generate().str();
   place_.emplace(
-      worker_place{url, resource(name), duration_argument("--ttl", options.ttl), mouth_.get()});
+      worker_terms{url, resource(name), duration_argument("--ttl", options.ttl), mouth_.get()});
   note_interruptions();
 }
 

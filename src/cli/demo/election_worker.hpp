@@ -34,7 +34,7 @@ struct worker_orders_page {
   std::atomic<bool> over{false};
 };
 
-struct worker_place {
+struct worker_terms {
   std::string url;
   resource name;
   milliseconds ttl;
@@ -42,6 +42,6 @@ struct worker_place {
 };
 
 /// Stands until it is over. Throws herdlock::error for a store that refuses.
-void stand_as_worker(worker_place const& at, int worker, worker_orders_page& orders);
+void stand_as_worker(worker_terms const& at, int worker, worker_orders_page& orders);
 
 }  // namespace herdlock::cli

@@ -90,7 +90,7 @@ asio::awaitable<product> requester::ask_naive() {
 
 asio::awaitable<product> requester::ask_process() {
   if (auto hit = co_await get()) co_return std::move(*hit);
-  auto const held = value_or_raise(co_await mutex_.async_lock(key_.str(), asio::use_awaitable));
+  auto const held = co_await mutex_.async_lock(key_.str(), asio::use_awaitable);
   if (auto hit = co_await get()) co_return std::move(*hit);
   co_return co_await query_and_set();
 }
@@ -99,20 +99,20 @@ asio::awaitable<product> requester::ask_fleet() {
   auto loader = [this](load_context) -> asio::awaitable<std::optional<product>> {
     co_return co_await load();
   };
-  auto found = value_or_raise(co_await cache_.async_get_or_load(key_, loader, asio::use_awaitable));
+  auto found = co_await cache_.async_get_or_load(key_, loader, asio::use_awaitable);
   if (!found) throw std::runtime_error("the product is said not to exist");
   co_return std::move(*found);
 }
 
 asio::awaitable<std::optional<product>> requester::get() {
-  cached<product> found = value_or_raise(co_await cache_.async_get(key_, asio::use_awaitable));
+  cached<product> found = co_await cache_.async_get(key_, asio::use_awaitable);
   if (!found) co_return std::nullopt;
   co_return *std::move(found);
 }
 
 asio::awaitable<product> requester::query_and_set() {
   product loaded = co_await load();
-  value_or_raise(co_await cache_.async_put(key_, loaded, asio::use_awaitable));
+  co_await cache_.async_put(key_, loaded, asio::use_awaitable);
   co_return loaded;
 }
 
@@ -133,7 +133,7 @@ asio::awaitable<product> requester::load() {
 }
 
 asio::awaitable<void> requester::put_and_let_expire(product before) {
-  value_or_raise(co_await short_lived_.async_put(key_, before, asio::use_awaitable));
+  co_await short_lived_.async_put(key_, before, asio::use_awaitable);
   asio::steady_timer timer(co_await asio::this_coro::executor);
   while (co_await get()) {
     timer.expires_after(short_ttl / 4);
@@ -142,7 +142,7 @@ asio::awaitable<void> requester::put_and_let_expire(product before) {
 }
 
 asio::awaitable<void> requester::remove() {
-  value_or_raise(co_await cache_.async_invalidate(key_, asio::use_awaitable));
+  co_await cache_.async_invalidate(key_, asio::use_awaitable);
 }
 
 asio::awaitable<void> requester::look() { co_await get(); }

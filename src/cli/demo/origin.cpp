@@ -15,12 +15,12 @@ product product_at(std::int64_t revision) {
   return {hot_product_id, "Espresso machine, two groups", 249'900 + revision, revision};
 }
 
-std::unique_ptr<origin_session> open_origin(origin_place const& place) {
-  store_url const url = value_or_raise(store_url::parse(place.url));
-  if (url.scheme == "sqlite") return open_sqlite_origin(url, place.load_time);
+std::unique_ptr<origin_session> open_origin(origin_terms const& terms) {
+  store_url const url = value_or_raise(store_url::parse(terms.url));
+  if (url.scheme == "sqlite") return open_sqlite_origin(url, terms.load_time);
   if (url.scheme == "mysql") {
 #ifdef HERDLOCK_MYSQL_ORIGIN
-    return open_mysql_origin(url, place.load_time);
+    return open_mysql_origin(url, terms.load_time);
 #else
     throw command_error(
         exit_code::usage,
@@ -33,8 +33,8 @@ std::unique_ptr<origin_session> open_origin(origin_place const& place) {
                                   url.redacted(), url.scheme));
 }
 
-origin_pool::origin_pool(origin_place place, int size)
-    : place_(std::move(place)), threads_(static_cast<std::size_t>(size)) {}
+origin_pool::origin_pool(origin_terms terms, int size)
+    : terms_(std::move(terms)), threads_(static_cast<std::size_t>(size)) {}
 
 origin_pool::~origin_pool() { threads_.join(); }
 
@@ -47,7 +47,7 @@ std::unique_ptr<origin_session> origin_pool::take() {
       return session;
     }
   }
-  return open_origin(place_);
+  return open_origin(terms_);
 }
 
 asio::awaitable<product> origin_pool::load_here(load_label label) {

@@ -39,13 +39,13 @@ class origin_session {
 };
 
 /// Where the database is, and how slow it is to be.
-struct origin_place {
+struct origin_terms {
   std::string url;
   milliseconds load_time{50};
 };
 
 /// Opens one connection. Throws command_error: usage for the URL, unavailable for the database.
-std::unique_ptr<origin_session> open_origin(origin_place const& place);
+std::unique_ptr<origin_session> open_origin(origin_terms const& terms);
 
 std::unique_ptr<origin_session> open_sqlite_origin(store_url const& url, milliseconds load_time);
 std::unique_ptr<origin_session> open_mysql_origin(store_url const& url, milliseconds load_time);
@@ -57,7 +57,7 @@ product product_at(std::int64_t revision);
 /// a connection pool has them; more loads queue.
 class origin_pool {
  public:
-  origin_pool(origin_place place, int size);
+  origin_pool(origin_terms terms, int size);
   ~origin_pool();
 
   /// Throws command_error when the database fails.
@@ -67,7 +67,7 @@ class origin_pool {
   boost::asio::awaitable<product> load_here(load_label label);
   std::unique_ptr<origin_session> take();
 
-  origin_place place_;
+  origin_terms terms_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<origin_session>> idle_;
   boost::asio::thread_pool threads_;

@@ -50,7 +50,7 @@ struct stampede_arguments {
 /// As meant.
 struct stampede_options {
   std::string store_url;  ///< empty: a temporary file
-  origin_place origin;    ///< url empty: a temporary file
+  origin_terms origin;    ///< url empty: a temporary file
   std::vector<guard_mode> modes;
   int processes = 0;
   int requests = 0;
@@ -65,7 +65,7 @@ struct stampede_options {
 /// would show the password to everybody on the machine.
 struct worker_orders {
   std::string store_url;
-  origin_place origin;
+  origin_terms origin;
   guard_mode mode = guard_mode::fleet;
   std::string run;
   std::string key;

@@ -168,9 +168,9 @@ void session::on_signal(int number) {
 }
 
 int session::go() {
-  std::optional<result<void>> outcome;
-  auto done = [&](result<void> r) {
-    outcome.emplace(std::move(r));
+  std::optional<failure> outcome;
+  auto done = [&](failure why) {
+    outcome.emplace(std::move(why));
     io_.stop();
   };
   election_.async_campaign(asio::bind_executor(io_.get_executor(), done));
@@ -180,7 +180,7 @@ int session::go() {
   }
   warnings_.tell(store_);
   if (fatal_) std::rethrow_exception(fatal_);
-  if (!*outcome) raise(outcome->error());
+  if (*outcome) raise(*outcome);
   return interrupted_ ? 0 : last_status_;
 }
 

@@ -33,7 +33,7 @@ SIGKILL: also when the store cannot be reached, when herdlock itself is killed
 SIGUSR1 and SIGUSR2 go to the group.
 
 --json tells `event` (campaign, granted, lost, …), `from`, `to`, `action`,
-`resource`, `candidate`, `term`, `elapsed_ms` and, where there is one, `why`;
+`resource`, `holder`, `fencing`, `elapsed_ms` and, where there is one, `why`;
 `campaign` has the `store`, `warning` tells what is wrong with CMD;
 what ends herdlock itself is a line of text as ever.
 

@@ -1,7 +1,7 @@
 // How `herdlock show` tells of a resource.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -33,9 +33,10 @@ std::vector<std::string> option_names(CLI::App const& app) {
 }
 
 CLI::App* add_help_command(CLI::App& app, help_arguments& arguments) {
-  CLI::App* made = app.add_subcommand("help", "Manual page and completion, for packages");
-  usage_line::set(*made, "herdlock help [--man | --completion SHELL | --commands]");
-  made->group("");
+  CLI::App* made =
+      app.add_subcommand("help", "The options of store URLs; manual page and completion");
+  usage_line::set(*made, "herdlock help [options | --man | --completion SHELL | --commands]");
+  add_url_options_command(*made, arguments.options);
   made->add_flag("--man", arguments.man, "Print the manual page (roff)");
   made->add_option("--completion", arguments.completion,
                    "Print the completion of bash, zsh or fish")
@@ -45,6 +46,9 @@ CLI::App* add_help_command(CLI::App& app, help_arguments& arguments) {
 }
 
 int help(CLI::App const& root, help_arguments const& arguments) {
+  if (root.get_subcommand("help")->got_subcommand("options")) {
+    return print_url_options(arguments.options);
+  }
   if (!arguments.completion.empty()) {
     fmt::print("{}", completion(root, arguments.completion));
   } else if (arguments.man) {

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "manual/url_options.hpp"
+
 namespace herdlock::cli {
 
 struct help_arguments {
   bool man = false;
   bool commands = false;
   std::string completion;  ///< bash, zsh or fish
+  url_options_arguments options;
 };
 
 /// A command as it is typed, and its options. Hidden ones are left out.

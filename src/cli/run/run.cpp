@@ -101,8 +101,12 @@ void session::on_signal(int number) {
 template <class T, class Start>
 result<T> session::wait_for(Start start) {
   std::optional<result<T>> outcome;
-  auto done = [&](result<T> r) {
-    outcome.emplace(std::move(r));
+  auto done = [&](failure why, T value) {
+    if (why) {
+      outcome.emplace(std::move(why));
+    } else {
+      outcome.emplace(std::move(value));
+    }
     io_.stop();
   };
   start(

@@ -10,7 +10,7 @@ run_log::run_log(std::string name, std::string store, event_form form)
     : events_(std::move(name), std::string(owner_token::generate().label()), std::move(store)),
       form_(form) {}
 
-void run_log::tell(election_event event, election_state to, election_action action, failure why) {
+void run_log::tell(election_event event, election_state to, std::string_view action, failure why) {
   auto const from = std::exchange(state_, to);
   if (form_ != event_form::json) return;
   election_transition what{
@@ -27,24 +27,23 @@ void run_log::say(std::string const& what) const {
 
 void run_log::asks() {
   say(fmt::format("asks {} for the lease", events_.store()));
-  tell(election_event::campaign, election_state::acquiring, election_action::acquire);
+  tell(election_event::campaign, election_state::acquiring, "acquire");
 }
 
 void run_log::holds(fencing_token token) {
   token_ = token;
   say(fmt::format("holds it, fencing token {}", token.value));
-  tell(election_event::granted, election_state::working, election_action::start_work);
+  tell(election_event::granted, election_state::working, "start_work");
 }
 
 void run_log::gives_up(failure const& why) {
-  tell(election_event::failed, election_state::idle, election_action::finish, why);
+  tell(election_event::failed, election_state::idle, "finish", why);
 }
 
 void run_log::lost(std::string const& line, std::string const& why) {
   lost_ = true;
   if (form_ != event_form::json) notice(line);
-  tell(election_event::lost, election_state::pausing, election_action::stop_work,
-       make_failure(errc::lost, why));
+  tell(election_event::lost, election_state::pausing, "stop_work", make_failure(errc::lost, why));
 }
 
 void run_log::warns(std::string const& text) const {
@@ -61,15 +60,15 @@ void run_log::ended(int status) {
   say(lost_ ? fmt::format("the command has ended after the loss, herdlock's status is {}", status)
             : fmt::format("the command has ended, status {}", status));
   if (state_ == election_state::pausing) {
-    tell(election_event::stopped, election_state::idle, election_action::finish);
+    tell(election_event::stopped, election_state::idle, "finish");
   } else {
-    tell(election_event::finished, election_state::releasing, election_action::release);
+    tell(election_event::finished, election_state::releasing, "release");
   }
 }
 
 void run_log::released(failure const& trouble) {
   say(trouble.code ? "not given back" : "given back");
-  tell(election_event::released, election_state::idle, election_action::finish, trouble);
+  tell(election_event::released, election_state::idle, "finish", trouble);
 }
 
 }  // namespace herdlock::cli

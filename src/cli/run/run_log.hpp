@@ -28,7 +28,7 @@ class run_log {
   bool lost_it() const { return lost_; }
 
  private:
-  void tell(election_event event, election_state to, election_action action, failure why = {});
+  void tell(election_event event, election_state to, std::string_view action, failure why = {});
   void say(std::string const& what) const;
 
   event_log const events_;

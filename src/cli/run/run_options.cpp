@@ -30,7 +30,7 @@ as another user or without HERDLOCK_WORK in its environment, by which it would
 be found.
 
 --json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
-`action`, `resource`, `candidate`, `term` (the fencing token), `elapsed_ms` and,
+`action`, `resource`, `holder`, `fencing` (its token), `elapsed_ms` and,
 where there is one, `why` and `status` (herdlock's); `campaign` has the `store`,
 `warning` tells what is wrong with CMD. As elect does. What ends herdlock itself
 is a line of text as ever.

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::stores {
 

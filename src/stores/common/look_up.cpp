@@ -202,7 +202,11 @@ std::shared_ptr<look_up> look_up::start(asio::any_io_executor const& executor,
                                         std::string const& host, clock::time_point deadline,
                                         handler done) {
   auto made = std::make_shared<look_up>(executor, std::move(done));
-  is_address(host) ? made->tell_later({{host}, {}}) : made->wait(host, deadline);
+  if (is_address(host)) {
+    made->tell_later({{host}, {}});
+  } else {
+    made->wait(host, deadline);
+  }
   return made;
 }
 

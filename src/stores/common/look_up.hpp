@@ -25,7 +25,7 @@ inline constexpr milliseconds look_up_patience{250};
 
 struct found_addresses {
   std::vector<std::string> all;  ///< the best first; empty when there is none
-  std::string trouble;           ///< why, then
+  std::string error;             ///< why, then
 };
 
 /// For a thread that may block: until the deadline, or until `wake` (a descriptor, or -1) becomes

@@ -1,11 +1,9 @@
-// What a store's URL says about TLS, and the context made of it.
+// What a store's URL says about TLS.
 #pragma once
 
-#include <boost/asio/ssl/context.hpp>
 #include <string>
 
-#include <herdlock/error.hpp>
-#include <herdlock/url.hpp>
+#include "stores/common/url_options.hpp"
 
 namespace herdlock::stores {
 
@@ -18,13 +16,15 @@ struct tls_settings {
   std::string key_file;
 };
 
-/// The options `cafile`, `cert`, `key` and `verify` (`full` or `none`) of a URL whose scheme means
-/// TLS. errc::invalid_url for anything that is not understood.
-result<tls_settings> take_tls(store_url& url, std::string const& display_name);
+inline constexpr url_option tls_options[] = {
+    {"cafile", option_kind::text, "the system's", "a file", "the certificate authority"},
+    {"cert", option_kind::text, "", "a file", "our own certificate; with key"},
+    {"key", option_kind::text, "", "a file", "its private key; with cert"},
+    {"verify", option_kind::choice, "full", "full, none",
+     "none: the server's certificate is not checked"},
+};
 
-/// Also made, empty, for connections without TLS. It verifies the authority; whose certificate it
-/// is, the connection asks. errc::invalid_url names the file of the URL that cannot be read.
-result<boost::asio::ssl::context> make_tls(tls_settings const& how,
-                                           std::string const& display_name);
+/// Of a URL that means TLS.
+tls_settings take_tls(option_reader& from);
 
 }  // namespace herdlock::stores

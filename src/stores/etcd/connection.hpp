@@ -9,6 +9,7 @@
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/types.hpp>
+#include "stores/common/tls_context.hpp"
 #include "stores/etcd/settings.hpp"
 
 namespace herdlock::etcd {

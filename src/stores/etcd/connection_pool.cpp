@@ -258,6 +258,11 @@ failure failure_of(refusal const& refused) {
   }
 }
 
+failure not_understood() {
+  return make_failure(errc::protocol,
+                      "the answer is not one of etcd's v3 API; is it older than 3.4?");
+}
+
 failure failure_of(call_outcome const& outcome) {
   if (outcome.why.code) return outcome.why;
   return failure_of(outcome.refused);

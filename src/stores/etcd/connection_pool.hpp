@@ -6,6 +6,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,22 @@ struct call_outcome {
   bool ok() const { return !why.code && refused.code == status::ok; }
 };
 
+/// An exchange whose answer is understood, or why it is not.
+template <class Reply>
+struct answer {
+  std::optional<Reply> reply;
+  failure why;  ///< without a reply
+  refusal refused;
+  int attempts = 0;
+  bool ok = false;  ///< the server did it, understood or not
+};
+
+/// For a port's answer: what a refusal means to the caller.
+failure failure_of(refusal const& refused);
+/// Either kind; success when the outcome is ok.
+failure failure_of(call_outcome const& outcome);
+failure not_understood();
+
 /// A stream to a member, and which member it is.
 struct opened_stream {
   std::unique_ptr<etcd::connection> connection;  ///< null: it could not be opened
@@ -42,12 +59,35 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
+  /// A little before the deadline of what a step is for: its answer tells more than the timer's.
+  clock::time_point step_deadline() const {
+    return clock::now() + how_.timeout - how_.timeout / 20;
+  }
 
   /// Sends the message until it is answered or the deadline has passed: to the next member when one
   /// does not answer or has no leader, with a new token when it has expired. The message must be
   /// one that can be carried out twice.
   asio::awaitable<call_outcome> call(char const* path, std::string const& body,
                                      clock::time_point deadline);
+
+  /// The same, with its answer read.
+  template <class Reply>
+  asio::awaitable<answer<Reply>> ask(exchange_kind<Reply> kind, std::string const& body,
+                                     clock::time_point deadline) {
+    auto outcome = co_await call(kind.path, body, deadline);
+    answer<Reply> made;
+    made.ok = outcome.ok();
+    if (made.ok) made.reply = kind.read(outcome.body);
+    made.why = failure_of(outcome);
+    if (made.ok && !made.reply) made.why = not_understood();
+    made.refused = std::move(outcome.refused);
+    made.attempts = outcome.attempts;
+    co_return made;
+  }
+  template <class Reply>
+  asio::awaitable<answer<Reply>> ask(exchange_kind<Reply> kind, std::string const& body) {
+    return ask(kind, body, step_deadline());
+  }
 
   /// A stream to the member that calls go to at present.
   asio::awaitable<opened_stream> open_stream(char const* path, clock::time_point deadline);
@@ -82,10 +122,5 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   std::string token_;
   bool open_to_all_ = false;  ///< the server has no authentication
 };
-
-/// For a port's answer: what a refusal means to the caller.
-failure failure_of(refusal const& refused);
-/// Either kind; success when the outcome is ok.
-failure failure_of(call_outcome const& outcome);
 
 }  // namespace herdlock::etcd

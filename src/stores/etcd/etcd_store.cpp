@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <map>
 
+#include "stores/common/tls_context.hpp"
 #include "stores/etcd/listing.hpp"
 #include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"
@@ -15,7 +16,6 @@ namespace {
 
 using stores::order;
 using stores::pending_operations;
-using inspect_operation = stores::operation<std::optional<lease_info>>;
 
 // The queues as this store knows them, which its handle and the operations under way share.
 class resource_queues : public std::enable_shared_from_this<resource_queues> {
@@ -34,7 +34,7 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
   asio::awaitable<void> inspect(resource name, std::shared_ptr<inspect_operation> op);
   asio::awaitable<void> list_part(herdlock::list_request asked,
                                   std::shared_ptr<list_operation> op) {
-    return etcd::list_part(store_.connections, std::move(asked), std::move(op), step_deadline());
+    return etcd::list_part(store_.connections, std::move(asked), std::move(op));
   }
   asio::awaitable<void> force_release(resource name, std::shared_ptr<release_operation> op);
 
@@ -46,9 +46,6 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
 
  private:
   store_state state_for(resource const& name);
-  clock::time_point step_deadline() const { return deadline() - timeout() / 20; }
-  asio::awaitable<std::optional<range_reply>> list(std::string const& prefix, std::size_t limit,
-                                                   failure& why);
   asio::awaitable<milliseconds> remaining(key_entry const& holder);
 
   std::shared_ptr<pending_operations> pending_;
@@ -62,16 +59,16 @@ std::shared_ptr<queue_entry> resource_queues::entry_of(resource const& name,
                                                        owner_token const& owner) {
   std::string const key = key_of(name, lease_id(name, owner, 0));
   auto& found = entries_[key];
-  if (!found) found = std::make_shared<queue_entry>(state_for(name), name, owner);
-  found->when_empty([weak = weak_from_this(), key, of = name.str()] {
+  if (found) return found;
+  auto forget = [weak = weak_from_this(), key, of = name.str()] {
     auto const self = weak.lock();
     if (!self) return;
     self->entries_.erase(key);
     auto const gate = self->gates_.find(of);
     // The entry that tells this still has it.
     if (gate != self->gates_.end() && gate->second.use_count() <= 1) self->gates_.erase(gate);
-  });
-  return found;
+  };
+  return found = std::make_shared<queue_entry>(state_for(name), name, owner, std::move(forget));
 }
 
 store_state resource_queues::state_for(resource const& name) {
@@ -92,40 +89,29 @@ void resource_queues::close() {
   store_.leases->close();
 }
 
-asio::awaitable<std::optional<range_reply>> resource_queues::list(std::string const& prefix,
-                                                                  std::size_t limit, failure& why) {
-  std::string const body = list_request(prefix, limit);
-  auto const outcome = co_await store_.connections->call(path::range, body, step_deadline());
-  auto found = outcome.ok() ? range_in(outcome.body) : std::nullopt;
-  why = failure_of(outcome);
-  if (!why.code && !found) why = make_failure(errc::protocol, "the answer is not etcd's");
-  co_return found;
-}
-
 // Of a holder in this process we know it to the millisecond.
 asio::awaitable<milliseconds> resource_queues::remaining(key_entry const& holder) {
   auto const found = entries_.find(holder.key);
   if (found != entries_.end()) {
     if (auto const left = found->second->remaining(holder.key)) co_return *left;
   }
-  co_return co_await time_left(store_.connections, holder, step_deadline());
+  co_return co_await time_left(store_.connections, holder, store_.connections->step_deadline());
 }
 
 asio::awaitable<void> resource_queues::inspect(resource name,
                                                std::shared_ptr<inspect_operation> op) {
   auto const self = shared_from_this();
-  failure why;
-  std::string const prefix = key_prefix(name);
-  auto const found = co_await list(prefix, limits::max_listed + 1, why);
-  if (why.code) co_return complete_with(*op, why);
-  if (!found->first()) co_return op->complete(std::optional<lease_info>());
-  key_entry const holder = *found->first();
+  std::string const body = list_request(key_prefix(name), limits::max_listed + 1);
+  auto const found = co_await store_.connections->ask(exchange::range, body);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply->first()) co_return op->complete(std::optional<lease_info>());
+  key_entry const holder = *found.reply->first();
   lease_info info;
   info.holder = from_value(holder.value).label;
   info.fencing.value = static_cast<std::uint64_t>(holder.create_revision);
-  info.waiting = static_cast<std::size_t>(std::max<std::int64_t>(found->count - 1, 0));
-  for (std::size_t i = 1; i < found->entries.size(); ++i) {
-    info.waiters.push_back(from_value(found->entries[i].value).label);
+  info.waiting = static_cast<std::size_t>(std::max<std::int64_t>(found.reply->count - 1, 0));
+  for (std::size_t i = 1; i < found.reply->entries.size(); ++i) {
+    info.waiters.push_back(from_value(found.reply->entries[i].value).label);
   }
   info.remaining = co_await remaining(holder);
   op->complete(std::optional<lease_info>(std::move(info)));
@@ -136,18 +122,15 @@ asio::awaitable<void> resource_queues::inspect(resource name,
 asio::awaitable<void> resource_queues::force_release(resource name,
                                                      std::shared_ptr<release_operation> op) {
   auto const self = shared_from_this();
-  failure why;
-  std::string const prefix = key_prefix(name);
-  auto const found = co_await list(prefix, 1, why);
-  if (why.code) co_return complete_with(*op, why);
-  if (!found->first()) co_return op->complete(release_reply::lost);
-  std::string const body =
-      remove_created_request(found->first()->key, found->first()->create_revision);
-  auto const outcome = co_await store_.connections->call(path::txn, body, step_deadline());
-  auto const removed = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  why = failure_of(outcome);
-  if (why.code) co_return complete_with(*op, why);
-  bool const done = removed && (removed->succeeded || outcome.attempts > 1);
+  std::string const look = list_request(key_prefix(name), 1);
+  auto const found = co_await store_.connections->ask(exchange::range, look);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  auto const* first = found.reply->first();
+  if (!first) co_return op->complete(release_reply::lost);
+  std::string const body = remove_created_request(first->key, first->create_revision);
+  auto const removed = co_await store_.connections->ask(exchange::txn, body);
+  if (!removed.ok) co_return complete_with(*op, removed.why);
+  bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
   op->complete(done ? release_reply::released : release_reply::lost);
 }
 

@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include "stores/common/tls_context.hpp"
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/settings.hpp"
 

@@ -36,17 +36,12 @@ lease_page page_of(range_reply const& found, std::size_t most) {
 }  // namespace
 
 asio::awaitable<void> list_part(std::shared_ptr<connection_pool> connections,
-                                herdlock::list_request asked, std::shared_ptr<list_operation> op,
-                                clock::time_point deadline) {
+                                herdlock::list_request asked, std::shared_ptr<list_operation> op) {
   auto const most = page_size(asked);
   std::string const body = keys_request(asked.cursor, most);
-  auto const outcome = co_await connections->call(path::range, body, deadline);
-  if (failure const why = failure_of(outcome); why.code) {
-    co_return op->fail(static_cast<errc>(why.code.value()), why.message);
-  }
-  auto const found = range_in(outcome.body);
-  if (!found) co_return op->fail(errc::protocol, "the answer is not etcd's");
-  op->complete(page_of(*found, most));
+  auto const found = co_await connections->ask(exchange::range, body);
+  if (!found.reply) co_return complete_with(*op, found.why);
+  op->complete(page_of(*found.reply, most));
 }
 
 }  // namespace herdlock::etcd

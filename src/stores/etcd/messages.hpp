@@ -148,4 +148,18 @@ std::optional<range_reply> range_in(std::string const& body);
 std::optional<txn_reply> txn_in(std::string const& body);
 std::optional<watch_message> watch_in(std::string const& line);
 
+/// A kind of exchange: where its request goes, and how its answer is read.
+template <class Reply>
+struct exchange_kind {
+  char const* path;
+  std::optional<Reply> (*read)(std::string const& body);
+};
+namespace exchange {
+inline constexpr exchange_kind<lease_reply> grant{path::grant, lease_in};
+inline constexpr exchange_kind<lease_reply> keep_alive{path::keep_alive, lease_in};
+inline constexpr exchange_kind<lease_reply> time_left{path::time_left, lease_in};
+inline constexpr exchange_kind<range_reply> range{path::range, range_in};
+inline constexpr exchange_kind<txn_reply> txn{path::txn, txn_in};
+}  // namespace exchange
+
 }  // namespace herdlock::etcd

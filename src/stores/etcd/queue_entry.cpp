@@ -3,51 +3,32 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace herdlock::etcd {
 namespace {
 
-// Longer than anybody waits; a time point further on would not fit into the clock.
-constexpr milliseconds longest_wait = 2 * limits::max_ttl;
+constexpr int most_lease_losses = 3;
 
-clock::time_point end_of_wait(milliseconds wait) {
-  return clock::now() + std::clamp(wait, milliseconds{0}, longest_wait);
+milliseconds span(clock::time_point from, clock::time_point to) {
+  return std::chrono::duration_cast<milliseconds>(to - from);
 }
 
 }  // namespace
 
-waiter::waiter(std::shared_ptr<stores::pending_operations> const& pending,
-               stores::order<acquire_reply> what, milliseconds for_ttl, milliseconds wait,
-               milliseconds timeout)
-    : operation(pending, std::move(what), end_of_wait(wait) + timeout),
-      ttl(for_ttl),
-      until(deadline() - timeout),
-      waits(wait > milliseconds{0}) {}
-
-void waiter::on_completed() {
-  if (auto const where = where_.lock()) where->on_waiter_gone();
-}
-
-queue_entry::queue_entry(store_state store, resource name, owner_token owner)
+queue_entry::queue_entry(store_state store, resource name, owner_token owner,
+                         std::function<void()> tell_empty)
     : store_(std::move(store)),
-      name_(std::move(name)),
-      owner_(std::move(owner)),
-      prefix_(key_prefix(name_)),
-      key_(key_of(name_, lease_id(name_, owner_, 0))),
+      key_(store_.connections, store_.leases, std::move(name), std::move(owner)),
+      before_(store_.watches, key_.name(), [this] { add([this] { return look(); }); }),
+      unconfirmed_(store_.unconfirmed),
+      tell_empty_(std::move(tell_empty)),
       timer_(store_.connections->executor()) {}
 
 void queue_entry::acquire(std::shared_ptr<waiter> op) {
   op->joined(weak_from_this());
   auto turn = op->waits ? store_.gate->take() : nullptr;
   add([this, op = std::move(op), turn = std::move(turn)] { return join(op, turn); });
-}
-
-void queue_entry::renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
-  add([this, op = std::move(op), ttl] { return prolong(op, ttl); });
-}
-
-void queue_entry::release(std::shared_ptr<release_operation> op) {
-  add([this, op = std::move(op)] { return give_back(op); });
 }
 
 void queue_entry::add(step what) {
@@ -57,6 +38,7 @@ void queue_entry::add(step what) {
   asio::co_spawn(store_.connections->executor(), run(), asio::detached);
 }
 
+// Waiters that ended meanwhile need no entry.
 asio::awaitable<void> queue_entry::run() {
   auto const self = shared_from_this();
   while (!steps_.empty()) {
@@ -65,49 +47,30 @@ asio::awaitable<void> queue_entry::run() {
     auto work = next();
     next = nullptr;  // the step alone has its turn now
     co_await std::move(work);
-    after_step();
+    std::erase_if(waiters_, [](auto const& op) { return op->completed(); });
+    if (state_ == state::queued && waiters_.empty() && steps_.empty()) {
+      steps_.push_back([this] { return leave(); });
+    }
   }
   running_ = false;
   arm();
-  if (state_ == state::none && !release_unconfirmed()) tell_empty();
+  if (state_ == state::none && !unconfirmed_.pending()) tell_empty();
 }
 
 void queue_entry::tell_empty() {
-  confirm_release();
+  unconfirmed_.confirm();
   if (auto const tell = std::exchange(tell_empty_, {})) tell();
 }
 
-void queue_entry::remember_release(clock::time_point end) {
-  unconfirmed_until_ = end;
-  if (unconfirmed_number_ != 0) return;
-  unconfirmed_number_ = store_.unconfirmed->add([weak = weak_from_this()] {
-    if (auto const self = weak.lock()) self->on_release_dropped();
+void queue_entry::remember_release() {
+  unconfirmed_.remember(expires_at_, [this, weak = weak_from_this()] {  // there are too many
+    auto const self = weak.lock();
+    if (!self) return;
+    unconfirmed_.confirm();
+    if (running_ || state_ != state::none) return;
+    timer_.cancel();
+    tell_empty();
   });
-}
-
-void queue_entry::confirm_release() {
-  unconfirmed_until_.reset();
-  store_.unconfirmed->remove(std::exchange(unconfirmed_number_, 0));
-}
-
-// There are too many of them.
-void queue_entry::on_release_dropped() {
-  confirm_release();
-  if (running_ || state_ != state::none) return;
-  timer_.cancel();
-  tell_empty();
-}
-
-// Waiters that ended meanwhile need no entry.
-void queue_entry::after_step() {
-  std::erase_if(waiters_, [](auto const& op) { return op->completed(); });
-  if (state_ == state::queued && waiters_.empty() && steps_.empty()) {
-    steps_.push_back([this] { return leave(); });
-  }
-}
-
-bool queue_entry::wanted() const {
-  return std::ranges::any_of(waiters_, [](auto const& op) { return !op->completed(); });
 }
 
 void queue_entry::on_waiter_gone() {
@@ -117,101 +80,61 @@ void queue_entry::on_waiter_gone() {
 void queue_entry::close() {
   closed_ = true;
   timer_.cancel();
-  stop_watching();
+  before_.close();
   if (state_ == state::queued && !running_) add([this] { return leave(); });
 }
 
 void queue_entry::arm() {
-  bool const forgets = state_ == state::none && release_unconfirmed();
+  bool const forgets = state_ == state::none && unconfirmed_.pending();
   if (closed_ || (state_ == state::none && !forgets)) {
     timer_.cancel();
     return;
   }
-  auto next = state_ == state::held ? expires_at_ : keep_at_;
-  if (forgets) next = *unconfirmed_until_;
+  auto next = state_ == state::held ? expires_at_ : key_.lease().keep_at;
+  if (forgets) next = unconfirmed_.until();
   if (state_ == state::queued) {
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
   timer_.expires_at(next);
-  timer_.async_wait([weak = weak_from_this()](error_code ec) {
+  timer_.async_wait([this, weak = weak_from_this()](error_code ec) {
     auto const self = weak.lock();
-    if (!ec && self) self->on_timer();
+    if (ec || !self || running_ || closed_) return;  // it is armed when the steps are done
+    if (state_ == state::none) return tell_empty();
+    if (state_ == state::held) add([this] { return expire(); });
+    if (state_ == state::queued) add([this] { return tick(); });
   });
 }
 
-void queue_entry::on_timer() {
-  if (running_ || closed_) return;  // it is armed again when the steps are done
-  if (state_ == state::none) return tell_empty();
-  if (state_ == state::held) add([this] { return expire(); });
-  if (state_ == state::queued) add([this] { return tick(); });
-}
-
 std::optional<milliseconds> queue_entry::remaining(std::string const& key) const {
-  if (state_ != state::held || key != key_) return std::nullopt;
-  auto const left = std::chrono::duration_cast<milliseconds>(expires_at_ - clock::now());
-  return std::max(left, milliseconds{1});
+  if (state_ != state::held || key != key_.name()) return std::nullopt;
+  return std::max(span(clock::now(), expires_at_), milliseconds{1});
 }
 
-// A little before the deadline of what it is for: its answer tells more than the timer's.
-clock::time_point queue_entry::step_deadline() const {
-  auto const timeout = store_.connections->how().timeout;
-  return clock::now() + timeout - timeout / 20;
-}
-
-void queue_entry::hold(std::int64_t created, std::int64_t modified, milliseconds ttl) {
+void queue_entry::hold(milliseconds ttl) {
   state_ = state::held;
-  stop_watching();
-  confirm_release();
-  created_ = created;
-  modified_ = modified;
+  before_.stop(predecessor_watch::ends::held);
+  unconfirmed_.confirm();
   ttl_ = ttl;
   expires_at_ = clock::now() + ttl;
 }
 
-void queue_entry::take_turn(std::int64_t modified, clock::time_point sent) {
-  hold(created_, modified, waiters_.front()->ttl);
-  grant_all(sent);
+// etcd tells whole seconds, rounded down: we end it no sooner than who made it.
+void queue_entry::hold_adopted(key_entry const& own, milliseconds left) {
+  auto const asked = from_value(own.value).ttl;
+  key_.found_at(own.create_revision, own.mod_revision);
+  hold(asked);
+  if (left > milliseconds{0}) {
+    expires_at_ = clock::now() + std::min(left + milliseconds{1000}, asked);
+  }
 }
 
 // The lease was kept alive some time before the look that found us first, so what is left of it
 // may be less than the ttl.
-void queue_entry::grant_all(clock::time_point sent) {
-  auto const left = std::chrono::duration_cast<milliseconds>(alive_until_ - sent);
+void queue_entry::take_turn(milliseconds ttl, clock::time_point sent) {
+  hold(ttl);
+  auto const left = span(sent, key_.lease().alive_until);
   auto const all = std::exchange(waiters_, {});
-  for (auto const& op : all) grant_to(*op, sent, left);
-}
-
-void queue_entry::grant_to(waiter& op, clock::time_point sent, milliseconds left) const {
-  grant_term const term{sent, std::clamp(left, milliseconds{0}, op.ttl)};
-  op.complete(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created_)}, term}));
-}
-
-void queue_entry::forget() {
-  stop_watching();
-  state_ = state::none;
-  reusable_ = false;
-  adopted_ = false;
-  lease_ = 0;
-}
-
-// The key is gone, or goes on with another lease.
-void queue_entry::drop() {
-  store_.leases->end(lease_);
-  forget();
-}
-
-// It has no key.
-void queue_entry::give_lease_away() {
-  auto const lease = std::exchange(lease_, 0);
-  if (std::exchange(reusable_, false)) return store_.leases->keep(lease, lease_ttl_, alive_until_);
-  store_.leases->end(lease);
-}
-
-// Our lease ended while we waited (the process was stopped, the cluster was gone for too long):
-// the rank in the queue is lost, the wait is not.
-void queue_entry::join_again() {
-  forget();
-  join_waiters();
+  for (auto const& op : all) op->grant_it(key_.created(), sent, left);
 }
 
 void queue_entry::join_waiters() {
@@ -221,24 +144,256 @@ void queue_entry::join_waiters() {
   }
 }
 
-// The ttl is over and nobody renewed it here. If another process did, the key was written since.
-asio::awaitable<void> queue_entry::expire() {
-  if (state_ != state::held || clock::now() < expires_at_) co_return;
-  std::string const body = remove_unchanged_request(key_, modified_);
-  auto const outcome = co_await store_.connections->call(path::txn, body, step_deadline());
-  auto const found = outcome.ok() ? txn_in(outcome.body) : std::nullopt;
-  auto const lease = lease_;
+// ------------------------------------------------------------------------------- joining
+
+// The turn passes on when the step ends.
+asio::awaitable<void> queue_entry::join(std::shared_ptr<waiter> op,
+                                        std::shared_ptr<fifo_gate::ticket> turn) {
+  std::uint64_t const number = turn ? turn->number() : 0;
+  if (state_ == state::held) co_await answer_holder(op);
+  if (state_ == state::held) co_return;
+  if (state_ == state::queued) {  // asked once more by who waits
+    if (op->completed()) co_return;
+    waiters_.push_back(std::move(op));
+    co_await look();
+    co_return co_await answer_the_late();
+  }
+  for (int i = 0; i < most_lease_losses && !op->completed() && !closed_; ++i) {
+    bool const answered = co_await try_to_join(op, number);
+    if (answered) break;
+  }
+  turn.reset();
+  if (op->completed() && state_ == state::none) co_return co_await leave();
+  bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
+  if (op->completed() || waiting) co_return;
+  complete_with(*op, make_failure(errc::unavailable,
+                                  "the lease ends again and again; are the "
+                                  "members' clocks or disks in order?"));
+}
+
+// Asked once more by who holds it. Without the key it is held no more, and the operation joins
+// anew.
+asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
+  if (op->completed()) co_return;
+  if (clock::now() >= expires_at_) co_return co_await expire();
+  auto const sent = clock::now();
+  auto const found = co_await key_.first_of_queue();
+  if (!found.reply) co_return complete_with(*op, found.why);
+  auto const* first = found.reply->first();
+  bool const there = first && first->key == key_.name() && first->create_revision == key_.created();
+  if (there) {
+    auto const end = std::min(expires_at_, key_.lease().alive_until);
+    co_return op->grant_it(key_.created(), sent, span(sent, end));
+  }
+  key_.end_lease();
   forget();
-  if (found && found->succeeded) co_await revoke(lease);
-  // Whoever renewed it elsewhere has put the key on another lease.
-  if (!found) store_.leases->end(lease);
+}
+
+// False: the lease or the key ended in between; to be tried again.
+asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::uint64_t turn) {
+  auto const sent = clock::now();
+  auto const wanted = op->waits ? owned_key::proof::of_lately : owned_key::proof::of_now;
+  failure const why = co_await key_.take_lease(op->ttl, wanted);
+  if (why.code) complete_with(*op, why);
+  if (op->completed()) co_return true;
+  // The turn may take long to come.
+  if (turn > 0) co_await store_.gate->wait_for(turn);
+  if (op->completed()) co_return true;
+  auto const how = op->waits ? owned_key::joining::to_wait : owned_key::joining::if_free;
+  auto found = co_await key_.put(how, op->ttl);
+  if (lease_is_gone(found.refused)) co_return false;
+  if (!found.reply) {
+    complete_with(*op, found.why);
+    co_return true;
+  }
+  bool const entered = co_await enter(op, std::move(*found.reply), sent);
+  co_return entered;
+}
+
+// We are first, or behind another. False: to be tried again.
+asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entries found,
+                                         clock::time_point sent) {
+  auto& own = found.own;
+  bool const is_ours = found.before.key == key_.name();
+  if (!is_ours && !op->waits) {
+    key_.give_lease_away();
+    if (!op->completed()) {
+      co_await answer_busy(store_.connections, op, std::move(found.before));
+    }
+    co_return true;
+  }
+  if (op->completed()) co_return true;
+  if (own.lease != key_.lease().number) {
+    failure why;
+    auto const left = co_await key_.adopt(own, op->ttl, why);
+    if (why.code) complete_with(*op, why);
+    if (!left && !op->completed()) co_return false;
+    // Whoever made it holds it still, perhaps: it is not to be ended.
+    if (op->completed() && left) forget();
+    if (op->completed()) co_return true;
+    if (is_ours) {
+      hold_adopted(own, *left);
+      op->grant_it(own.create_revision, sent, *left);
+      co_return true;
+    }
+  }
+  // At once it is for the whole ttl.
+  if (is_ours && key_.lease().alive_until < sent + op->ttl) {
+    bool const alive = co_await key_.keep_alive();
+    if (!alive) forget();
+    if (!alive || op->completed()) co_return alive;
+  }
+  waiters_.push_back(op);
+  key_.found_at(own.create_revision, own.mod_revision);
+  if (is_ours) {
+    take_turn(op->ttl, sent);
+  } else {
+    state_ = state::queued;
+    before_.follow(found, weak_from_this());
+  }
+  co_return true;
+}
+
+// ------------------------------------------------------------------------------- waiting
+
+asio::awaitable<void> queue_entry::look() {
+  auto const told_at = before_.begin_look();
+  if (state_ != state::queued || !wanted()) co_return;
+  auto const now = clock::now();
+  if (before_.says_first() && key_.surely_ours(now)) {
+    co_return take_turn(waiters_.front()->ttl, now);
+  }
+  if (told_at > 0 && before_.seen(told_at)) co_return;
+  // While the next watch begins to stand. If something happened in between, the look is repeated.
+  before_.get_ready();
+  auto const seen = co_await key_.look(told_at);
+  switch (seen.what) {
+    case sighting::kind::no_answer:
+      if (clock::now() >= key_.lease().alive_until) join_again();
+      co_return key_.keep_no_later_than(clock::now() + pause_after_failure);
+    case sighting::kind::gone:
+      co_return join_again();
+    case sighting::kind::behind:
+      co_return before_.follow(seen.found, weak_from_this());
+    case sighting::kind::first:
+      break;
+  }
+  if (!wanted()) co_return;
+  // An answer that waited for us, not we for it: the key may have gone since.
+  if (clock::now() >= key_.lease().alive_until) co_return join_again();
+  if (seen.found.own.lease !=
+      key_.lease().number) {  // another handle of the owner goes on with the key
+    key_.end_lease();
+    co_return join_again();
+  }
+  take_turn(waiters_.front()->ttl, seen.sent);
+}
+
+// A time that was set has come: to keep the lease alive, or the end of somebody's wait.
+asio::awaitable<void> queue_entry::tick() {
+  if (state_ != state::queued) co_return;
+  if (clock::now() >= key_.lease().keep_at) {
+    bool const alive = co_await key_.keep_alive();
+    if (!alive && state_ == state::queued) co_return join_again();
+  }
+  co_await look();
+  co_await answer_the_late();
+}
+
+// Those whose wait is over.
+asio::awaitable<void> queue_entry::answer_the_late() {
+  if (state_ != state::queued) co_return;
+  auto const now = clock::now();
+  std::vector<std::shared_ptr<waiter>> late;
+  std::erase_if(waiters_, [&](auto const& op) {
+    bool const over = op->until <= now;
+    if (over && !op->completed()) late.push_back(op);
+    return over;
+  });
+  if (late.empty()) co_return;
+  auto const found = co_await key_.first_of_queue();
+  key_entry first;
+  if (found.reply && found.reply->first()) first = *found.reply->first();
+  if (waiters_.empty()) co_await leave();
+  for (auto const& op : late) co_await answer_busy(store_.connections, op, first);
 }
 
 // A key that another made ends by itself, unless that one goes on with it.
 asio::awaitable<void> queue_entry::leave() {
-  auto const lease = adopted_ ? 0 : lease_;
+  auto const lease = key_.adopted() ? 0 : key_.lease().number;
   forget();
-  co_await revoke(lease);
+  co_await key_.revoke(lease);
+}
+
+// ------------------------------------------------------------------------------- holding
+
+asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
+  if (op->completed()) co_return;
+  if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
+  auto const present = state_ == state::held ? ttl_ : milliseconds{0};
+  auto const made = co_await key_.renew(ttl, present);
+  if (made.why.code) co_return complete_with(*op, made.why);
+  if (made.moved_from) {
+    hold(ttl);
+    co_await key_.revoke(*made.moved_from);
+    // Waiters of the same owner, whose turn had come: they ask who holds it, and it is them.
+    join_waiters();
+  } else if (made.reply == renew_reply::renewed) {
+    expires_at_ = clock::now() + ttl;
+  } else if (made.key_was_ours || state_ == state::held) {
+    key_.end_lease();
+    forget();
+  }
+  op->complete(made.reply);
+}
+
+// The ttl is over and nobody renewed it here. If another process did, the key was written since.
+asio::awaitable<void> queue_entry::expire() {
+  if (state_ != state::held || clock::now() < expires_at_) co_return;
+  auto const made = co_await key_.remove_unchanged();
+  auto const lease = key_.lease().number;
+  forget();
+  if (made.removed) co_await key_.revoke(lease);
+  // Whoever renewed it elsewhere has put the key on another lease.
+  if (made.why.code) store_.leases->end(lease);
+}
+
+// Waiters of the same owner, if there are any, end with it.
+//
+// It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
+// resource is free by then or not.
+asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> op) {
+  if (op->completed()) co_return;
+  bool const expired = state_ == state::held && clock::now() >= expires_at_;
+  bool const held_it = state_ == state::held && !expired;
+  for (auto const& waiter : std::exchange(waiters_, {})) {
+    waiter->fail(errc::canceled, "it was released meanwhile");
+  }
+  // A request that arrives late finds another revision, and touches nothing. Of what we hold or
+  // held: no key that the owner acquired anew. Not of what had gone before: an attempt without an
+  // answer could then not have taken it away.
+  bool const was_ours = state_ == state::held || unconfirmed_.pending();
+  auto const how = held_it ? owned_key::removing::held : owned_key::removing::whatever_it_is;
+  auto const made = co_await key_.remove(how, was_ours ? key_.created() : 0);
+  if (made.why.code) {
+    if (held_it) remember_release();
+    complete_with(*op, made.why);
+    co_return co_await leave();
+  }
+  // Nothing there, but an attempt without an answer may have taken it away.
+  bool const cut = held_it && made.attempts > 1;
+  bool const unanswered = !made.removed && (cut || unconfirmed_.pending());
+  bool const released = (made.was_first && !expired) || unanswered;
+  // Nobody was told: its caller may ask once more.
+  if (!op->completed()) {
+    unconfirmed_.confirm();
+  } else if (released && held_it) {
+    remember_release();
+  }
+  op->complete(released ? release_reply::released : release_reply::lost);
+  if (made.with_our_lease) key_.give_lease_away();
+  if (!made.with_our_lease) key_.end_lease();
+  forget();
 }
 
 }  // namespace herdlock::etcd

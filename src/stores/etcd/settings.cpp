@@ -1,22 +1,27 @@
 #include "stores/etcd/settings.hpp"
 
-#include <charconv>
-
 namespace herdlock::etcd {
 namespace {
 
-constexpr milliseconds min_timeout{50};
-constexpr milliseconds max_timeout{std::chrono::minutes{10}};
 constexpr std::size_t max_members = 16;
-constexpr std::size_t max_connections = 256;
-constexpr std::size_t most_pending = 1'000'000;
 constexpr std::uint16_t default_port = 2379;
 
-failure bad_url(settings const& s, std::string const& why) {
-  return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
-}
+using stores::option_kind;
 
-failure take_members(settings& s, store_url const& url) {
+constexpr stores::url_option options[] = {
+    {"timeout", option_kind::duration, "5s", "50ms to 10m",
+     "how long an operation may take, at all members together"},
+    {"connections", option_kind::count, "16", "1 to 256",
+     "for exchanges; the watches share one more"},
+    {"max_pending", option_kind::count, "65536", "1 to 1000000",
+     "operations under way in a store; one more is overloaded"},
+};
+constexpr stores::scheme_options schemes[] = {
+    {"etcd", {options}},
+    {"etcds", {options, stores::tls_options}},
+};
+
+void take_members(settings& s, stores::option_reader& in, store_url const& url) {
   if (url.hosts.empty()) {
     s.members.push_back({url.host, url.port.value_or(default_port)});
   }
@@ -25,34 +30,15 @@ failure take_members(settings& s, store_url const& url) {
   }
   for (auto const& one : s.members) {
     if (one.host.empty()) {
-      return bad_url(s, "a host is missing; write " + url.scheme + "://host:2379,host:2379");
+      in.refuse("a host is missing; write " + url.scheme + "://host:2379,host:2379");
     }
   }
   if (s.members.size() > max_members) {
-    return bad_url(s, "more than " + std::to_string(max_members) + " members; name some of them");
+    in.refuse("more than " + std::to_string(max_members) + " members; name some of them");
   }
   if (!url.path.empty() && url.path != "/") {
-    return bad_url(s, "etcd has no databases; leave the path out and write it in the names");
+    in.refuse("etcd has no databases; leave the path out and write it in the names");
   }
-  return {};
-}
-
-failure take_security(settings& s, store_url& url) {
-  if (url.scheme != "etcds") return {};
-  auto told = stores::take_tls(url, s.display_name);
-  if (told.has_error()) return told.error();
-  s.tls = std::move(*told);
-  return {};
-}
-
-failure take_count(settings const& s, store_url& url, char const* option, std::size_t most,
-                   std::size_t& count) {
-  std::string const text = url.take_text(option, std::to_string(count));
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), count);
-  bool const whole = ec == std::errc() && end == text.data() + text.size();
-  if (whole && count >= 1 && count <= most) return {};
-  return bad_url(
-      s, std::string("option '") + option + "' must be a number from 1 to " + std::to_string(most));
 }
 
 }  // namespace
@@ -63,29 +49,26 @@ std::string member::address() const {
 }
 
 result<settings> parse_settings(store_url url) {
+  bool const tls = url.scheme == "etcds";
+  stores::option_reader in(url, schemes[tls ? 1 : 0]);
   settings s;
   s.display_name = url.redacted();
   s.user = url.user;
   s.password = url.password;
-  if (auto why = take_members(s, url); why.code) return why;
-  if (auto why = take_security(s, url); why.code) return why;
-  auto const timeout = url.take_duration("timeout", s.timeout);
-  if (timeout.has_error()) return timeout.error();
-  s.timeout = *timeout;
-  if (s.timeout < min_timeout || s.timeout > max_timeout) {
-    return bad_url(s, "the timeout must be from 50ms to 10m");
-  }
-  if (auto why = take_count(s, url, "connections", max_connections, s.connections); why.code) {
-    return why;
-  }
-  if (auto why = take_count(s, url, "max_pending", most_pending, s.max_pending); why.code) {
-    return why;
-  }
+  take_members(s, in, url);
+  if (tls) s.tls = stores::take_tls(in);
+  s.timeout = in.duration("timeout");
+  s.connections = in.count("connections");
+  s.max_pending = in.count("max_pending");
   if (s.user.empty() != s.password.empty()) {
-    return bad_url(s, "a user and a password go together; write user:password@");
+    in.refuse("a user and a password go together; write user:password@");
   }
-  if (auto why = url.reject_unknown_options(); why.code) return why;
+  if (auto why = in.end(); why.code) return why;
   return s;
 }
 
 }  // namespace herdlock::etcd
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::etcd_options() {
+  return etcd::schemes;
+}

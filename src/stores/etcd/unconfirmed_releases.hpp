@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <herdlock/types.hpp>
 
 namespace herdlock::etcd {
 
@@ -30,6 +35,30 @@ class unconfirmed_releases {
   std::size_t const most_;
   number last_ = 0;
   std::map<number, std::function<void()>> all_;
+};
+
+/// An entry's own: a release of what it held had no answer. Until the lease must have ended, its
+/// outcome is not forgotten.
+class unconfirmed_release {
+ public:
+  explicit unconfirmed_release(std::shared_ptr<unconfirmed_releases> all) : all_(std::move(all)) {}
+
+  bool pending() const { return until_ && clock::now() < *until_; }
+  clock::time_point until() const { return until_.value_or(clock::time_point{}); }
+  /// `forget` is called when there are too many of them.
+  void remember(clock::time_point end, std::function<void()> forget) {
+    until_ = end;
+    if (number_ == 0) number_ = all_->add(std::move(forget));
+  }
+  void confirm() {
+    until_.reset();
+    all_->remove(std::exchange(number_, 0));
+  }
+
+ private:
+  std::shared_ptr<unconfirmed_releases> const all_;
+  std::optional<clock::time_point> until_;
+  unconfirmed_releases::number number_ = 0;
 };
 
 }  // namespace herdlock::etcd

@@ -5,7 +5,7 @@
 // and put, fill, fail and invalidate each end it; watchers wait for that end.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <list>
 #include <map>
 #include <unordered_map>

@@ -2,7 +2,7 @@
 // due before each operation, so that whatever is in the table is live.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <list>
 #include <map>
 #include <unordered_map>

@@ -1,7 +1,6 @@
 #include "stores/memory/memory_store.hpp"
 
-#include <charconv>
-
+#include "stores/common/url_options.hpp"
 #include "stores/memory/store_state.hpp"
 
 namespace herdlock {
@@ -166,42 +165,37 @@ class store final : public lease_store, public cache_store {
   std::string display_name_;
 };
 
-// A bound from the URL; 0 and anything that is no number are refused.
-failure take_bound(store_url& url, char const* option, std::size_t& bound) {
-  std::string text = url.take_text(option, std::to_string(bound));
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  if (ec == std::errc() && end == text.data() + text.size() && bound > 0) return {};
-  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
-                                             "' is not a number greater than 0");
-}
-
-result<bounds> take_bounds(store_url& url) {
-  bounds limits;
-  for (auto [option, bound] :
-       {std::pair{"max_entries", &limits.max_entries},
-        std::pair{"max_waiters", &limits.max_waiters}, std::pair{"max_bytes", &limits.max_bytes}}) {
-    if (failure bad = take_bound(url, option, *bound); bad.code) return bad;
-  }
-  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
-  return limits;
-}
+constexpr stores::url_option options[] = {
+    {"max_entries", stores::option_kind::count, "1000000", "from 1",
+     "leases, values, claims and errors together; one more is overloaded"},
+    {"max_waiters", stores::option_kind::count, "1000000", "from 1",
+     "waiters for leases and for loads together; one more is overloaded"},
+    {"max_bytes", stores::option_kind::count, "1073741824", "from 1",
+     "names, values and errors together; what would pass it is overloaded, and changes nothing"},
+};
+constexpr stores::scheme_options schemes[] = {{"memory", {options}}};
 
 }  // namespace
 }  // namespace memory
 
 result<backend> open_memory(store_url url, asio::any_io_executor executor) {
+  stores::option_reader in(url, memory::schemes[0]);
+  std::string display_name = url.redacted();
   if (!url.host.empty() || !url.user.empty() || !url.password.empty() ||
       url.path.starts_with('/')) {
-    return make_failure(errc::invalid_url,
-                        "store URL " + url.redacted() + ": write memory: or memory:NAME");
+    in.refuse("write memory: or memory:NAME");
   }
-  std::string display_name = url.redacted();
-  auto limits = memory::take_bounds(url);
-  if (!limits) return limits.error();
-  auto store = std::make_shared<memory::store>(memory::store_state::named(url.path, *limits),
+  memory::bounds const limits{in.count("max_entries"), in.count("max_waiters"),
+                              in.count("max_bytes")};
+  if (failure bad = in.end(); bad.code) return bad;
+  auto store = std::make_shared<memory::store>(memory::store_state::named(url.path, limits),
                                                std::move(executor), display_name);
   store_traits traits{.queues = true, .pushes_fills = true};
   return backend{store, store, traits, std::move(display_name)};
 }
 
 }  // namespace herdlock
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::memory_options() {
+  return memory::schemes;
+}

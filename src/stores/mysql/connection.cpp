@@ -36,17 +36,17 @@ constexpr char const* challenges = "mysql_native_password,client_ed25519,parsec,
 // Whoever answers may ask for the password in clear. Only a server that we know gets it: one whose
 // certificate was verified, or one behind a Unix socket.
 void restrict_authentication(MYSQL* handle, settings const& how) {
-  bool const known = !how.socket.empty() || how.security == encryption::tls;
+  bool const known = !how.socket.empty() || how.tls.security == stores::encryption::tls;
   if (!known) mysql_optionsv(handle, MARIADB_OPT_RESTRICTED_AUTH, challenges);
 }
 
 void set_security(MYSQL* handle, settings const& how) {
   restrict_authentication(handle, how);
-  if (how.security == encryption::none) return;
+  if (how.tls.security == stores::encryption::none) return;
   my_bool const yes = 1;
-  my_bool const verify = how.security == encryption::tls ? 1 : 0;
-  mysql_ssl_set(handle, or_null(how.key_file), or_null(how.certificate_file),
-                or_null(how.authority_file), nullptr, nullptr);
+  my_bool const verify = how.tls.security == stores::encryption::tls ? 1 : 0;
+  mysql_ssl_set(handle, or_null(how.tls.key_file), or_null(how.tls.certificate_file),
+                or_null(how.tls.authority_file), nullptr, nullptr);
   mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
   mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 }
@@ -92,9 +92,9 @@ void connection::open(settings const& how) {
     connect(how, how.host);
   } else {
     auto const found = stores::look_up_here(how.host, deadline_, wake_);
-    if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.trouble};
+    if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.error};
     // The library looks for the name that it connects to in the certificate.
-    bool const by_name = how.security == encryption::tls;
+    bool const by_name = how.tls.security == stores::encryption::tls;
     connect_to(by_name ? std::vector{how.host} : found.all, how);
   }
   deadline_ = clock::time_point::max();

@@ -50,7 +50,13 @@ class borrowed {
       : pool_(pool), one_(pool.borrow(deadline)) {
     one_->set_deadline(deadline);
   }
-  ~borrowed() { well_ ? pool_.give_back(std::move(one_)) : pool_.drop(std::move(one_)); }
+  ~borrowed() {
+    if (well_) {
+      pool_.give_back(std::move(one_));
+    } else {
+      pool_.drop(std::move(one_));
+    }
+  }
   borrowed(borrowed const&) = delete;
   borrowed& operator=(borrowed const&) = delete;
   connection& operator*() const { return *one_; }

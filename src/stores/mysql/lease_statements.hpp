@@ -2,7 +2,7 @@
 // tokens rise. In table mode the row is the lease; in the session-held modes it says who holds it.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/mysql/connection.hpp"
 

@@ -11,31 +11,13 @@ constexpr std::chrono::seconds wait_slice{30};
 // So often in a row a lock changes hands inside of one store before the others get their turn.
 constexpr int max_in_a_row = 16;
 
-bool waits(waiter const& who) { return who.request.wait > milliseconds{0}; }
-
-clock::time_point wait_end(milliseconds wait) {
-  return clock::now() + std::min(wait, limits::max_ttl);
-}
-
 }  // namespace
-
-waiter::waiter(std::shared_ptr<session_state> const& state, acquire_request asked,
-               stores::order<acquire_reply> what)
-    : stores::operation<acquire_reply>(
-          state->pending, std::move(what),
-          wait_end(asked.wait) + state->how.timeout + state->how.session_grace),
-      request(std::move(asked)),
-      until(wait_end(request.wait)) {}
-
-void waiter::on_completed() {
-  if (auto const at = queue.lock()) at->left(*this);
-}
 
 resource_queue::resource_queue(std::shared_ptr<session_state> const& shared, resource name)
     : shared_(shared),
       name_(std::move(name)),
       executor_(shared->pending->executor()),
-      timer_(executor_),
+      end_timer_(executor_),
       task_timer_(executor_) {}
 
 lock_request resource_queue::request_for(waiter const& who, std::chrono::seconds wait) const {
@@ -56,7 +38,7 @@ acquire_reply resource_queue::as_busy() const {
 void resource_queue::dismiss() {
   auto const now = clock::now();
   for (auto const& each : std::vector(waiting_)) {
-    if (each->until <= now || !waits(*each)) each->complete(as_busy());
+    if (each->until <= now || !each->waits()) each->complete(as_busy());
   }
 }
 
@@ -64,22 +46,41 @@ void resource_queue::ask(std::shared_ptr<waiter> const& who) {
   check();
   if (holder_ && !busy_ && expired()) expire();
   if (is_holder(who->request.owner)) return who->complete_later(acquire_reply(grant_of(*holder_)));
-  if (!waits(*who) && (holder_ || queued_)) return who->complete_later(as_busy());
+  if (!who->waits() && (holder_ || queued_)) return who->complete_later(as_busy());
   who->queue = weak_from_this();
   waiting_.push_back(who);
-  arm();
+  // While the lock is being asked for, given back or handed over, the outcome ends the waits.
+  who->at_the_end([weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (self && (self->holder_ || self->queued_)) self->dismiss();
+  });
   if (state_ == state::empty && !busy_) return seek(std::chrono::seconds{0});
   watch();
 }
 
+void resource_queue::seek(std::chrono::seconds wait) {
+  if (busy_ || state_ != state::empty) return;  // a handler that was just told has begun it
+  auto const shared = shared_.lock();
+  if (!shared || waiting_.empty()) return;
+  state_ = state::seeking;
+  queued_ = wait.count() > 0;
+  auto wanted = request_for(*waiting_.front(), wait);
+  wanted.ttl += shared->how.session_grace;  // it may have to be waited with the lock
+  search_ = std::make_shared<lock_search>(shared, wanted,
+                                          [weak = weak_from_this(), wanted](session_answer got) {
+                                            if (auto const self = weak.lock())
+                                              self->on_taken(wanted, std::move(got));
+                                          });
+  busy_ = search_->begin();
+}
+
 void resource_queue::on_taken(lock_request const& wanted, answer got) {
   if (closed_) return;
-  task_timer_.cancel();
   busy_ = false;
   queued_ = false;
   state_ = state::empty;
-  bool const ended = slot_ && slot_->ended();
-  slot_.reset();
+  bool const ended = search_ && search_->ended();
+  search_.reset();
   session_ = std::move(got.session);
   if (got.error) {
     // Ended because nobody waited: those who have come since begin anew.
@@ -106,7 +107,7 @@ void resource_queue::on_busy(holder_info other) {
   if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
   session_.reset();
   // A handler that asks again does not keep those who wait from standing in line.
-  if (std::ranges::any_of(waiting_, [](auto const& each) { return waits(*each); })) {
+  if (std::ranges::any_of(waiting_, [](auto const& each) { return each->waits(); })) {
     state_ = state::seeking;
     queued_ = true;
   }
@@ -114,7 +115,6 @@ void resource_queue::on_busy(holder_info other) {
   state_ = busy_ ? state_ : state::empty;
   queued_ = false;
   seek(wait_slice);
-  arm();
 }
 
 // The lock is ours, written down for `given`. Whoever that was may have gone.
@@ -136,7 +136,6 @@ void resource_queue::serve(lock_request const& given, answer const& got) {
     if (each->request.owner == given.owner) each->complete(acquire_reply(reply));
   }
   if (holder_) dismiss();
-  arm();
 }
 
 void resource_queue::use_session() {
@@ -333,41 +332,24 @@ void resource_queue::fail_all(sql_error const& why) {
   }
 }
 
-void resource_queue::left(waiter const& who) {
+void resource_queue::on_left(waiter& who) {
   std::erase_if(waiting_, [&](auto const& each) { return each.get() == &who; });
-  if (waiting_.empty() && queued_ && slot_) slot_->end();
+  if (waiting_.empty() && queued_ && search_) search_->end();
 }
 
-// For the end of the lease, and for the first of the waits to end. Who does not wait is told by the
-// outcome of what is under way.
+// For the end of the lease. What uses the session meanwhile looks at it behind itself.
 void resource_queue::arm() {
-  auto first = clock::time_point::max();
-  if (holder_) first = holder_->expires;
-  for (auto const& each : waiting_) {
-    if (waits(*each)) first = std::min(first, each->until);
-  }
-  if (first == clock::time_point::max() || first == armed_for_) return;
-  armed_for_ = first;
-  timer_.expires_at(first);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+  end_timer_.expires_at(holder_->expires);
+  end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (!ec && self) self->on_timer();
+    if (!ec && self && !self->busy_ && self->expired()) self->expire();
   });
-}
-
-// While the lock is being asked for, given back or handed over, the outcome ends the waits.
-void resource_queue::on_timer() {
-  armed_for_ = {};
-  bool const undecided = !holder_ && !queued_;
-  if (undecided) return;
-  dismiss();
-  if (!busy_ && expired()) return expire();
-  if (!expired()) arm();
 }
 
 void resource_queue::close() {
   closed_ = true;
-  timer_.cancel();
+  if (search_) search_->close();
+  end_timer_.cancel();
   task_timer_.cancel();
   unwatch();
   todo_.clear();
@@ -379,7 +361,7 @@ void resource_queue::close() {
 void resource_queue::tidy() {
   auto const shared = shared_.lock();
   if (!shared || state_ != state::empty || busy_ || !waiting_.empty()) return;
-  timer_.cancel();
+  end_timer_.cancel();
   shared->queues.erase(name_.str());
 }
 

@@ -17,53 +17,15 @@
 #include <map>
 #include <vector>
 
-#include "stores/common/lease_ends.hpp"
-#include "stores/mysql/session_protocol.hpp"
+#include "stores/common/waiter.hpp"
+#include "stores/mysql/lock_search.hpp"
 
 namespace herdlock::mysql {
 
-class resource_queue;
+using stores::waiter;
 
-/// What the session modes share besides. Queues and tasks refer to it; who keeps a queue keeps it,
-/// too.
-struct session_state : store_state, std::enable_shared_from_this<session_state> {
-  using store_state::store_state;
-
-  std::unique_ptr<session_protocol> protocol;
-  stores::lease_ends ends{pending->executor()};
-  std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
-  std::atomic<bool> server_checked = false;
-};
-
-/// An acquisition that waits, or is about to be decided.
-class waiter final : public stores::operation<acquire_reply> {
- public:
-  waiter(std::shared_ptr<session_state> const& state, acquire_request request,
-         stores::order<acquire_reply> what);
-
-  acquire_request const request;
-  clock::time_point const until;  ///< of its wait
-  std::weak_ptr<resource_queue> queue;
-
- private:
-  void on_completed() override;
-};
-
-/// The connection of a task, which others can end.
-class session_slot {
- public:
-  /// On the task's thread; false when it was ended before.
-  bool put(std::shared_ptr<connection> one);
-  void end();  ///< from any thread
-  bool ended() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<connection> one_;
-  bool ended_ = false;
-};
-
-class resource_queue : public std::enable_shared_from_this<resource_queue> {
+class resource_queue final : public stores::waiter_queue,
+                             public std::enable_shared_from_this<resource_queue> {
  public:
   resource_queue(std::shared_ptr<session_state> const& shared, resource name);
 
@@ -74,7 +36,7 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
                owner_token const& owner);
   /// Somebody may have ended the session.
   void check();
-  void left(waiter const& who);
+  void on_left(waiter& who) override;
   /// The store is being closed.
   void close();
 
@@ -89,32 +51,11 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
     clock::time_point since;    ///< before the server was asked for it
     clock::time_point expires;  ///< unless it is renewed
   };
-  struct answer {
-    std::optional<sql_error> error;
-    lock_result taken;
-    bool yes = false;
-    clock::time_point since, at;
-    std::shared_ptr<connection> session;
-  };
-  // One that was made without a thread, and left the outcome open.
-  struct attempt {
-    std::shared_ptr<connection> session;
-    clock::time_point since;
-    std::optional<sql_error> error;
-  };
+  using answer = session_answer;
   using task = std::function<void(session_protocol&, connection&, answer&)>;
   using follow_up = std::function<void(resource_queue&, answer)>;
 
   void seek(std::chrono::seconds wait);
-  void quick_seek(std::shared_ptr<session_state> const& shared,
-                  std::shared_ptr<connection> const& session, lock_request const& wanted);
-  void seek_on_a_thread(std::shared_ptr<session_state> const& shared,
-                        std::shared_ptr<session_slot> const& slot, lock_request const& wanted,
-                        std::optional<attempt> begun);
-  static answer take(session_state& shared, session_slot& slot, lock_request const& wanted,
-                     std::optional<attempt> begun);
-  static answer take_once(session_state& shared, session_slot& slot, lock_request const& wanted,
-                          std::optional<attempt> begun);
   void on_taken(lock_request const& wanted, answer got);
   void on_busy(holder_info other);
   void serve(lock_request const& given, answer const& got);
@@ -142,7 +83,6 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
   acquire_reply as_busy() const;
   void dismiss();
   void arm();
-  void on_timer();
   void watch();
   void unwatch();
   void tidy();
@@ -155,8 +95,7 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
   std::weak_ptr<session_state> shared_;
   resource const name_;
   asio::any_io_executor executor_;
-  asio::basic_waitable_timer<clock> timer_;
-  clock::time_point armed_for_{};  ///< of timer_; the epoch when it is not set
+  asio::basic_waitable_timer<clock> end_timer_;  ///< of the lease
   asio::basic_waitable_timer<clock> task_timer_;
   state state_ = state::empty;
   bool closed_ = false;
@@ -165,7 +104,7 @@ class resource_queue : public std::enable_shared_from_this<resource_queue> {
   std::shared_ptr<stores::operation<renew_reply>> renewing_;  ///< the task that runs is for it
   std::list<std::function<void()>> todo_;
   std::vector<std::shared_ptr<waiter>> waiting_;  ///< in the order they came
-  std::shared_ptr<session_slot> slot_;            ///< of the task that seeks
+  std::shared_ptr<lock_search> search_;           ///< under way
   bool queued_ = false;                           ///< it waits at the server
   std::shared_ptr<connection> session_;
   std::optional<holder> holder_;

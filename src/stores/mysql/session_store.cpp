@@ -22,7 +22,8 @@ class session_store final : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     resource const name = request.name;
-    auto const who = std::make_shared<waiter>(state_, std::move(request), std::move(what));
+    auto const who = std::make_shared<waiter>(state_->pending, std::move(what), std::move(request),
+                                              state_->how.timeout + state_->how.session_grace);
     if (!who->admit()) return;
     queue_of(name)->ask(who);
     if (++state_->grants % grants_per_sweep != 0) return;

@@ -1,109 +1,75 @@
 #include "stores/mysql/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace herdlock::mysql {
 namespace {
 
-constexpr milliseconds min_timeout{50};
-constexpr milliseconds max_timeout{std::chrono::minutes{10}};
-constexpr milliseconds max_keep{std::chrono::hours{24 * 365}};
 constexpr std::size_t max_table_bytes = 59;  // with "_lock" behind it: the servers' limit
-constexpr std::size_t max_pool = 4096;
 
-failure bad_url(settings const& s, std::string const& why) {
-  return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
-}
+using stores::option_kind;
 
-failure take_address(settings& s, store_url& url) {
+constexpr stores::url_option options[] = {
+    {"mode", option_kind::choice, "table", "table, row, named", "what holds a lease in the server"},
+    {"table", option_kind::text, "herdlock_leases; herdlock_row_leases, herdlock_named_leases",
+     "letters, digits, _; at most 59", "the table of the leases; the same in all clients"},
+    {"timeout", option_kind::duration, "2s", "50ms to 10m", "how long a command may take"},
+    {"session_grace", option_kind::duration, "0", "0 to 5m",
+     "how long whoever succeeds a holder that did not release waits first; row and named only"},
+    {"pool", option_kind::count, "16; 64 in row and named mode", "1 to 4096",
+     "connections; in row and named mode: leases held and resources waited for"},
+    {"max_pending", option_kind::count, "65536", "1 to 1000000",
+     "operations under way in a store; one more is overloaded"},
+    {"keep", option_kind::duration, "1h", "0 to 8760h", "how long a row that nobody holds is kept"},
+    {"socket", option_kind::text, "", "a path",
+     "a Unix socket, used instead of host and port; the URL names a host all the same"},
+    {"tls", option_kind::choice, "off", "off, on",
+     "TLS to the server; cafile, cert, key and verify need it"},
+};
+constexpr stores::scheme_options schemes[] = {
+    {"mysql", {options, stores::tls_options}},
+    {"mariadb", {options, stores::tls_options}},
+};
+
+void take_address(settings& s, stores::option_reader& in, store_url const& url) {
   s.host = url.host;
   s.port = url.port.value_or(3306);
-  s.socket = url.take_text("socket", "");
+  s.socket = in.text("socket");
   s.database = url.path.starts_with('/') ? url.path.substr(1) : url.path;
   s.user = url.user;
   s.password = url.password;
-  if (!s.host.empty() && !s.database.empty() && s.database.find('/') == std::string::npos) {
-    return {};
+  if (s.host.empty() || s.database.empty() || s.database.find('/') != std::string::npos) {
+    in.refuse("write a host and a database: mysql://user:password@host:3306/database");
   }
-  return bad_url(s, "write a host and a database: mysql://user:password@host:3306/database");
 }
 
-failure take_security(settings& s, store_url& url) {
-  std::string const tls = url.take_text("tls", "off");
-  std::string const verify = url.take_text("verify", "full");
-  s.authority_file = url.take_text("cafile", "");
-  s.certificate_file = url.take_text("cert", "");
-  s.key_file = url.take_text("key", "");
-  if (tls != "on" && tls != "off") return bad_url(s, "tls is on or off (default)");
-  if (verify != "full" && verify != "none") return bad_url(s, "verify is full (default) or none");
-  if (tls == "on") s.security = verify == "full" ? encryption::tls : encryption::tls_unverified;
-  bool const named = !s.authority_file.empty() || !s.certificate_file.empty() || verify == "none";
-  if (tls == "off" && named) return bad_url(s, "cafile, cert, key and verify need tls=on");
-  if (s.certificate_file.empty() != s.key_file.empty()) {
-    return bad_url(s, "cert and key go together: give both or none");
+void take_security(settings& s, stores::option_reader& in) {
+  auto taken = stores::take_tls(in);
+  bool const named = !taken.authority_file.empty() || !taken.certificate_file.empty() ||
+                     taken.security == stores::encryption::tls_unverified;
+  if (in.chosen("tls") == 1) {
+    s.tls = std::move(taken);
+  } else if (named) {
+    in.refuse("cafile, cert, key and verify need tls=on");
   }
-  return {};
 }
 
-failure take_mode(settings& s, store_url& url) {
-  std::string const mode = url.take_text("mode", "table");
-  if (mode != "table" && mode != "row" && mode != "named") {
-    return bad_url(s, "the mode is unknown; write table (default), row or named");
-  }
-  s.mode = mode == "row" ? lock_mode::row : mode == "named" ? lock_mode::named : lock_mode::table;
-  s.table = url.take_text(
-      "table", s.mode == lock_mode::table ? "herdlock_leases" : "herdlock_" + mode + "_leases");
+void take_mode(settings& s, stores::option_reader& in) {
+  s.mode = in.choice<lock_mode>("mode");
+  constexpr char const* tables[] = {"herdlock_leases", "herdlock_row_leases",
+                                    "herdlock_named_leases"};
+  s.table = in.text("table", tables[static_cast<std::size_t>(s.mode)]);
   auto const plain = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  if (!s.table.empty() && s.table.size() <= max_table_bytes &&
-      std::ranges::all_of(s.table, plain)) {
-    return {};
+  if (s.table.empty() || s.table.size() > max_table_bytes || !std::ranges::all_of(s.table, plain)) {
+    in.refuse("the table's name may have letters, digits and '_', and at most " +
+              std::to_string(max_table_bytes) + " of them");
   }
-  return bad_url(s, "the table's name may have letters, digits and '_', and at most " +
-                        std::to_string(max_table_bytes) + " of them");
-}
-
-failure take_number(settings& s, store_url& url, char const* option, std::size_t most,
-                    std::size_t& number) {
-  std::string const text = url.take_text(option, std::to_string(number));
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec == std::errc() && end == text.data() + text.size() && number >= 1 && number <= most) {
-    return {};
+  s.session_grace = in.duration("session_grace");
+  if (s.session_grace > milliseconds{0} && s.mode == lock_mode::table) {
+    in.refuse("session_grace is for mode=row and mode=named");
   }
-  return bad_url(s, std::string(option) + " must be a number from 1 to " + std::to_string(most));
-}
-
-failure take_grace(settings& s, store_url& url) {
-  auto const grace = url.take_duration("session_grace", s.session_grace);
-  if (!grace) return grace.error();
-  if (*grace < milliseconds{0} || *grace > std::chrono::minutes{5}) {
-    return bad_url(s, "session_grace must be from 0 to 5m");
-  }
-  if (*grace > milliseconds{0} && s.mode == lock_mode::table) {
-    return bad_url(s, "session_grace is for mode=row and mode=named");
-  }
-  s.session_grace = *grace;
-  return {};
-}
-
-failure take_bounds(settings& s, store_url& url) {
-  auto const timeout = url.take_duration("timeout", s.timeout);
-  if (!timeout) return timeout.error();
-  s.timeout = *timeout;
-  if (s.timeout < min_timeout || s.timeout > max_timeout) {
-    return bad_url(s, "the timeout must be from 50ms to 10m");
-  }
-  auto const keep = url.take_duration("keep", s.keep);
-  if (!keep) return keep.error();
-  s.keep = *keep;
-  if (s.keep < milliseconds{0} || s.keep > max_keep) {
-    return bad_url(s, "keep must be from 0 to 365 days");
-  }
-  s.pool = s.mode == lock_mode::table ? 16 : 64;
-  if (failure bad = take_number(s, url, "pool", max_pool, s.pool); bad.code) return bad;
-  return take_number(s, url, "max_pending", 1'000'000, s.max_pending);
 }
 
 }  // namespace
@@ -135,15 +101,22 @@ std::string settings::ddl() const {
 }
 
 result<settings> parse_settings(store_url url) {
+  stores::option_reader in(url, schemes[0]);
   settings s;
   s.display_name = url.redacted();
-  if (failure why = take_address(s, url); why.code) return why;
-  if (failure why = take_security(s, url); why.code) return why;
-  if (failure why = take_mode(s, url); why.code) return why;
-  if (failure why = take_grace(s, url); why.code) return why;
-  if (failure why = take_bounds(s, url); why.code) return why;
-  if (failure why = url.reject_unknown_options(); why.code) return why;
+  take_address(s, in, url);
+  take_security(s, in);
+  take_mode(s, in);
+  s.timeout = in.duration("timeout");
+  s.keep = in.duration("keep");
+  s.pool = in.count("pool", s.mode == lock_mode::table ? 16 : 64);
+  s.max_pending = in.count("max_pending");
+  if (failure why = in.end(); why.code) return why;
   return s;
 }
 
 }  // namespace herdlock::mysql
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::mysql_options() {
+  return mysql::schemes;
+}

@@ -7,6 +7,8 @@
 #include <herdlock/url.hpp>
 #include <string>
 
+#include "stores/common/tls_settings.hpp"
+
 namespace herdlock::mysql {
 
 /// What holds a lease in the server.
@@ -15,8 +17,6 @@ enum class lock_mode {
   row,    ///< a transaction with SELECT … FOR UPDATE
   named,  ///< GET_LOCK
 };
-
-enum class encryption { none, tls, tls_unverified };
 
 struct settings {
   std::string display_name;  ///< the URL without its password
@@ -29,10 +29,7 @@ struct settings {
   lock_mode mode = lock_mode::table;
   std::string table;  ///< of the leases; row mode has another one, `<table>_lock`,
                       ///< and session_grace `<table>_open`
-  encryption security = encryption::none;
-  std::string authority_file;
-  std::string certificate_file;
-  std::string key_file;
+  stores::tls_settings tls;
   milliseconds timeout{2000};    ///< of each command
   milliseconds keep{3'600'000};  ///< how long a row that nobody holds is kept
   /// How long whoever succeeds a holder that did not release waits first; 0: not at all.

@@ -1,13 +1,13 @@
 // What all modes share: the pools, the threads, and how a command is run on them.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <list>
 #include <map>
 #include <mutex>
 #include <type_traits>
 
+#include "stores/common/name_hint.hpp"
 #include "stores/common/pending_operations.hpp"
 #include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection_pool.hpp"
@@ -69,10 +69,7 @@ struct store_state {
   ordered_tasks in_order;
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
 
-  /// Whether somebody else had it when it was asked for last; a guess, by the name's hash.
-  std::atomic<bool>& busy_lately(resource const& name) {
-    return busy_lately_.at(std::hash<std::string>{}(name.str()) % busy_lately_.size());
-  }
+  stores::name_hint<256> busy_lately;  ///< somebody else had it when it was asked for last
   /// Where the sweeper is; the caller has the mutex.
   std::mutex sweeping;
   std::string swept_to;
@@ -84,7 +81,6 @@ struct store_state {
 
  private:
   std::atomic<bool> closing_ = false;
-  std::array<std::atomic<bool>, 256> busy_lately_{};
 };
 
 /// Each store sweeps once in so many grants: more rows than these can have made.

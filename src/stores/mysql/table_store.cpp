@@ -12,8 +12,7 @@ class table_store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    // Before anything is made of it: no statement holds just any number of microseconds.
-    auto& busy_lately = state_->busy_lately(request.name);
+    auto& busy_lately = state_->busy_lately[request.name.str()];
     auto const too = busy_lately ? look::yes : look::no;
     auto const asked = std::make_shared<acquire_request const>(std::move(request));
     shortcut quick{grab_sql(state_->how, *asked, too),

@@ -62,7 +62,7 @@ void connection::open() {
   auto const until = clock::now() + what_.timeout - what_.timeout / 20;
   auto const on_found = [self](stores::found_addresses const& found) {
     if (self->over_) return;
-    if (found.all.empty()) return self->opened(sql_error{"", found.trouble});
+    if (found.all.empty()) return self->opened(sql_error{"", found.error});
     std::string addresses;
     for (auto const& each : found.all) addresses += (addresses.empty() ? "" : ",") + each;
     self->start_libpq(addresses);
@@ -247,7 +247,13 @@ void connection::on_readable() {
   if (!over_) listen();
 }
 
-void connection::read_results() { pipeline_ ? read_pipeline() : read_script(); }
+void connection::read_results() {
+  if (pipeline_) {
+    read_pipeline();
+  } else {
+    read_script();
+  }
+}
 
 // Of each statement: its result and a null pointer; behind those that were sent together, the mark
 // of their end. The first error counts.

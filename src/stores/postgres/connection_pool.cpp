@@ -72,43 +72,39 @@ void session::close() {
   }
 }
 
-void connection_pool::take(request one) {
+void connection_pool::take(on_session done) {
   if (closed_) {
-    return asio::post(executor_, [one = std::move(one)] {
-      one.done(make_failure(errc::canceled, "the store is closed"));
+    return asio::post(executor_, [done = std::move(done)] {
+      done(make_failure(errc::canceled, "the store is closed"));
     });
   }
-  waiting_.push_back(std::move(one));
+  waiting_.push_back(std::move(done));
   asio::post(executor_, [self = shared_from_this()] { self->serve(); });
 }
 
 void connection_pool::serve() {
   while (!waiting_.empty() && !closed_) {
-    if (!waiting_.front().wanted()) {
-      waiting_.pop_front();
-      continue;
-    }
     while (!idle_.empty() && !idle_.front()->alive()) {
       all_.erase(idle_.front());
       idle_.pop_front();
     }
     if (idle_.empty() && all_.size() >= what_.sessions) return;
-    auto one = std::move(waiting_.front());
+    auto done = std::move(waiting_.front());
     waiting_.pop_front();
     if (idle_.empty()) {
-      open_one(std::move(one));
+      open_one(std::move(done));
     } else {
       auto const taken = idle_.front();
       idle_.pop_front();
-      one.done(taken);
+      done(taken);
     }
   }
 }
 
-void connection_pool::open_one(request one) {
+void connection_pool::open_one(on_session done) {
   auto const fresh = std::make_shared<session>(executor_, what_);
   all_.insert(fresh);
-  fresh->open([self = shared_from_this(), fresh, one = std::move(one)](auto why) {
+  fresh->open([self = shared_from_this(), fresh, done = std::move(done)](auto why) {
     if (!why && fresh->pid() == self->command_pid_) {
       why = make_failure(
           errc::not_supported,
@@ -118,9 +114,9 @@ void connection_pool::open_one(request one) {
     }
     if (why) {
       self->end(fresh);
-      return one.done(*why);
+      return done(*why);
     }
-    one.done(fresh);
+    done(fresh);
   });
 }
 
@@ -143,7 +139,7 @@ void connection_pool::close() {
   all_.clear();
   idle_.clear();
   auto const left = std::exchange(waiting_, {});
-  for (auto const& one : left) one.done(make_failure(errc::canceled, "the store is closed"));
+  for (auto const& done : left) done(make_failure(errc::canceled, "the store is closed"));
 }
 
 }  // namespace herdlock::postgres

@@ -52,17 +52,14 @@ class session : public connection_listener, public std::enable_shared_from_this<
 
 class connection_pool : public std::enable_shared_from_this<connection_pool> {
  public:
-  /// A session, or why there is none. False from `wanted`: nobody needs it any more.
-  struct request {
-    std::function<bool()> wanted;
-    std::function<void(result<std::shared_ptr<session>>)> done;
-  };
+  /// A session, or why there is none.
+  using on_session = std::function<void(result<std::shared_ptr<session>>)>;
 
   connection_pool(asio::any_io_executor executor, settings what)
       : executor_(std::move(executor)), what_(std::move(what)) {}
 
   /// One that is idle or new; when all are taken, the next that comes back. Never from inside.
-  void take(request one);
+  void take(on_session done);
   /// Back, with no lock on it.
   void give_back(std::shared_ptr<session> const& one);
   /// Ends it, with whatever it holds.
@@ -73,13 +70,13 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
 
  private:
   void serve();
-  void open_one(request one);
+  void open_one(on_session done);
 
   asio::any_io_executor executor_;
   settings what_;
   std::set<std::shared_ptr<session>> all_;
   std::deque<std::shared_ptr<session>> idle_;
-  std::deque<request> waiting_;
+  std::deque<on_session> waiting_;
   int command_pid_ = 0;
   bool closed_ = false;
 };

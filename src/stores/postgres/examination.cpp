@@ -74,7 +74,7 @@ class exam_session {
     all.emplace_back("port", how.port);
     if (how.host.starts_with('/')) return static_cast<void>(all.emplace_back("host", how.host));
     auto const found = stores::look_up_here(how.host, deadline, -1);
-    if (found.all.empty()) throw query_failed{found.trouble};
+    if (found.all.empty()) throw query_failed{found.error};
     std::string hosts;
     std::string addresses;
     for (auto const& each : found.all) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/postgres/command_connection.hpp"
 

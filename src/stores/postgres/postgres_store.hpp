@@ -2,7 +2,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {

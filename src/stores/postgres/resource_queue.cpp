@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t max_lock_numbers = 65536;
 
-bool waits(session_waiter const& one) { return one.request.wait > milliseconds{0}; }
-
 milliseconds as_wait(clock::duration span) {
   auto const most = milliseconds{std::numeric_limits<std::int32_t>::max()};
   return std::clamp(std::chrono::ceil<milliseconds>(span), milliseconds{1}, most);
@@ -37,30 +35,22 @@ void fail(resource_queue::waiter_ptr const& one, failure const& why) {
 
 }  // namespace
 
-void session_waiter::on_completed() {
-  patience.cancel();
-  if (auto const at = queue.lock()) at->on_left(*this);
-}
-
 // From inside the port's call, so whatever is known already is told later.
 void resource_queue::enter(waiter_ptr const& one) {
   one->queue = weak_from_this();
   if (holder_ && holder_->request.owner == one->request.owner) {
     return one->complete_later(acquire_reply(grant{holder_->fencing, what_is_left(holder_->end)}));
   }
-  if (!waits(*one) && (holder_ || (asking_ && waits(*asking_) && !asking_->completed()))) {
+  if (!one->waits() && (holder_ || (asking_ && asking_->waits() && !asking_->completed()))) {
     return holder_ ? one->complete_later(busy_here()) : busy_elsewhere(one);
   }
-  one->patience.expires_after(std::min(one->request.wait, limits::max_ttl));
-  if (waits(*one)) {
-    one->patience.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
-      auto const self = weak.lock();
-      if (ec || !self || one->completed() || one == self->asking_) return;
-      if (self->holder_ && self->holder_->request.owner == one->request.owner) return;
-      if (self->holder_) return one->complete(self->busy_here());
-      self->busy_elsewhere(one);
-    });
-  }
+  one->at_the_end([weak = weak_from_this(), one] {
+    auto const self = weak.lock();
+    if (!self || one == self->asking_) return;
+    if (!self->holder_) return self->busy_elsewhere(one);
+    if (self->holder_->request.owner == one->request.owner) return;
+    one->complete(self->busy_here());
+  });
   waiting_.push_back(one);
   ask();
 }
@@ -100,13 +90,12 @@ void resource_queue::look_up_lock() {
 void resource_queue::take_session() {
   auto const one = asking_;
   state_->sessions->set_command_pid(state_->commands->server_pid());
-  state_->sessions->take(
-      {[one] { return true; },
-       [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
-         if (self->asking_ != one) return;  // the store was closed, and its sessions with it
-         if (!got) return self->refused(one, got.error());
-         self->with_session(one, *got);
-       }});
+  auto on_session = [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
+    if (self->asking_ != one) return;  // the store was closed, and its sessions with it
+    if (!got) return self->refused(one, got.error());
+    self->with_session(one, *got);
+  };
+  state_->sessions->take(std::move(on_session));
 }
 
 void resource_queue::with_session(waiter_ptr const& one, std::shared_ptr<session> const& got) {
@@ -119,7 +108,7 @@ void resource_queue::with_session(waiter_ptr const& one, std::shared_ptr<session
   got->on_loss([weak = weak_from_this()] {
     if (auto const self = weak.lock()) self->lost();
   });
-  send(one, waits(*one) ? attempt::wait : attempt::once);
+  send(one, one->waits() ? attempt::wait : attempt::once);
 }
 
 void resource_queue::send(waiter_ptr const& one, attempt how) {
@@ -129,7 +118,7 @@ void resource_queue::send(waiter_ptr const& one, attempt how) {
   if (row) all[0].parameters.push_back(as_bytes(name_.str()));
   auto const sent = clock::now();
   if (how == attempt::wait) {
-    all[0].parameters.push_back(as_number(as_wait(one->patience.expiry() - sent).count()));
+    all[0].parameters.push_back(as_number(as_wait(one->until - sent).count()));
   }
   if (row) all.insert(all.begin(), statement{.name = "begin"});
   patience const limit{how == attempt::wait ? std::nullopt : std::optional(state_->what.timeout)};
@@ -173,7 +162,7 @@ void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_p
     busy_elsewhere(one);
     auto const trying = std::exchange(waiting_, {});
     for (auto const& each : trying) {
-      if (waits(*each)) {
+      if (each->waits()) {
         waiting_.push_back(each);
       } else {
         busy_elsewhere(each);
@@ -212,7 +201,7 @@ void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
   auto const line = std::exchange(waiting_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;
-    if (!same && waits(*each))
+    if (!same && each->waits())
       waiting_.push_back(each);
     else if (same)
       told.emplace_back(each, grant{fencing, what_is_left(holder_->end)});
@@ -294,8 +283,8 @@ void resource_queue::lost() {
   if (!asking_) ask();
 }
 
-void resource_queue::on_left(session_waiter& one) {
-  if (asking_.get() != &one || proving_ == asking_ || !session_ || !waits(one)) return ask();
+void resource_queue::on_left(waiter& one) {
+  if (asking_.get() != &one || proving_ == asking_ || !session_ || !one.waits()) return ask();
   // It waits in the server: its session ends, and with it the wait. The next in line comes behind,
   // with another session: this one may be granted the lock before it has ended.
   auto const was = std::exchange(session_, nullptr);

@@ -16,34 +16,16 @@
 #include <optional>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/lease_ends.hpp"
-#include "stores/common/pending_operations.hpp"
+#include "stores/common/waiter.hpp"
 #include "stores/postgres/connection_pool.hpp"
 #include "stores/postgres/session_statements.hpp"
 
 namespace herdlock::postgres {
 
-class resource_queue;
-
-/// An acquisition that waits, or is about to be decided.
-class session_waiter final : public stores::operation<acquire_reply> {
- public:
-  session_waiter(std::shared_ptr<stores::pending_operations> const& pending,
-                 stores::order<acquire_reply> what, acquire_request wanted,
-                 clock::time_point deadline)
-      : operation(pending, std::move(what), deadline),
-        request(std::move(wanted)),
-        patience(pending->executor()) {}
-
-  acquire_request const request;
-  asio::basic_waitable_timer<clock> patience;
-  std::weak_ptr<resource_queue> queue;
-
- private:
-  void on_completed() override;
-};
+using stores::waiter;
 
 /// What the queues of a store share.
 struct store_state {
@@ -56,18 +38,19 @@ struct store_state {
   std::function<void(resource const&)> idle{};         ///< a queue is not needed any more
 };
 
-class resource_queue : public std::enable_shared_from_this<resource_queue> {
+class resource_queue final : public stores::waiter_queue,
+                             public std::enable_shared_from_this<resource_queue> {
  public:
   resource_queue(std::shared_ptr<store_state> state, resource name)
       : state_(std::move(state)), name_(std::move(name)), end_timer_(state_->executor) {}
 
-  using waiter_ptr = std::shared_ptr<session_waiter>;
+  using waiter_ptr = std::shared_ptr<waiter>;
   void enter(waiter_ptr const& one);
   void renew(owner_token const& owner, milliseconds ttl, std::function<void(renew_reply)> done);
   void release(owner_token const& owner, std::function<void(release_reply)> done);
   /// From whoever has it, who is told.
   void take_away(std::function<void(release_reply)> done);
-  void on_left(session_waiter& one);
+  void on_left(waiter& one) override;
   std::optional<owner_token> owner() const;
   bool unused() const {
     return !holder_ && !asking_ && !session_ && waiting_.empty() && giving_up_ == 0;

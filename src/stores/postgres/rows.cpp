@@ -9,6 +9,19 @@ int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 }  // namespace
 
+std::string with_table(std::string_view sql, std::string const& table) {
+  std::string out;
+  for (char const c : sql) {
+    if (c == '@')
+      out += table;
+    else if (c == '#')
+      out += table.substr(table.find('.') + 1);
+    else
+      out += c;
+  }
+  return out;
+}
+
 std::string_view rows::text(int row, int column) const {
   return {PQgetvalue(result_.get(), row, column),
           static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};

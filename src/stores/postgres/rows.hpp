@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::postgres {
 
@@ -33,6 +33,9 @@ struct statement {
   std::vector<parameter> parameters{};
   std::string sql{};
 };
+
+/// SQL with a table's name: `@` stands for it, `#` for the same without its schema.
+std::string with_table(std::string_view sql, std::string const& table);
 
 /// The rows of an answer. Row and column must exist.
 class rows {

@@ -45,21 +45,10 @@ constexpr char row_wait[] =
     "  OFFSET 0) l"
     " WHERE l.got AND r.name = $5::bytea FOR UPDATE OF r) held";
 
-std::string with_table(std::string_view text, settings const& what) {
-  std::string out;
-  for (char const c : text) {
-    if (c == '@')
-      out += what.table;
-    else
-      out += c;
-  }
-  return out;
-}
-
 // `%` stands for the limit of a session that holds a lock and says nothing.
 std::string filled(std::string_view text, settings const& what) {
   bool const row = what.mode == lock_mode::row;
-  std::string out = with_table(text, what);
+  std::string out = with_table(text, what.table);
   auto const* const limit = row ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
   for (auto at = out.find('%'); at != out.npos; at = out.find('%', at)) out.replace(at, 1, limit);
   return out;
@@ -206,7 +195,7 @@ preparation session_preparation(settings const& what) {
   auto const limit = std::to_string(what.timeout.count());
   preparation all{
       filled(row ? row_schema : advisory_schema, what),
-      with_table(script, what),
+      with_table(script, what.table),
       {{"meet", filled(row ? row_meet : advisory_meet, what)},
        {"look", filled(look_columns + held + " ORDER BY NOT l.granted", what)},
        {"list", filled(row ? row_list : advisory_list, what)},
@@ -218,15 +207,15 @@ preparation session_preparation(settings const& what) {
                    since + " = $2::bigint"}},
       ""};
   if (!graceful) return all;
-  all.query += with_table(open_schema, what);
-  all.statements.emplace_back("open", with_table(open_row, what));
-  all.statements.emplace_back("close", with_table(close_row, what));
+  all.query += with_table(open_schema, what.table);
+  all.statements.emplace_back("open", with_table(open_row, what.table));
+  all.statements.emplace_back("close", with_table(close_row, what.table));
   return all;
 }
 
 std::string session_set_up(settings const& what) {
-  return std::string(common_set_up) + set_up + with_table(leap, what) + "SELECT pid, " + since +
-         " FROM pg_stat_get_activity(pg_backend_pid())";
+  return std::string(common_set_up) + set_up + with_table(leap, what.table) + "SELECT pid, " +
+         since + " FROM pg_stat_get_activity(pg_backend_pid())";
 }
 
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {

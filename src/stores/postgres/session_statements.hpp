@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/postgres/command_connection.hpp"
 #include "stores/postgres/settings.hpp"

@@ -44,10 +44,8 @@ class session_store final : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     auto const queue = queue_of(request.name);
-    auto const deadline = clock::now() + std::min(request.wait, limits::max_ttl) +
-                          state_->what.timeout + state_->what.session_grace;
-    auto const one =
-        std::make_shared<session_waiter>(pending_, std::move(what), std::move(request), deadline);
+    auto const one = std::make_shared<waiter>(pending_, std::move(what), std::move(request),
+                                              state_->what.timeout + state_->what.session_grace);
     if (one->admit()) queue->enter(one);
   }
 

@@ -1,7 +1,7 @@
 // The modes whose locks belong to a session: advisory and row.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/postgres/settings.hpp"
 

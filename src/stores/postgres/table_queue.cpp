@@ -40,35 +40,21 @@ statement acquire_statement(acquire_request const& request, asking how, std::str
        as_number(static_cast<int>(how)), as_text(channel), as_number(waiter)}};
 }
 
-table_waiter::table_waiter(std::shared_ptr<stores::pending_operations> const& pending,
-                           stores::order<acquire_reply> what, acquire_request wanted,
-                           clock::time_point deadline, std::shared_ptr<table_queue> const& queue)
-    : operation(pending, std::move(what), deadline),
-      request(std::move(wanted)),
-      queue_(queue),
-      patience_(pending->executor()) {}
-
-void table_waiter::on_completed() {
-  patience_.cancel();
-  if (auto const queue = queue_.lock()) queue->on_left(*this);
-}
-
-void table_queue::enter(std::shared_ptr<table_waiter> const& one) {
+void table_queue::enter(std::shared_ptr<waiter> const& one) {
   auto const& wanted = one->request;
-  one->patience_.expires_after(std::min(wanted.wait, limits::max_ttl));
-  one->patience_.async_wait([weak = weak_from_this(), one](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && !one->completed()) self->time_is_up(one);
+  one->queue = weak_from_this();
+  one->at_the_end([weak = weak_from_this(), one] {
+    if (auto const self = weak.lock()) self->time_is_up(one);
   });
   auto const same = std::ranges::find_if(entries_, [&](auto const& each) {
     auto const& other = each.second;
     return !other.leaving && other.request.name == wanted.name &&
            other.request.owner == wanted.owner;
   });
-  one->entry_ = same == entries_.end() ? ++last_ : same->first;
-  auto const at = entries_.try_emplace(one->entry_, entry{wanted}).first;
+  one->entry = same == entries_.end() ? ++last_ : same->first;
+  auto const at = entries_.try_emplace(one->entry, entry{wanted}).first;
   at->second.callers.push_back(one);
-  if (same == entries_.end()) ask(one->entry_, asking::to_wait);
+  if (same == entries_.end()) ask(one->entry, asking::to_wait);
 }
 
 void table_queue::ask(std::int64_t number, asking how) {
@@ -136,10 +122,10 @@ void table_queue::complete_all(std::int64_t number, result<acquire_reply> const&
 }
 
 // The last of its owner leaves the queue; with others of the same owner it just stops waiting.
-void table_queue::time_is_up(std::shared_ptr<table_waiter> const& one) {
-  auto const found = entries_.find(one->entry_);
+void table_queue::time_is_up(std::shared_ptr<waiter> const& one) {
+  auto const found = entries_.find(one->entry);
   if (found == entries_.end()) return;
-  if (found->second.callers.size() == 1) return ask(one->entry_, asking::to_leave);
+  if (found->second.callers.size() == 1) return ask(one->entry, asking::to_leave);
   auto const sent = clock::now();
   commands_->run(acquire_statement(one->request, asking::once, channel_, 0),
                  [one, sent](reply const& answered) {
@@ -153,8 +139,8 @@ void table_queue::time_is_up(std::shared_ptr<table_waiter> const& one) {
 
 // One that was completed by an answer has no entry any more. Any other end leaves an unknown
 // outcome at the server; what was queued or granted for it goes.
-void table_queue::on_left(table_waiter& one) {
-  auto const found = entries_.find(one.entry_);
+void table_queue::on_left(waiter& one) {
+  auto const found = entries_.find(one.entry);
   if (found == entries_.end()) return;
   auto& callers = found->second.callers;
   std::erase_if(callers, [&](auto const& each) { return each.get() == &one; });
@@ -209,7 +195,7 @@ void table_queue::on_notification(std::string const& payload) {
 
 // The queue may have gone on without us; the callers ask again, with the same owner.
 void table_queue::on_down(failure const& why) {
-  std::vector<std::shared_ptr<table_waiter>> all;
+  std::vector<std::shared_ptr<waiter>> all;
   for (auto& [number, at] : entries_) all.insert(all.end(), at.callers.begin(), at.callers.end());
   entries_.clear();
   for (auto const& one : all) one->fail(static_cast<errc>(why.code.value()), why.message);

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
-#include "stores/common/pending_operations.hpp"
+#include "stores/common/waiter.hpp"
 #include "stores/postgres/command_connection.hpp"
 #include "stores/postgres/table_statements.hpp"
 
@@ -30,30 +30,14 @@ acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& aske
 statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
                             std::int64_t waiter);
 
-class table_queue;
+using stores::waiter;
 
-/// An acquisition that waits. Those of one owner for one resource share an entry of the queue.
-class table_waiter final : public stores::operation<acquire_reply> {
- public:
-  table_waiter(std::shared_ptr<stores::pending_operations> const& pending,
-               stores::order<acquire_reply> what, acquire_request request,
-               clock::time_point deadline, std::shared_ptr<table_queue> const& queue);
-
-  acquire_request const request;
-
- private:
-  friend class table_queue;
-  void on_completed() override;
-
-  std::weak_ptr<table_queue> queue_;
-  asio::basic_waitable_timer<clock> patience_;  ///< the end of request.wait
-  std::int64_t entry_ = 0;
-};
-
-/// An entry is asked for again when the store pushes that it was handed the lease, when the
-/// holder's time is over (only the first in line here does that), and when its own time is over.
-/// Whatever the reason, the answer tells all: the same owner gets the same grant.
-class table_queue : public std::enable_shared_from_this<table_queue> {
+/// Those of one owner for one resource share an entry of the queue. An entry is asked for again
+/// when the store pushes that it was handed the lease, when the holder's time is over (only the
+/// first in line here does that), and when its own time is over. Whatever the reason, the answer
+/// tells all: the same owner gets the same grant.
+class table_queue final : public stores::waiter_queue,
+                          public std::enable_shared_from_this<table_queue> {
  public:
   table_queue(asio::any_io_executor executor, std::shared_ptr<command_connection> commands,
               std::string channel)
@@ -61,15 +45,14 @@ class table_queue : public std::enable_shared_from_this<table_queue> {
         commands_(std::move(commands)),
         channel_(std::move(channel)) {}
 
-  void enter(std::shared_ptr<table_waiter> const& one);
+  void enter(std::shared_ptr<waiter> const& one);
   void on_notification(std::string const& payload);
   void on_down(failure const& why);
 
  private:
-  friend class table_waiter;
   struct entry {
     acquire_request request;
-    std::vector<std::shared_ptr<table_waiter>> callers{};
+    std::vector<std::shared_ptr<waiter>> callers{};
     std::optional<asio::basic_waitable_timer<clock>> alarm{};
     clock::time_point answered{};  // when the last question that was answered had been sent
     fencing_token seen{};          // the holder's at that answer
@@ -84,8 +67,8 @@ class table_queue : public std::enable_shared_from_this<table_queue> {
   void still_busy(std::int64_t number, lease_row const& row);
   bool take_up(std::int64_t number, fencing_token token);
   void complete_all(std::int64_t number, result<acquire_reply> const& outcome);
-  void time_is_up(std::shared_ptr<table_waiter> const& one);
-  void on_left(table_waiter& one);
+  void time_is_up(std::shared_ptr<waiter> const& one);
+  void on_left(waiter& one) override;
   bool is_first(std::int64_t number) const;
   void wake_next(resource const& name);
 

@@ -1,23 +1,9 @@
 #include "stores/postgres/table_statements.hpp"
 
-#include <string_view>
+#include "stores/postgres/rows.hpp"
 
 namespace herdlock::postgres {
 namespace {
-
-// `@` stands for the table's name, `#` for the same without its schema.
-std::string with_table(std::string_view text, std::string const& table) {
-  std::string out;
-  for (char const c : text) {
-    if (c == '@')
-      out += table;
-    else if (c == '#')
-      out += table.substr(table.find('.') + 1);
-    else
-      out += c;
-  }
-  return out;
-}
 
 constexpr char query[] =
     "SELECT to_regclass('@') IS NOT NULL AND to_regclass('@_waiters') IS NOT NULL"

@@ -2,10 +2,10 @@
 
 #include <sys/random.h>
 
-#include <array>
 #include <cstdlib>
 #include <utility>
 
+#include "stores/common/name_hint.hpp"
 #include "stores/postgres/table_queue.hpp"
 
 namespace herdlock::postgres {
@@ -22,10 +22,6 @@ std::string random_channel() {
   std::uint64_t bits[2];
   if (::getrandom(bits, sizeof bits, 0) != sizeof bits) std::abort();
   return "herdlock_" + std::to_string(bits[0]) + "_" + std::to_string(bits[1]);
-}
-
-clock::time_point end_of(milliseconds wait, milliseconds timeout) {
-  return clock::now() + std::min(wait, limits::max_ttl) + timeout;
 }
 
 class table_store final : public lease_store,
@@ -55,7 +51,7 @@ class table_store final : public lease_store,
     auto const one =
         std::make_shared<acquisition>(pending_, std::move(what), clock::now() + what_.timeout);
     if (!one->admit()) return;
-    if (busy_lately(request.name)) return look(one, request);
+    if (busy_lately_[request.name.str()]) return look(one, request);
     grab(one, request);
   }
 
@@ -144,15 +140,11 @@ class table_store final : public lease_store,
                      if (!answered) return failed(*one, answered.error());
                      auto outcome = to_acquire_reply(to_lease_row(*answered), request, sent);
                      if (auto const self = weak.lock()) {
-                       self->busy_lately(request.name) = std::holds_alternative<busy>(outcome);
+                       self->busy_lately_[request.name.str()] =
+                           std::holds_alternative<busy>(outcome);
                      }
                      one->complete(std::move(outcome));
                    });
-  }
-
-  // By a hash of the name: a wrong guess costs a round trip.
-  bool& busy_lately(resource const& name) {
-    return busy_.at(std::hash<std::string>{}(name.str()) % busy_.size());
   }
 
   template <class T>
@@ -178,9 +170,8 @@ class table_store final : public lease_store,
   }
 
   void wait(acquire_request request, order<acquire_reply> what) {
-    auto const deadline = end_of(request.wait, what_.timeout);
-    auto const one = std::make_shared<table_waiter>(pending_, std::move(what), std::move(request),
-                                                    deadline, queue_);
+    auto const one =
+        std::make_shared<waiter>(pending_, std::move(what), std::move(request), what_.timeout);
     if (one->admit()) queue_->enter(one);
   }
 
@@ -227,7 +218,7 @@ class table_store final : public lease_store,
   std::shared_ptr<command_connection> commands_;
   std::shared_ptr<table_queue> queue_;
   asio::basic_waitable_timer<clock> sweep_timer_;
-  std::array<bool, 256> busy_{};
+  stores::name_hint<256> busy_lately_;  // a wrong guess costs a round trip
 };
 
 }  // namespace

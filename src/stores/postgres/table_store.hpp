@@ -1,7 +1,7 @@
 // The table mode: leases are rows of a table, waiters queue in another.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/postgres/settings.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/common/pending_operations.hpp"
 #include "stores/redis/client/connection.hpp"
 

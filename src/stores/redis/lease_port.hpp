@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/router.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 

@@ -1,5 +1,6 @@
 #include "stores/redis/redis_store.hpp"
 
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/dialects/getset_dialect.hpp"
 #include "stores/redis/dialects/plain_dialect.hpp"

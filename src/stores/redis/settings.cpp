@@ -1,105 +1,127 @@
 #include "stores/redis/settings.hpp"
 
+#include <algorithm>
 #include <charconv>
+
+#include "stores/redis/redlock/redlock_settings.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-constexpr milliseconds min_timeout{50};
-constexpr milliseconds max_timeout{std::chrono::minutes{10}};
 constexpr int max_database = 1'000'000;
-constexpr milliseconds max_skew{std::chrono::minutes{1}};
 constexpr std::size_t max_prefix_bytes = limits::max_name_bytes;
 
-failure bad_url(settings const& s, std::string const& why) {
-  return make_failure(errc::invalid_url, "store URL " + s.display_name + ": " + why);
+using stores::option_kind;
+
+constexpr stores::url_option common_options[] = {
+    {"timeout", option_kind::duration, "2s", "50ms to 10m",
+     "how long a command may take, connecting included"},
+};
+constexpr stores::url_option dialect_options[] = {
+    {"dialect", option_kind::choice, "herdlock", "herdlock, plain, getset", "whose lock it is"},
+    {"prefix", option_kind::text, "", "at most 512 bytes",
+     "stands in front of each key; not with herdlock, where it belongs into the names"},
+    {"skew", option_kind::duration, "1s", "0 to 1m",
+     "how far the clients' wall clocks may differ; getset only"},
+};
+constexpr stores::url_option unix_options[] = {
+    {"user", option_kind::text, "", "text", "where the URL has no place for it"},
+    {"password", option_kind::text, "", "text", "likewise"},
+    {"db", option_kind::count, "0", "0 to 1000000", "the database; elsewhere it is the path"},
+};
+constexpr stores::url_option sentinel_options[] = {
+    {"sentinel_user", option_kind::text, "", "text",
+     "the sentinels' own account, if they have one; needs sentinel_password"},
+    {"sentinel_password", option_kind::text, "", "text",
+     "its password, or that of sentinels without users"},
+};
+
+constexpr stores::scheme_options schemes[] = {
+    {"redis", {common_options, durability_options, dialect_options}},
+    {"rediss", {common_options, durability_options, dialect_options, stores::tls_options}},
+    {"redis+unix", {common_options, durability_options, dialect_options, unix_options}},
+    {"redis+sentinel", {common_options, durability_options, dialect_options, sentinel_options}},
+    {"rediss+sentinel",
+     {common_options, durability_options, dialect_options, sentinel_options, stores::tls_options}},
+    {"redis+cluster", {common_options}},
+    {"rediss+cluster", {common_options, stores::tls_options}},
+    {"redlock", {redlock_options, common_options, stores::tls_options}},
+};
+
+// A cluster's are read as those of one server: what it cannot give is refused with its reason.
+stores::scheme_options const& options_of(std::string_view scheme) {
+  if (scheme.ends_with("+cluster")) scheme.remove_suffix(std::string_view("+cluster").size());
+  return *std::ranges::find(schemes, scheme, &stores::scheme_options::scheme);
 }
 
-failure take_database(settings& s, std::string_view text) {
-  if (text.empty()) return {};
+void take_database(settings& s, stores::option_reader& in, std::string_view text) {
+  if (text.empty()) return;
   auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), s.database);
   bool whole = ec == std::errc() && end == text.data() + text.size();
-  if (whole && s.database >= 0 && s.database <= max_database) return {};
-  return bad_url(s, in_quotes(text) + " is not a database number; write one such as 0 or 3");
+  if (whole && s.database >= 0 && s.database <= max_database) return;
+  in.refuse(in_quotes(text) + " is not a database number; write one such as 0 or 3");
 }
 
 // `//host:port,host:port/mymaster[/db]`
-failure take_sentinels(settings& s, store_url& url) {
+void take_sentinels(settings& s, stores::option_reader& in, store_url const& url) {
   s.sentinels = url.hosts;
   if (s.sentinels.empty()) s.sentinels.push_back({url.host, url.port});
-  s.sentinel_user = url.take_text("sentinel_user", "");
-  s.sentinel_password = url.take_text("sentinel_password", "");
+  s.sentinel_user = in.text("sentinel_user");
+  s.sentinel_password = in.text("sentinel_password");
   std::string_view path = url.path;
   if (path.starts_with('/')) path.remove_prefix(1);
   auto const slash = path.find('/');
   s.master_name = path.substr(0, slash);
   if (url.host.empty() || s.master_name.empty()) {
-    return bad_url(s, "write the sentinels and the name of their master: " + url.scheme +
-                          "://host:26379,host:26379/mymaster");
+    in.refuse("write the sentinels and the name of their master: " + url.scheme +
+              "://host:26379,host:26379/mymaster");
   }
   if (!s.sentinel_user.empty() && s.sentinel_password.empty()) {
-    return bad_url(s, "there is a sentinel_user without a sentinel_password");
+    in.refuse("there is a sentinel_user without a sentinel_password");
   }
   s.host = s.sentinels.front().host;  // until they have told
   s.port = s.sentinels.front().port.value_or(26379);
-  return take_database(s, slash == path.npos ? "" : path.substr(slash + 1));
+  take_database(s, in, slash == path.npos ? "" : path.substr(slash + 1));
 }
 
-failure take_address(settings& s, store_url& url) {
-  if (url.scheme.ends_with("+sentinel")) return take_sentinels(s, url);
-  if (url.scheme == "redis+unix") {
-    s.unix_path = url.path;
-    std::string const user = url.take_text("user", "");
-    std::string const password = url.take_text("password", "");
-    if (s.user.empty()) s.user = user;
-    if (s.password.empty()) s.password = password;
-    if (s.unix_path.empty() || s.unix_path.front() != '/' || !url.host.empty()) {
-      return bad_url(s, "write the absolute path of the socket: redis+unix:/path/of/redis.sock");
-    }
-    return take_database(s, url.take_text("db", ""));
+void take_unix_path(settings& s, stores::option_reader& in, store_url const& url) {
+  s.unix_path = url.path;
+  std::string const user = in.text("user");
+  std::string const password = in.text("password");
+  if (s.user.empty()) s.user = user;
+  if (s.password.empty()) s.password = password;
+  if (s.unix_path.empty() || s.unix_path.front() != '/' || !url.host.empty()) {
+    in.refuse("write the absolute path of the socket: redis+unix:/path/of/redis.sock");
   }
+  take_database(s, in, in.text("db"));
+}
+
+void take_address(settings& s, stores::option_reader& in, store_url const& url) {
+  if (url.scheme.ends_with("+sentinel")) return take_sentinels(s, in, url);
+  if (url.scheme == "redis+unix") return take_unix_path(s, in, url);
   s.host = url.host;
   s.port = url.port.value_or(6379);
-  if (s.host.empty()) return bad_url(s, "there is no host; write " + url.scheme + "://host:port");
+  if (s.host.empty()) in.refuse("there is no host; write " + url.scheme + "://host:port");
   std::string_view path = url.path;
   if (path.starts_with('/')) path.remove_prefix(1);
-  return take_database(s, path);
+  take_database(s, in, path);
 }
 
-failure take_security(settings& s, store_url& url) {
-  if (!url.scheme.starts_with("rediss")) return {};
-  auto told = stores::take_tls(url, s.display_name);
-  if (told.has_error()) return told.error();
-  s.tls = std::move(*told);
-  return {};
-}
-
-// The value of an unknown dialect is not shown: what stands there may be anything.
-failure take_dialect(settings& s, store_url& url) {
-  bool const named = url.options.contains("dialect");
-  std::string const text = url.take_text("dialect", "herdlock");
-  if (text == "plain") s.speaks = dialect::plain;
-  if (text == "getset") s.speaks = dialect::getset;
-  if (named && s.speaks == dialect::herdlock && text != "herdlock") {
-    return bad_url(s, "the dialect is unknown; write herdlock (default), plain or getset");
-  }
+void take_dialect(settings& s, stores::option_reader& in) {
+  s.speaks = in.choice<dialect>("dialect");
   // Our own side keys and channels take their names from the key as it is, so a prefix there would
   // only be a longer name.
-  if (url.options.contains("prefix") && s.speaks == dialect::herdlock) {
-    return bad_url(s, "a prefix needs dialect=plain or dialect=getset; else write it in the names");
+  if (in.given("prefix") && s.speaks == dialect::herdlock) {
+    in.refuse("a prefix needs dialect=plain or dialect=getset; else write it in the names");
   }
-  if (url.options.contains("skew") && s.speaks != dialect::getset) {
-    return bad_url(s, "a skew needs dialect=getset: no other dialect compares clients' clocks");
+  if (in.given("skew") && s.speaks != dialect::getset) {
+    in.refuse("a skew needs dialect=getset: no other dialect compares clients' clocks");
   }
-  s.prefix = url.take_text("prefix", "");
+  s.prefix = in.text("prefix");
   if (s.prefix.size() > max_prefix_bytes) {
-    return bad_url(s, "the prefix is longer than " + std::to_string(max_prefix_bytes) + " bytes");
+    in.refuse("the prefix is longer than " + std::to_string(max_prefix_bytes) + " bytes");
   }
-  auto const skew = url.take_duration("skew", s.skew);
-  if (skew.has_error()) return skew.error();
-  s.skew = *skew;
-  if (s.skew > max_skew) return bad_url(s, "the skew must be from 0 to 1m");
-  return {};
+  s.skew = in.duration("skew");
 }
 
 }  // namespace
@@ -112,34 +134,33 @@ std::string settings::address() const {
 
 failure refuse_single_server_options(settings const& how) {
   if (!how.durable.on() && how.speaks == dialect::herdlock) return {};
-  return bad_url(how,
-                 "wait_replicas, quarantine and dialect are for a single server or Sentinel; leave "
-                 "them out");
+  return make_failure(errc::invalid_url,
+                      "store URL " + how.display_name +
+                          ": wait_replicas, quarantine and dialect are for a single server or "
+                          "Sentinel; leave them out");
 }
 
 result<settings> parse_settings(store_url url) {
+  stores::option_reader in(url, options_of(url.scheme));
   settings s;
   s.display_name = url.redacted();
   s.user = url.user;
   s.password = url.password;
-  if (auto why = take_address(s, url); why.code) return why;
-  if (auto why = take_security(s, url); why.code) return why;
-  if (auto why = take_dialect(s, url); why.code) return why;
-  auto timeout = url.take_duration("timeout", s.timeout);
-  if (timeout.has_error()) return timeout.error();
-  s.timeout = *timeout;
-  if (s.timeout < min_timeout || s.timeout > max_timeout) {
-    return bad_url(s, "the timeout must be from 50ms to 10m");
-  }
-  auto durable = take_durability(url, s.timeout);
-  if (durable.has_error()) return durable.error();
-  s.durable = *durable;
+  take_address(s, in, url);
+  if (url.scheme.starts_with("rediss")) s.tls = stores::take_tls(in);
+  take_dialect(s, in);
+  s.timeout = in.duration("timeout");
+  s.durable = take_durability(in, s.timeout);
   // A user without a password is a mistake that would connect as somebody else.
   if (!s.user.empty() && s.password.empty()) {
-    return bad_url(s, "there is a user without a password; write user:password@");
+    in.refuse("there is a user without a password; write user:password@");
   }
-  if (auto why = url.reject_unknown_options(); why.code) return why;
+  if (auto why = in.end(); why.code) return why;
   return s;
 }
 
 }  // namespace herdlock::redis
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::redis_options() {
+  return redis::schemes;
+}

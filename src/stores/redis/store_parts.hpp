@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/queue/lease_queues.hpp"

@@ -2,7 +2,7 @@
 // (4 bytes, little-endian).
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,3 +1,6 @@
+#include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
+#include <herdlock/url.hpp>
 #include <herdlock/url_scheme.hpp>
 
 #include "stores/sqlite/examination.hpp"

@@ -1,8 +1,8 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
-#include <charconv>
 #include <filesystem>
 
+#include "stores/common/url_options.hpp"
 #include "stores/sqlite/database_operation.hpp"
 #include "stores/sqlite/schema.hpp"
 #include "stores/sqlite/statements.hpp"
@@ -170,61 +170,35 @@ class store final : public lease_store, public cache_store {
   worker reads_;  ///< so that a hit never waits for a writer
 };
 
-// An empty file of ours has a third of it.
-constexpr std::uint64_t min_file_bytes = 131'072;
+using stores::option_kind;
 
-result<std::uint64_t> take_number(store_url& url, char const* option, std::uint64_t fallback) {
-  std::string text = url.take_text(option, std::to_string(fallback));
-  std::uint64_t number = 0;
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec == std::errc() && end == text.data() + text.size() && number > 0) return number;
-  return make_failure(errc::invalid_url, "store URL " + url.redacted() + ": option '" + option +
-                                             "' is not a number greater than 0");
-}
-
-failure check_path(store_url const& url) {
-  std::string const shown = "store URL " + url.redacted() + ": ";
-  if (!url.host.empty() || !url.user.empty() || !url.password.empty()) {
-    return make_failure(errc::invalid_url, shown + "write sqlite:PATH or sqlite:///PATH");
-  }
-  if (url.path.empty()) {
-    return make_failure(errc::invalid_url, shown + "the path of the file is missing");
-  }
-  if (url.path == ":memory:") {
-    return make_failure(errc::invalid_url, shown + "for a store in memory write memory:");
-  }
-  return {};
-}
+// An empty file of ours has a third of the least max_bytes.
+constexpr stores::url_option options[] = {
+    {"timeout", option_kind::duration, "5s", "1ms to 1h",
+     "how long a command may take, waiting for other processes included"},
+    {"max_pending", option_kind::count, "65536", "from 1",
+     "commands under way in a store; one more is overloaded"},
+    {"max_bytes", option_kind::count, "4294967296", "from 131072",
+     "how large the file may become; a write that finds no room is unavailable"},
+    {"network", option_kind::choice, "refuse", "refuse, allow",
+     "allow: also on a network file system, which no other machine uses"},
+};
+constexpr stores::scheme_options schemes[] = {{"sqlite", {options}}};
 
 result<settings> take_settings(store_url& url) {
-  if (failure bad = check_path(url); bad.code) return bad;
+  stores::option_reader in(url, schemes[0]);
+  if (!url.host.empty() || !url.user.empty() || !url.password.empty()) {
+    in.refuse("write sqlite:PATH or sqlite:///PATH");
+  }
+  if (url.path.empty()) in.refuse("the path of the file is missing");
+  if (url.path == ":memory:") in.refuse("for a store in memory write memory:");
   settings taken;
   taken.file.path = url.path;
-  auto timeout = url.take_duration("timeout", taken.file.timeout);
-  if (!timeout) return timeout.error();
-  if (*timeout < milliseconds{1} || *timeout > std::chrono::hours{1}) {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'timeout' must be from 1ms to 1h");
-  }
-  taken.file.timeout = *timeout;
-  auto pending = take_number(url, "max_pending", taken.max_pending);
-  if (!pending) return pending.error();
-  taken.max_pending = *pending;
-  auto bytes = take_number(url, "max_bytes", taken.file.max_bytes);
-  if (!bytes) return bytes.error();
-  if (*bytes < min_file_bytes) {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'max_bytes' must be at least " +
-                                               std::to_string(min_file_bytes));
-  }
-  taken.file.max_bytes = *bytes;
-  std::string const network = url.take_text("network", "refuse");
-  if (network != "refuse" && network != "allow") {
-    return make_failure(errc::invalid_url, "store URL " + url.redacted() +
-                                               ": option 'network' must be refuse or allow");
-  }
-  if (network == "allow") taken.file.network = network_policy::allow;
-  if (failure bad = url.reject_unknown_options(); bad.code) return bad;
+  taken.file.timeout = in.duration("timeout");
+  taken.max_pending = in.count("max_pending");
+  taken.file.max_bytes = in.count<std::uint64_t>("max_bytes");
+  taken.file.network = in.choice<network_policy>("network");
+  if (failure bad = in.end(); bad.code) return bad;
   return taken;
 }
 
@@ -259,3 +233,7 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
 }
 
 }  // namespace herdlock
+
+std::span<herdlock::stores::scheme_options const> herdlock::stores::sqlite_options() {
+  return sqlite::schemes;
+}

@@ -3,7 +3,7 @@
 // sql_error.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/sqlite/connection.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <functional>
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 #include "stores/common/pending_operations.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/client/router.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/common/pending.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/timers.hpp"

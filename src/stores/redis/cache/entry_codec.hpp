@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::redis {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/server_facts.hpp"
 #include "stores/redis/client/transport.hpp"
 #include "stores/redis/settings.hpp"

@@ -1,5 +1,4 @@
 // The only source that sees Boost.Redis (whose own are compiled here too).
-//
 // What 1.88 needs from us: async_run ends when the first connect fails, and its own reconnecting
 // is not to be relied on, so a connection object serves one attempt and reconnecting is off. It
 // has no signal for "ready" and hides the text of a refused HELLO; its logger hook shows both.
@@ -11,6 +10,7 @@
 
 #include "stores/common/close_on_exec.hpp"
 #include "stores/common/look_up.hpp"
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/client/failed_transport.hpp"
 #include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/client/unix_bridge.hpp"
@@ -187,8 +187,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void on_found(stores::found_addresses& found) {
     if (stopped_) return;
     if (found.all.empty()) {
-      note(errc::unavailable,
-           "the host " + in_quotes(how_.host) + " is not found: " + found.trouble);
+      note(errc::unavailable, "the host " + in_quotes(how_.host) + " is not found: " + found.error);
       return end();
     }
     begin(std::move(found.all));

@@ -1,5 +1,6 @@
 #include "stores/redis/cluster/cluster_store.hpp"
 
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster.hpp"
 #include "stores/redis/lease_port.hpp"

@@ -1,8 +1,8 @@
 // `redis+cluster://` and `rediss+cluster://` as a backend.
 #pragma once
 
+#include <herdlock/backend.hpp>
 #include <herdlock/detail/async.hpp>
-#include <herdlock/store.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {

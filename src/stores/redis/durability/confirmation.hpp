@@ -18,7 +18,7 @@
 #include <functional>
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {

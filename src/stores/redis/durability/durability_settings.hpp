@@ -2,13 +2,21 @@
 #pragma once
 
 #include <herdlock/types.hpp>
-#include <herdlock/url.hpp>
+
+#include "stores/common/url_options.hpp"
 
 namespace herdlock::redis {
 
-/// The replicas that a master can be asked to wait for.
-inline constexpr int max_wait_replicas = 16;
-inline constexpr milliseconds default_quarantine_ttl{60'000};
+inline constexpr stores::url_option durability_options[] = {
+    {"wait_replicas", stores::option_kind::count, "0", "0 to 16",
+     "so many replicas must have a grant before it counts"},
+    {"wait_timeout", stores::option_kind::duration, "half of timeout, at most 5s",
+     "1ms to the default", "how long they are waited for; only with wait_replicas"},
+    {"quarantine", stores::option_kind::choice, "off", "off, on",
+     "a server that was not the master before grants nothing at first"},
+    {"quarantine_ttl", stores::option_kind::duration, "1m", "10ms to 8760h",
+     "for how long; no lease may be longer; only with quarantine=on"},
+};
 
 struct durability_settings {
   int replicas = 0;  ///< that must have a grant before it counts; 0: none
@@ -20,8 +28,7 @@ struct durability_settings {
   bool on() const { return replicas > 0 || quarantine > milliseconds{0}; }
 };
 
-/// Takes `wait_replicas`, `wait_timeout`, `quarantine` and `quarantine_ttl` out of the URL;
 /// `timeout` is that of a command.
-result<durability_settings> take_durability(store_url& url, milliseconds timeout);
+durability_settings take_durability(stores::option_reader& in, milliseconds timeout);
 
 }  // namespace herdlock::redis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/examination/examine_server.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"

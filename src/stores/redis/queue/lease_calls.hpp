@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/client/typed_command.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"

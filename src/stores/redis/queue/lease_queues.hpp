@@ -31,7 +31,7 @@
 #include <string>
 #include <unordered_map>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "algo/backoff.hpp"
 #include "stores/common/pending.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"

@@ -1,7 +1,7 @@
 // An acquisition over the nodes of a redlock store.
 #pragma once
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/redlock/redlock_core.hpp"
 
 namespace herdlock::redis {

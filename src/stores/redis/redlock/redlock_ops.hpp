@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/redis/redlock/redlock_core.hpp"
 
 namespace herdlock::redis {

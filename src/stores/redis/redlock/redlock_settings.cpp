@@ -7,21 +7,14 @@
 namespace herdlock::redis {
 namespace {
 
-constexpr milliseconds min_node_timeout{5};
 constexpr std::uint16_t default_port = 6379;
 
-failure bad_url(std::string const& shown, std::string const& why) {
-  return make_failure(errc::invalid_url, "store URL " + shown + ": " + why);
-}
-
-failure check_hosts(redlock_settings const& s, std::vector<host_and_port> const& hosts) {
+void check_hosts(stores::option_reader& in, std::vector<host_and_port> const& hosts) {
   if (hosts.size() < min_redlock_nodes || hosts.size() > algo::max_quorum_nodes) {
-    return bad_url(s.display_name,
-                   "it names " + std::to_string(hosts.size()) + " nodes; write " +
-                       std::to_string(min_redlock_nodes) + " to " +
-                       std::to_string(algo::max_quorum_nodes) +
-                       " of independent servers, an odd number: redlock://host1,host2,host3" +
-                       (hosts.size() == 1 ? " (for one server: redis://host)" : ""));
+    in.refuse("it names " + std::to_string(hosts.size()) + " nodes; write " +
+              std::to_string(min_redlock_nodes) + " to " + std::to_string(algo::max_quorum_nodes) +
+              " of independent servers, an odd number: redlock://host1,host2,host3" +
+              (hosts.size() == 1 ? " (for one server: redis://host)" : ""));
   }
   for (auto one = hosts.begin(); one != hosts.end(); ++one) {
     auto const same = [&](host_and_port const& other) {
@@ -29,26 +22,12 @@ failure check_hosts(redlock_settings const& s, std::vector<host_and_port> const&
              other.port.value_or(default_port) == one->port.value_or(default_port);
     };
     if (std::find_if(hosts.begin(), one, same) != one) {
-      return bad_url(s.display_name, "the node " + in_quotes(one->host) + ":" +
-                                         std::to_string(one->port.value_or(default_port)) +
-                                         " is named twice; a majority of votes needs nodes that "
-                                         "are independent of each other");
+      in.refuse("the node " + in_quotes(one->host) + ":" +
+                std::to_string(one->port.value_or(default_port)) +
+                " is named twice; a majority of votes needs nodes that are independent of each "
+                "other");
     }
   }
-  return {};
-}
-
-failure take_times(redlock_settings& s, store_url& url) {
-  auto const node_timeout = url.take_duration("node_timeout", s.node_timeout);
-  if (node_timeout.has_error()) return node_timeout.error();
-  s.node_timeout = *node_timeout;
-  auto const restart_delay = url.take_duration("restart_delay", s.restart_delay);
-  if (restart_delay.has_error()) return restart_delay.error();
-  s.restart_delay = *restart_delay;
-  if (s.restart_delay > limits::max_ttl) {
-    return bad_url(s.display_name, "the restart_delay must be at most a year, or 0 for none");
-  }
-  return {};
 }
 
 // The rest of the URL is that of a single server. What is wrong with it is told of the whole.
@@ -74,30 +53,30 @@ result<settings> parse_node(store_url url, host_and_port const& where, std::stri
 result<redlock_settings> parse_redlock_settings(store_url url) {
   redlock_settings s;
   s.display_name = url.redacted();
+  stores::option_reader in(url, {"redlock", {redlock_options}});
   auto hosts = url.hosts;
   if (hosts.empty() && !url.host.empty()) hosts.push_back({url.host, url.port});
-  if (auto why = check_hosts(s, hosts); why.code) return why;
-  if (auto why = take_times(s, url); why.code) return why;
-  std::string const tls = url.take_text("tls", "off");
-  if (tls != "on" && tls != "off") {
-    return bad_url(s.display_name, "tls=" + in_quotes(tls) + " is unknown; write on or off");
-  }
-  url.scheme = tls == "on" ? "rediss" : "redis";
+  check_hosts(in, hosts);
+  s.node_timeout = in.duration("node_timeout");
+  s.restart_delay = in.duration("restart_delay");
+  url.scheme = in.chosen("tls") == 1 ? "rediss" : "redis";
+  if (in.error().code) return in.error();
   for (auto const& one : hosts) {
     auto node = parse_node(url, one, s.display_name);
     if (node.has_error()) return node.error();
     s.nodes.push_back(std::move(*node));
   }
-  if (auto const why = refuse_single_server_options(s.nodes.front()); why.code) {
-    return bad_url(s.display_name,
-                   "wait_replicas, quarantine and dialect are for a single server "
-                   "or Sentinel; leave them out");
+  if (refuse_single_server_options(s.nodes.front()).code) {
+    in.refuse(
+        "wait_replicas, quarantine and dialect are for a single server or Sentinel; leave them "
+        "out");
   }
   s.timeout = s.nodes.front().timeout;
-  if (s.node_timeout < min_node_timeout || s.node_timeout > s.timeout) {
-    return bad_url(s.display_name, "the node_timeout must be from 5ms to the timeout (" +
-                                       std::to_string(s.timeout.count()) + "ms)");
+  if (s.node_timeout > s.timeout) {
+    in.refuse("the node_timeout must be from 5ms to the timeout (" +
+              std::to_string(s.timeout.count()) + "ms)");
   }
+  if (in.error().code) return in.error();
   return s;
 }
 

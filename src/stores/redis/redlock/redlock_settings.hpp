@@ -8,6 +8,15 @@
 
 namespace herdlock::redis {
 
+inline constexpr stores::url_option redlock_options[] = {
+    {"node_timeout", stores::option_kind::duration, "200ms", "5ms to timeout",
+     "how long an operation waits for a node before it decides without it, at most"},
+    {"restart_delay", stores::option_kind::duration, "1m", "0 to 8760h",
+     "a node that was started less than so long ago grants nothing; no ttl may be longer"},
+    {"tls", stores::option_kind::choice, "off", "off, on",
+     "TLS to each node; cafile, cert, key and verify need it"},
+};
+
 struct redlock_settings {
   std::string display_name;     ///< the URL without its password
   std::vector<settings> nodes;  ///< they differ in host and port only

@@ -1,5 +1,6 @@
 #include "stores/redis/redlock/redlock_store.hpp"
 
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/redlock/redlock_ops.hpp"
 
 namespace herdlock {

@@ -1,8 +1,8 @@
 // `redlock://` as a backend: leases over independent Redis servers.
 #pragma once
 
+#include <herdlock/backend.hpp>
 #include <herdlock/detail/async.hpp>
-#include <herdlock/store.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {

@@ -9,11 +9,11 @@
 namespace herdlock::runtime {
 
 /// Written on the store's executor alone, read from any thread.
-class meter {
+class lease_counters {
  public:
   using callback = std::function<void(lease_event const&)>;
 
-  explicit meter(callback on_event = {}) : on_event_(std::move(on_event)) {}
+  explicit lease_counters(callback on_event = {}) : on_event_(std::move(on_event)) {}
 
   void began_to_ask() { add(waiting_); }
   void ended_asking() { take(waiting_); }

@@ -10,9 +10,9 @@
 namespace herdlock::runtime {
 
 /// From any thread.
-class errand_gate : public std::enable_shared_from_this<errand_gate> {
+class task_tracker : public std::enable_shared_from_this<task_tracker> {
  public:
-  /// The errand lasts as long as what is returned.
+  /// The task lasts as long as what is returned.
   std::shared_ptr<void> begin() {
     std::lock_guard const lock(mutex_);
     ++under_way_;

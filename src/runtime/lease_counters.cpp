@@ -1,9 +1,9 @@
-#include "runtime/meter.hpp"
+#include "runtime/lease_counters.hpp"
 
 namespace herdlock {
 namespace runtime {
 
-void meter::granted(lease_event const& what, from whom, clock::duration waited) {
+void lease_counters::granted(lease_event const& what, from whom, clock::duration waited) {
   add(acquired_);
   add(held_);
   if (whom == from::another) add(hand_overs_);
@@ -11,18 +11,18 @@ void meter::granted(lease_event const& what, from whom, clock::duration waited) 
   tell(what);
 }
 
-void meter::ended(lease_event const& what, clock::duration held) {
+void lease_counters::ended(lease_event const& what, clock::duration held) {
   take(held_);
   hold_time_.note(held);
   count(what);
 }
 
-void meter::count(lease_event const& what) {
+void lease_counters::count(lease_event const& what) {
   add(of(what.kind));
   tell(what);
 }
 
-meter::number& meter::of(lease_event_kind kind) {
+lease_counters::number& lease_counters::of(lease_event_kind kind) {
   switch (kind) {
     case lease_event_kind::acquired:
       return acquired_;
@@ -42,7 +42,7 @@ meter::number& meter::of(lease_event_kind kind) {
   return released_;
 }
 
-store_metrics meter::read(std::string const& store) const {
+store_metrics lease_counters::read(std::string const& store) const {
   store_metrics copy;
   copy.store = store;
   copy.acquired = value(acquired_);

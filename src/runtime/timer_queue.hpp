@@ -13,29 +13,29 @@
 namespace herdlock::runtime {
 
 /// Something that wants to be called at a time. Intrusive: keeping a lease allocates nothing.
-class kept : public boost::intrusive::set_base_hook<
-                 boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class timed : public boost::intrusive::set_base_hook<
+                  boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   clock::time_point due{};
-  /// Called with the object out of the keeper; it may put itself back.
+  /// Called with the object out of the queue; it may put itself back.
   virtual void on_due(clock::time_point now) = 0;
-  friend bool operator<(kept const& a, kept const& b) { return a.due < b.due; }
+  friend bool operator<(timed const& a, timed const& b) { return a.due < b.due; }
 
  protected:
-  kept() = default;
-  kept(kept const&) = delete;
-  kept& operator=(kept const&) = delete;
-  virtual ~kept() = default;
+  timed() = default;
+  timed(timed const&) = delete;
+  timed& operator=(timed const&) = delete;
+  virtual ~timed() = default;
 };
 
 /// All members on the executor. O(log n) per call, n being the leases held.
-class lease_keeper : public std::enable_shared_from_this<lease_keeper> {
+class timer_queue : public std::enable_shared_from_this<timer_queue> {
  public:
-  explicit lease_keeper(boost::asio::any_io_executor executor);
+  explicit timer_queue(boost::asio::any_io_executor executor);
 
   void start();
-  void schedule(kept& entry, clock::time_point at);
-  static void remove(kept& entry);
+  void schedule(timed& entry, clock::time_point at);
+  static void remove(timed& entry);
   void close();
 
  private:
@@ -44,7 +44,7 @@ class lease_keeper : public std::enable_shared_from_this<lease_keeper> {
   void rearm();
 
   using schedule_type =
-      boost::intrusive::multiset<kept, boost::intrusive::constant_time_size<false>>;
+      boost::intrusive::multiset<timed, boost::intrusive::constant_time_size<false>>;
   boost::asio::any_io_executor executor_;
   schedule_type schedule_;
   std::shared_ptr<boot_timer> timer_;

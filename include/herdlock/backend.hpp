@@ -1,4 +1,6 @@
 // The two ports that a backend implements. Everything above them is written once for all stores.
+// For those who write a store; users of locks, elections and caches need none of it. The ports
+// complete with a result<T>; the public operations above them with `void(failure, T)`.
 //
 // Rules for every operation of both ports:
 //  * One server step. Atomic at the server; a retry with the same owner token returns the first
@@ -27,7 +29,9 @@
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/error.hpp>
+#include <herdlock/inspect.hpp>
 #include <herdlock/types.hpp>
+#include <herdlock/value.hpp>
 
 namespace herdlock {
 
@@ -65,50 +69,11 @@ struct busy {
 
 using acquire_reply = std::variant<grant, busy>;
 
-enum class renew_reply { renewed, lost };
-enum class release_reply { released, lost };
-
-struct lease_info {
-  std::string holder;
-  fencing_token fencing;
-  milliseconds remaining;
-  std::size_t waiting = 0;             ///< how many queue for it in the store
-  std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
-  /// For how long the present holder has had it, by the store's clock, where the store knows.
-  std::optional<milliseconds> held_for{};
-};
-
-/// Which part of the list of resources is asked for.
-struct list_request {
-  std::string cursor{};  ///< empty: from the beginning; else what the page before gave
-  std::size_t limit = limits::max_listed;  ///< 1 to limits::max_page; others are taken for these
-};
-
-/// A part of the list. It may hold fewer names than the limit, or none, though it is not the last.
-struct lease_page {
-  std::vector<resource> names;
-  std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
-};
-
 /// A lease that ended before its time: the session on the server that it stood on has ended.
 struct lease_end {
   resource name;
   owner_token owner;
   std::string why;  ///< a clause: "its session has ended"
-};
-
-/// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
-struct store_traits {
-  /// Honours acquire_request::wait: first come, first served within one handle, and between them
-  /// as docs/guarantees.md says.
-  bool queues = false;
-  bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
-  bool across_processes = false;  ///< excludes other processes
-  bool across_hosts = false;      ///< excludes other machines
-  bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
-  /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
-  /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.
-  milliseconds longest_term{0};
 };
 
 /// Leases by owner token. See the rules at the top of this file.
@@ -157,20 +122,6 @@ inline std::size_t page_size(list_request const& request) {
 }
 
 // ---------------------------------------------------------------------------------- cache
-
-/// How a value is laid out in the store, so that existing data can be read.
-enum class layout {
-  string,  ///< one byte string (Redis GET/SET)
-  hash,    ///< named fields (Redis HGETALL/HSET)
-};
-
-/// "We asked, and there is no such thing": a negative entry.
-struct absent {
-  friend bool operator==(absent const&, absent const&) = default;
-};
-using hash_fields = std::vector<std::pair<std::string, std::string>>;
-/// An entry as the store keeps it.
-using cache_value = std::variant<absent, std::string, hash_fields>;
 
 /// What limits::max_value_bytes counts: the bytes of a string, or of all names and contents of a
 /// hash with 8 for each field.

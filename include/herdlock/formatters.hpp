@@ -1,0 +1,83 @@
+// Names, tokens and failures for std::format and fmt. For std::format where the library has it; for
+// fmt where <fmt/format.h> was included before.
+//
+//     std::format("{} is busy, fence {}", report.name(), lease.fencing());
+//
+// What is written is what `operator<<` writes: names and labels for a terminal, no secrets.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <version>
+
+#ifdef __cpp_lib_format
+#include <format>
+#endif
+
+#include <herdlock/error.hpp>
+#include <herdlock/types.hpp>
+
+namespace herdlock::detail {
+
+template <class T>
+std::string streamed(T const& what) {
+  std::ostringstream out;
+  out << what;
+  return std::move(out).str();
+}
+
+}  // namespace herdlock::detail
+
+#ifdef __cpp_lib_format
+template <class Tag>
+struct std::formatter<herdlock::name<Tag>> : std::formatter<std::string> {
+  auto format(herdlock::name<Tag> const& what, auto& context) const {
+    return std::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct std::formatter<herdlock::owner_token> : std::formatter<std::string> {
+  auto format(herdlock::owner_token const& what, auto& context) const {
+    return std::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct std::formatter<herdlock::failure> : std::formatter<std::string> {
+  auto format(herdlock::failure const& what, auto& context) const {
+    return std::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct std::formatter<herdlock::fencing_token> : std::formatter<std::uint64_t> {
+  auto format(herdlock::fencing_token what, auto& context) const {
+    return std::formatter<std::uint64_t>::format(what.value, context);
+  }
+};
+#endif
+
+#ifdef FMT_VERSION
+template <class Tag>
+struct fmt::formatter<herdlock::name<Tag>> : fmt::formatter<std::string> {
+  auto format(herdlock::name<Tag> const& what, auto& context) const {
+    return fmt::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct fmt::formatter<herdlock::owner_token> : fmt::formatter<std::string> {
+  auto format(herdlock::owner_token const& what, auto& context) const {
+    return fmt::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct fmt::formatter<herdlock::failure> : fmt::formatter<std::string> {
+  auto format(herdlock::failure const& what, auto& context) const {
+    return fmt::formatter<std::string>::format(herdlock::detail::streamed(what), context);
+  }
+};
+template <>
+struct fmt::formatter<herdlock::fencing_token> : fmt::formatter<std::uint64_t> {
+  auto format(herdlock::fencing_token what, auto& context) const {
+    return fmt::formatter<std::uint64_t>::format(what.value, context);
+  }
+};
+#endif

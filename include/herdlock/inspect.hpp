@@ -1,0 +1,55 @@
+// What a store tells of itself and of its leases.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock {
+
+/// `lost`: it is ours no more, and another may hold it.
+enum class renew_reply { lost, renewed };
+/// `lost`: it was ours no more.
+enum class release_reply { lost, released };
+
+/// Who holds a resource.
+struct lease_info {
+  std::string holder;
+  fencing_token fencing;
+  milliseconds remaining;
+  std::size_t waiting = 0;             ///< how many queue for it in the store
+  std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
+  /// For how long the present holder has had it, by the store's clock, where the store knows.
+  std::optional<milliseconds> held_for{};
+};
+
+/// Which part of the list of resources is asked for.
+struct list_request {
+  std::string cursor{};  ///< empty: from the beginning; else what the page before gave
+  std::size_t limit = limits::max_listed;  ///< 1 to limits::max_page; others are taken for these
+};
+
+/// A part of the list. It may hold fewer names than the limit, or none, though it is not the last.
+struct lease_page {
+  std::vector<resource> names;
+  std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
+};
+
+/// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
+struct store_traits {
+  /// Honours acquire_request::wait: first come, first served within one handle, and between them
+  /// as docs/guarantees.md says.
+  bool queues = false;
+  bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
+  bool across_processes = false;  ///< excludes other processes
+  bool across_hosts = false;      ///< excludes other machines
+  bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
+  /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
+  /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.
+  milliseconds longest_term{0};
+};
+
+}  // namespace herdlock
