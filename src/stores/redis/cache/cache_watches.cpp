@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/redis/cache/entry_codec.hpp"
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/scripts/cache_scripts.hpp"
 #include "stores/redis/wait_limits.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr milliseconds deaf_wait{50};
 
 // The claim on a key.
-struct look_call {
+struct look_message {
   using value_type = cache_watches::claim_seen;
   static constexpr std::string_view verb = "look at the claim on";
   cache_key key;
@@ -200,7 +200,7 @@ void cache_watches::look(channel& at) {
   auto on_answer = [weak = weak_from_this(), name = at.name](result<claim_seen> seen) {
     if (auto const self = weak.lock()) self->on_look(name, std::move(seen));
   };
-  typed_command<look_call>::start(*commands_, look_call{at.key}, std::move(on_answer));
+  operation<look_message>::start(*commands_, look_message{at.key}, std::move(on_answer));
 }
 
 void cache_watches::on_look(std::string const& name, result<claim_seen> seen) {

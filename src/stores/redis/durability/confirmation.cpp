@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
@@ -27,7 +27,7 @@ struct text_answer {
   static result<std::string> parse(reply const& answer) { return std::string(answer.text()); }
 };
 
-struct info_call : text_answer {
+struct info_message : text_answer {
   void encode(command_writer& out, script_form) const {
     out.begin("INFO");
     out.end();
@@ -35,7 +35,7 @@ struct info_call : text_answer {
 };
 
 // Of many leases at once; the answer is in their order.
-struct held_call : text_answer {
+struct held_message : text_answer {
   std::vector<std::pair<std::string, std::string>> leases;  // name, owner
 
   // Always with its source: by its hash alone a server that lacks it would do it in the second
@@ -62,7 +62,7 @@ struct number_answer {
   }
 };
 
-struct wait_call : number_answer {
+struct wait_message : number_answer {
   int replicas;
   milliseconds limit;
 
@@ -74,7 +74,7 @@ struct wait_call : number_answer {
   }
 };
 
-struct trust_call : number_answer {
+struct trust_message : number_answer {
   std::string incarnation;
   milliseconds quarantine;
   std::string_view mode;
@@ -204,17 +204,17 @@ void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
     one->knows_server = true;
     self->ask(one);
   };
-  typed_command<info_call>::start(*connection_, info_call{{"INFO"}}, std::move(on_info));
+  operation<info_message>::start(*connection_, info_message{{"INFO"}}, std::move(on_info));
 }
 
-template <class Call, class T>
-void confirmation::start(std::shared_ptr<round> const& one, Call call, T round::*member) {
+template <class Message, class T>
+void confirmation::start(std::shared_ptr<round> const& one, Message call, T round::*member) {
   ++one->missing;
-  typed_command<Call>::start(*connection_, std::move(call),
-                             [self = shared_from_this(), one, member](result<T> told) {
-                               if (one->take(told)) (*one).*member = *std::move(told);
-                               self->on_answer(one);
-                             });
+  operation<Message>::start(*connection_, std::move(call),
+                            [self = shared_from_this(), one, member](result<T> told) {
+                              if (one->take(told)) (*one).*member = *std::move(told);
+                              self->on_answer(one);
+                            });
 }
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
@@ -224,17 +224,17 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
   if (how_.durable.quarantine > milliseconds{0}) {
     start(
         one,
-        trust_call{
+        trust_message{
             {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"},
         &round::quarantine);
   }
-  held_call held{{subject}, {}};
+  held_message held{{subject}, {}};
   for (auto const& about : one->entries) {
     held.leases.emplace_back(about.name.str(), about.owner.str());
   }
   start(one, std::move(held), &round::held);
   if (how_.durable.replicas > 0) {
-    start(one, wait_call{{subject}, how_.durable.replicas, how_.durable.wait}, &round::replicas);
+    start(one, wait_message{{subject}, how_.durable.replicas, how_.durable.wait}, &round::replicas);
   }
   asio::post(executor(), [self = shared_from_this(), one] { self->on_answer(one); });
 }

@@ -15,9 +15,9 @@ failure about(std::string_view verb, resource const& name, failure const& why) {
 
 // From the inner store's answer to ours; its caller may cancel in between.
 template <class Reply>
-class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>> {
+class confirmed_operation : public std::enable_shared_from_this<confirmed_operation<Reply>> {
  public:
-  confirmed_call(asio::any_io_executor executor, handler<Reply> done)
+  confirmed_operation(asio::any_io_executor executor, handler<Reply> done)
       : executor_(std::move(executor)), caller_(std::move(done)) {}
 
   void listen_to_cancellation() {
@@ -61,8 +61,8 @@ class confirmed_leases final : public lease_store {
     if (confirmed_->quarantined() > milliseconds{0}) {
       return refuse(about("acquire", request.name, confirmed_->in_quarantine()), std::move(done));
     }
-    auto call =
-        std::make_shared<confirmed_call<acquire_reply>>(confirmed_->executor(), std::move(done));
+    auto call = std::make_shared<confirmed_operation<acquire_reply>>(confirmed_->executor(),
+                                                                     std::move(done));
     call->listen_to_cancellation();
     auto on_reply = [call, with = confirmed_, name = request.name,
                      owner = request.owner](result<acquire_reply> reply) {
@@ -84,7 +84,7 @@ class confirmed_leases final : public lease_store {
       return refuse(about("renew", name, why), std::move(done));
     }
     auto call =
-        std::make_shared<confirmed_call<renew_reply>>(confirmed_->executor(), std::move(done));
+        std::make_shared<confirmed_operation<renew_reply>>(confirmed_->executor(), std::move(done));
     call->listen_to_cancellation();
     auto on_reply = [call, with = confirmed_, name, owner](result<renew_reply> reply) {
       call->inner_done();

@@ -125,8 +125,8 @@ void lease_queues::enter(waiter& one, reason why) {
     self->on_entered(id, why, sent, std::move(answer));
     self->tell();
   };
-  typed_command<enter_call>::start(
-      *commands_, enter_call{one.asked, one.member, subscriptions_, fence_floor_of(*commands_)},
+  operation<enter_message>::start(
+      *commands_, enter_message{one.asked, one.member, subscriptions_, fence_floor_of(*commands_)},
       std::move(on_answer));
 }
 

@@ -35,7 +35,7 @@
 #include "algo/backoff.hpp"
 #include "stores/common/pending.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
-#include "stores/redis/queue/lease_calls.hpp"
+#include "stores/redis/queue/lease_messages.hpp"
 #include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {

@@ -51,9 +51,9 @@ bool lease_queues::leave(waiter& one) {
     self->on_left(id, sent, std::move(answer));
     self->tell();
   };
-  typed_command<leave_call>::start(*commands_,
-                                   leave_call{one.asked, one.member, fence_floor_of(*commands_)},
-                                   std::move(on_answer));
+  operation<leave_message>::start(*commands_,
+                                  leave_message{one.asked, one.member, fence_floor_of(*commands_)},
+                                  std::move(on_answer));
   return true;
 }
 
@@ -146,8 +146,8 @@ void lease_queues::after_a_late_answer(waiter& one, outcome const& answer) {
 void lease_queues::give_back(waiter const& one, fencing_token fencing) {
   if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
   one.at->given_back = fencing;
-  typed_command<release_call>::start(
-      *commands_, release_call{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
+  operation<release_message>::start(
+      *commands_, release_message{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
       [](result<release_reply> const&) {});  // else its heartbeat ends it
 }
 
