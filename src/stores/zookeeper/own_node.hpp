@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include <herdlock/store.hpp>
+#include <herdlock/backend.hpp>
 #include "stores/zookeeper/names.hpp"
 #include "stores/zookeeper/session.hpp"
 
