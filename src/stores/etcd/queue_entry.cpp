@@ -281,8 +281,8 @@ asio::awaitable<void> queue_entry::look() {
   if (!wanted()) co_return;
   // An answer that waited for us, not we for it: the key may have gone since.
   if (clock::now() >= key_.lease().alive_until) co_return join_again();
-  if (seen.found.own.lease !=
-      key_.lease().number) {  // another handle of the owner goes on with the key
+  bool const with_our_lease = seen.found.own.lease == key_.lease().number;
+  if (!with_our_lease) {  // another handle of the owner goes on with the key
     key_.end_lease();
     co_return join_again();
   }

@@ -301,11 +301,6 @@ void resource_queue::on_left(waiter& one) {
   ask();
 }
 
-std::optional<owner_token> resource_queue::owner() const {
-  if (!holder_) return std::nullopt;
-  return holder_->request.owner;
-}
-
 std::optional<lease_info> resource_queue::info() const {
   if (!holder_) return std::nullopt;
   lease_info told{std::string(holder_->request.owner.label()), holder_->fencing,

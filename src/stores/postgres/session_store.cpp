@@ -16,7 +16,11 @@ using stores::pending_operations;
 class session_store final : public lease_store {
  public:
   session_store(settings what, std::shared_ptr<pending_operations> pending)
-      : pending_(std::move(pending)), state_(make_state(std::move(what), pending_->executor())) {
+      : pending_(std::move(pending)),
+        state_(std::make_shared<store_state>(
+            store_state{.what = std::move(what),
+                        .executor = pending_->executor(),
+                        .ends = stores::lease_ends(pending_->executor())})) {
     auto const& executor = pending_->executor();
     state_->commands = std::make_shared<command_connection>(executor, state_->what,
                                                             session_preparation(state_->what));
@@ -86,7 +90,7 @@ class session_store final : public lease_store {
     auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
     if (!one) return;
     auto const queue = queue_of(name);
-    if (queue->owner()) {
+    if (queue->info()) {
       return queue->take_away([one](release_reply told) { one->complete_later(told); });
     }
     state_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
@@ -107,12 +111,6 @@ class session_store final : public lease_store {
   }
 
  private:
-  static std::shared_ptr<store_state> make_state(settings what,
-                                                 asio::any_io_executor const& executor) {
-    return std::make_shared<store_state>(store_state{
-        .what = std::move(what), .executor = executor, .ends = stores::lease_ends(executor)});
-  }
-
   using queues_type = std::map<std::string, std::shared_ptr<resource_queue>>;
 
   std::shared_ptr<resource_queue> queue_of(resource const& name) {
