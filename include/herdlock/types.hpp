@@ -45,7 +45,8 @@ inline constexpr milliseconds max_ttl{std::chrono::hours{24 * 365}};
 inline constexpr milliseconds wait_forever = milliseconds::max();
 
 /// A checked name: 1 to limits::max_name_bytes bytes, any byte but NUL. `Tag` keeps resources and
-/// cache keys apart. Complexity of all operations: that of the string inside.
+/// cache keys apart where a checked name is asked for; where a text will do, both are texts.
+/// Complexity of all operations: that of the string inside.
 template <class Tag>
 class name {
  public:

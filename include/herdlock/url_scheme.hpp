@@ -17,7 +17,7 @@ struct store_url;    // herdlock/url.hpp
 struct url_scheme {
   std::string_view name;
   /// Called with a URL of this scheme; fails with errc::invalid_url for what it cannot read.
-  result<backend> (*open)(store_url url, asio::any_io_executor executor);
+  result<backend> (*open)(store_url url, boost::asio::any_io_executor executor);
   /// As examine_store() says.
   result<examination> (*examine)(store_url url);
 };

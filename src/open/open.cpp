@@ -48,7 +48,7 @@ lease_page store::list(list_request request) const {
 void store::start_close(store const& self, handler<void> done) {
   auto const& core = self.context_->core();
   auto const executor = core->executor();
-  asio::dispatch(executor, [core, executor, done = std::move(done)]() mutable {
+  asio::post(executor, [core, executor, done = std::move(done)]() mutable {
     auto const told = std::make_shared<handler<void>>(std::move(done));
     core->close([executor, told] { detail::post_result<void>(executor, std::move(*told), {}); });
   });

@@ -72,7 +72,7 @@ asio::any_io_executor loader_executor(Handler const& h, asio::any_io_executor co
 }
 
 template <class Loader>
-concept takes_context = std::invocable<Loader&, load_context>;
+concept takes_context = std::invocable<Loader&, load_context const&>;
 
 /// What a loader gives that is called with a load_context, or with nothing.
 template <class Loader>
