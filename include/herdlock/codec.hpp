@@ -15,7 +15,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/value.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// Specialise it for your type, or give cache<T, Codec> a type of your own with the same members:
 ///
@@ -133,4 +133,4 @@ concept codec_for = requires(T const& value, cache_value const& stored) {
   { Codec::decode(stored) } -> std::same_as<result<T>>;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

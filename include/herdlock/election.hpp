@@ -24,7 +24,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 class election_core;  // src/runtime: the election machine over a store
@@ -263,4 +263,4 @@ auto async_observe(store where, std::string_view name, std::optional<leadership>
                        std::forward<Token>(token));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -13,7 +13,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 class lease_core;  // src/runtime: the lease machine over a store and a timer
@@ -122,4 +122,4 @@ class [[nodiscard]] lease {
   std::shared_ptr<detail::lease_core> core_;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -15,7 +15,7 @@
 #include <herdlock/inspect.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 struct backend;        // herdlock/backend.hpp
 struct lease_event;    // herdlock/metrics.hpp
@@ -128,4 +128,4 @@ store open_store(std::string_view url, open_options options = {});
 /// The same without an exception.
 result<store> try_open_store(std::string_view url, open_options options = {});
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

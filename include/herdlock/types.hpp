@@ -12,7 +12,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 using std::chrono::milliseconds;
 
@@ -127,7 +127,7 @@ struct fencing_token {
 /// Checks a ttl against the limits; errc::invalid_ttl names what is allowed.
 failure check_ttl(milliseconds ttl);
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
 
 template <class Tag>
 struct std::hash<herdlock::name<Tag>> {

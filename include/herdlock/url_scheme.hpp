@@ -7,7 +7,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 struct backend;      // herdlock/backend.hpp
 struct examination;  // herdlock/examination.hpp
@@ -32,4 +32,4 @@ std::span<url_scheme const> postgres_schemes();
 std::span<url_scheme const> zookeeper_schemes();
 std::span<url_scheme const> etcd_schemes();
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -8,7 +8,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 result<store> store::over(backend_factory const& make, open_options options) {
   auto const checked = [&](asio::any_io_executor executor) -> result<backend> {
@@ -59,4 +59,4 @@ void store::close() const {
   detail::wait_for<void>(*context_, start).value();
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -9,7 +9,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 milliseconds grace_of(election_options const& options) {
@@ -267,4 +267,4 @@ void election_core::finish() {
   post_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

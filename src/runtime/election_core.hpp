@@ -17,7 +17,7 @@
 #include "runtime/store_context.hpp"
 #include "runtime/timer_queue.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 class election_core final : public runtime::timed,
                             public std::enable_shared_from_this<election_core> {
@@ -81,4 +81,4 @@ class election_core final : public runtime::timed,
   std::atomic<election_state> state_{election_state::idle};
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

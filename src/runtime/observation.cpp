@@ -9,7 +9,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
@@ -182,9 +182,9 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
   bool in_trouble_ = false;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 observation::observation(std::shared_ptr<detail::observation_core> core) : core_(std::move(core)) {}
 observation::observation(observation&&) noexcept = default;
@@ -208,4 +208,4 @@ observation observe(store where, resource name, leadership_callback on_change,
   return observation(std::move(core));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
