@@ -76,7 +76,7 @@ class session_store final : public lease_store {
         begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
     if (!one) return;
     auto on_found = [queue = queue_of(name), one](found_holder const& found) {
-      if (!found) return failed(*one, found.error());
+      if (!found) return one->fail(found.error());
       auto info = *found;
       std::size_t const far = info ? info->waiting : 0;
       if (auto const here = queue->info()) info = here;
@@ -94,7 +94,7 @@ class session_store final : public lease_store {
       return queue->take_away([one](release_reply told) { one->complete_later(told); });
     }
     state_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
-      if (!ended) return failed(*one, ended.error());
+      if (!ended) return one->fail(ended.error());
       one->complete(ended->count() > 0 ? release_reply::released : release_reply::lost);
     });
   }
@@ -105,7 +105,7 @@ class session_store final : public lease_store {
     auto const most = page_size(request);
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
     state_->commands->run(std::move(how), [one, most](reply const& found) {
-      if (!found) return failed(*one, found.error());
+      if (!found) return one->fail(found.error());
       one->complete(to_page(*found, most));
     });
   }
@@ -127,11 +127,6 @@ class session_store final : public lease_store {
     auto one = std::make_shared<operation<T>>(pending_, std::move(what),
                                               clock::now() + state_->what.timeout);
     return one->admit() ? one : nullptr;
-  }
-
-  template <class T>
-  static void failed(operation<T>& one, failure const& why) {
-    one.fail(static_cast<errc>(why.code.value()), why.message);
   }
 
   std::shared_ptr<pending_operations> pending_;
