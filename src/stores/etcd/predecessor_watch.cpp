@@ -1,6 +1,7 @@
 #include "stores/etcd/predecessor_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace herdlock::etcd {
 

@@ -1,6 +1,7 @@
 // What a waiting entry is told of the keys before its own.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>

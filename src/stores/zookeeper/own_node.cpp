@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <utility>
+
 #include "stores/zookeeper/parents.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
