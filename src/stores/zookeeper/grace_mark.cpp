@@ -18,7 +18,7 @@ void grace_mark::on_written(verb how, reply const& answer) {
     case ZCONNECTIONLOSS:
       return write(how);
     case ZNODEEXISTS:  // only where it is made
-      return node_.step(verb::get, path(), [this](reply const& found) { on_read(found); });
+      return node_.ask_next(verb::get, path(), [this](reply const& found) { on_read(found); });
     case ZNONODE:  // of two that were to be there, one
       if (how == verb::set_other) return write(verb::make_other);
       return listener_.on_mark_without_node();

@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <utility>
+
 #include "stores/zookeeper/parents.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
@@ -22,7 +24,7 @@ void own_node::ask(request what, reply_handler done) {
                  });
 }
 
-void own_node::step(verb what, std::string const& path, reply_handler done) {
+void own_node::ask_next(verb what, std::string const& path, reply_handler done) {
   begin();
   ask({what, path, {}, session_}, std::move(done));
 }
@@ -73,7 +75,7 @@ void own_node::make_parent() {
 // this session are either in front of the sync or refused by the leader (the session moved), so
 // what the list does not show does not come.
 void own_node::search() {
-  step(verb::sync, parent_, [](reply const&) {});
+  ask_next(verb::sync, parent_, [](reply const&) {});
   ask({verb::children, parent_, {}, session_},
       [this](reply answer) { on_searched(std::move(answer)); });
 }
@@ -92,7 +94,7 @@ void own_node::on_searched(reply answer) {
   }
   if (leaving_) return node_.empty() ? listener_.be_gone() : remove_now();
   if (node_.empty()) return listener_.enter();
-  step(verb::get, path(), [this](reply found) { on_identified(std::move(found)); });
+  ask_next(verb::get, path(), [this](reply found) { on_identified(std::move(found)); });
 }
 
 void own_node::on_identified(reply answer) {

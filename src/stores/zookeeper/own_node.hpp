@@ -59,8 +59,8 @@ class own_node {
   std::uint64_t turn() const { return turn_; }
   /// In the present step.
   void ask(request what, reply_handler done);
-  /// As a step of its own.
-  void step(verb what, std::string const& path, reply_handler done);
+  /// As a step of its own: what was asked before is void.
+  void ask_next(verb what, std::string const& path, reply_handler done);
 
   void make(naming how, milliseconds ttl);
   /// It is not there any more, with the session.

@@ -18,7 +18,7 @@ void predecessor_watch::watch_first(std::string const& node) {
   stop();
   watched_ = node;
   store_.watch(watched_, entry_.weak_from_this());
-  node_.step(verb::get_watch, watched_, [this](reply const& answer) { on_watching(answer); });
+  node_.ask_next(verb::get_watch, watched_, [this](reply const& answer) { on_watching(answer); });
 }
 
 void predecessor_watch::on_watching(reply const& answer) {

@@ -170,8 +170,8 @@ void queue_entry::enter() {
 
 void queue_entry::list() {
   state_ = state::listing;
-  node_.step(verb::children, node_.parent(),
-             [this](reply answer) { on_listed(std::move(answer)); });
+  node_.ask_next(verb::children, node_.parent(),
+                 [this](reply answer) { on_listed(std::move(answer)); });
 }
 
 // Where our node is missing, an operator took it, or all of the queue.
@@ -211,7 +211,7 @@ void queue_entry::win() {
 
 void queue_entry::prove() {
   state_ = state::proving;
-  node_.step(verb::check, node_.path(), [this](reply const& answer) { on_proved(answer); });
+  node_.ask_next(verb::check, node_.path(), [this](reply const& answer) { on_proved(answer); });
 }
 
 void queue_entry::on_proved(reply const& answer) {

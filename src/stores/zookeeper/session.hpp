@@ -63,7 +63,6 @@ class session final : public handle_listener, public std::enable_shared_from_thi
 
   void replace_handle();
   bool open_handle();
-  std::shared_ptr<client_handle> present_handle();
   void on_connected(milliseconds timeout);
   void lose();
   void retry_later();
