@@ -78,7 +78,7 @@ class [[nodiscard]] lease {
   }
 
   /// Renews now, to the full ttl: before a step that must not be cut short, and for leases with
-  /// renewal::none. Joins a renewal that is under way: then the ttl counts from the sending of that.
+  /// renewal::none. Joins a renewal that is under way: then the ttl counts from its sending.
   /// Completes with `void(failure, renew_reply)`; `lost` when it was ours no more (which is the
   /// loss, as told by the store), errc::not_supported when max_hold is over, errc::canceled when it
   /// is released meanwhile, errc::overloaded when a thousand wait. Cancellation ends the wait only.

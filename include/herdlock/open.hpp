@@ -93,7 +93,7 @@ class store {
   /// Closes the store for all its handles, now and not with the last of them. Waiting acquisitions
   /// and loads, and all that come later, end with errc::canceled; campaigns resign, and their work
   /// gets a second to stop. Then the leases that are still held are lost to their holders and given
-  /// back at once, so end their work before. `void(failure)`, without a failure when the connections
+  /// back at once: end their work before. `void(failure)`, without a failure when the connections
   /// are closed, after about two seconds at most; a second call waits for the same. Then nothing of
   /// the store is work for its executor, so that io_context::run() returns. Of a cache over two
   /// stores close the one of its values first. Not cancellable.

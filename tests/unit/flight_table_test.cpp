@@ -76,8 +76,7 @@ TEST(flight_table, AStaleTicketTakesOutNobody) {
   auto const gone = flights.join("a", 2).ticket;
   flights.leave(gone);
   auto const heir = flights.join("a", 3).ticket;
-  ASSERT_EQ(heir.slot, gone.slot)
-      << "the slot is used again, so the ticket must tell them apart";
+  ASSERT_EQ(heir.slot, gone.slot) << "the slot is used again, so the ticket must tell them apart";
   EXPECT_FALSE(flights.leave(gone).joiner);
   EXPECT_EQ(flights.finish(leader.flight), (std::vector<int>{1, 3}));
   EXPECT_FALSE(flights.leave(heir).joiner);
