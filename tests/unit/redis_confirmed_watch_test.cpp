@@ -8,7 +8,6 @@
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/cache/entry_codec.hpp"
-#include "stores/redis/client/subscription_connection.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -81,8 +80,7 @@ class ConfirmedWatch : public testing::Test {
 
   asio::io_context io;
   std::shared_ptr<scripted_router> commands = std::make_shared<scripted_router>(io.get_executor());
-  std::shared_ptr<subscription_connection> line =
-      std::make_shared<subscription_connection>(commands->make_event_connection());
+  std::shared_ptr<connection> line = commands->make_event_connection();
   std::shared_ptr<cache_watches> watches = std::make_shared<cache_watches>(commands, line, nullptr);
   std::shared_ptr<cache_store> port = make_cache_port(commands, watches);
   asio::cancellation_signal stop;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/redis/queue/lease_calls.hpp"
+#include "stores/redis/queue/lease_messages.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
@@ -29,7 +29,7 @@ struct scanned {
   std::vector<std::string> keys;
 };
 
-struct scan_call {
+struct scan_message {
   using value_type = scanned;
   static constexpr std::string_view verb = "list";
   static constexpr bool for_this_server = true;
@@ -146,8 +146,8 @@ class walk : public std::enable_shared_from_this<walk> {
     }
     if (at_.keys.size() >= most_ || at_.server == servers_.size()) return complete();
     connection& server = *servers_[at_.server];
-    typed_command<scan_call>::start(
-        server, scan_call{from_, at_.scan},
+    operation<scan_message>::start(
+        server, scan_message{from_, at_.scan},
         [self = shared_from_this()](result<scanned> found) { self->on_scanned(std::move(found)); });
   }
 
@@ -233,7 +233,7 @@ lease_source leases_at(std::shared_ptr<router> const& commands) {
   lease_source from{commands->how().display_name, commands->how().timeout};
   from.servers = [commands] { return commands->servers(); };
   from.inspect = [commands](resource name, handler<std::optional<lease_info>> done) {
-    typed_command<inspect_call>::start(*commands, inspect_call{std::move(name)}, std::move(done));
+    operation<inspect_message>::start(*commands, inspect_message{std::move(name)}, std::move(done));
   };
   return from;
 }

@@ -1,7 +1,7 @@
 #include "stores/redis/lease_port.hpp"
 
 #include "stores/redis/lease_list.hpp"
-#include "stores/redis/queue/lease_calls.hpp"
+#include "stores/redis/queue/lease_messages.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -19,20 +19,20 @@ class lease_port final : public lease_store {
     bool const waits = queue_ && (request.wait > milliseconds{0} ||
                                   queue_->knows(request.name.str(), request.owner));
     if (waits) return queue_->wait(std::move(request), std::move(done));
-    start(acquire_call{std::move(request), floor()}, std::move(done));
+    start(acquire_message{std::move(request), floor()}, std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    start(renew_call{std::move(name), std::move(owner), ttl}, std::move(done));
+    start(renew_message{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_call{std::move(name), std::move(owner), floor()}, std::move(done));
+    start(release_message{std::move(name), std::move(owner), floor()}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    start(inspect_call{std::move(name)}, std::move(done));
+    start(inspect_message{std::move(name)}, std::move(done));
   }
   void force_release(resource name, handler<release_reply> done) override {
-    start(force_release_call{std::move(name), floor()}, std::move(done));
+    start(force_release_message{std::move(name), floor()}, std::move(done));
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
@@ -42,9 +42,9 @@ class lease_port final : public lease_store {
  private:
   std::int64_t floor() const { return fence_floor_of(*router_); }
 
-  template <class Call>
-  void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*router_, std::move(call), std::move(done));
+  template <class Message>
+  void start(Message call, handler<typename Message::value_type> done) {
+    operation<Message>::start(*router_, std::move(call), std::move(done));
   }
   std::shared_ptr<router> router_;
   std::shared_ptr<lease_queues> queue_;

@@ -5,7 +5,6 @@
 
 #include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
-#include "stores/redis/client/subscription_connection.hpp"
 #include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 
@@ -17,7 +16,7 @@ class store_parts {
  public:
   store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> warnings)
       : commands(std::move(to)),
-        pushes(std::make_shared<subscription_connection>(commands->make_event_connection())),
+        pushes(commands->make_event_connection()),
         watches(std::make_shared<cache_watches>(commands, pushes, std::move(warnings))),
         grants(std::make_shared<grant_subscriptions>()),
         queues(std::make_shared<lease_queues>(commands, grants)) {
@@ -39,7 +38,7 @@ class store_parts {
   }
 
   std::shared_ptr<Servers> commands;
-  std::shared_ptr<subscription_connection> pushes;
+  std::shared_ptr<connection> pushes;
   std::shared_ptr<cache_watches> watches;
   std::shared_ptr<grant_subscriptions> grants;
   std::shared_ptr<lease_queues> queues;

@@ -3,8 +3,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include "stores/common/pending.hpp"
 #include "stores/redis/cache/entry_codec.hpp"
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/scripts/cache_scripts.hpp"
 #include "stores/redis/wait_limits.hpp"
 
@@ -51,7 +52,7 @@ result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
 // The hit path: GET or HGETALL, nothing else. A negative entry is kept in the layout of the claim
 // that made it, or as a string when a put did, and answers readers of both layouts: only when the
 // server says WRONGTYPE a second command finds it.
-struct get_call {
+struct get_message {
   using value_type = cache_lookup;
   static constexpr std::string_view verb = "read";
   cache_key key;
@@ -77,13 +78,13 @@ struct get_call {
     }
     return found;
   }
-  std::optional<get_call> after_error(reply const& answer) const {
+  std::optional<get_message> after_error(reply const& answer) const {
     if (read != asked || !answer.text().starts_with("WRONGTYPE")) return std::nullopt;
-    return get_call{key, asked, asked == layout::hash ? layout::string : layout::hash};
+    return get_message{key, asked, asked == layout::hash ? layout::string : layout::hash};
   }
 };
 
-struct claim_call {
+struct claim_message {
   using value_type = claim_reply;
   static constexpr std::string_view verb = "claim";
   claim_request asked;
@@ -118,7 +119,7 @@ struct claim_call {
   }
 };
 
-struct extend_call {
+struct extend_message {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "extend the claim on";
   cache_key key;
@@ -143,7 +144,7 @@ std::string_view kind_of(cache_value const& value) {
   return letter == 'n' ? "n" : letter == 'h' ? "h" : "s";
 }
 
-struct fill_call {
+struct fill_message {
   using value_type = fill_reply;
   static constexpr std::string_view verb = "fill";
   fill_request asked;
@@ -165,7 +166,7 @@ struct fill_call {
   result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
 
-struct fail_call {
+struct fail_message {
   using value_type = fill_reply;
   static constexpr std::string_view verb = "report the failed load of";
   cache_key key;
@@ -191,7 +192,7 @@ struct fail_call {
   result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
 
-struct put_call {
+struct put_message {
   using value_type = void;
   static constexpr std::string_view verb = "put";
   put_request asked;
@@ -215,7 +216,7 @@ struct put_call {
   }
 };
 
-struct invalidate_call {
+struct invalidate_message {
   using value_type = bool;
   static constexpr std::string_view verb = "invalidate";
   cache_key key;
@@ -237,17 +238,13 @@ struct invalidate_call {
 // cancellation is for both steps, and counts between them, too.
 class confirmed_watch final : public std::enable_shared_from_this<confirmed_watch> {
  public:
-  confirmed_watch(std::shared_ptr<router> home, get_call get, handler<watch_reply> done)
-      : home_(std::move(home)), get_(std::move(get)), done_(std::move(done)) {}
+  confirmed_watch(std::shared_ptr<router> home, get_message get, handler<watch_reply> done)
+      : home_(std::move(home)), get_(std::move(get)), caller_(std::move(done)) {}
 
   void start(cache_watches& watches, watch_request asked) {
-    auto slot = asio::get_associated_cancellation_slot(done_);
-    cancellable_ = slot.is_connected();
-    if (cancellable_) {
-      slot.assign([weak = weak_from_this()](asio::cancellation_type type) {
-        if (auto const self = weak.lock()) self->cancel(type);
-      });
-    }
+    caller_.on_cancel([weak = weak_from_this()] {
+      if (auto const self = weak.lock()) self->cancel();
+    });
     auto on_event = [self = shared_from_this()](result<watch_reply> outcome) {
       self->on_event(std::move(outcome));
     };
@@ -255,9 +252,9 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
   }
 
  private:
-  void cancel(asio::cancellation_type type) {
+  void cancel() {
     cancelled_ = true;
-    step_.emit(type);
+    step_.emit(asio::cancellation_type::all);
   }
 
   void on_event(result<watch_reply> outcome) {
@@ -269,8 +266,8 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
     auto on_value = [self = shared_from_this()](result<cache_lookup> found) {
       self->on_value(std::move(found));
     };
-    typed_command<get_call>::start(*home_, get_,
-                                   asio::bind_cancellation_slot(step_.slot(), on_value));
+    operation<get_message>::start(*home_, get_,
+                                  asio::bind_cancellation_slot(step_.slot(), on_value));
   }
 
   void on_value(result<cache_lookup> found) {
@@ -280,15 +277,13 @@ class confirmed_watch final : public std::enable_shared_from_this<confirmed_watc
   }
 
   void complete(result<watch_reply> outcome) {
-    if (cancellable_) asio::get_associated_cancellation_slot(done_).clear();
-    detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
+    caller_.dispatch(home_->executor(), std::move(outcome));
   }
 
   std::shared_ptr<router> home_;
-  get_call get_;
-  handler<watch_reply> done_;
+  get_message get_;
+  stores::pending<watch_reply> caller_;
   asio::cancellation_signal step_;  // of the step that is under way
-  bool cancellable_ = false;
   bool cancelled_ = false;
 };
 
@@ -300,31 +295,31 @@ class cache_port final : public cache_store {
         events_(events_suffix(*router_)) {}
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
-    start(get_call{std::move(key), form, form}, std::move(done));
+    start(get_message{std::move(key), form, form}, std::move(done));
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    start(claim_call{std::move(request)}, std::move(done));
+    start(claim_message{std::move(request)}, std::move(done));
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    start(extend_call{std::move(key), std::move(owner), ttl}, std::move(done));
+    start(extend_message{std::move(key), std::move(owner), ttl}, std::move(done));
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
       return refuse(bad, std::move(done));
     auto event = value_event(request.value);
-    start(fill_call{std::move(request), events_, std::move(event)}, std::move(done));
+    start(fill_message{std::move(request), events_, std::move(event)}, std::move(done));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
     if (error.size() > max_error_bytes) error.resize(max_error_bytes);
     auto event = error_event(error, back_off);
-    start(fail_call{std::move(key), std::move(owner), std::move(error), back_off, events_,
-                    std::move(event)},
+    start(fail_message{std::move(key), std::move(owner), std::move(error), back_off, events_,
+                       std::move(event)},
           std::move(done));
   }
 
@@ -332,11 +327,11 @@ class cache_port final : public cache_store {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
       return refuse(bad, std::move(done));
     auto event = value_event(request.value);
-    start(put_call{std::move(request), events_, std::move(event)}, std::move(done));
+    start(put_message{std::move(request), events_, std::move(event)}, std::move(done));
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
-    start(invalidate_call{std::move(key), events_}, std::move(done));
+    start(invalidate_message{std::move(key), events_}, std::move(done));
   }
 
   void watch(watch_request request, handler<watch_reply> done) override {
@@ -347,15 +342,15 @@ class cache_port final : public cache_store {
           std::move(done));
     }
     if (!router_->events_may_be_late()) return watches_->watch(std::move(request), std::move(done));
-    auto get = get_call{request.key, request.form, request.form};
+    auto get = get_message{request.key, request.form, request.form};
     auto const one = std::make_shared<confirmed_watch>(router_, std::move(get), std::move(done));
     one->start(*watches_, std::move(request));
   }
 
  private:
-  template <class Call>
-  void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*router_, std::move(call), std::move(done));
+  template <class Message>
+  void start(Message call, handler<typename Message::value_type> done) {
+    operation<Message>::start(*router_, std::move(call), std::move(done));
   }
 
   template <class T>

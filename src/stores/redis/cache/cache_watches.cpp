@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/redis/cache/entry_codec.hpp"
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/scripts/cache_scripts.hpp"
 #include "stores/redis/wait_limits.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr milliseconds deaf_wait{50};
 
 // The claim on a key.
-struct look_call {
+struct look_message {
   using value_type = cache_watches::claim_seen;
   static constexpr std::string_view verb = "look at the claim on";
   cache_key key;
@@ -39,13 +39,19 @@ struct look_call {
 
 }  // namespace
 
-cache_watches::cache_watches(std::shared_ptr<router> commands,
-                             std::shared_ptr<subscription_connection> events,
+cache_watches::cache_watches(std::shared_ptr<router> commands, std::shared_ptr<connection> events,
                              std::shared_ptr<store_warnings> warnings)
     : commands_(std::move(commands)),
       events_(std::move(events)),
       warnings_(std::move(warnings)),
-      timer_(commands_->executor()) {}
+      timers_(std::make_shared<timer_queue>(commands_->executor())) {}
+
+cache_watches::entry::entry(cache_watches& home, channel& where, watch_request request,
+                            handler<watch_reply> done)
+    : asked(std::move(request)),
+      caller(std::move(done)),
+      wake([this, &home] { home.on_wake(*this); }),
+      at(&where) {}
 
 void cache_watches::watch(watch_request request, handler<watch_reply> done) {
   auto refuse = [&](errc code, std::string const& why) {
@@ -66,18 +72,15 @@ void cache_watches::watch(watch_request request, handler<watch_reply> done) {
   // Without a connection for events nothing is pushed; the caller then goes by its own back-off.
   auto const unheard = std::min(wait, lost_ ? deaf_wait : commands_->how().timeout);
   auto const first = events_->up() ? wait : unheard;
-  auto& one =
-      watches_.emplace(id, entry{id, std::move(request), std::move(done), now + wait, {}, &at})
-          .first->second;
-  auto slot = asio::get_associated_cancellation_slot(one.done);
-  if (slot.is_connected()) {
-    one.cancellable = true;
-    slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
-      if (auto const self = weak.lock()) self->on_cancel(id);
-    });
-  }
+  entry& one =
+      watches_.try_emplace(id, *this, at, std::move(request), std::move(done)).first->second;
+  one.id = id;
+  one.end = now + wait;
+  one.caller.on_cancel([weak = weak_from_this(), id] {
+    if (auto const self = weak.lock()) self->on_cancel(id);
+  });
   at.watches.insert(id);
-  set_alarm(one, now + first);
+  timers_->add(one.wake, now + first);
   if (!events_->up()) return;
   if (at.asked == 0) return subscribe(at);
   if (at.asked == at.answered) look(at);
@@ -85,7 +88,7 @@ void cache_watches::watch(watch_request request, handler<watch_reply> done) {
 
 void cache_watches::close() {
   if (std::exchange(closed_, true)) return;
-  timer_.cancel();
+  timers_->close();
   while (!watches_.empty()) {
     complete(watches_.begin()->first,
              make_failure(errc::canceled,
@@ -111,7 +114,7 @@ void cache_watches::subscribe(channel& to) {
 void cache_watches::on_connection_up() {
   lost_ = false;
   for (auto& [name, at] : channels_) {
-    for (auto const id : at.watches) set_alarm(watches_.at(id), watches_.at(id).end);
+    for (auto const id : at.watches) timers_->add(watches_.at(id).wake, watches_.at(id).end);
     subscribe(at);
   }
 }
@@ -197,7 +200,7 @@ void cache_watches::look(channel& at) {
   auto on_answer = [weak = weak_from_this(), name = at.name](result<claim_seen> seen) {
     if (auto const self = weak.lock()) self->on_look(name, std::move(seen));
   };
-  typed_command<look_call>::start(*commands_, look_call{at.key}, std::move(on_answer));
+  operation<look_message>::start(*commands_, look_message{at.key}, std::move(on_answer));
 }
 
 void cache_watches::on_look(std::string const& name, result<claim_seen> seen) {
@@ -211,7 +214,7 @@ void cache_watches::on_look(std::string const& name, result<claim_seen> seen) {
   for (auto const id : at.watches) {
     auto& one = watches_.at(id);
     if (id <= at.look_covers) one.claim = seen->number;
-    set_alarm(one, std::min(one.end, over));
+    timers_->add(one.wake, std::min(one.end, over));
   }
   if (std::exchange(at.look_once_more, false)) look(at);
 }
@@ -234,16 +237,13 @@ void cache_watches::complete(std::uint64_t id, result<watch_reply> outcome) {
   auto node = watches_.extract(id);
   if (node.empty()) return;
   entry& one = node.mapped();
-  alarms_.erase({one.wake, id});
   one.at->watches.erase(id);
   leave_if_unused(*one.at);
   // A value in the other layout than the caller reads is not an answer for him.
   if (auto const* hit = outcome.has_value() ? std::get_if<cache_hit>(&*outcome) : nullptr) {
     if (check_layout(one.asked.key, hit->value, one.asked.form).code) outcome = look_again{};
   }
-  auto done = std::move(one.done);
-  if (one.cancellable) asio::get_associated_cancellation_slot(done).clear();
-  detail::post_result(commands_->executor(), std::move(done), std::move(outcome));
+  one.caller.post(commands_->executor(), std::move(outcome));
 }
 
 void cache_watches::complete_all(channel& at, watch_reply const& outcome) {
@@ -252,34 +252,12 @@ void cache_watches::complete_all(channel& at, watch_reply const& outcome) {
   for (auto const id : ids) complete(id, outcome);
 }
 
-void cache_watches::set_alarm(entry& one, time_point when) {
-  alarms_.erase({one.wake, one.id});
-  one.wake = when;
-  auto const at = alarms_.emplace(when, one.id).first;
-  if (at == alarms_.begin()) arm();
-}
-
-void cache_watches::arm() {
-  if (alarms_.empty() || closed_) return;
-  timer_.expires_at(alarms_.begin()->first);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (self && !ec && !self->closed_) self->on_alarm();
-  });
-}
-
-void cache_watches::on_alarm() {
-  auto const now = std::chrono::steady_clock::now();
-  while (!alarms_.empty() && alarms_.begin()->first <= now) {
-    entry& one = watches_.at(alarms_.begin()->second);
-    if (one.end <= now || !events_->up()) {
-      complete(one.id, watch_reply(look_again{}));
-      continue;
-    }
-    set_alarm(one, one.end);
-    look(*one.at);
+void cache_watches::on_wake(entry& one) {
+  if (one.end <= std::chrono::steady_clock::now() || !events_->up()) {
+    return complete(one.id, watch_reply(look_again{}));
   }
-  arm();
+  timers_->add(one.wake, one.end);
+  look(*one.at);
 }
 
 }  // namespace herdlock::redis

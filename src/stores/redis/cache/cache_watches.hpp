@@ -7,7 +7,6 @@
 // the claim by its fencing token, so that a late event of an earlier claim answers nobody.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,8 +14,9 @@
 #include <unordered_map>
 
 #include <herdlock/backend.hpp>
+#include "stores/common/pending.hpp"
 #include "stores/redis/client/connection.hpp"
-#include "stores/redis/client/subscription_connection.hpp"
+#include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {
 
@@ -29,7 +29,7 @@ class cache_watches final : public connection_listener,
  public:
   /// To be attached to `events` by the maker.
   /// `warnings` may be null.
-  cache_watches(std::shared_ptr<router> commands, std::shared_ptr<subscription_connection> events,
+  cache_watches(std::shared_ptr<router> commands, std::shared_ptr<connection> events,
                 std::shared_ptr<store_warnings> warnings);
 
   /// What a look finds.
@@ -46,14 +46,15 @@ class cache_watches final : public connection_listener,
   using time_point = std::chrono::steady_clock::time_point;
   struct channel;
   struct entry {
-    std::uint64_t id;
+    entry(cache_watches& home, channel& where, watch_request request, handler<watch_reply> done);
+
+    std::uint64_t id = 0;
     watch_request asked;
-    handler<watch_reply> done;
-    time_point end;   // of the caller's wait
-    time_point wake;  // where it stands in the alarms
+    stores::pending<watch_reply> caller;
+    alarm wake;
+    time_point end{};  // of the caller's wait
     channel* at;
     std::uint64_t claim = 0;  // the one that the look saw; 0: not looked yet, or not known
-    bool cancellable = false;
   };
   struct channel {
     std::string name;
@@ -83,17 +84,14 @@ class cache_watches final : public connection_listener,
   void complete(std::uint64_t id, result<watch_reply> outcome);
   void complete_every(result<watch_reply> const& outcome);
   void complete_all(channel& at, watch_reply const& outcome);
-  void set_alarm(entry& one, time_point when);
-  void arm();
-  void on_alarm();
+  void on_wake(entry& one);
 
   std::shared_ptr<router> commands_;
-  std::shared_ptr<subscription_connection> events_;  // opened by the first watch
+  std::shared_ptr<connection> events_;  // opened by the first watch
   std::shared_ptr<store_warnings> warnings_;
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;
-  std::set<std::pair<time_point, std::uint64_t>> alarms_;
-  asio::steady_timer timer_;
+  std::shared_ptr<timer_queue> timers_;
   std::uint64_t last_id_ = 0;
   bool lost_ = false;  // the connection for events, which was there
   bool closed_ = false;

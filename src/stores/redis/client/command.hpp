@@ -4,7 +4,6 @@
 
 #include <array>
 #include <boost/container/small_vector.hpp>
-#include <boost/intrusive/list.hpp>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include "stores/redis/client/reply.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/script.hpp"
+#include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {
 
@@ -78,17 +78,14 @@ class command_writer {
 
 class connection;
 
-using hook =
-    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
 /// `now`: the handler may run inside the call (event handlers); `later`: it is posted.
 enum class completion { now, later };
 
 /// Exactly one server command with exactly one reply. `open()` from its start until its handler
 /// has been called; after that it may still exist, until the connection has no use for it.
-class command {
+class command : public timer_queue::entry {
  public:
-  virtual ~command() = default;
+  ~command() override = default;
 
   virtual void encode(command_writer& out, script_form form) const = 0;
   /// Completes the handler from the reply; not NOSCRIPT.
@@ -102,7 +99,9 @@ class command {
   /// What scripts/many.lua calls the step that this command's script does; empty: it has none.
   virtual std::string_view step_in_bundle() const { return {}; }
 
-  hook outstanding;  ///< in the deadline queue: open commands in the order of their deadlines
+  /// Its deadline is in the timer queue of the connection that has it, as long as it is open.
+  void on_due(time_point now) final;
+
   std::chrono::steady_clock::time_point deadline;
   std::uint64_t reads_at_send = 0;  ///< what the connection had read when this was sent
   script_form form = script_form::by_hash;

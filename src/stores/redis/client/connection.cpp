@@ -13,13 +13,19 @@ connection::connection(asio::any_io_executor executor, settings how,
       how_(std::move(how)),
       check_(std::move(check)),
       attempt_timer_(executor_),
-      deadline_timer_(executor_) {}
+      deadlines_(std::make_shared<timer_queue>(executor_)) {}
 
 connection::~connection() = default;
 
-void connection::open(std::weak_ptr<connection_listener> listener) {
-  listener_ = std::move(listener);
-  if (closed_) return;
+template <class F>
+void connection::tell_listeners(F what) const {
+  for (auto const& one : listeners_) {
+    if (auto const listener = one.lock()) what(*listener);
+  }
+}
+
+void connection::open() {
+  if (closed_ || std::exchange(opened_, true)) return;
   if (how_.resolver) {
     watching_ = how_.resolver->watch([weak = weak_from_this()](host_and_port const& to) {
       if (auto const self = weak.lock()) self->on_moved(to);
@@ -36,7 +42,7 @@ void connection::close() {
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   end_outstanding(
       make_failure(errc::canceled, how_.display_name + ": the store handle is being closed"));
-  deadline_timer_.cancel();
+  deadlines_->close();
   waiting_.clear();
 }
 
@@ -132,7 +138,7 @@ void connection::come_up() {
   last_failure_ = {};
   attempt_timer_.cancel();
   flush();
-  if (auto const listener = listener_.lock()) listener->on_connection_up();
+  tell_listeners([](auto& listener) { listener.on_connection_up(); });
 }
 
 void connection::on_ended(transport& from, failure why, failure_kind kind) {
@@ -149,7 +155,7 @@ void connection::lose(failure why, failure_kind kind) {
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   reconnect_later();
   if (kind_ == failure_kind::refused) refuse_waiting();
-  if (auto const listener = listener_.lock()) listener->on_connection_down();
+  tell_listeners([](auto& listener) { listener.on_connection_down(); });
 }
 
 // After a failover the name leads elsewhere; only this connection still leads to the old server.
@@ -205,7 +211,7 @@ failure connection::missed_deadline(command const& one) const {
 
 void connection::on_push(transport& from, reply const& message) {
   if (&from != transport_.get()) return;
-  if (auto const listener = listener_.lock()) listener->on_message(message);
+  tell_listeners([&](auto& listener) { listener.on_message(message); });
 }
 
 void connection::subscription(std::string_view verb, std::string_view channel) {

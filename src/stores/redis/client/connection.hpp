@@ -31,7 +31,7 @@ inline constexpr milliseconds max_reconnect_pause{2000};
 inline constexpr milliseconds max_resolved_pause{250};
 inline constexpr milliseconds max_resolved_attempt{1000};
 
-/// Told what happens to the connection; used by the one for pushes.
+/// Told what happens to the connection, and what the server pushes.
 class connection_listener {
  public:
   virtual ~connection_listener() = default;
@@ -81,7 +81,12 @@ class connection final : public router,
     redirects_ = true;
   }
 
-  void open(std::weak_ptr<connection_listener> listener = {});
+  /// Before open(). Each listener hears everything and picks what it knows.
+  void attach(std::weak_ptr<connection_listener> listener) {
+    listeners_.push_back(std::move(listener));
+  }
+  /// Connects, if it does not yet. When it is up already the caller sees that by up().
+  void open();
   /// Everything outstanding completes with errc::canceled, and nothing is taken any more.
   void close();
 
@@ -93,7 +98,7 @@ class connection final : public router,
   std::vector<command_ptr> take_unsent();
   /// Gives the connection up, as if it were lost.
   void leave(failure const& why);
-  /// For the listener: between on_connection_up and on_connection_down.
+  /// For listeners: between on_connection_up and on_connection_down.
   void subscription(std::string_view verb, std::string_view channel);
 
   bool up() const { return up_; }
@@ -115,10 +120,6 @@ class connection final : public router,
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
-  using deadline_list =
-      boost::intrusive::list<command,
-                             boost::intrusive::member_hook<command, hook, &command::outstanding>,
-                             boost::intrusive::constant_time_size<false>>;
 
   void on_ready(transport& from) override;
   void on_ended(transport& from, failure why, failure_kind kind) override;
@@ -136,6 +137,9 @@ class connection final : public router,
   void leave_server(std::string_view line);
   void reconnect_later();
   void refuse_waiting();
+
+  template <class F>
+  void tell_listeners(F what) const;
 
   failure refusal() const;
   void flush_soon();
@@ -157,8 +161,8 @@ class connection final : public router,
   void take_off(command& one);
   void end_outstanding(failure const& why);
 
-  void arm_deadline();
-  void on_deadline();
+  friend class command;
+  void on_deadline(command& one);
   failure no_connection(errc code) const;
   failure missed_deadline(command const& one) const;
   void drop_ended();
@@ -166,22 +170,20 @@ class connection final : public router,
   asio::any_io_executor executor_;
   settings how_;  // host and port: where the last attempt led to
   std::shared_ptr<connection_check> check_;
-  std::weak_ptr<connection_listener> listener_;
+  std::vector<std::weak_ptr<connection_listener>> listeners_;
   std::weak_ptr<redirector> redirector_;
   std::function<void(settings&)> choose_address_;
   std::shared_ptr<void> watching_;  // the resolver, for moves
   std::shared_ptr<void> asking_;    // the resolver, before the attempt has a transport
   std::shared_ptr<transport> transport_;
-  asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
-  asio::steady_timer deadline_timer_;
-  time_point armed_for_{};  // the deadline timer, while it is armed
+  asio::steady_timer attempt_timer_;        // the attempt's limit, or the pause before the next
+  std::shared_ptr<timer_queue> deadlines_;  // of the open commands
   milliseconds pause_ = min_reconnect_pause;
   time_point left_server_at_{};  // the last leave_server()
   failure last_failure_;
   failure_kind kind_ = failure_kind::temporary;
 
   std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
-  deadline_list outstanding_;        // open commands in the order of their deadlines
   std::size_t outstanding_count_ = 0;
   struct returned_batch {
     batch_ptr what;
@@ -198,12 +200,12 @@ class connection final : public router,
   std::uint64_t connections_ = 0;
   bool checking_ = false;  // the transport has the examination's batch
   bool up_ = false;
+  bool opened_ = false;
   bool closed_ = false;
   bool redirects_ = false;
   bool flush_posted_ = false;
   bool completion_posted_ = false;
   bool completing_ = false;
-  bool deadline_armed_ = false;
 };
 
 }  // namespace herdlock::redis

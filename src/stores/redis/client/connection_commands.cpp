@@ -33,29 +33,21 @@ void connection::submit(command_ptr what) {
   keep_deadline(*what);
   ++outstanding_count_;
   waiting_.push_back(std::move(what));
-  arm_deadline();
   if (!up_ || completing_ || flush_posted_) return;
   // Alone: at once. In company: after this turn of the event loop, together with the others.
   if (batches_under_way_ == 0) return flush();
   flush_soon();
 }
 
-// New commands have the same timeout, so they belong at the end; a redirected one is a little
-// older.
 void connection::keep_deadline(command& one) {
   auto const now = std::chrono::steady_clock::now();
   if (one.deadline == time_point{}) one.deadline = now + how_.timeout;
   one.short_deadline = one.deadline - now < how_.timeout / 2;
-  auto at = outstanding_.end();
-  while (at != outstanding_.begin() && std::prev(at)->deadline > one.deadline) --at;
-  outstanding_.insert(at, one);
-  // It is armed again for this one. A timer that is early is left alone: it would be armed anew for
-  // each command of a user who asks one after the other.
-  if (deadline_armed_ && one.deadline < armed_for_) deadline_timer_.cancel();
+  deadlines_->add(one, one.deadline);
 }
 
 void connection::take_off(command& one) {
-  one.outstanding.unlink();
+  one.unlink();
   --outstanding_count_;
   one.carrier = nullptr;
   one.sent = false;
@@ -283,9 +275,9 @@ void connection::cancel(command& what) {
 }
 
 void connection::end_outstanding(failure const& why) {
-  while (!outstanding_.empty()) {
+  while (auto* const one = deadlines_->first()) {
     --outstanding_count_;
-    outstanding_.front().fail(why, completion::later);
+    static_cast<command*>(one)->fail(why, completion::later);
   }
 }
 
@@ -296,38 +288,21 @@ void connection::drop_ended() {
 
 // ---------------------------------------------------------------------------------- deadlines
 
-void connection::arm_deadline() {
-  if (deadline_armed_ || outstanding_.empty() || closed_) return;
-  deadline_armed_ = true;
-  armed_for_ = outstanding_.front().deadline;
-  deadline_timer_.expires_at(armed_for_);
-  deadline_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
-    auto const self = weak.lock();
-    if (!self) return;
-    self->deadline_armed_ = false;
-    if (!self->closed_) self->on_deadline();
-  });
-}
+void command::on_due(time_point) { carrier->on_deadline(*this); }
 
-void connection::on_deadline() {
-  auto const now = std::chrono::steady_clock::now();
-  bool silent = false;
-  while (!outstanding_.empty() && outstanding_.front().deadline <= now) {
-    command& one = outstanding_.front();
-    // One that had little time left when it came here says nothing about the server.
-    silent = silent ||
-             (one.sent && !one.short_deadline && up_ && one.reads_at_send == transport_->reads());
-    --outstanding_count_;
-    one.fail(missed_deadline(one), completion::later);
-  }
+void connection::on_deadline(command& one) {
+  auto const self = shared_from_this();
+  // One that had little time left when it came here says nothing about the server.
+  bool const silent =
+      one.sent && !one.short_deadline && up_ && one.reads_at_send == transport_->reads();
+  --outstanding_count_;
+  one.fail(missed_deadline(one), completion::later);
   drop_ended();
-  if (silent && up_) {
-    transport_->forget_unsent();
-    lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.address() +
-                                             " hangs: it does not answer"),
-         failure_kind::temporary);
-  }
-  arm_deadline();
+  if (!silent) return;
+  transport_->forget_unsent();
+  lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.address() +
+                                           " hangs: it does not answer"),
+       failure_kind::temporary);
 }
 
 }  // namespace herdlock::redis

@@ -54,14 +54,14 @@ void script_bundle::prepare_again(command& one, reply const& element) {
   }
 }
 
-void script_bundle::recorded_call::record(command const& one) {
+void script_bundle::recorded_script::record(command const& one) {
   step_ = one.step_in_bundle();
   one.encode(*this, script_form::by_hash);
 }
 
 // EVALSHA, the hash, the number of keys, the keys, the arguments. What they point to is in the
 // command and in this writer, and stays there.
-void script_bundle::recorded_call::push(std::span<std::string_view const> call) {
+void script_bundle::recorded_script::push(std::span<std::string_view const> call) {
   constexpr std::size_t count_at = 2;
   auto const digits = call[count_at];
   std::from_chars(digits.data(), digits.data() + digits.size(), key_count_);

@@ -31,7 +31,7 @@ class script_bundle {
   void prepare_again(command& one, reply const& element);
 
  private:
-  class recorded_call final : public command_writer {
+  class recorded_script final : public command_writer {
    public:
     void record(command const& one);
     std::string_view step() const { return step_; }
@@ -46,7 +46,7 @@ class script_bundle {
     std::size_t key_count_ = 0;
   };
 
-  std::deque<recorded_call> calls_;  // those from used_ on are kept for the next time
+  std::deque<recorded_script> calls_;  // those from used_ on are kept for the next time
   std::size_t used_ = 0;
   script_form form_ = script_form::by_hash;  // of the next call
 };

@@ -23,7 +23,8 @@ class cluster::node final : public connection_listener,
 
   void open() {
     wire_->redirect_to(weak_from_this());
-    wire_->open(weak_from_this());
+    wire_->attach(weak_from_this());
+    wire_->open();
   }
   void close() {
     retirement_.cancel();

@@ -32,7 +32,7 @@ void slot_query::complete(reply const& answer) {
 void slot_query::fail(failure const& why, completion when) { complete(why, when); }
 
 void slot_query::complete(result<cluster_map> outcome, completion when) {
-  outstanding.unlink();
+  unlink();
   auto done = std::exchange(done_, nullptr);
   if (when == completion::now) return done(std::move(outcome));
   asio::post(executor_, [done = std::move(done), outcome = std::move(outcome)]() mutable {

@@ -6,7 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include "algo/getset_machine.hpp"
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/lease_list.hpp"
 
 namespace herdlock::redis {
@@ -93,7 +93,7 @@ struct answer_to<getset_verb::inspect> {
 
 // One command of an operation.
 template <getset_verb Verb>
-struct step_call {
+struct step_message {
   using value_type = algo::getset_reply;
   static constexpr std::string_view verb = answer_to<Verb>::verb;
   resource what;
@@ -136,12 +136,12 @@ struct step_call {
 
 // Does what the machine said, one command after the other. Kept alive by the command under way.
 template <getset_verb Verb>
-class operation final : public std::enable_shared_from_this<operation<Verb>> {
+class getset_operation final : public std::enable_shared_from_this<getset_operation<Verb>> {
  public:
   using value_type = typename answer_to<Verb>::value_type;
 
-  operation(std::shared_ptr<connection> home, resource what, algo::getset_machine machine,
-            handler<value_type> done)
+  getset_operation(std::shared_ptr<connection> home, resource what, algo::getset_machine machine,
+                   handler<value_type> done)
       : home_(std::move(home)),
         what_(std::move(what)),
         key_(home_->how().prefix + what_.str()),
@@ -159,8 +159,8 @@ class operation final : public std::enable_shared_from_this<operation<Verb>> {
     auto on_reply = [self = this->shared_from_this()](result<algo::getset_reply> answer) {
       self->resume(std::move(answer));
     };
-    typed_command<step_call<Verb>>::start(
-        *home_, step_call<Verb>{what_, key_, std::move(action)},
+    operation<step_message<Verb>>::start(
+        *home_, step_message<Verb>{what_, key_, std::move(action)},
         handler<algo::getset_reply>(asio::bind_cancellation_slot(slot, std::move(on_reply))));
   }
 
@@ -239,7 +239,8 @@ class getset_dialect final : public lease_store {
                        algo::getset_marks marks, milliseconds ttl,
                        handler<typename answer_to<Verb>::value_type> done) {
     algo::getset_machine machine(Verb, std::move(marks), {ttl, at->how().skew});
-    std::make_shared<operation<Verb>>(at, std::move(name), std::move(machine), std::move(done))
+    std::make_shared<getset_operation<Verb>>(at, std::move(name), std::move(machine),
+                                             std::move(done))
         ->start();
   }
   template <getset_verb Verb>

@@ -1,6 +1,6 @@
 #include "stores/redis/dialects/plain_dialect.hpp"
 
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/lease_list.hpp"
 #include "stores/redis/script_texts.hpp"
 #include "stores/redis/wait_limits.hpp"
@@ -39,7 +39,7 @@ struct step {
   }
 };
 
-struct acquire_call : step {
+struct acquire_message : step {
   using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
   clock::time_point asked = clock::now();
@@ -64,7 +64,7 @@ struct acquire_call : step {
   }
 };
 
-struct renew_call : step {
+struct renew_message : step {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "renew";
 
@@ -76,7 +76,7 @@ struct renew_call : step {
   }
 };
 
-struct release_call : step {
+struct release_message : step {
   using value_type = release_reply;
   static constexpr std::string_view verb = "release";
 
@@ -88,7 +88,7 @@ struct release_call : step {
   }
 };
 
-struct force_release_call : step {
+struct force_release_message : step {
   using value_type = release_reply;
   static constexpr std::string_view verb = "force the release of";
 
@@ -100,7 +100,7 @@ struct force_release_call : step {
   }
 };
 
-struct inspect_call : step {
+struct inspect_message : step {
   using value_type = std::optional<lease_info>;
   static constexpr std::string_view verb = "inspect";
 
@@ -122,21 +122,21 @@ class plain_dialect final : public lease_store {
         list_(connection_->executor(), leases_of_dialect(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    start(acquire_call{on(std::move(request.name), request.owner.str(), request.ttl)},
+    start(acquire_message{on(std::move(request.name), request.owner.str(), request.ttl)},
           std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    start(renew_call{on(std::move(name), owner.str(), ttl)}, std::move(done));
+    start(renew_message{on(std::move(name), owner.str(), ttl)}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_call{on(std::move(name), owner.str())}, std::move(done));
+    start(release_message{on(std::move(name), owner.str())}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    start(inspect_call{on(std::move(name))}, std::move(done));
+    start(inspect_message{on(std::move(name))}, std::move(done));
   }
   void force_release(resource name, handler<release_reply> done) override {
-    start(force_release_call{on(std::move(name))}, std::move(done));
+    start(force_release_message{on(std::move(name))}, std::move(done));
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
@@ -148,9 +148,9 @@ class plain_dialect final : public lease_store {
     std::string key = connection_->how().prefix + name.str();
     return {std::move(name), std::move(key), std::move(owner), ttl};
   }
-  template <class Call>
-  void start(Call call, handler<typename Call::value_type> done) {
-    typed_command<Call>::start(*connection_, std::move(call), std::move(done));
+  template <class Message>
+  void start(Message call, handler<typename Message::value_type> done) {
+    operation<Message>::start(*connection_, std::move(call), std::move(done));
   }
 
   std::shared_ptr<connection> connection_;

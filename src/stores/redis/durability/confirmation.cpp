@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
@@ -27,7 +27,7 @@ struct text_answer {
   static result<std::string> parse(reply const& answer) { return std::string(answer.text()); }
 };
 
-struct info_call : text_answer {
+struct info_message : text_answer {
   void encode(command_writer& out, script_form) const {
     out.begin("INFO");
     out.end();
@@ -35,7 +35,7 @@ struct info_call : text_answer {
 };
 
 // Of many leases at once; the answer is in their order.
-struct held_call : text_answer {
+struct held_message : text_answer {
   std::vector<std::pair<std::string, std::string>> leases;  // name, owner
 
   // Always with its source: by its hash alone a server that lacks it would do it in the second
@@ -62,7 +62,7 @@ struct number_answer {
   }
 };
 
-struct wait_call : number_answer {
+struct wait_message : number_answer {
   int replicas;
   milliseconds limit;
 
@@ -74,7 +74,7 @@ struct wait_call : number_answer {
   }
 };
 
-struct trust_call : number_answer {
+struct trust_message : number_answer {
   std::string incarnation;
   milliseconds quarantine;
   std::string_view mode;
@@ -204,46 +204,43 @@ void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
     one->knows_server = true;
     self->ask(one);
   };
-  typed_command<info_call>::start(*connection_, info_call{{"INFO"}}, std::move(on_info));
+  operation<info_message>::start(*connection_, info_message{{"INFO"}}, std::move(on_info));
+}
+
+template <class Message, class T>
+void confirmation::start(std::shared_ptr<round> const& one, Message call, T round::*member) {
+  ++one->missing;
+  operation<Message>::start(*connection_, std::move(call),
+                            [self = shared_from_this(), one, member](result<T> told) {
+                              if (one->take(told)) (*one).*member = *std::move(told);
+                              self->on_answer(one);
+                            });
 }
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
   one->connection = connection_->connections();
-  auto answered = [self = shared_from_this(), one] {
-    if (--one->missing == 0) self->on_answers(one);
-  };
   one->missing = 1;  // so that the last answer cannot come before the last command
   std::string const& subject = one->entries.front().name.str();
   if (how_.durable.quarantine > milliseconds{0}) {
-    ++one->missing;
-    auto on_trust = [one, answered](result<std::int64_t> left) {
-      if (one->take(left)) one->quarantine = *left;
-      answered();
-    };
-    trust_call call{
-        {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"};
-    typed_command<trust_call>::start(*connection_, std::move(call), std::move(on_trust));
+    start(
+        one,
+        trust_message{
+            {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"},
+        &round::quarantine);
   }
-  ++one->missing;
-  auto on_held = [one, answered](result<std::string> held) {
-    if (one->take(held)) one->held = std::move(*held);
-    answered();
-  };
-  held_call held{{subject}, {}};
+  held_message held{{subject}, {}};
   for (auto const& about : one->entries) {
     held.leases.emplace_back(about.name.str(), about.owner.str());
   }
-  typed_command<held_call>::start(*connection_, std::move(held), std::move(on_held));
+  start(one, std::move(held), &round::held);
   if (how_.durable.replicas > 0) {
-    ++one->missing;
-    auto on_replicas = [one, answered](result<std::int64_t> replicas) {
-      if (one->take(replicas)) one->replicas = *replicas;
-      answered();
-    };
-    wait_call call{{subject}, how_.durable.replicas, how_.durable.wait};
-    typed_command<wait_call>::start(*connection_, std::move(call), std::move(on_replicas));
+    start(one, wait_message{{subject}, how_.durable.replicas, how_.durable.wait}, &round::replicas);
   }
-  asio::post(executor(), answered);
+  asio::post(executor(), [self = shared_from_this(), one] { self->on_answer(one); });
+}
+
+void confirmation::on_answer(std::shared_ptr<round> const& one) {
+  if (--one->missing == 0) on_answers(one);
 }
 
 void confirmation::on_answers(std::shared_ptr<round> const& one) {

@@ -63,6 +63,9 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   void start_round();
   void learn_incarnation(std::shared_ptr<round> const& one);
   void ask(std::shared_ptr<round> const& one);
+  template <class Message, class T>
+  void start(std::shared_ptr<round> const& one, Message call, T round::*member);
+  void on_answer(std::shared_ptr<round> const& one);
   void on_answers(std::shared_ptr<round> const& one);
   failure opinion(round const& one, std::size_t index) const;
   void complete(round& one, failure const& why);

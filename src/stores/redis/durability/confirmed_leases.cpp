@@ -1,8 +1,9 @@
 #include "stores/redis/durability/confirmed_leases.hpp"
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+
+#include "stores/common/pending.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -14,26 +15,20 @@ failure about(std::string_view verb, resource const& name, failure const& why) {
 
 // From the inner store's answer to ours; its caller may cancel in between.
 template <class Reply>
-class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>> {
+class confirmed_operation : public std::enable_shared_from_this<confirmed_operation<Reply>> {
  public:
-  confirmed_call(asio::any_io_executor executor, handler<Reply> done)
-      : executor_(std::move(executor)), done_(std::move(done)) {}
+  confirmed_operation(asio::any_io_executor executor, handler<Reply> done)
+      : executor_(std::move(executor)), caller_(std::move(done)) {}
 
   void listen_to_cancellation() {
-    auto slot = asio::get_associated_cancellation_slot(done_);
-    if (!slot.is_connected()) return;
-    cancellable_ = true;
-    slot.assign([weak = this->weak_from_this()](asio::cancellation_type) {
+    caller_.on_cancel([weak = this->weak_from_this()] {
       if (auto const self = weak.lock()) self->cancel();
     });
   }
 
   asio::cancellation_slot inner_slot() { return cancel_inner_.slot(); }
-  bool open() const { return static_cast<bool>(done_); }
 
-  void complete(result<Reply> outcome) {
-    if (done_) detail::post_result(executor_, take_handler(), std::move(outcome));
-  }
+  void complete(result<Reply> outcome) { caller_.post(executor_, std::move(outcome)); }
 
   /// The inner store has answered: from here on a cancellation ends the call by itself.
   void inner_done() { confirming_ = true; }
@@ -41,21 +36,12 @@ class confirmed_call : public std::enable_shared_from_this<confirmed_call<Reply>
  private:
   void cancel() {
     if (!confirming_) return cancel_inner_.emit(asio::cancellation_type::all);
-    if (!done_) return;
-    detail::post_result(executor_, take_handler(),
-                        result<Reply>(make_failure(errc::canceled, "cancelled by the caller")));
-  }
-
-  handler<Reply> take_handler() {
-    auto done = std::exchange(done_, nullptr);
-    if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
-    return done;
+    complete(make_failure(errc::canceled, "cancelled by the caller"));
   }
 
   asio::any_io_executor executor_;
-  handler<Reply> done_;
+  stores::pending<Reply> caller_;
   asio::cancellation_signal cancel_inner_;
-  bool cancellable_ = false;
   bool confirming_ = false;
 };
 
@@ -75,8 +61,8 @@ class confirmed_leases final : public lease_store {
     if (confirmed_->quarantined() > milliseconds{0}) {
       return refuse(about("acquire", request.name, confirmed_->in_quarantine()), std::move(done));
     }
-    auto call =
-        std::make_shared<confirmed_call<acquire_reply>>(confirmed_->executor(), std::move(done));
+    auto call = std::make_shared<confirmed_operation<acquire_reply>>(confirmed_->executor(),
+                                                                     std::move(done));
     call->listen_to_cancellation();
     auto on_reply = [call, with = confirmed_, name = request.name,
                      owner = request.owner](result<acquire_reply> reply) {
@@ -98,7 +84,7 @@ class confirmed_leases final : public lease_store {
       return refuse(about("renew", name, why), std::move(done));
     }
     auto call =
-        std::make_shared<confirmed_call<renew_reply>>(confirmed_->executor(), std::move(done));
+        std::make_shared<confirmed_operation<renew_reply>>(confirmed_->executor(), std::move(done));
     call->listen_to_cancellation();
     auto on_reply = [call, with = confirmed_, name, owner](result<renew_reply> reply) {
       call->inner_done();

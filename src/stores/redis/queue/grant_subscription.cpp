@@ -1,6 +1,6 @@
 #include "stores/redis/queue/grant_subscription.hpp"
 
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view beat_word = "beat ";
 
-struct beat_call {
+struct beat_message {
   using value_type = std::int64_t;
   static constexpr std::string_view verb = "publish to";
   static constexpr bool for_this_server = true;
@@ -49,7 +49,7 @@ std::optional<pushed_grant> parse_grant(std::string_view text) {
 }
 
 grant_subscription::grant_subscription(std::shared_ptr<connection> commands,
-                                       std::shared_ptr<subscription_connection> pushes)
+                                       std::shared_ptr<connection> pushes)
     : commands_(std::move(commands)),
       pushes_(std::move(pushes)),
       subscriber_(commands_->how().part == server_part::cluster_node ? "@" + random_name()
@@ -64,8 +64,8 @@ void grant_subscription::beat(milliseconds at_least_every) {
   beaten_at_ = now;
   if (beats_.size() == max_beats_under_way) beats_.pop_front();
   beats_.push_back({++last_beat_, now});
-  typed_command<beat_call>::start(
-      *commands_, beat_call{name_, std::string(beat_word) + std::to_string(last_beat_)},
+  operation<beat_message>::start(
+      *commands_, beat_message{name_, std::string(beat_word) + std::to_string(last_beat_)},
       [now = std::weak_ptr(subscriptions_), then = *subscriptions_, line = std::weak_ptr(pushes_),
        server = commands_->how().display_name](result<std::int64_t> const& heard) {
         auto const current = now.lock();

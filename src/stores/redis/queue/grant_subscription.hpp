@@ -17,7 +17,6 @@
 
 #include <herdlock/types.hpp>
 #include "stores/redis/client/connection.hpp"
-#include "stores/redis/client/subscription_connection.hpp"
 
 namespace herdlock::redis {
 
@@ -48,8 +47,7 @@ class grant_listener {
 class grant_subscription final : public connection_listener {
  public:
   /// `pushes` leads to the server of `commands`.
-  grant_subscription(std::shared_ptr<connection> commands,
-                     std::shared_ptr<subscription_connection> pushes);
+  grant_subscription(std::shared_ptr<connection> commands, std::shared_ptr<connection> pushes);
 
   void report_to(std::weak_ptr<grant_listener> listener) { listener_ = std::move(listener); }
 
@@ -83,7 +81,7 @@ class grant_subscription final : public connection_listener {
   void on_beat(std::string_view number);
 
   std::shared_ptr<connection> commands_;
-  std::shared_ptr<subscription_connection> pushes_;
+  std::shared_ptr<connection> pushes_;
   std::weak_ptr<grant_listener> listener_;
   std::string subscriber_;
   std::string name_;

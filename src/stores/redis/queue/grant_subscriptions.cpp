@@ -3,7 +3,7 @@
 namespace herdlock::redis {
 
 void grant_subscriptions::add(std::shared_ptr<connection> const& commands,
-                              std::shared_ptr<subscription_connection> const& pushes) {
+                              std::shared_ptr<connection> const& pushes) {
   auto made = std::make_shared<grant_subscription>(commands, pushes);
   pushes->attach(made);
   subscriptions_.emplace(commands.get(), std::move(made));
@@ -18,7 +18,7 @@ grant_subscriptions::subscription_ptr const& grant_subscriptions::at(connection&
   auto const found = subscriptions_.find(&commands);
   if (found != subscriptions_.end()) return found->second;
   auto const wire = commands.shared_from_this();
-  add(wire, std::make_shared<subscription_connection>(wire->make_event_connection()));
+  add(wire, wire->make_event_connection());
   auto const& made = subscriptions_.at(&commands);
   made->report_to(listener_);
   return made;

@@ -21,8 +21,7 @@ class grant_subscriptions {
 
   /// The channel of the server that `commands` leads to, over an existing connection. Before
   /// report_to().
-  void add(std::shared_ptr<connection> const& commands,
-           std::shared_ptr<subscription_connection> const& pushes);
+  void add(std::shared_ptr<connection> const& commands, std::shared_ptr<connection> const& pushes);
   void report_to(std::weak_ptr<grant_listener> const& listener);
 
   /// That of the server to which this connection leads; made, but not opened, when there is none

@@ -35,7 +35,26 @@ lease_queues::lease_queues(std::shared_ptr<router> commands,
                            std::shared_ptr<grant_subscriptions> subscriptions)
     : commands_(std::move(commands)),
       subscriptions_(std::move(subscriptions)),
-      beat_every_(beat_interval) {}
+      beat_every_(beat_interval),
+      beat_([this] {
+        subscriptions_->beat(beat_every_);
+        keep_beating();
+      }) {}
+
+lease_queues::waiter::waiter(lease_queues& home, resource_queue& queue, acquire_request request,
+                             handler<acquire_reply> done)
+    : asked(std::move(request)),
+      member(std::make_shared<member_name>(first_term(asked.ttl), asked.owner)),
+      caller(std::move(done)),
+      at(&queue),
+      end([this, &home] { home.on_deadline(*this); }) {}
+
+lease_queues::resource_queue::resource_queue(lease_queues& home, std::string resource_name)
+    : name(std::move(resource_name)),
+      pause(polling),
+      look([this, &home] { home.look_at(*this); }),
+      retry([this, &home] { home.retry_leave(*this); }),
+      retry_pause(retrying) {}
 
 failure lease_queues::refusal(acquire_request const& request) const {
   auto const refuse = [&](errc code, std::string const& why) {
@@ -52,11 +71,8 @@ void lease_queues::wait(acquire_request request, handler<acquire_reply> done) {
     return detail::post_result<acquire_reply>(commands_->executor(), std::move(done),
                                               std::move(why));
   }
-  if (!alarms_) {
-    alarms_ = std::make_shared<alarm_clock>(commands_->executor(),
-                                            [weak = weak_from_this()](std::uint64_t id) {
-                                              if (auto const self = weak.lock()) self->ring(id);
-                                            });
+  if (!timers_) {
+    timers_ = std::make_shared<timer_queue>(commands_->executor());
     subscriptions_->report_to(weak_from_this());
     commands_->watch_routes(weak_from_this());
   }
@@ -73,44 +89,27 @@ bool lease_queues::knows(std::string const& name, owner_token const& owner) cons
 lease_queues::waiter& lease_queues::add(acquire_request request, handler<acquire_reply> done) {
   auto const id = ++last_id_;
   resource_queue& at = queue_of(request.name.str());
-  auto member = std::make_shared<member_name>(first_term(request.ttl), request.owner);
   auto const wait = std::clamp(request.wait, milliseconds{0}, longest_wait);
-  auto& one =
-      waiters_.emplace(id, waiter{id, std::move(request), std::move(member), std::move(done), &at})
-          .first->second;
+  waiter& one =
+      waiters_.try_emplace(id, *this, at, std::move(request), std::move(done)).first->second;
+  one.id = id;
   at.waiting.insert(id);
   ++at.paces[pace_of(one)];
   at.by_owner.emplace(one.asked.owner.str(), id);
-  alarms_->set(id, from_now(wait));
-  auto slot = asio::get_associated_cancellation_slot(one.done);
-  if (slot.is_connected()) {
-    one.cancellable = true;
-    slot.assign([weak = weak_from_this(), id](asio::cancellation_type) {
-      if (auto const self = weak.lock()) self->on_cancel(id);
-    });
-  }
+  timers_->add(one.end, from_now(wait));
+  one.caller.on_cancel([weak = weak_from_this(), id] {
+    if (auto const self = weak.lock()) self->on_cancel(id);
+  });
   return one;
 }
 
 lease_queues::resource_queue& lease_queues::queue_of(std::string const& name) {
-  auto const found = queues_.find(name);
-  if (found != queues_.end()) return found->second;
-  auto const id = ++last_id_;
-  auto const retry_id = ++last_id_;
-  resource_queue& made = queues_
-                             .emplace(name, resource_queue{.id = id,
-                                                           .name = name,
-                                                           .waiting = {},
-                                                           .by_owner = {},
-                                                           .pause = algo::backoff(polling),
-                                                           .retry_id = retry_id,
-                                                           .retry_pause = algo::backoff(retrying)})
-                             .first->second;
-  queues_by_id_.emplace(id, &made);
-  queues_by_id_.emplace(retry_id, &made);
+  auto const [found, is_new] = queues_.try_emplace(name, *this, name);
+  resource_queue& at = found->second;
+  if (!is_new) return at;
   if (connection* const server = commands_->carrier_for(name))
-    bind(made, subscriptions_->at(*server));
-  return made;
+    bind(at, subscriptions_->at(*server));
+  return at;
 }
 
 // ---------------------------------------------------------------------------------- entering
@@ -126,8 +125,8 @@ void lease_queues::enter(waiter& one, reason why) {
     self->on_entered(id, why, sent, std::move(answer));
     self->tell();
   };
-  typed_command<enter_call>::start(
-      *commands_, enter_call{one.asked, one.member, subscriptions_, fence_floor_of(*commands_)},
+  operation<enter_message>::start(
+      *commands_, enter_message{one.asked, one.member, subscriptions_, fence_floor_of(*commands_)},
       std::move(on_answer));
 }
 
@@ -170,13 +169,13 @@ bool lease_queues::stands_by(waiter const& one, failure const& why) const {
 void lease_queues::on_state(waiter& one, reason why, clock::time_point sent, held const& state) {
   auto const id = one.id;
   resource_queue& at = *one.at;
-  auto const queue_id = at.id;
+  auto const name = at.name;
   bool const was_queued = std::exchange(one.queued, true);
   one.last_seen = busy_of(state);
   note_server(one, why, state);
   // The holder may be one of ours: granted without a push, or by one that is still under way.
   owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
-  if (!queues_by_id_.contains(queue_id)) return;
+  if (!queues_.contains(name)) return;
   plan_look(at, state);
   // Taken out of the queue: as one of a process that hangs, with all of it, or with the queue.
   bool const forgotten = was_queued && state.added;
@@ -204,8 +203,8 @@ void lease_queues::owner_has_it(resource_queue& at, std::string const& owner, gr
   auto const [first, last] = at.by_owner.equal_range(owner);
   for (auto each = first; each != last; ++each) {
     waiter& one = waiters_.at(each->second);
-    if (one.now != phase::granted && one.done) heirs.push_back(one.id);
-    if (one.now == phase::leaving && !one.done) gone = &one;
+    if (one.now != phase::granted && one.caller.open()) heirs.push_back(one.id);
+    if (one.now == phase::leaving && !one.caller.open()) gone = &one;
   }
   if (what.fencing == at.given_back) {  // its release is on its way, and asking is behind it
     return ask_again(heirs);
@@ -213,7 +212,7 @@ void lease_queues::owner_has_it(resource_queue& at, std::string const& owner, gr
   if (heirs.empty() && gone) return give_back(*gone, what.fencing);
   for (auto const id : heirs) {
     auto const found = waiters_.find(id);
-    if (found != waiters_.end() && found->second.done) take(found->second, what);
+    if (found != waiters_.end() && found->second.caller.open()) take(found->second, what);
   }
 }
 
@@ -286,10 +285,10 @@ void lease_queues::enter_strays(resource_queue& at, std::uint64_t but_not) {
 
 // Nothing else tells a process that only waits; its looks would, within a second.
 void lease_queues::on_routes_changed() {
-  for (auto const& [name, at] : queues_) {
+  for (auto& [name, at] : queues_) {
     connection const* const server = commands_->carrier_for(name);
     bool const moved = at.subscription && server != &at.subscription->commands();
-    if (moved && !at.waiting.empty()) alarms_->set_no_later(at.id, from_now(milliseconds{0}));
+    if (moved && !at.waiting.empty()) timers_->add_no_later(at.look, from_now(milliseconds{0}));
   }
 }
 
@@ -307,10 +306,10 @@ void lease_queues::on_silent(grant_subscription& at) {
 // and given it back; what is left of it ends with its heartbeat.
 void lease_queues::on_grant(grant_subscription& from, pushed_grant const& heard) {
   auto const self = shared_from_this();
-  auto const found = queues_.find(std::string(heard.resource));
+  std::string const name(heard.resource);
+  auto const found = queues_.find(name);
   if (found == queues_.end()) return;
   resource_queue& at = found->second;
-  auto const queue_id = at.id;
   // Within the heartbeat of the one that is granted, so that the server does not take us for a
   // process that hangs.
   auto const look_within = at.look_every();
@@ -326,8 +325,8 @@ void lease_queues::on_grant(grant_subscription& from, pushed_grant const& heard)
       if (one.now == phase::waiting) enter(one, reason::change);
     }
   }
-  if (queues_by_id_.contains(queue_id) && !at.waiting.empty()) {
-    alarms_->set_no_later(at.id, from_now(jittered(look_within)));
+  if (queues_.contains(name) && !at.waiting.empty()) {
+    timers_->add_no_later(at.look, from_now(jittered(look_within)));
   }
   tell();
 }
@@ -340,42 +339,29 @@ void lease_queues::plan_look(resource_queue& at, held const& state) {
   // Nobody has it: the step that was to hand over was not done with the dead.
   bool const is_free = state.holder.empty();
   auto const over = (is_free ? milliseconds{0} : state.remaining) + expiry_slack;
-  if (is_free || state.remaining > milliseconds{0}) alarms_->set_no_later(at.id, from_now(over));
+  if (is_free || state.remaining > milliseconds{0}) timers_->add_no_later(at.look, from_now(over));
 }
 
 void lease_queues::look_soon(resource_queue& at) {
   if (at.waiting.empty()) return;
   if (!at.subscription || !at.subscription->listening()) {
     auto const pause = at.pause.next(random_part());
-    return alarms_->set_no_later(at.id, std::chrono::steady_clock::now() + pause);
+    return timers_->add_no_later(at.look, std::chrono::steady_clock::now() + pause);
   }
   at.pause.reset();
-  alarms_->set_no_later(at.id, from_now(jittered(at.look_every())));
+  timers_->add_no_later(at.look, from_now(jittered(at.look_every())));
 }
 
-void lease_queues::ring(std::uint64_t id) {
-  auto const self = shared_from_this();
-  if (id == beat_id) {
-    subscriptions_->beat(beat_every_);
-    return keep_beating();
-  }
-  if (auto const found = waiters_.find(id); found != waiters_.end()) {
-    return on_deadline(found->second);
-  }
-  auto const found = queues_by_id_.find(id);
-  if (found == queues_by_id_.end()) return;
-  resource_queue& at = *found->second;
-  if (id == at.retry_id) return retry_leave(at);
-  if (at.waiting.empty()) return;
-  if (std::exchange(at.looking, true)) return;
+void lease_queues::look_at(resource_queue& at) {
+  if (at.waiting.empty() || std::exchange(at.looking, true)) return;
   enter(waiters_.at(*at.waiting.begin()), reason::look);
 }
 
 void lease_queues::keep_beating() {
   if (queues_.empty()) {
     beat_every_ = beat_interval;
-  } else if (!alarms_->is_set(beat_id)) {
-    alarms_->set(beat_id, from_now(beat_every_));
+  } else if (!beat_.scheduled()) {
+    timers_->add(beat_, from_now(beat_every_));
   }
 }
 

@@ -33,9 +33,10 @@
 
 #include <herdlock/backend.hpp>
 #include "algo/backoff.hpp"
-#include "stores/redis/queue/alarm_clock.hpp"
+#include "stores/common/pending.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
-#include "stores/redis/queue/lease_calls.hpp"
+#include "stores/redis/queue/lease_messages.hpp"
+#include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {
 
@@ -69,34 +70,39 @@ class lease_queues final : public grant_listener,
   enum class news { push, answer };
   struct resource_queue;
   struct waiter {
-    std::uint64_t id;
+    waiter(lease_queues& home, resource_queue& queue, acquire_request request,
+           handler<acquire_reply> done);
+
+    std::uint64_t id = 0;
     acquire_request asked;
     std::shared_ptr<member_name> member;
-    handler<acquire_reply> done;
+    stores::pending<acquire_reply> caller;
     resource_queue* at;
+    alarm end;                                        // of the wait
     std::shared_ptr<grant_subscription> queued_by{};  // of the last server that said so
     acquire_reply last_seen = busy{};
     phase now = phase::waiting;
     bool queued = false;
-    bool cancellable = false;
     bool again = false;  // to be entered once more when its call has been answered
     bool has_left = false;
     bool leave_pending = false;  // a leave failed, and nobody waits for it
     int calls = 0;               // under way
   };
   struct resource_queue {
-    std::uint64_t id;
+    resource_queue(lease_queues& home, std::string resource_name);
+
     std::string name;
-    std::set<std::uint64_t> waiting;                               // in the order of arrival
-    std::unordered_multimap<std::string, std::uint64_t> by_owner;  // those that leave, too
+    std::set<std::uint64_t> waiting{};                               // in the order of arrival
+    std::unordered_multimap<std::string, std::uint64_t> by_owner{};  // those that leave, too
     algo::backoff pause;
+    alarm look;
     std::shared_ptr<grant_subscription> subscription{};  // of its server, as far as is known
     std::map<milliseconds, int> paces{};                 // how often those that wait want a look
     bool looking = false;
     bool has_strays = false;   // somebody may be queued by another channel than that
     bool has_unheard = false;  // somebody may be in no queue: all enter with the next look
-    std::uint64_t retry_id;    // of the alarm for those that keep_leave
-    std::set<std::uint64_t> pending_leaves{};  // their leaves are not under way
+    alarm retry;
+    std::set<std::uint64_t> pending_leaves{};  // that are not under way
     algo::backoff retry_pause;
     // Fencing tokens of the last grants that were decided on, either way. One grant is heard of in
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
@@ -132,7 +138,7 @@ class lease_queues final : public grant_listener,
   static milliseconds pace_of(waiter const& one);
   static void wait_no_more(waiter& one);
   void look_soon(resource_queue& at);
-  void ring(std::uint64_t id);
+  void look_at(resource_queue& at);
   void on_deadline(waiter& one);
   void on_cancel(std::uint64_t id);
   bool leave(waiter& one);
@@ -148,12 +154,10 @@ class lease_queues final : public grant_listener,
   void fail(waiter& one, failure const& why);
   void fail_all(resource_queue& at, failure const& why);
   void complete(waiter& one, result<acquire_reply> what);
-  static handler<acquire_reply> take_handler(waiter& one);
   void forget_if_over(std::uint64_t id);
   void forget_if_unused(resource_queue& at);
   void keep_beating();
 
-  static constexpr std::uint64_t beat_id = 0;
   struct granted {
     handler<acquire_reply> done;
     grant what;
@@ -161,14 +165,14 @@ class lease_queues final : public grant_listener,
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<grant_subscriptions> subscriptions_;
-  std::shared_ptr<alarm_clock> alarms_;
+  std::shared_ptr<timer_queue> timers_;
   std::unordered_map<std::uint64_t, waiter> waiters_;
   std::unordered_map<std::string, resource_queue> queues_;
-  std::unordered_map<std::uint64_t, resource_queue*> queues_by_id_;
   std::deque<granted> told_;        // by tell(), at the end of the event
   std::size_t pending_leaves_ = 0;  // of the waiters
   milliseconds beat_every_;
-  std::uint64_t last_id_ = beat_id;
+  alarm beat_;
+  std::uint64_t last_id_ = 0;
   bool closed_ = false;
 };
 

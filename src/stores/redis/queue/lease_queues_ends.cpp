@@ -29,7 +29,7 @@ bool lease_queues::leave(waiter& one) {
   if (one.now == phase::waiting) {
     one.now = phase::leaving;
     wait_no_more(one);
-    alarms_->cancel(one.id);
+    timers_->remove(one.end);
   }
   auto const [first, last] = at.by_owner.equal_range(one.asked.owner.str());
   bool const shared = std::any_of(first, last, [&](auto const& each) {
@@ -38,7 +38,7 @@ bool lease_queues::leave(waiter& one) {
   });
   if (shared || closed_) {
     one.has_left = true;
-    if (one.done) complete(one, one.last_seen);
+    if (one.caller.open()) complete(one, one.last_seen);
     forget_if_over(one.id);
     return false;
   }
@@ -51,9 +51,9 @@ bool lease_queues::leave(waiter& one) {
     self->on_left(id, sent, std::move(answer));
     self->tell();
   };
-  typed_command<leave_call>::start(*commands_,
-                                   leave_call{one.asked, one.member, fence_floor_of(*commands_)},
-                                   std::move(on_answer));
+  operation<leave_message>::start(*commands_,
+                                  leave_message{one.asked, one.member, fence_floor_of(*commands_)},
+                                  std::move(on_answer));
   return true;
 }
 
@@ -64,7 +64,7 @@ void lease_queues::on_left(std::uint64_t id, clock::time_point sent,
   waiter& one = found->second;
   --one.calls;
   if (answer.has_error()) {
-    if (one.done) complete(one, answer.error());
+    if (one.caller.open()) complete(one, answer.error());
     // A key of another type is no queue.
     if (!(answer.error() == errc::wrong_type)) return keep_leave(one);
   } else {
@@ -78,11 +78,11 @@ void lease_queues::on_left(std::uint64_t id, clock::time_point sent,
                  {(*answer)->fencing, grant_term{sent, (*answer)->remaining}}, news::answer);
     auto const still = waiters_.find(id);
     if (still == waiters_.end()) return;
-    if (still->second.done) complete(still->second, still->second.last_seen);
+    if (still->second.caller.open()) complete(still->second, still->second.last_seen);
     return forget_if_over(id);
   }
   one.has_left = true;
-  if (one.done) complete(one, one.last_seen);
+  if (one.caller.open()) complete(one, one.last_seen);
   forget_if_over(id);
 }
 
@@ -92,9 +92,8 @@ void lease_queues::keep_leave(waiter& one) {
   resource_queue& at = *one.at;
   if (!std::exchange(one.leave_pending, true)) ++pending_leaves_;
   at.pending_leaves.insert(one.id);
-  if (!alarms_->is_set(at.retry_id)) {
-    alarms_->set(at.retry_id,
-                 std::chrono::steady_clock::now() + at.retry_pause.next(random_part()));
+  if (!at.retry.scheduled()) {
+    timers_->add(at.retry, std::chrono::steady_clock::now() + at.retry_pause.next(random_part()));
   }
   if (pending_leaves_ <= max_waits) return;
   auto const oldest = *at.pending_leaves.begin();
@@ -105,8 +104,8 @@ void lease_queues::keep_leave(waiter& one) {
 
 // One of them finds out whether the server takes it now.
 void lease_queues::retry_leave(resource_queue& at) {
-  auto const id = at.id;
-  while (queues_by_id_.contains(id) && !at.pending_leaves.empty()) {
+  auto const name = at.name;
+  while (queues_.contains(name) && !at.pending_leaves.empty()) {
     auto const first = *at.pending_leaves.begin();
     at.pending_leaves.erase(first);
     if (leave(waiters_.at(first))) return;
@@ -147,8 +146,8 @@ void lease_queues::after_a_late_answer(waiter& one, outcome const& answer) {
 void lease_queues::give_back(waiter const& one, fencing_token fencing) {
   if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
   one.at->given_back = fencing;
-  typed_command<release_call>::start(
-      *commands_, release_call{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
+  operation<release_message>::start(
+      *commands_, release_message{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
       [](result<release_reply> const&) {});  // else its heartbeat ends it
 }
 
@@ -158,9 +157,9 @@ void lease_queues::take(waiter& one, grant what) {
   one.has_left = true;
   at.taken = what.fencing;
   wait_no_more(one);
-  alarms_->cancel(one.id);
+  timers_->remove(one.end);
   auto const id = one.id;
-  if (auto done = take_handler(one)) told_.push_back({std::move(done), what});
+  if (auto done = one.caller.take()) told_.push_back({std::move(done), what});
   forget_if_over(id);
 }
 
@@ -189,7 +188,7 @@ void lease_queues::fail(waiter& one, failure const& why) {
   one.now = phase::leaving;
   one.has_left = true;
   wait_no_more(one);
-  alarms_->cancel(one.id);
+  timers_->remove(one.end);
   forget_if_over(one.id);
 }
 
@@ -201,14 +200,7 @@ void lease_queues::fail_all(resource_queue& at, failure const& why) {
 }
 
 void lease_queues::complete(waiter& one, result<acquire_reply> what) {
-  auto done = take_handler(one);
-  if (done) detail::post_result(commands_->executor(), std::move(done), std::move(what));
-}
-
-handler<acquire_reply> lease_queues::take_handler(waiter& one) {
-  auto done = std::exchange(one.done, nullptr);
-  if (done && one.cancellable) asio::get_associated_cancellation_slot(done).clear();
-  return done;
+  one.caller.post(commands_->executor(), std::move(what));
 }
 
 void lease_queues::forget_if_over(std::uint64_t id) {
@@ -228,17 +220,13 @@ void lease_queues::forget_if_over(std::uint64_t id) {
 
 void lease_queues::forget_if_unused(resource_queue& at) {
   if (!at.waiting.empty() || !at.by_owner.empty()) return;
-  alarms_->cancel(at.id);
-  alarms_->cancel(at.retry_id);
   bind(at, nullptr);
-  queues_by_id_.erase(at.id);
-  queues_by_id_.erase(at.retry_id);
   queues_.erase(std::string(at.name));
 }
 
 void lease_queues::close() {
   if (std::exchange(closed_, true)) return;
-  if (alarms_) alarms_->close();
+  if (timers_) timers_->close();
   subscriptions_->close();
   for (auto& [id, one] : waiters_) {
     complete(one, make_failure(errc::canceled, commands_->how().display_name +
@@ -246,7 +234,6 @@ void lease_queues::close() {
   }
   waiters_.clear();
   pending_leaves_ = 0;
-  queues_by_id_.clear();
   queues_.clear();
 }
 

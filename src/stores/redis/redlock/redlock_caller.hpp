@@ -1,10 +1,10 @@
 // The caller's end of an operation over many nodes: its handler, and what went wrong on the way.
 #pragma once
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <utility>
 
 #include <herdlock/detail/async.hpp>
+#include "stores/common/pending.hpp"
 #include "stores/redis/redlock/redlock_core.hpp"
 
 namespace herdlock::redis {
@@ -14,7 +14,7 @@ class redlock_caller : public redlock_op {
  public:
   redlock_caller(std::shared_ptr<redlock_core> core, lease_request what, node_verb verb,
                  handler<T> done)
-      : redlock_op(std::move(core), std::move(what)), verb_(verb), done_(std::move(done)) {}
+      : redlock_op(std::move(core), std::move(what)), verb_(verb), caller_(std::move(done)) {}
 
   /// Makes it and starts it; the handler's cancellation slot then leads to cancel().
   template <class Op, class... Arguments>
@@ -25,14 +25,11 @@ class redlock_caller : public redlock_op {
   }
 
  protected:
-  bool waiting() const { return static_cast<bool>(done_); }
+  bool waiting() const override { return caller_.open(); }
 
   void complete(result<T> outcome) {
-    active.unlink();
-    auto done = std::exchange(done_, nullptr);
-    if (!done) return;
-    if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
-    detail::post_result(core_->executor(), std::move(done), std::move(outcome));
+    late.unlink();
+    caller_.post(core_->executor(), std::move(outcome));
   }
 
   /// Kept for the message: the first, but one that time does not heal before others.
@@ -68,10 +65,7 @@ class redlock_caller : public redlock_op {
 
  private:
   void listen() {
-    auto slot = asio::get_associated_cancellation_slot(done_);
-    if (!slot.is_connected()) return;
-    cancellable_ = true;
-    slot.assign([weak = this->weak_from_this()](asio::cancellation_type) {
+    caller_.on_cancel([weak = this->weak_from_this()] {
       auto const self = std::static_pointer_cast<redlock_caller>(weak.lock());
       if (!self) return;
       self->cancel(make_failure(errc::canceled,
@@ -79,9 +73,8 @@ class redlock_caller : public redlock_op {
     });
   }
 
-  handler<T> done_;
+  stores::pending<T> caller_;
   failure failure_;
-  bool cancellable_ = false;
 };
 
 }  // namespace herdlock::redis

@@ -36,7 +36,7 @@ redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how,
     : executor_(std::move(executor)),
       how_(std::move(how)),
       gate_timer_(executor_),
-      timer_(executor_),
+      timers_(std::make_shared<timer_queue>(executor_)),
       warnings_(warnings),
       clocks_(how_.nodes.size()) {
   for (std::size_t i = 0; i < how_.nodes.size(); ++i) {
@@ -54,15 +54,15 @@ void redlock_core::open() {
 void redlock_core::close() {
   if (std::exchange(closed_, true)) return;
   gate_timer_.cancel();
-  timer_.cancel();
   auto const why =
       make_failure(errc::canceled, how_.display_name + ": the store handle is being closed");
   for (auto const& one : std::exchange(at_gate_, {})) one->cancel(why);
-  while (!active_.empty()) {
-    auto const one = active_.front().shared();
-    active_.pop_front();
+  while (auto* const first = timers_->first()) {
+    auto const one = static_cast<redlock_op::timeout*>(first)->op.shared();
+    timers_->remove(*first);
     one->cancel(why);
   }
+  timers_->close();
   for (auto const& one : nodes_) one->close();
 }
 
@@ -112,45 +112,20 @@ milliseconds redlock_core::patience(milliseconds ttl) const {
 
 void redlock_core::watch(redlock_op& op, milliseconds limit) {
   op.limit = limit;
-  op.deadline = std::chrono::steady_clock::now() + limit;
-  active_.push_back(op);
-  if (op.deadline < armed_for_) arm(op.deadline);
+  timers_->add(op.late, std::chrono::steady_clock::now() + limit);
 }
 
-void redlock_core::arm(time_point at) {
-  armed_for_ = at;
-  timer_.expires_at(at);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && !self->closed_) self->on_timer();
-  });
-}
-
-// One timer for all: an operation that ended in time leaves it as it is.
-void redlock_core::on_timer() {
-  auto const now = std::chrono::steady_clock::now();
-  std::vector<std::shared_ptr<redlock_op>> late;
-  armed_for_ = time_point::max();
-  auto next = time_point::max();
-  for (redlock_op& op : active_) {
-    // Far too late: this process stood still, and the answers may lie unread in its sockets.
-    if (op.deadline <= now && now - op.deadline > op.limit / 2 && !op.stalled_once) {
-      op.stalled_once = true;
-      op.deadline = now + op.limit;
-    }
-    if (op.deadline <= now) {
-      late.push_back(op.shared());
-    } else {
-      next = std::min(next, op.deadline);
-    }
+void redlock_op::on_timeout(timeout::time_point now) {
+  auto const self = shared();
+  // Far too late: this process stood still, and the answers may lie unread in its sockets.
+  bool const stalled = now - late.due() > limit / 2 && !stalled_once_;
+  if (stalled) {
+    stalled_once_ = true;
+  } else {
+    give_up();
   }
-  if (next != time_point::max()) arm(next);
-  for (auto const& op : late) {
-    if (op->active.is_linked()) op->give_up();
-    if (!op->active.is_linked()) continue;
-    op->deadline = now + op->limit;  // it has more to ask, and at the next give_up() no more
-    if (op->deadline < armed_for_) arm(op->deadline);
-  }
+  // It has more to ask, and at the next give_up() no more.
+  if (waiting()) core_->watch(*this, limit);
 }
 
 // ---------------------------------------------------------------------------------- attempts

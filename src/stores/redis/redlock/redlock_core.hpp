@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <boost/intrusive/list.hpp>
 #include <memory>
 #include <vector>
 
@@ -33,18 +32,32 @@ class redlock_op : public node_request, public std::enable_shared_from_this<redl
 
   std::shared_ptr<redlock_op> shared() { return shared_from_this(); }
 
-  hook active;  ///< from the store's start() until it is decided
-  std::chrono::steady_clock::time_point deadline;
+  /// Due when the time for waiting is over: from the core's watch() until it is decided.
+  class timeout final : public timer_queue::entry {
+   public:
+    explicit timeout(redlock_op& of) : op(of) {}
+    redlock_op& op;
+
+   private:
+    void on_due(time_point now) override { op.on_timeout(now); }
+  };
+  timeout late{*this};
   milliseconds limit{0};
-  bool stalled_once = false;
 
  protected:
   /// Those that are neither down nor silent are asked; the others are reported by no_answer().
   void ask_all(node_verb verb);
   virtual void no_answer(std::size_t node, failure const& why) = 0;
+  /// Its caller has not been told yet.
+  virtual bool waiting() const = 0;
 
   std::shared_ptr<redlock_core> core_;
   algo::node_set asked_;
+
+ private:
+  void on_timeout(timeout::time_point now);
+
+  bool stalled_once_ = false;
 };
 
 class redlock_core final : public node_listener, public std::enable_shared_from_this<redlock_core> {
@@ -79,10 +92,6 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
                         std::string const& why) const;
 
  private:
-  using op_list =
-      boost::intrusive::list<redlock_op,
-                             boost::intrusive::member_hook<redlock_op, hook, &redlock_op::active>,
-                             boost::intrusive::constant_time_size<false>>;
   using time_point = std::chrono::steady_clock::time_point;
 
   void on_node_known() override;
@@ -91,8 +100,6 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   std::size_t ready_count() const;
   void wait_for_nodes(milliseconds pause);
   void open_gate();
-  void arm(time_point at);
-  void on_timer();
 
   asio::any_io_executor executor_;
   redlock_settings how_;
@@ -103,9 +110,7 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   time_point gate_until_{};
   bool gate_open_ = false;
 
-  asio::steady_timer timer_;
-  time_point armed_for_ = time_point::max();
-  op_list active_;
+  std::shared_ptr<timer_queue> timers_;  // of the operations that are not decided yet
 
   std::shared_ptr<store_warnings> warnings_;
   algo::node_clocks clocks_;

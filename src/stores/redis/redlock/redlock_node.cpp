@@ -65,7 +65,7 @@ class node_command final : public command {
  private:
   bool stale() const { return generation_ != home_->generation_; }
   std::shared_ptr<node_request> take() {
-    outstanding.unlink();
+    unlink();
     return std::exchange(from_, nullptr);
   }
 
@@ -87,7 +87,7 @@ class load_command final : public command {
 
  private:
   void end() {
-    outstanding.unlink();
+    unlink();
     open_ = false;
   }
   node_verb verb_;
@@ -108,7 +108,7 @@ class check_command final : public command {
   }
 
   void complete(reply const& answer) override {
-    outstanding.unlink();
+    unlink();
     open_ = false;
     if (answer.is_error()) {
       return home_->on_checked(server_failure(answer.text(), home_->display_name()), generation_);
@@ -124,7 +124,7 @@ class check_command final : public command {
   }
 
   void fail(failure const& why, completion) override {
-    outstanding.unlink();
+    unlink();
     open_ = false;
     asio::post(home_->wire().executor(), [home = home_, why, generation = generation_] {
       home->on_checked(why, generation);
@@ -234,7 +234,8 @@ redlock_node::redlock_node(asio::any_io_executor const& executor, settings const
 void redlock_node::open(std::weak_ptr<node_listener> owner, milliseconds restart_delay) {
   owner_ = std::move(owner);
   restart_delay_ = restart_delay;
-  connection_->open(weak_from_this());
+  connection_->attach(weak_from_this());
+  connection_->open();
 }
 
 void redlock_node::close() {

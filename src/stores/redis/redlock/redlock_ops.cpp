@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/lease_list.hpp"
 #include "stores/redis/redlock/redlock_acquire.hpp"
 #include "stores/redis/redlock/redlock_caller.hpp"

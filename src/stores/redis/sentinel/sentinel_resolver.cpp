@@ -96,7 +96,8 @@ std::shared_ptr<void> sentinel_resolver::watch(news moved) {
     auto how = sentinel_settings(how_, sentinels_.front(), how_.timeout);
     how.resolver = std::make_shared<next_sentinel>(executor_, sentinels_);
     events_ = std::make_shared<connection>(executor_, std::move(how));
-    events_->open(weak_from_this());
+    events_->attach(weak_from_this());
+    events_->open();
   }
   auto const self = shared_from_this();
   return std::shared_ptr<void>(this, [self, id](void*) { self->unwatch(id); });

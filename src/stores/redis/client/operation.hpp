@@ -1,48 +1,44 @@
 // From a port's typed handler to a command and back.
 #pragma once
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <utility>
 
 #include <herdlock/detail/async.hpp>
+#include "stores/common/pending.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/server_errors.hpp"
 
 namespace herdlock::redis {
 
-/// `Call` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
+/// `Message` has value_type, verb, `name()`, `encode(command_writer&, script_form)` and
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
 /// connection that it is started on, and never of another node of a cluster. It may have
 /// `step_in_bundle`, what scripts/many.lua calls its step.
-template <class Call>
-class typed_command final : public command {
+template <class Message>
+class operation final : public command {
  public:
-  using value_type = typename Call::value_type;
+  using value_type = typename Message::value_type;
 
-  typed_command(Call call, handler<value_type> done, router& home)
-      : call_(std::move(call)), done_(std::move(done)), home_(home) {}
+  operation(Message call, handler<value_type> done, router& home)
+      : message_(std::move(call)), caller_(std::move(done)), home_(home) {}
 
   /// Hands it to the router; the handler's cancellation slot then leads to the router's cancel().
-  static void start(router& home, Call call, handler<value_type> done) {
-    auto one = std::make_unique<typed_command>(std::move(call), std::move(done), home);
-    auto slot = asio::get_associated_cancellation_slot(one->done_);
-    if (slot.is_connected()) {
-      one->cancellable_ = true;
-      slot.assign([weak = home.weak_router(), what = one.get()](asio::cancellation_type) {
-        if (auto const to = weak.lock()) to->cancel(*what);
-      });
-    }
+  static void start(router& home, Message call, handler<value_type> done) {
+    auto one = std::make_unique<operation>(std::move(call), std::move(done), home);
+    one->caller_.on_cancel([weak = home.weak_router(), what = one.get()] {
+      if (auto const to = weak.lock()) to->cancel(*what);
+    });
     home.submit(std::move(one));
   }
 
   void encode(command_writer& out, script_form how) const override {
     meet_carrier();
-    call_.encode(out, how);
+    message_.encode(out, how);
   }
 
   std::string_view step_in_bundle() const override {
-    if constexpr (requires { Call::step_in_bundle; }) return Call::step_in_bundle;
+    if constexpr (requires { Message::step_in_bundle; }) return Message::step_in_bundle;
     return {};
   }
 
@@ -61,44 +57,38 @@ class typed_command final : public command {
     if (answer.empty()) {
       return fail(make_failure(errc::protocol, store + ": an empty reply"), completion::now);
     }
-    complete(call_.parse(answer), completion::now);
+    complete(message_.parse(answer), completion::now);
   }
 
   void fail(failure const& why, completion when) override {
-    complete(failure{why.code, "cannot " + std::string(Call::verb) + " " + in_quotes(call_.name()) +
-                                   " at " + why.message},
+    complete(failure{why.code, "cannot " + std::string(Message::verb) + " " +
+                                   in_quotes(message_.name()) + " at " + why.message},
              when);
   }
 
-  bool open() const override { return static_cast<bool>(done_); }
+  bool open() const override { return caller_.open(); }
   std::string_view key() const override {
-    if constexpr (requires { Call::for_this_server; }) return {};
-    return call_.name();
+    if constexpr (requires { Message::for_this_server; }) return {};
+    return message_.name();
   }
 
  private:
-  handler<value_type> take_handler() {
-    outstanding.unlink();
-    auto done = std::exchange(done_, nullptr);
-    if (cancellable_) asio::get_associated_cancellation_slot(done).clear();
-    return done;
-  }
-
   // What the server must have reached is that server's: the command may have waited for it.
   void meet_carrier() const {
-    if constexpr (requires { call_.fence_floor; }) {
-      if (carrier) call_.fence_floor = std::max(call_.fence_floor, carrier->fence_floor());
+    if constexpr (requires { message_.fence_floor; }) {
+      if (carrier) message_.fence_floor = std::max(message_.fence_floor, carrier->fence_floor());
     }
-    if constexpr (requires { call_.carried_by(*carrier); }) {
-      if (carrier) call_.carried_by(*carrier);
+    if constexpr (requires { message_.carried_by(*carrier); }) {
+      if (carrier) message_.carried_by(*carrier);
     }
   }
 
   // Some calls have a second command for a certain error; it takes the handler over.
   bool follow_up(reply const& answer) {
-    if constexpr (requires { call_.after_error(answer); }) {
-      if (auto next = call_.after_error(answer)) {
-        start(home_, std::move(*next), take_handler());
+    if constexpr (requires { message_.after_error(answer); }) {
+      if (auto next = message_.after_error(answer)) {
+        unlink();
+        start(home_, std::move(*next), caller_.take());
         return true;
       }
     }
@@ -106,17 +96,14 @@ class typed_command final : public command {
   }
 
   void complete(result<value_type> outcome, completion when) {
-    auto done = take_handler();
-    if (when == completion::later) {
-      return detail::post_result(home_.executor(), std::move(done), std::move(outcome));
-    }
-    detail::dispatch_result(home_.executor(), std::move(done), std::move(outcome));
+    unlink();
+    if (when == completion::later) return caller_.post(home_.executor(), std::move(outcome));
+    caller_.dispatch(home_.executor(), std::move(outcome));
   }
 
-  mutable Call call_;
-  handler<value_type> done_;
+  mutable Message message_;
+  stores::pending<value_type> caller_;
   router& home_;  // used while open(), and it ends all commands before it goes
-  bool cancellable_ = false;
 };
 
 /// "The server answered with something else than this script returns."

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include <herdlock/backend.hpp>
-#include "stores/redis/client/typed_command.hpp"
+#include "stores/redis/client/operation.hpp"
 #include "stores/redis/queue/grant_subscriptions.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 #include "stores/redis/wait_limits.hpp"
@@ -66,7 +66,7 @@ class member_name {
 /// The owner in a member's name.
 std::string_view owner_in(std::string_view member);
 
-struct acquire_call {
+struct acquire_message {
   using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
   acquire_request asked;
@@ -81,7 +81,7 @@ struct acquire_call {
   result<acquire_reply> parse(reply const& answer) const;
 };
 
-struct enter_call {
+struct enter_message {
   using value_type = grant_or_held;
   static constexpr std::string_view verb = "acquire";
   acquire_request asked;
@@ -98,7 +98,7 @@ struct enter_call {
   result<value_type> parse(reply const& answer) const;
 };
 
-struct leave_call {
+struct leave_message {
   using value_type = std::optional<held>;
   static constexpr std::string_view verb = "leave the queue for";
   acquire_request asked;
@@ -110,7 +110,7 @@ struct leave_call {
   result<value_type> parse(reply const& answer) const;
 };
 
-struct renew_call {
+struct renew_message {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "renew";
   resource what;
@@ -122,7 +122,7 @@ struct renew_call {
   result<renew_reply> parse(reply const& answer) const;
 };
 
-struct release_call {
+struct release_message {
   using value_type = release_reply;
   static constexpr std::string_view verb = "release";
   resource what;
@@ -136,7 +136,7 @@ struct release_call {
   result<release_reply> parse(reply const& answer) const;
 };
 
-struct force_release_call {
+struct force_release_message {
   using value_type = release_reply;
   static constexpr std::string_view verb = "force the release of";
   resource what;
@@ -147,7 +147,7 @@ struct force_release_call {
   result<release_reply> parse(reply const& answer) const;
 };
 
-struct inspect_call {
+struct inspect_message {
   using value_type = std::optional<lease_info>;
   static constexpr std::string_view verb = "inspect";
   resource what;

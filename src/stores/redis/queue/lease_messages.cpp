@@ -1,4 +1,4 @@
-#include "stores/redis/queue/lease_calls.hpp"
+#include "stores/redis/queue/lease_messages.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -73,7 +73,7 @@ std::string_view owner_in(std::string_view member) {
   return member;
 }
 
-void acquire_call::encode(command_writer& out, script_form form) const {
+void acquire_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().acquire, form);
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
@@ -82,7 +82,7 @@ void acquire_call::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<acquire_reply> acquire_call::parse(reply const& answer) const {
+result<acquire_reply> acquire_message::parse(reply const& answer) const {
   auto const parsed = parse_grant_or_held(answer, name());
   if (parsed.has_error()) return parsed.error();
   if (auto const* fencing = std::get_if<fencing_token>(&*parsed))
@@ -92,13 +92,13 @@ result<acquire_reply> acquire_call::parse(reply const& answer) const {
   return acquire_reply(grant{state.fencing, grant_term{sent, state.remaining}});
 }
 
-void enter_call::carried_by(connection& server) {
+void enter_message::carried_by(connection& server) {
   at = subscriptions->at(server);
   member->go_by(*at);
   form = member->form();
 }
 
-result<grant_or_held> enter_call::parse(reply const& answer) const {
+result<grant_or_held> enter_message::parse(reply const& answer) const {
   auto parsed = parse_grant_or_held(answer, name());
   auto* const state = parsed.has_value() ? std::get_if<held>(&*parsed) : nullptr;
   if (state) {
@@ -108,7 +108,7 @@ result<grant_or_held> enter_call::parse(reply const& answer) const {
   return parsed;
 }
 
-void enter_call::encode(command_writer& out, script_form how) const {
+void enter_message::encode(command_writer& out, script_form how) const {
   out.begin(lease_scripts().enter, how);
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
@@ -121,7 +121,7 @@ void enter_call::encode(command_writer& out, script_form how) const {
 
 // With its source, always: one that the server does not know by its hash is sent again, and would
 // come behind the owner's next arrival, and take that out of the queue.
-void leave_call::encode(command_writer& out, script_form) const {
+void leave_message::encode(command_writer& out, script_form) const {
   out.begin(lease_scripts().leave, script_form::with_source);
   add_queue_keys(out, asked.name.str());
   out.add(asked.owner.str());
@@ -131,14 +131,14 @@ void leave_call::encode(command_writer& out, script_form) const {
   out.end();
 }
 
-result<leave_call::value_type> leave_call::parse(reply const& answer) const {
+result<leave_message::value_type> leave_message::parse(reply const& answer) const {
   if (answer.kind() != reply_kind::list) return value_type();
   auto state = parse_held(answer, name());
   if (state.has_error()) return state.error();
   return value_type(*std::move(state));
 }
 
-void renew_call::encode(command_writer& out, script_form form) const {
+void renew_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().renew, form);
   out.add(what.str());
   out.add(owner.str());
@@ -146,11 +146,11 @@ void renew_call::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<renew_reply> renew_call::parse(reply const& answer) const {
+result<renew_reply> renew_message::parse(reply const& answer) const {
   return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
 }
 
-void release_call::encode(command_writer& out, script_form form) const {
+void release_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().release, form);
   add_queue_keys(out, what.str());
   out.add_side_key(what.str(), last_role);
@@ -159,28 +159,28 @@ void release_call::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<release_reply> release_call::parse(reply const& answer) const {
+result<release_reply> release_message::parse(reply const& answer) const {
   return parse_release(answer, name());
 }
 
-void force_release_call::encode(command_writer& out, script_form form) const {
+void force_release_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().force_release, form);
   add_queue_keys(out, what.str());
   out.add_number(fence_floor);
   out.end();
 }
 
-result<release_reply> force_release_call::parse(reply const& answer) const {
+result<release_reply> force_release_message::parse(reply const& answer) const {
   return parse_release(answer, name());
 }
 
-void inspect_call::encode(command_writer& out, script_form form) const {
+void inspect_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().inspect, form);
   add_queue_keys(out, what.str());
   out.end();
 }
 
-result<inspect_call::value_type> inspect_call::parse(reply const& answer) const {
+result<inspect_message::value_type> inspect_message::parse(reply const& answer) const {
   if (answer.kind() == reply_kind::null) return value_type();
   auto const pttl = answer.number(1);
   auto const fence = answer.number(3);
