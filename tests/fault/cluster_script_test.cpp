@@ -157,7 +157,7 @@ TEST_F(RedisClusterScripts, TheOnlyWaiterChangesItsNameInTheMiddleOfAMove) {
   slot_on_the_move move(cluster, line.name());
   node.cli("CLIENT KILL TYPE pubsub");
   ASSERT_TRUE(waiter.wait_for([&] { return !line.is_heard(a->owner); }));
-  EXPECT_TRUE(waiter.wait_for([&] { return a->outcome || line.hub_of(a->owner) == "-"; }));
+  EXPECT_TRUE(waiter.wait_for([&] { return a->outcome || line.subscriber_of(a->owner) == "-"; }));
   EXPECT_TRUE(waiter.wait_for([&] { return a->outcome || line.is_heard(a->owner); }));
   EXPECT_FALSE(a->outcome.has_value()) << a->outcome->error().message;
   EXPECT_EQ(release(), release_reply::released);
