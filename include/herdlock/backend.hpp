@@ -33,7 +33,7 @@
 #include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 // ---------------------------------------------------------------------------------- leases
 
@@ -246,4 +246,4 @@ struct backend {
   std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

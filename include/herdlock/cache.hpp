@@ -36,7 +36,7 @@
 #include <herdlock/detail/cache_call.hpp>
 #include <herdlock/open.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// What a look without a loader found: a value, a negative entry, or nothing.
 template <class T>
@@ -240,4 +240,4 @@ class cache {
   std::shared_ptr<detail::cache_core> core_;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

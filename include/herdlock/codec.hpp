@@ -15,7 +15,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/value.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// Specialise it for your type, or give cache<T, Codec> a type of your own with the same members:
 ///
@@ -72,11 +72,12 @@ namespace detail {
 template <class T>
 concept number = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, char> &&
                  !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
-                 !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+                 !std::same_as<T, char16_t> && !std::same_as<T, char32_t> &&
+                 !std::same_as<T, long double>;
 }  // namespace detail
 
 /// Numbers as decimal text, as INCR and people read them; floating-point ones in the shortest form
-/// that gives the same number back; bool as 1 and 0.
+/// that gives the same number back (not long double, which has none); bool as 1 and 0.
 template <class T>
 requires detail::number<T>
 struct codec<T> {
@@ -133,4 +134,4 @@ concept codec_for = requires(T const& value, cache_value const& stored) {
   { Codec::decode(stored) } -> std::same_as<result<T>>;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -17,7 +17,7 @@
 
 #include <herdlock/codec.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 
@@ -92,4 +92,4 @@ struct codec<T> {
   }
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -24,7 +24,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 class election_core;  // src/runtime: the election machine over a store
@@ -229,7 +229,7 @@ inline observation observe(store where, std::string_view name, leadership_callba
 }
 
 namespace detail {
-void start_observe(store where, resource name, std::optional<leadership> known,
+void start_observe(store const& where, resource name, std::optional<leadership> known,
                    observe_options options, handler<std::optional<leadership>> done);
 }
 
@@ -250,8 +250,7 @@ auto async_observe(store where, resource name, std::optional<leadership> known,
       std::move(executor),
       [where = std::move(where), name = std::move(name), known = std::move(known),
        options](handler<std::optional<leadership>> h) mutable {
-        detail::start_observe(std::move(where), std::move(name), std::move(known), options,
-                              std::move(h));
+        detail::start_observe(where, std::move(name), std::move(known), options, std::move(h));
       },
       std::forward<Token>(token));
 }
@@ -263,4 +262,4 @@ auto async_observe(store where, std::string_view name, std::optional<leadership>
                        std::forward<Token>(token));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

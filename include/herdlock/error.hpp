@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// herdlock's own conditions.
 enum class errc {
@@ -82,7 +82,7 @@ class [[gnu::visibility("default")]] error : public std::runtime_error {
   throw error(why);
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
 
 template <>
 struct std::is_error_code_enum<herdlock::errc> : std::true_type {};

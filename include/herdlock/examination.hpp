@@ -8,7 +8,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 enum class severity {
   warning,  ///< a promise is weaker than it could be, or will be when something else happens
@@ -50,4 +50,4 @@ struct examination {
 /// finding; a failure is a URL that means nothing (errc::invalid_url, unknown_scheme, not_built).
 result<examination> examine_store(std::string_view url);
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -7,7 +7,7 @@
 
 #include <herdlock/lock.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// Returns what `find()` (an optional) finds; else takes the lock, looks again (the one who had it
 /// meanwhile may have created it), and returns what `create(fencing_token)` makes. Blocking; not on
@@ -33,4 +33,4 @@ auto first_or_create(lock const& where, Find&& find, Create&& create,
                                                 " stayed busy for the whole wait"));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -17,7 +17,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 template <class T>
 std::string streamed(T const& what) {
@@ -26,7 +26,7 @@ std::string streamed(T const& what) {
   return std::move(out).str();
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail
 
 #ifdef __cpp_lib_format
 template <class Tag>

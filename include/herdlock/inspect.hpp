@@ -8,7 +8,7 @@
 
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// `lost`: it is ours no more, and another may hold it.
 enum class renew_reply { lost, renewed };
@@ -52,4 +52,4 @@ struct store_traits {
   milliseconds longest_term{0};
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

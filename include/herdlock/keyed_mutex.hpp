@@ -22,7 +22,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 class keyed_mutex_core;    // src/local
@@ -156,4 +156,4 @@ class keyed_mutex {
   std::unique_ptr<detail::keyed_mutex_core> core_;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

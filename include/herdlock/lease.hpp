@@ -13,7 +13,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 class lease_core;  // src/runtime: the lease machine over a store and a timer
@@ -77,10 +77,11 @@ class [[nodiscard]] lease {
         std::forward<Token>(token));
   }
 
-  /// Renews now, to the full ttl from here on: before a step that must not be cut short, and for
-  /// leases with renewal::none. Completes with `void(failure, renew_reply)`; `lost` when it was
-  /// ours no more (which is the loss, as told by the store), errc::not_supported when max_hold is
-  /// over. Joins a renewal that is under way. Cancellation ends the wait only.
+  /// Renews now, to the full ttl: before a step that must not be cut short, and for leases with
+  /// renewal::none. Joins a renewal that is under way: then the ttl counts from the sending of that.
+  /// Completes with `void(failure, renew_reply)`; `lost` when it was ours no more (which is the
+  /// loss, as told by the store), errc::not_supported when max_hold is over, errc::canceled when it
+  /// is released meanwhile, errc::overloaded when a thousand wait. Cancellation ends the wait only.
   template <class Token = asio::deferred_t>
   auto async_renew(Token&& token = {}) {
     return detail::initiate<renew_reply>(
@@ -122,4 +123,4 @@ class [[nodiscard]] lease {
   std::shared_ptr<detail::lease_core> core_;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

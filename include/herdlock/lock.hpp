@@ -13,7 +13,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// Renewing in the background, or not.
 enum class renewal { automatic, none };
@@ -154,4 +154,4 @@ auto lock::with(acquire_options const& options, Work&& work) const {
   }
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -20,7 +20,7 @@
 #include <herdlock/election.hpp>
 #include <herdlock/metrics.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 
@@ -100,4 +100,4 @@ inline std::function<void(election_transition const&)> spdlog_transitions(
   };
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

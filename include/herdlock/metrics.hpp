@@ -13,7 +13,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// How often something took how long.
 struct duration_histogram {
@@ -69,4 +69,4 @@ struct lease_event {
   failure why{};             ///< with failed, canceled, renew_failed, lost
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

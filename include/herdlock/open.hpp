@@ -15,7 +15,7 @@
 #include <herdlock/inspect.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 struct backend;        // herdlock/backend.hpp
 struct lease_event;    // herdlock/metrics.hpp
@@ -90,11 +90,13 @@ class store {
   }
   lease_page list(list_request request = {}) const;
 
-  /// Closes the store for all its handles, now and not with the last of them: leases that are held
-  /// are given back and lost to their holders, waiting acquisitions and everything later end with
-  /// errc::canceled. `void(failure)`, without a failure when the connections are closed, after
-  /// about a second at most; a second call waits for the same. Then nothing of the store is work
-  /// for its executor, so that io_context::run() returns. Not cancellable.
+  /// Closes the store for all its handles, now and not with the last of them. Waiting acquisitions
+  /// and loads, and all that come later, end with errc::canceled; campaigns resign, and their work
+  /// gets a second to stop. Then the leases that are still held are lost to their holders and given
+  /// back at once, so end their work before. `void(failure)`, without a failure when the connections
+  /// are closed, after about two seconds at most; a second call waits for the same. Then nothing of
+  /// the store is work for its executor, so that io_context::run() returns. Of a cache over two
+  /// stores close the one of its values first. Not cancellable.
   template <class Token = asio::deferred_t>
   auto async_close(Token&& token = {}) const {
     return detail::initiate<void>(
@@ -128,4 +130,4 @@ store open_store(std::string_view url, open_options options = {});
 /// The same without an exception.
 result<store> try_open_store(std::string_view url, open_options options = {});
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

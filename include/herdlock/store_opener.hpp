@@ -10,7 +10,7 @@
 #include <herdlock/open.hpp>
 #include <herdlock/url_scheme.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// Opens what its components know, and nothing else. A program that links herdlock::redis alone
 /// needs no other client library:
@@ -40,4 +40,4 @@ class store_opener {
   std::vector<url_scheme> schemes_;
 };
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -12,7 +12,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 using std::chrono::milliseconds;
 
@@ -45,7 +45,8 @@ inline constexpr milliseconds max_ttl{std::chrono::hours{24 * 365}};
 inline constexpr milliseconds wait_forever = milliseconds::max();
 
 /// A checked name: 1 to limits::max_name_bytes bytes, any byte but NUL. `Tag` keeps resources and
-/// cache keys apart. Complexity of all operations: that of the string inside.
+/// cache keys apart where a checked name is asked for; where a text will do, both are texts.
+/// Complexity of all operations: that of the string inside.
 template <class Tag>
 class name {
  public:
@@ -127,7 +128,7 @@ struct fencing_token {
 /// Checks a ttl against the limits; errc::invalid_ttl names what is allowed.
 failure check_ttl(milliseconds ttl);
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
 
 template <class Tag>
 struct std::hash<herdlock::name<Tag>> {

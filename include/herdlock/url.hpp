@@ -11,7 +11,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 struct host_and_port {
   std::string host;
@@ -53,4 +53,4 @@ struct store_url {
 /// `250ms`, `2s`, `5m`, `1h`, or a plain number of milliseconds; errc::invalid_value otherwise.
 result<milliseconds> parse_duration(std::string_view text);
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

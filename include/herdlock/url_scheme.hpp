@@ -7,7 +7,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 struct backend;      // herdlock/backend.hpp
 struct examination;  // herdlock/examination.hpp
@@ -17,7 +17,7 @@ struct store_url;    // herdlock/url.hpp
 struct url_scheme {
   std::string_view name;
   /// Called with a URL of this scheme; fails with errc::invalid_url for what it cannot read.
-  result<backend> (*open)(store_url url, asio::any_io_executor executor);
+  result<backend> (*open)(store_url url, boost::asio::any_io_executor executor);
   /// As examine_store() says.
   result<examination> (*examine)(store_url url);
 };
@@ -32,4 +32,4 @@ std::span<url_scheme const> postgres_schemes();
 std::span<url_scheme const> zookeeper_schemes();
 std::span<url_scheme const> etcd_schemes();
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// How a value is laid out in the store, so that existing data can be read.
 enum class layout {
@@ -22,4 +22,4 @@ using hash_fields = std::vector<std::pair<std::string, std::string>>;
 /// An entry as the store keeps it.
 using cache_value = std::variant<absent, std::string, hash_fields>;
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

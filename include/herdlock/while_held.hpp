@@ -16,7 +16,7 @@
 
 #include <herdlock/lock.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace detail {
 
@@ -114,4 +114,4 @@ template <class Work>
   co_return true;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace herdlock {
-namespace algo {
+namespace herdlock::algo {
 namespace {
 
 constexpr election_row const* find(election_state state, election_event event) {
@@ -68,7 +67,9 @@ std::string graphviz() {
 }
 
 }  // namespace
-}  // namespace algo
+}  // namespace herdlock::algo
+
+namespace herdlock::inline v0 {
 
 std::string_view to_string(election_state state) noexcept {
   constexpr std::array<std::string_view, 8> names{"idle",    "acquiring",   "working", "pausing",
@@ -87,4 +88,4 @@ std::string election_diagram(diagram_format format) {
   return format == diagram_format::mermaid ? algo::mermaid() : algo::graphviz();
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

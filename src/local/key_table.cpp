@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 void keyed_mutex_entry::push_back(keyed_mutex_waiter& waiter) noexcept {
   waiter.queued_for = this;
@@ -99,4 +99,4 @@ void key_table::shrink() noexcept {
   mask_ = min_buckets - 1;
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -11,7 +11,7 @@
 
 #include "local/shard_lock.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 struct key_shard;
 
@@ -86,4 +86,4 @@ class key_table {
   key_shard* const shard_;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

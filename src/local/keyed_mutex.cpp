@@ -9,7 +9,7 @@
 
 #include "local/keyed_mutex_core.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace detail {
 namespace {
 
@@ -182,4 +182,4 @@ void keyed_mutex::start_lock(detail::keyed_mutex_core& core, std::string_view ke
       std::make_shared<detail::handler_waiter>(core, key, std::move(done)));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -11,7 +11,7 @@
 
 #include "local/key_table.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 struct alignas(64) key_shard {
   key_shard() : keys(home, *this) {}
@@ -64,4 +64,4 @@ class keyed_mutex_core {
   std::array<key_shard, 1u << shard_bits> shards_;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

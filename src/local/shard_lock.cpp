@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 constexpr int spins = 100;   // a few times the length of a critical section
@@ -35,4 +35,4 @@ void shard_lock::lock_contended() noexcept {
   }
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 class shard_lock {
  public:
@@ -23,4 +23,4 @@ class shard_lock {
   std::atomic<bool> locked_{false};
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

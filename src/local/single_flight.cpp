@@ -6,7 +6,7 @@
 
 #include "algo/flight_table.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 void thread_joiner::settle(erased_outcome outcome) {
   std::lock_guard hold(mutex_);
@@ -122,4 +122,4 @@ std::size_t single_flight_core::waiting(std::string_view key) const {
   return flight ? state_->flights.waiting(*flight) : 0;
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -12,7 +12,7 @@
 #include <herdlock/metrics_endpoint.hpp>
 #include "stores/common/close_on_exec.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 namespace beast = boost::beast;
@@ -163,4 +163,4 @@ metrics_endpoint serve_metrics(asio::any_io_executor executor, std::uint16_t por
   }
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -5,7 +5,7 @@
 
 #include <herdlock/metrics.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 struct number {
@@ -148,4 +148,4 @@ std::string prometheus_text(std::vector<store_metrics> const& all) {
   return text;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

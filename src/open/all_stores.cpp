@@ -7,7 +7,7 @@
 
 #include "stores/common/url_options.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 store_opener all_stores() {
@@ -33,7 +33,21 @@ store_opener all_stores() {
 
 }  // namespace
 
-std::vector<stores::scheme_options> stores::all_options() {
+result<store> try_open_store(std::string_view url, open_options options) {
+  return all_stores().try_open(url, std::move(options));
+}
+
+store open_store(std::string_view url, open_options options) {
+  return all_stores().open(url, std::move(options));
+}
+
+result<examination> examine_store(std::string_view url) { return all_stores().examine(url); }
+
+}  // namespace herdlock::inline v0
+
+namespace herdlock::stores {
+
+std::vector<scheme_options> all_options() {
   std::vector<scheme_options> all;
   for (auto const& of_one : {
            memory_options(),
@@ -59,14 +73,4 @@ std::vector<stores::scheme_options> stores::all_options() {
   return all;
 }
 
-result<store> try_open_store(std::string_view url, open_options options) {
-  return all_stores().try_open(url, std::move(options));
-}
-
-store open_store(std::string_view url, open_options options) {
-  return all_stores().open(url, std::move(options));
-}
-
-result<examination> examine_store(std::string_view url) { return all_stores().examine(url); }
-
-}  // namespace herdlock
+}  // namespace herdlock::stores

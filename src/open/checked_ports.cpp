@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 failure check_back_off(milliseconds back_off) {
@@ -125,4 +125,4 @@ backend checked_ports(backend ports, asio::any_io_executor const& executor) {
   return ports;
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -8,7 +8,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 result<store> store::over(backend_factory const& make, open_options options) {
   auto const checked = [&](asio::any_io_executor executor) -> result<backend> {
@@ -48,7 +48,7 @@ lease_page store::list(list_request request) const {
 void store::start_close(store const& self, handler<void> done) {
   auto const& core = self.context_->core();
   auto const executor = core->executor();
-  asio::dispatch(executor, [core, executor, done = std::move(done)]() mutable {
+  asio::post(executor, [core, executor, done = std::move(done)]() mutable {
     auto const told = std::make_shared<handler<void>>(std::move(done));
     core->close([executor, told] { detail::post_result<void>(executor, std::move(*told), {}); });
   });
@@ -59,4 +59,4 @@ void store::close() const {
   detail::wait_for<void>(*context_, start).value();
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

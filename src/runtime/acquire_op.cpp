@@ -79,6 +79,7 @@ void acquire_op::listen_to_cancellation() {
 
 void acquire_op::cancel() {
   if (!done_) return;
+  auto const self = shared_from_this();  // a port may complete, and let go of us, inside the signal
   if (timer_) timer_->cancel();
   // The caller is answered now; a grant that crosses is given back in on_reply().
   finish(make_failure(errc::canceled, "acquiring '" + name_.str() + "' was cancelled"));
@@ -173,7 +174,8 @@ void acquire_op::back_off(milliseconds at_most) {
 
 void acquire_op::prove(fencing_token fencing) {
   auto const& leases = core_->leases();
-  if (!leases) return fail_closed();
+  if (!leases || core_->closing()) return fail_closed();
+  if (!is_linked()) core_->tell_when_closing(*this);
   core_->give_back_begun();  // a lease that is proved for nobody is given back
   // What it would prove counts once it is answered: until then the lease runs as it was granted.
   grant const proved{fencing, grant_term{clock::now(), options_.ttl}};
@@ -206,7 +208,7 @@ void acquire_op::on_proved(grant const& proved, result<renew_reply> reply) {
 
 void acquire_op::hand_out(fencing_token fencing) {
   auto context = context_.lock();
-  if (!context) {
+  if (!context || core_->closing()) {
     unknown_ = true;
     return finish(core_->closed_failure());
   }

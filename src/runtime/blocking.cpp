@@ -4,7 +4,7 @@
 
 #include "runtime/store_context.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 blocking_wait::blocking_wait(store_context const& context) : context_(context) {
   context.require_other_thread();
@@ -39,4 +39,4 @@ failure blocking_wait::nobody_runs_it() const {
 
 failure blocking_wait::closed() const { return context_.core()->closed_failure(); }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

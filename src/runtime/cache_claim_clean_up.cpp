@@ -10,7 +10,8 @@ namespace {
 
 constexpr algo::backoff_options retry_backoff{milliseconds{50}, std::chrono::seconds{2}};
 
-class claim_clean_up final : public std::enable_shared_from_this<claim_clean_up> {
+class claim_clean_up final : public closing_listener,
+                             public std::enable_shared_from_this<claim_clean_up> {
  public:
   claim_clean_up(std::shared_ptr<store_core> home, std::shared_ptr<cache_store> over_locks,
                  claim_request claim)
@@ -19,13 +20,19 @@ class claim_clean_up final : public std::enable_shared_from_this<claim_clean_up>
         claim_(std::move(claim)),
         bracket_(*home_),
         until_(clock::now() + claim_.ttl),
-        timer_(home_->executor()) {}
+        timer_(home_->executor()) {
+    if (!home_->closing()) home_->tell_when_closing(*this);
+  }
+
+  // A try that is under way goes on; no more of them are made.
+  void on_closing() override { timer_.cancel(); }
 
   void run() {
     cache_store* const claims = over_locks_ ? over_locks_.get() : home_->values().get();
     if (!claims) return;
     auto on_reply = [self = shared_from_this()](result<fill_reply> reply) {
-      if (reply.has_error() && clock::now() < self->until_) self->again();
+      bool const in_time = clock::now() < self->until_ && !self->home_->closing();
+      if (reply.has_error() && in_time) self->again();
     };
     claims->fail(claim_.key, claim_.owner, std::string(), milliseconds{0}, std::move(on_reply));
   }

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
 #include "algo/flight_table.hpp"

@@ -12,7 +12,7 @@
 #include "runtime/fitted_ttl.hpp"
 #include "runtime/require.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 constexpr std::size_t random_digits = 8;
@@ -97,4 +97,4 @@ void election::campaign() {
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -9,7 +9,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 milliseconds grace_of(election_options const& options) {
@@ -58,8 +58,17 @@ void election_core::begin_campaign(std::uint64_t id, handler<void> done) {
   done_ = std::move(done);
   campaign_ = id;
   outcome_ = {};
+  if (!home_->closing()) home_->tell_when_closing(*this);
   backoff_.reset();
   take(*row, {}, {});
+}
+
+// The work is told to stop before its term goes.
+void election_core::on_closing() {
+  store_closes_ = true;
+  home_->campaign_ends();
+  if (!outcome_.code) outcome_ = home_->closed_failure();
+  if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
 }
 
 void election_core::resign() {
@@ -165,7 +174,7 @@ void election_core::acquire() {
 void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
   if (got.has_error()) {
     bool const passes = runtime::may_pass(got.error()) || got.error() == errc::overloaded;
-    bool const again = passes && home_->leases();
+    bool const again = passes && home_->leases() && !home_->closing();
     return on(again ? election_event::failed : election_event::refused, round, got.error());
   }
   if (!*got) {
@@ -261,10 +270,12 @@ void election_core::release() {
 void election_core::finish() {
   granted_.reset();
   work_.reset();
+  closing_listener::unlink();
+  if (std::exchange(store_closes_, false)) home_->campaign_ended();
   result<void> outcome;
   if (outcome_.code) outcome = std::exchange(outcome_, {});
   resign_waiters_.answer({});
   post_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

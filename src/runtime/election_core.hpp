@@ -17,9 +17,10 @@
 #include "runtime/store_context.hpp"
 #include "runtime/timer_queue.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 class election_core final : public runtime::timed,
+                            public runtime::closing_listener,
                             public std::enable_shared_from_this<election_core> {
  public:
   election_core(std::shared_ptr<store_context> const& context, resource name,
@@ -37,6 +38,7 @@ class election_core final : public runtime::timed,
 
  private:
   void on_due(clock::time_point now) override;
+  void on_closing() override;
   void begin_campaign(std::uint64_t id, handler<void> done);
   void cancel_campaign(std::uint64_t id);
   void add_resign_waiter(std::uint64_t id, handler<void> done);
@@ -68,6 +70,7 @@ class election_core final : public runtime::timed,
   handler<void> done_;  // the campaign's
   std::uint64_t campaign_ = 0;
   failure outcome_;
+  bool store_closes_ = false;
   runtime::event_waiters<void> resign_waiters_;
   std::optional<lease> granted_;         // not yet worked under
   std::shared_ptr<election_work> work_;  // has the lease from then on
@@ -81,4 +84,4 @@ class election_core final : public runtime::timed,
   std::atomic<election_state> state_{election_state::idle};
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -12,7 +12,7 @@
 
 #include "types/thread_name.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 asio::awaitable<void> election_term::until_stop() const {
   asio::steady_timer never(co_await asio::this_coro::executor,
@@ -60,9 +60,9 @@ election_service in_thread(std::function<void(election_term& term)> work) {
   };
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 election_work::election_work(executors at, std::shared_ptr<election_services const> services,
                              lease held, std::string candidate)
@@ -118,4 +118,4 @@ void election_work::returned() {
   if (over()) to_.stopped();
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -9,7 +9,7 @@
 
 #include <herdlock/election.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 /// Members on `home`, the store's executor; the services run on `where`.
 class election_work final : public std::enable_shared_from_this<election_work> {
@@ -49,4 +49,4 @@ class election_work final : public std::enable_shared_from_this<election_work> {
   bool told_to_stop_ = false;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "runtime/lease_core.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 template <class Number>
@@ -102,4 +102,4 @@ lease_ticket lease::hand_over() && {
   return {core->name(), core->owner(), core->fencing(), core->ttl()};
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

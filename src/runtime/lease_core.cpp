@@ -6,7 +6,7 @@
 #include "runtime/random.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 algo::lease_terms terms_of(acquire_options const& options) {
@@ -259,4 +259,4 @@ void lease_core::on_released(result<release_reply> reply) {
   }
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

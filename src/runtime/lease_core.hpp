@@ -14,7 +14,7 @@
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 /// One grant: who, what, and until when it is proved.
 struct grant_record {
@@ -89,4 +89,4 @@ class lease_core final : public runtime::timed,
   runtime::lease_proof proof_;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

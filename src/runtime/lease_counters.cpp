@@ -1,7 +1,6 @@
 #include "runtime/lease_counters.hpp"
 
-namespace herdlock {
-namespace runtime {
+namespace herdlock::runtime {
 
 void lease_counters::granted(lease_event const& what, from whom, clock::duration waited) {
   add(acquired_);
@@ -63,7 +62,9 @@ store_metrics lease_counters::read(std::string const& store) const {
   return copy;
 }
 
-}  // namespace runtime
+}  // namespace herdlock::runtime
+
+namespace herdlock::inline v0 {
 
 std::string_view to_string(lease_event_kind kind) noexcept {
   constexpr std::array<std::string_view, 7> names{"acquired",     "busy", "failed",  "canceled",
@@ -71,4 +72,4 @@ std::string_view to_string(lease_event_kind kind) noexcept {
   return names.at(static_cast<std::size_t>(kind));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -7,7 +7,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 acquire_options fitted(store const& where, acquire_options options) {
@@ -132,4 +132,4 @@ void lock::finish_with(lease& held) const {
                       " was lost while the work ran; others may have been " + "at it too"));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

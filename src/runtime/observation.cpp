@@ -9,7 +9,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
@@ -33,79 +33,98 @@ milliseconds pause_after(std::optional<lease_info> const& seen, milliseconds loo
   return known ? std::clamp(seen->remaining, limits::min_ttl, look) : look;
 }
 
-// One wait for a change. What is under way keeps it, so that it goes with the executor.
-class change_wait : public std::enable_shared_from_this<change_wait> {
+// One wait for a change. What is under way keeps it, so that it goes with the executor; it does not
+// keep the store open.
+class change_wait final : public runtime::closing_listener,
+                          public std::enable_shared_from_this<change_wait> {
  public:
   using answer = std::optional<leadership>;
 
-  change_wait(lock at, answer known, milliseconds look, handler<answer> done)
-      : at_(std::move(at)),
-        executor_(at_.where().get_executor()),
+  change_wait(std::shared_ptr<runtime::store_core> home, resource name, answer known,
+              milliseconds look, handler<answer> done)
+      : home_(std::move(home)),
+        name_(std::move(name)),
         known_(std::move(known)),
         look_(fitted(look)),
-        timer_(executor_),
         done_(std::move(done)) {}
 
-  asio::any_io_executor const& executor() const { return executor_; }
+  asio::any_io_executor const& executor() const { return home_->executor(); }
 
   void start() {
     runtime::on_cancellation(
         asio::get_associated_cancellation_slot(done_), weak_from_this(),
         [](change_wait& self, auto) {
-          self.finish(make_failure(errc::canceled,
-                                   "observing '" + self.at_.name().str() + "' was cancelled"));
+          self.finish(
+              make_failure(errc::canceled, "observing '" + self.name_.str() + "' was cancelled"));
         });
-    asio::dispatch(executor_, [self = shared_from_this()] { self->look(); });
+    asio::post(executor(), [self = shared_from_this()] {
+      if (self->home_->closing()) return self->on_closing();
+      if (self->done_) self->home_->tell_when_closing(*self);
+      self->look();
+    });
   }
+
+  void on_closing() override { finish(home_->closed_failure()); }
 
  private:
   void look() {
     if (!done_) return;
-    at_.async_inspect(asio::bind_executor(
-        executor_,
-        [self = shared_from_this()](failure const& why, std::optional<lease_info> const& seen) {
-          self->on_seen(why, seen);
-        }));
+    home_->leases()->inspect(
+        name_, [self = shared_from_this()](result<std::optional<lease_info>> const& seen) {
+          self->on_seen(seen);
+        });
   }
 
-  void on_seen(failure const& why, std::optional<lease_info> const& seen) {
+  void on_seen(result<std::optional<lease_info>> const& seen) {
     if (!done_) return;
-    if (why) return finish(why);
-    auto now = leadership_of(seen);
+    if (seen.has_error()) return finish(seen.error());
+    auto now = leadership_of(*seen);
     bool const first = !std::exchange(looked_, true);
     if (!same(now, known_)) {
       if (now && !first) now->since = clock::now();
       return finish(std::move(now));
     }
-    timer_.expires_after(pause_after(seen, look_));
-    timer_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
+    timer_.emplace(executor(), pause_after(*seen, look_));
+    timer_->async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
       if (!ec) self->look();
     });
   }
 
   void finish(result<answer> outcome) {
     if (!done_) return;
-    timer_.cancel();
-    post_result<answer>(executor_, std::exchange(done_, {}), std::move(outcome));
+    unlink();
+    timer_.reset();
+    post_result<answer>(executor(), std::exchange(done_, {}), std::move(outcome));
   }
 
-  lock const at_;
-  asio::any_io_executor const executor_;
+  std::shared_ptr<runtime::store_core> const home_;
+  resource const name_;
   answer const known_;
   milliseconds const look_;
   bool looked_ = false;
-  asio::steady_timer timer_;
-  handler<answer> done_;  // empty once completed
+  std::optional<asio::steady_timer> timer_;  // while it waits: the store may close before us
+  handler<answer> done_;                     // empty once completed
 };
 
 }  // namespace
 
-void start_observe(store where, resource name, std::optional<leadership> known,
+void start_observe(store const& where, resource name, std::optional<leadership> known,
                    observe_options options, handler<std::optional<leadership>> done) {
-  lock at(std::move(where), std::move(name));
-  std::make_shared<change_wait>(std::move(at), std::move(known), options.look, std::move(done))
+  std::make_shared<change_wait>(context_of(where)->core(), std::move(name), std::move(known),
+                                options.look, std::move(done))
       ->start();
 }
+
+// Tells an observation on the store's executor, where it is made and destroyed, that the store
+// closes.
+class observed_closing final : public runtime::closing_listener {
+ public:
+  explicit observed_closing(std::weak_ptr<observation_core> who) : who_(std::move(who)) {}
+  void on_closing() override;
+
+ private:
+  std::weak_ptr<observation_core> const who_;
+};
 
 class observation_core : public std::enable_shared_from_this<observation_core> {
  public:
@@ -115,9 +134,24 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
         on_change_(std::move(on_change)),
         look_(fitted(look)) {}
 
+  void start() {
+    asio::post(executor_, [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->listen();
+    });
+    look();
+  }
+
+  // The store closes under us: no more looks.
+  void end() {
+    std::lock_guard const guard(mutex_);
+    if (std::exchange(ended_, true) || !at_) return;
+    timer_.reset();
+    tell(context_of(at_->where())->core()->closed_failure());
+  }
+
   void look() {
     std::lock_guard const guard(mutex_);
-    if (!at_) return;
+    if (!at_ || ended_) return;
     // Weak: a look under way must not keep open a store whose last handle is gone.
     at_->async_inspect(asio::bind_executor(
         executor_,
@@ -132,19 +166,29 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
     std::optional<lock> last;
     std::lock_guard const guard(mutex_);
     timer_.reset();
+    if (closing_) asio::post(executor_, [closing = std::move(closing_)] {});
     last.swap(at_);
   }
 
  private:
-  void on_seen(failure const& why, std::optional<lease_info> const& seen) {
+  void listen() {
     std::lock_guard const guard(mutex_);
     if (!at_) return;
+    auto const& home = context_of(at_->where())->core();
+    if (home->closing()) return end();
+    closing_ = std::make_shared<observed_closing>(weak_from_this());
+    home->tell_when_closing(*closing_);
+  }
+
+  void on_seen(failure const& why, std::optional<lease_info> const& seen) {
+    std::lock_guard const guard(mutex_);
+    if (!at_ || ended_) return;
     if (!why) {
       compare(leadership_of(seen));
     } else if (!std::exchange(in_trouble_, true)) {
       tell(why);
     }
-    if (!at_) return;  // the callback has ended it
+    if (!at_ || ended_) return;  // the callback has ended it
     timer_.emplace(executor_, pause_after(seen, look_));
     timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
       auto const self = weak.lock();
@@ -178,13 +222,19 @@ class observation_core : public std::enable_shared_from_this<observation_core> {
   milliseconds const look_;
   std::optional<asio::steady_timer> timer_;
   std::optional<leadership> last_;
+  std::shared_ptr<observed_closing> closing_;  // destroyed on the executor
   bool looked_ = false;
   bool in_trouble_ = false;
+  bool ended_ = false;
 };
 
-}  // namespace herdlock::detail
+void observed_closing::on_closing() {
+  if (auto self = who_.lock()) self->end();
+}
 
-namespace herdlock {
+}  // namespace herdlock::inline v0::detail
+
+namespace herdlock::inline v0 {
 
 observation::observation(std::shared_ptr<detail::observation_core> core) : core_(std::move(core)) {}
 observation::observation(observation&&) noexcept = default;
@@ -204,8 +254,8 @@ observation observe(store where, resource name, leadership_callback on_change,
                     observe_options options) {
   auto core = std::make_shared<detail::observation_core>(std::move(where), std::move(name),
                                                          std::move(on_change), options.look);
-  core->look();
+  core->start();
   return observation(std::move(core));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -44,7 +44,7 @@ struct io_runner {
 
 }  // namespace herdlock::runtime
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 namespace {
 
 constexpr milliseconds thread_grace{1000};
@@ -143,4 +143,4 @@ void store_context::require_other_thread() const {
   runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

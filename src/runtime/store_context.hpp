@@ -13,7 +13,7 @@ namespace herdlock::runtime {
 struct io_runner;
 }
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 /// Owned by the user's handles alone, never by a pending operation: its destructor is the moment
 /// at which nobody can ask for anything any more. It waits for leases that are being given back
@@ -52,4 +52,4 @@ class store_context {
   milliseconds patience_{5000};
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

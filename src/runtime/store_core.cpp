@@ -41,8 +41,9 @@ class clean_up_job final : public closing_listener,
       // Over a connection that was lost meanwhile, its own request may come late.
       if (reply.has_error()) self->late_until_ = std::max(self->late_until_, now + late_arrival);
       bool const enough = released || (reply.has_value() && now >= self->late_until_);
-      if (!enough && now < self->until_) self->again();
-      if (reply.has_value() || now >= self->until_) self->answered();
+      bool const again = !enough && now < self->until_ && !self->home_->closing();
+      if (again) self->again();
+      if (!again || reply.has_value()) self->answered();
     };
     leases->release(what_.name, what_.owner, std::move(on_reply));
   }
@@ -127,25 +128,40 @@ void store_core::clean_up(acquire_request what, arrival request) {
 }
 
 void store_core::give_back_ended() {
-  if (--giving_back_ == 0 && closing_) shut_down();
+  if (--giving_back_ == 0 && leases_ended_) shut_down();
+}
+
+void store_core::campaign_ended() {
+  if (--ending_campaigns_ == 0 && closing_) end_leases();
 }
 
 void store_core::close(std::function<void()> closed) {
   if (shut_down_) return closed();
   on_closed_.push_back(std::move(closed));
   if (std::exchange(closing_, true)) return;
-  ++giving_back_;  // not before all have been told
-  roll_->tell_closing();
+  ++ending_campaigns_;  // not before all have been told
   while (!listeners_.empty()) {
     auto& listener = listeners_.front();
     listener.unlink();
     listener.on_closing();
   }
+  close_after_grace(&store_core::end_leases);
+  campaign_ended();
+}
+
+void store_core::end_leases() {
+  if (std::exchange(leases_ended_, true)) return;
+  ++giving_back_;  // not before all have been told
+  roll_->tell_closing();
   bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
   if (--giving_back_ == 0 || !may_have_sent) return shut_down();
+  close_after_grace(&store_core::shut_down);
+}
+
+void store_core::close_after_grace(void (store_core::*next)()) {
   close_timer_.emplace(executor_, close_grace);
-  close_timer_->async_wait([weak = weak_from_this()](boost::system::error_code const& ec) {
-    if (auto self = weak.lock(); self && !ec) self->shut_down();
+  close_timer_->async_wait([weak = weak_from_this(), next](boost::system::error_code const& ec) {
+    if (auto self = weak.lock(); self && !ec) ((*self).*next)();
   });
 }
 

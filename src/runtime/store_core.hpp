@@ -82,16 +82,21 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void give_back_begun() { ++giving_back_; }
   void give_back_ended();
 
-  /// Ends the leases that are held, waits for those that are being given back, at most close_grace
-  /// (and not at all where nothing was ever sent to a server), then drops the ports (everything
-  /// pending completes with errc::canceled) and calls `closed`. Called again, it waits for the
-  /// same.
+  /// Ends what waits, and the campaigns, whose work gets close_grace to stop; then the leases that
+  /// are still held. Waits for those that are being given back, at most close_grace (and not at all
+  /// where nothing was ever sent to a server), drops the ports (everything pending completes with
+  /// errc::canceled) and calls `closed`. Called again, it waits for the same.
   void close(std::function<void()> closed);
   /// Since close() was called: nothing new is asked for.
   bool closing() const { return closing_; }
+  /// Brackets a campaign that resigns because the store closes.
+  void campaign_ends() { ++ending_campaigns_; }
+  void campaign_ended();
 
  private:
+  void end_leases();
   void shut_down();
+  void close_after_grace(void (store_core::*next)());
 
   asio::any_io_executor executor_;
   backend ports_;
@@ -109,6 +114,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
   std::vector<std::function<void()>> on_closed_;
   bool closing_ = false;
+  bool leases_ended_ = false;  // while closing
+  std::size_t ending_campaigns_ = 0;
   bool shut_down_ = false;
 };
 

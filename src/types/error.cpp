@@ -1,7 +1,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/printable.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 struct herdlock_category final : std::error_category {
@@ -106,4 +106,4 @@ std::ostream& operator<<(std::ostream& out, failure const& f) {
   return out << (f.message.empty() ? f.code.message() : f.message);
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 /// The nearest of the known names: at most two characters wrong, and no more than half of
 /// them. Empty when none is so near, or the name is longer than 40 characters.
 std::string near_name(std::string_view name, std::vector<std::string> const& known);
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <herdlock/types.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 constexpr std::size_t secret_bytes = 16;
@@ -102,4 +102,4 @@ std::string owner_label(std::string_view stored_owner) {
   return std::string(stored_owner.substr(0, stored_owner.size() - secret_digits - 1));
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -1,9 +1,9 @@
 // Names for the library's threads, as `ps -L` and debuggers show them.
 #pragma once
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 /// Of the calling thread; at most 15 bytes are shown.
 void name_this_thread(char const* name) noexcept;
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

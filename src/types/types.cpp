@@ -4,7 +4,7 @@
 #include <herdlock/types.hpp>
 #include <ostream>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 failure check_name(std::string_view text, char const* what) {
@@ -54,4 +54,4 @@ failure check_ttl(milliseconds ttl) {
                                              " ms is not allowed; use 10 ms to 365 days");
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

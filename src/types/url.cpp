@@ -6,7 +6,7 @@
 
 #include "types/near_name.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 namespace {
 
 constexpr std::size_t max_url_bytes = 4096;
@@ -384,4 +384,4 @@ result<milliseconds> parse_duration(std::string_view text) {
   return milliseconds(number * factor);
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

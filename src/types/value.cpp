@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::size_t value_bytes(cache_value const& value) noexcept {
   constexpr std::size_t per_field = 8;
@@ -45,4 +45,4 @@ std::vector<std::string> store_warnings::list() const {
   return texts_;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

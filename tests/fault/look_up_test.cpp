@@ -185,9 +185,9 @@ TEST(NoThreadLeft, AnAddressNeedsNoneAndANameSaysWhy) {
   auto const has_none = [&, i = 0]() mutable {
     auto const host = "unthreaded-" + std::to_string(++i) + ".example";
     found = stores::look_up_here(host, clock::now() + patience, -1);
-    return found.trouble.find("no thread is left") != std::string::npos;
+    return found.error.find("no thread is left") != std::string::npos;
   };
-  EXPECT_TRUE(eventually(has_none)) << found.trouble;
+  EXPECT_TRUE(eventually(has_none)) << found.error;
 }
 
 TEST(NoThreadLeft, AJobWaitsForAThreadAndTheSignalsAreNotLost) {

@@ -1,6 +1,7 @@
 // Closing a store under its handles; waiting for another leader.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <herdlock/herdlock.hpp>
+#include <stdexcept>
+#include <vector>
 
 #include "scripted_lock.hpp"
 
@@ -79,6 +82,98 @@ TEST_F(StoreCloseTest, ClosingEndsWhatWaitsAndAsksForNothingMore) {
   f.script->busy_next();
   f.settle();
   EXPECT_TRUE(closed);
+}
+
+// B1: a lease that nobody would tell of its loss.
+TEST_F(StoreCloseTest, ARestoreThatIsUnderWayGivesNoLease) {
+  lease_ticket const ticket{where.name(), owner_token::generate(), {7}, 1h};
+  std::optional<failure> told;
+  auto const note = [&](failure const& why, acquired const& got) {
+    told = why;
+    EXPECT_FALSE(got);
+  };
+  where.async_restore(ticket, {}, note);
+  f.settle();
+  ASSERT_EQ(f.script->renews.size(), 1u);
+  f.opened->async_close([](failure const&) {});
+  f.settle();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(*told, errc::canceled);
+  told.reset();
+  where.async_restore(ticket, {}, note);
+  f.settle();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(*told, errc::canceled);
+  f.script->renew_next(renew_reply::renewed);
+  f.settle();
+  EXPECT_TRUE(f.script->releases.empty()) << "the ticket's lease is not ours to give back";
+}
+
+TEST(StoreClose, RunReturnsUnderObserversAndCandidates) {
+  asio::io_context io;
+  auto const opened = open_store("memory:", {.executor = io.get_executor()});
+  int told = 0;
+  auto const seeing =
+      observe(opened, "job", [&](auto const& seen) { told += seen.has_error(); }, {.look = 1h});
+  std::vector<failure> ends;
+  auto const note = [&](failure const& why, auto const&...) { ends.push_back(why); };
+  async_observe(opened, "nobody's", std::nullopt, {.look = 1h}, note);
+  auto leads = [](election_term& term) { return term.until_stop(); };
+  auto fails = [](election_term&) -> asio::awaitable<void> { throw std::runtime_error("work"); };
+  election leader(opened, "job", {.start_work = leads});
+  election waiter(opened, "job", {.start_work = leads});
+  election_options const long_rests{.back_off_first = 1h, .back_off_most = 1h};
+  election rester(opened, "other", {.start_work = fails}, long_rests);
+  leader.async_campaign(note);
+  waiter.async_campaign(note);
+  rester.async_campaign(note);
+  auto const stands = [&] {
+    return leader.state() == election_state::working &&
+           waiter.state() == election_state::acquiring && rester.state() == election_state::waiting;
+  };
+  while (!stands()) io.run_one();
+  opened.async_close(note);
+  io.run_for(1min);
+  EXPECT_TRUE(io.stopped());
+  ASSERT_EQ(ends.size(), 5u);
+  EXPECT_EQ(std::count(ends.begin(), ends.end(), errc::canceled), 4) << "and the close itself";
+  EXPECT_EQ(told, 1) << "the observer is told, once";
+}
+
+// A pending wait does not keep the store open.
+TEST(StoreClose, TheLastHandleEndsAWaitForAnotherLeader) {
+  asio::io_context io;
+  std::optional<failure> told;
+  {
+    auto const opened = open_store("memory:", {.executor = io.get_executor()});
+    async_observe(opened, "job", std::nullopt, {.look = 1h},
+                  [&](failure const& why, auto const&) { told = why; });
+    io.poll();
+  }
+  io.restart();
+  io.run_for(1min);
+  EXPECT_TRUE(io.stopped());
+  ASSERT_TRUE(told);
+  EXPECT_EQ(*told, errc::canceled);
+}
+
+TEST_F(StoreCloseTest, TheWorkOfATermHasStoppedBeforeTheTermIsGivenBack) {
+  bool held_to_the_end = false;
+  auto work = [&](election_term& term) -> asio::awaitable<void> {
+    co_await term.until_stop();
+    held_to_the_end = term.valid() && f.script->releases.empty();
+  };
+  election job(*f.opened, "job", {.start_work = work});
+  job.async_campaign([](failure const&) {});
+  ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
+  f.script->grant_next(1);
+  ASSERT_TRUE(f.run_until([&] { return job.state() == election_state::working; }));
+  bool closed = false;
+  f.opened->async_close([&](failure const&) { closed = true; });
+  ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); }));
+  EXPECT_TRUE(held_to_the_end);
+  f.script->release_next(release_reply::released);
+  EXPECT_TRUE(f.run_until([&] { return closed; }));
 }
 
 TEST(StoreClose, ABlockingCloseEndsACampaignAndWhatWaits) {

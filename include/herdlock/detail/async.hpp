@@ -22,7 +22,7 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 namespace asio = boost::asio;
 
@@ -127,7 +127,7 @@ void post_result(asio::any_io_executor const& through, handler<T> h, result<T> r
 }
 
 }  // namespace detail
-}  // namespace herdlock
+}  // namespace herdlock::inline v0
 
 /// Lets completion tokens see a failure as what it is: co_await and futures throw herdlock::error.
 template <>

@@ -12,7 +12,7 @@
 #include <herdlock/detail/async.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 class store_context;
 
@@ -88,4 +88,4 @@ result<T> wait_for(store_context const& context, Start&& start, Late late = {}) 
   }
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -16,7 +16,7 @@
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 /// The entry as the codec makes it; what the codec throws is errc::invalid_value.
 template <class T, class Codec>
@@ -72,7 +72,7 @@ asio::any_io_executor loader_executor(Handler const& h, asio::any_io_executor co
 }
 
 template <class Loader>
-concept takes_context = std::invocable<Loader&, load_context>;
+concept takes_context = std::invocable<Loader&, load_context const&>;
 
 /// What a loader gives that is called with a load_context, or with nothing.
 template <class Loader>
@@ -232,4 +232,4 @@ void start_call(cache_core& core, result<cache_key> key, Handler h, Loader loade
   core.submit(std::move(caller));
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

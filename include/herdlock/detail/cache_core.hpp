@@ -21,7 +21,7 @@ class cache_engine;
 class loader_pool;
 }  // namespace herdlock::runtime
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 enum class entry_kind { miss, absent, value };
 
@@ -144,4 +144,4 @@ class cache_core {
   std::shared_ptr<runtime::loader_pool> pool_;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 template <class Erased>
 struct located {
@@ -45,7 +45,7 @@ located<Erased> locate(Handler&& done, boost::asio::any_io_executor const& fallb
   }
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail
 
 // A relayed handler keeps what was associated with it, its cancellation slot above all.
 template <template <class, class> class Associator, class Erased, class Default>

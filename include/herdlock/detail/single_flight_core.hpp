@@ -13,7 +13,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 struct single_flight_bounds {
   std::size_t max_flights;
@@ -86,4 +86,4 @@ class single_flight_core {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

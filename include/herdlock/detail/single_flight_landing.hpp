@@ -18,7 +18,7 @@
 #include <herdlock/detail/keyed_mutex_located.hpp>
 #include <herdlock/detail/single_flight_core.hpp>
 
-namespace herdlock::detail {
+namespace herdlock::inline v0::detail {
 
 template <class T>
 struct flight_outcome {
@@ -112,4 +112,4 @@ asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
   end->land(std::move(outcome));
 }
 
-}  // namespace herdlock::detail
+}  // namespace herdlock::inline v0::detail

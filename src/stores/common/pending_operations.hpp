@@ -86,8 +86,6 @@ struct order {
   char const* verb;  ///< "acquire"
   std::string name;  ///< the resource or key
   handler<T> done;
-
-  std::string subject() const { return std::string(verb) + " " + in_quotes(name); }
 };
 
 /// One operation of a port. A store derives its own (with the statement to run, the request to
@@ -141,6 +139,9 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
   }
 
   void fail(errc code, std::string const& why) override { complete(failure_of(code, why)); }
+  void fail(failure const& why) {
+    complete(failure{why.code, store_ + ": " + subject() + ": " + why.message});
+  }
 
   /// With the store and the subject in front.
   failure failure_of(errc code, std::string const& why) const {

@@ -108,11 +108,12 @@ std::string option_reader::take(std::string_view name) { return url_.take_text(n
 
 // The value itself is not shown: what stands there may be anything.
 void option_reader::refuse_value(url_option const& which) {
-  bool const choice = which.kind == option_kind::choice;
-  bool const span = which.range.find(" to ") != std::string_view::npos;
-  refuse("option '" + std::string(which.name) + "' must be " + (choice ? "one of " : "") +
-         (which.kind == option_kind::count ? "a number " : "") + (span ? "from " : "") +
-         std::string(which.range));
+  std::string range(which.range);
+  auto const comma = range.rfind(", ");
+  if (which.kind == option_kind::choice && comma != range.npos) range.replace(comma, 1, " or");
+  bool const span = range.find(" to ") != range.npos;
+  refuse("option '" + std::string(which.name) + "' must be " +
+         (which.kind == option_kind::count ? "a number " : "") + (span ? "from " : "") + range);
 }
 
 }  // namespace herdlock::stores

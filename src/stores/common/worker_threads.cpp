@@ -7,7 +7,7 @@
 
 namespace herdlock::stores {
 
-worker_threads::~worker_threads() {
+void worker_threads::close() {
   std::deque<std::function<void()>> dropped;
   {
     std::lock_guard alone(mutex_);
@@ -16,12 +16,14 @@ worker_threads::~worker_threads() {
   }
   changed_.notify_all();
   for (auto& each : threads_) each.join();
+  threads_.clear();
 }
 
 bool worker_threads::add(std::function<void()> job) {
   bool served = true;
   {
     std::lock_guard alone(mutex_);
+    if (closing_) return false;
     jobs_.push_back(std::move(job));
     if (jobs_.size() > idle_ && threads_.size() < most_) start_thread();
     served = !threads_.empty();

@@ -17,14 +17,16 @@ namespace herdlock::stores {
 class worker_threads {
  public:
   explicit worker_threads(std::size_t most) : most_(most) {}
-  /// Drops the jobs that have not begun and waits for those that have: make them give up before.
-  ~worker_threads();
+  ~worker_threads() { close(); }
   worker_threads(worker_threads const&) = delete;
   worker_threads& operator=(worker_threads const&) = delete;
 
   /// From any thread. The job throws nothing. False when the process can have no thread for it and
-  /// none is there: it waits until one is made for a later job.
+  /// none is there: it waits until one is made for a later job. Dropped when it is closed.
   bool add(std::function<void()> job);
+  /// Drops the jobs that have not begun and waits for those that have: make them give up before.
+  /// From one thread, and not from a job.
+  void close();
 
  private:
   void start_thread();

@@ -15,20 +15,11 @@ constexpr std::string_view digits =
 }  // namespace
 
 std::string to_base64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (char const c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    count += 8;
-    while (count >= 6) {
-      count -= 6;
-      text += digits[bits >> count & 63];
-    }
-  }
-  if (count > 0) text += digits[bits << (6 - count) & 63];
-  while (text.size() % 4 != 0) text += '=';
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the NUL that OpenSSL writes
+  auto const* const from = reinterpret_cast<unsigned char const*>(bytes.data());
+  auto* const to = reinterpret_cast<unsigned char*>(text.data());
+  EVP_EncodeBlock(to, from, static_cast<int>(bytes.size()));
+  text.pop_back();
   return text;
 }
 

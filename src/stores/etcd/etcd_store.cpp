@@ -38,12 +38,6 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
   }
   asio::awaitable<void> force_release(resource name, std::shared_ptr<release_operation> op);
 
-  template <class T, class Step>
-  void start(std::shared_ptr<stores::operation<T>> const& op, Step step) {
-    if (!op->admit()) return;
-    asio::co_spawn(pending_->executor(), step(), asio::detached);
-  }
-
  private:
   store_state state_for(resource const& name);
   asio::awaitable<milliseconds> remaining(key_entry const& holder);
@@ -151,41 +145,42 @@ class store final : public lease_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    order<renew_reply> what{"renew", name.str(), std::move(done)};
-    auto const op =
-        std::make_shared<renew_operation>(queues_->pending(), std::move(what), queues_->deadline());
+    auto const op = begin("renew", name.str(), std::move(done));
     if (op->admit()) queues_->entry_of(name, owner)->renew(op, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    order<release_reply> what{"release", name.str(), std::move(done)};
-    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
-                                                        queues_->deadline());
+    auto const op = begin("release", name.str(), std::move(done));
     if (op->admit()) queues_->entry_of(name, owner)->release(op);
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    auto const op = std::make_shared<inspect_operation>(queues_->pending(), std::move(what),
-                                                        queues_->deadline());
-    queues_->start(op, [&] { return queues_->inspect(std::move(name), op); });
+    auto const op = begin("inspect", name.str(), std::move(done));
+    if (op->admit()) run(queues_->inspect(std::move(name), op));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    order<release_reply> what{"force release of", name.str(), std::move(done)};
-    auto const op = std::make_shared<release_operation>(queues_->pending(), std::move(what),
-                                                        queues_->deadline());
-    queues_->start(op, [&] { return queues_->force_release(std::move(name), op); });
+    auto const op = begin("force release of", name.str(), std::move(done));
+    if (op->admit()) run(queues_->force_release(std::move(name), op));
   }
 
   void list(herdlock::list_request request, handler<lease_page> done) override {
-    order<lease_page> what{"list", "leases", std::move(done)};
-    auto const op =
-        std::make_shared<list_operation>(queues_->pending(), std::move(what), queues_->deadline());
-    queues_->start(op, [&] { return queues_->list_part(std::move(request), op); });
+    auto const op = begin("list", "leases", std::move(done));
+    if (op->admit()) run(queues_->list_part(std::move(request), op));
   }
 
  private:
+  template <class T>
+  std::shared_ptr<stores::operation<T>> begin(char const* verb, std::string name,
+                                              handler<T> done) const {
+    return std::make_shared<stores::operation<T>>(
+        queues_->pending(), order<T>{verb, std::move(name), std::move(done)}, queues_->deadline());
+  }
+
+  void run(asio::awaitable<void> work) const {
+    asio::co_spawn(queues_->pending()->executor(), std::move(work), asio::detached);
+  }
+
   std::shared_ptr<resource_queues> queues_;
 };
 

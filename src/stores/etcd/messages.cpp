@@ -298,9 +298,8 @@ std::optional<watch_message> watch_in(std::string const& line) {
   json const answer = parsed(line);
   if (!answer.is_object()) return std::nullopt;
   watch_message message;
-  if (auto const error = answer.find("error"); error != answer.end()) {
+  if (answer.contains("error")) {
     message.what = watch_message::kind::failed;
-    message.reason = error->is_object() ? text_at(*error, "message") : "the stream ended";
     return message;
   }
   auto const result = answer.find("result");
@@ -312,7 +311,6 @@ std::optional<watch_message> watch_in(std::string const& line) {
   if (!message.changes.empty()) message.what = watch_message::kind::events;
   if (true_at(*result, "created")) message.what = watch_message::kind::created;
   if (true_at(*result, "canceled")) message.what = watch_message::kind::canceled;
-  message.reason = text_at(*result, "cancel_reason");
   return message;
 }
 

@@ -68,7 +68,6 @@ struct watch_message {
   std::int64_t compact_revision = 0;
   std::vector<key_change> changes;
   enum class kind { created, events, canceled, progress, failed } what = kind::progress;
-  std::string reason;
 };
 
 /// What the server refused, and why; code is one of `status`.

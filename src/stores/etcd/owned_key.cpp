@@ -1,6 +1,8 @@
 #include "stores/etcd/owned_key.hpp"
 
+#include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 
 namespace herdlock::etcd {
 namespace {

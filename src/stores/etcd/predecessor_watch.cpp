@@ -1,6 +1,7 @@
 #include "stores/etcd/predecessor_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace herdlock::etcd {
 
@@ -26,7 +27,7 @@ void predecessor_watch::watch_over(watched_keys const& what) {
   if (closed_) return;
   watched_ = what;
   watch_ = watches_->add(what, [this, self = self_](watch_message const& news) {
-    if (auto const alive = self.lock()) on_news(news);
+    if (auto const alive = self.lock()) on_message(news);
   });
 }
 
@@ -45,7 +46,7 @@ void predecessor_watch::close() {
   stop(ends::left);
 }
 
-void predecessor_watch::on_news(watch_message const& news) {
+void predecessor_watch::on_message(watch_message const& news) {
   bool const begins = news.what == watch_message::kind::created;
   if (begins) {
     if (since_ > 0) seen_at_ = 0;  // it was interrupted

@@ -1,6 +1,7 @@
 // What a waiting entry is told of the keys before its own.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class predecessor_watch {
 
  private:
   void watch_over(watched_keys const& what);
-  void on_news(watch_message const& news);
+  void on_message(watch_message const& news);
   watched_keys from_before_to_own() const;
 
   std::shared_ptr<watch_stream> const watches_;

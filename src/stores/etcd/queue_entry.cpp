@@ -31,7 +31,7 @@ void queue_entry::acquire(std::shared_ptr<waiter> op) {
   add([this, op = std::move(op), turn = std::move(turn)] { return join(op, turn); });
 }
 
-void queue_entry::add(step what) {
+void queue_entry::add(task what) {
   steps_.push_back(std::move(what));
   if (running_) return;
   running_ = true;
@@ -42,7 +42,7 @@ void queue_entry::add(step what) {
 asio::awaitable<void> queue_entry::run() {
   auto const self = shared_from_this();
   while (!steps_.empty()) {
-    step next = std::move(steps_.front());
+    task next = std::move(steps_.front());
     steps_.pop_front();
     auto work = next();
     next = nullptr;  // the step alone has its turn now
@@ -281,8 +281,8 @@ asio::awaitable<void> queue_entry::look() {
   if (!wanted()) co_return;
   // An answer that waited for us, not we for it: the key may have gone since.
   if (clock::now() >= key_.lease().alive_until) co_return join_again();
-  if (seen.found.own.lease !=
-      key_.lease().number) {  // another handle of the owner goes on with the key
+  bool const with_our_lease = seen.found.own.lease == key_.lease().number;
+  if (!with_our_lease) {  // another handle of the owner goes on with the key
     key_.end_lease();
     co_return join_again();
   }

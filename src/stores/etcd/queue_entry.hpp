@@ -56,9 +56,9 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
 
  private:
   enum class state { none, queued, held };
-  using step = std::function<asio::awaitable<void>()>;
+  using task = std::function<asio::awaitable<void>()>;
 
-  void add(step what);
+  void add(task what);
   asio::awaitable<void> run();
   void arm();
   void tell_empty();
@@ -105,7 +105,7 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
   std::function<void()> tell_empty_;
   timer timer_;
 
-  std::deque<step> steps_;  ///< bounded: by max_pending, and one of each kind of our own
+  std::deque<task> steps_;  ///< bounded: by max_pending, and one of each kind of our own
   bool running_ = false;
   bool closed_ = false;
 

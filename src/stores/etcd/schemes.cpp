@@ -6,7 +6,7 @@
 #include "stores/etcd/etcd_store.hpp"
 #include "stores/etcd/examination.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> etcd_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -16,4 +16,4 @@ std::span<url_scheme const> etcd_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

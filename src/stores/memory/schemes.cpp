@@ -6,7 +6,7 @@
 #include "stores/memory/examination.hpp"
 #include "stores/memory/memory_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> memory_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -15,4 +15,4 @@ std::span<url_scheme const> memory_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

@@ -2,11 +2,10 @@
 
 namespace herdlock::mysql {
 
-bool lock_search::begin() {
+void lock_search::begin() {
   auto const session = state_->server_checked ? state_->sessions.borrow_idle() : nullptr;
   if (!session) return ask_on_a_thread(std::nullopt);
   ask_here(session);
-  return true;
 }
 
 void lock_search::end() {
@@ -35,8 +34,7 @@ void lock_search::ask_here(std::shared_ptr<connection> const& session) {
     self->use(nullptr);
     if (made.error && made.error->code == too_late) self->end();
     if (!made.token) {
-      self->ask_on_a_thread(attempt{session, since, std::move(made.error)});
-      return;
+      return self->ask_on_a_thread(attempt{session, since, std::move(made.error)});
     }
     session_answer got;
     got.taken = *made.token;
@@ -48,7 +46,7 @@ void lock_search::ask_here(std::shared_ptr<connection> const& session) {
   state_->protocol->quick_take(session, wanted, deadline, std::move(done));
 }
 
-bool lock_search::ask_on_a_thread(std::optional<attempt> begun) {
+void lock_search::ask_on_a_thread(std::optional<attempt> begun) {
   // Its caller sees only a time out if the server does not answer: so does the task, by its own.
   if (wanted.wait.count() == 0) {
     timer_.expires_after(state_->how.timeout);
@@ -57,7 +55,7 @@ bool lock_search::ask_on_a_thread(std::optional<attempt> begun) {
       if (!ec && self) self->end();
     });
   }
-  return state_->tasks.add([self = shared_from_this(), begun = std::move(begun)]() mutable {
+  state_->tasks.add([self = shared_from_this(), begun = std::move(begun)]() mutable {
     auto got = self->take(std::move(begun));
     auto const executor = self->state_->pending->executor();
     asio::post(executor, [self = std::move(self), got = std::move(got)]() mutable {

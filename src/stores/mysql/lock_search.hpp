@@ -26,9 +26,8 @@ class lock_search : public std::enable_shared_from_this<lock_search> {
 
   lock_request const wanted;
 
-  /// The handler is called on the executor, as an event; never, when it is false: the store is
-  /// being closed.
-  bool begin();
+  /// The handler is called on the executor, as an event; never, when the store is being closed.
+  void begin();
   /// From any thread: nobody wants it any more.
   void end();
   bool ended() const;
@@ -44,7 +43,7 @@ class lock_search : public std::enable_shared_from_this<lock_search> {
   };
 
   void ask_here(std::shared_ptr<connection> const& session);
-  bool ask_on_a_thread(std::optional<attempt> begun);
+  void ask_on_a_thread(std::optional<attempt> begun);
   void finish(session_answer got);
   session_answer take(std::optional<attempt> begun);
   session_answer take_once(std::optional<attempt> begun);

@@ -71,7 +71,8 @@ void resource_queue::seek(std::chrono::seconds wait) {
                                             if (auto const self = weak.lock())
                                               self->on_taken(wanted, std::move(got));
                                           });
-  busy_ = search_->begin();
+  busy_ = true;
+  search_->begin();
 }
 
 void resource_queue::on_taken(lock_request const& wanted, answer got) {
@@ -186,29 +187,6 @@ void resource_queue::on_answer(answer got, follow_up const& then) {
   next();
 }
 
-void resource_queue::quick_run(std::string statements, std::function<bool(outcomes const&)> read,
-                               follow_up then) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
-  use_session();
-  run_handler done = [shared, self = shared_from_this(), since = clock::now(),
-                      read = std::move(read),
-                      then = std::move(then)](outcomes const& all, std::optional<sql_error> error) {
-    answer got;
-    got.since = since;
-    got.at = clock::now();
-    got.error = std::move(error);
-    try {
-      if (!got.error) got.yes = read(all);
-    } catch (sql_error const& unreadable) {
-      got.error = unreadable;
-    }
-    self->on_answer(std::move(got), then);
-  };
-  connection::async_run(session_, executor_, std::move(statements),
-                        clock::now() + shared->how.timeout, std::move(done));
-}
-
 void resource_queue::on_aborted() {
   aborted_ = true;
   if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
@@ -282,13 +260,25 @@ void resource_queue::leave(releasing const& op) {
              [ours, op](resource_queue& self, auto const&) { self.give_back(ours, op); });
 }
 
+// Without a thread.
 void resource_queue::give_back(held_lock const& ours, releasing const& op) {
   auto const shared = shared_.lock();
   if (!shared) return;
-  quick_run(
-      shared->protocol->release_sql(*session_, ours),
-      [raw = shared.get()](outcomes const& all) { return raw->protocol->released(all); },
-      [op](resource_queue& self, answer const& got) { self.on_released(got, op); });
+  use_session();
+  run_handler done = [shared, self = shared_from_this(), op](outcomes const& all,
+                                                             std::optional<sql_error> error) {
+    answer got;
+    got.error = std::move(error);
+    try {
+      if (!got.error) got.yes = shared->protocol->released(all);
+    } catch (sql_error const& unreadable) {
+      got.error = unreadable;
+    }
+    self->on_answer(std::move(got),
+                    [op](resource_queue& me, answer const& told) { me.on_released(told, op); });
+  };
+  connection::async_run(session_, executor_, shared->protocol->release_sql(*session_, ours),
+                        clock::now() + shared->how.timeout, std::move(done));
 }
 
 // Told last: a handler may ask for the lock again at once.

@@ -66,7 +66,6 @@ class resource_queue final : public stores::waiter_queue,
   void prove(lock_request const& given, fencing_token fencing);
   void give_up(failure const& why);
   void run(task todo, follow_up then);
-  void quick_run(std::string statements, std::function<bool(outcomes const&)> read, follow_up then);
   void use_session();
   void on_answer(answer got, follow_up const& then);
   void on_aborted();

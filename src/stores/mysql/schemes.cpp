@@ -6,7 +6,7 @@
 #include "stores/mysql/examination.hpp"
 #include "stores/mysql/mysql_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> mysql_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -16,4 +16,4 @@ std::span<url_scheme const> mysql_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

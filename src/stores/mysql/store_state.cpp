@@ -2,21 +2,6 @@
 
 namespace herdlock::mysql {
 
-bool task_gate::add(std::function<void()> task) {
-  std::lock_guard alone(mutex_);
-  if (!threads_) return false;
-  threads_->add(std::move(task));
-  return true;
-}
-
-void task_gate::close() {
-  std::unique_ptr<stores::worker_threads> last;
-  {
-    std::lock_guard alone(mutex_);
-    last.swap(threads_);
-  }
-}
-
 void ordered_tasks::add(std::string const& name, std::function<void()> task) {
   {
     std::lock_guard alone(mutex_);
@@ -32,7 +17,7 @@ bool ordered_tasks::claim(std::string const& name) {
 }
 
 void ordered_tasks::run(std::string const& name, std::function<void()> task) {
-  gate_.add([this, name, task = std::move(task)]() mutable {
+  threads_.add([this, name, task = std::move(task)]() mutable {
     task();
     task = nullptr;
     end(name);

@@ -15,27 +15,11 @@
 
 namespace herdlock::mysql {
 
-/// Where tasks go: what blocks, on threads. Closed by the store that owns the threads; nothing is
-/// run after that.
-class task_gate {
- public:
-  explicit task_gate(std::size_t threads)
-      : threads_(std::make_unique<stores::worker_threads>(threads)) {}
-  /// False once it is closed.
-  bool add(std::function<void()> task);
-  /// Waits for the tasks that are running: make them give up before. Not from a task.
-  void close();
-
- private:
-  std::mutex mutex_;
-  std::unique_ptr<stores::worker_threads> threads_;
-};
-
 /// Tasks on one resource, one after the other in the order they came: the release that cleans up
 /// must not overtake what it cleans up.
 class ordered_tasks {
  public:
-  explicit ordered_tasks(task_gate& gate) : gate_(gate) {}
+  explicit ordered_tasks(stores::worker_threads& threads) : threads_(threads) {}
   void add(std::string const& name, std::function<void()> task);
 
   /// For one that needs no thread, as it seems: true when nothing is under way on the resource.
@@ -45,7 +29,7 @@ class ordered_tasks {
   void end(std::string const& name);
 
  private:
-  task_gate& gate_;
+  stores::worker_threads& threads_;
   std::mutex mutex_;
   std::map<std::string, std::list<std::function<void()>>> waiting_;  // with one task under way
 };
@@ -63,9 +47,9 @@ struct store_state {
 
   settings const how;
   std::shared_ptr<stores::pending_operations> const pending;
-  connection_pool commands;  ///< for what takes a round trip
-  connection_pool sessions;  ///< for what holds or waits; unused in table mode
-  task_gate tasks;
+  connection_pool commands;      ///< for what takes a round trip
+  connection_pool sessions;      ///< for what holds or waits; unused in table mode
+  stores::worker_threads tasks;  ///< what blocks
   ordered_tasks in_order;
   std::atomic<unsigned> grants = 0;  ///< asked for since the start, for the sweeper's turn
 
@@ -115,9 +99,9 @@ result<T> attempt(store_state& state, clock::time_point deadline, std::string co
 
 /// An operation of a port that is one task.
 template <class T, class Work>
-class command final : public stores::operation<T> {
+class task_operation final : public stores::operation<T> {
  public:
-  command(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work)
+  task_operation(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work)
       : stores::operation<T>(state->pending, std::move(what), clock::now() + state->how.timeout),
         work_(std::move(work)) {}
 
@@ -149,7 +133,7 @@ std::function<void()> as_task(store_state& state, std::shared_ptr<One> one) {
 template <class T, class Work>
 void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work) {
   std::string const name = what.name;
-  auto one = std::make_shared<command<T, Work>>(state, std::move(what), std::move(work));
+  auto one = std::make_shared<task_operation<T, Work>>(state, std::move(what), std::move(work));
   if (one->admit()) state->in_order.add(name, as_task(*state, std::move(one)));
 }
 
@@ -167,7 +151,7 @@ shortcut(std::string, Read) -> shortcut<Read>;
 template <class T, class Work, class Read>
 void run_quick(std::shared_ptr<store_state> const& state, std::string const& name,
                std::shared_ptr<connection> const& session,
-               std::shared_ptr<command<T, Work>> const& one, shortcut<Read> quick) {
+               std::shared_ptr<task_operation<T, Work>> const& one, shortcut<Read> quick) {
   run_handler done = [state, session, name, one, read = std::move(quick.read)](
                          outcomes const& all, std::optional<sql_error> error) {
     bool const healed_by_work = error && (error->is_deadlock() || error->is_missing_table());
@@ -198,7 +182,7 @@ template <class T, class Work, class Read>
 void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, shortcut<Read> quick,
            Work work) {
   std::string const name = what.name;
-  auto one = std::make_shared<command<T, Work>>(state, std::move(what), std::move(work));
+  auto one = std::make_shared<task_operation<T, Work>>(state, std::move(what), std::move(work));
   if (!one->admit()) return;
   bool const alone = state->in_order.claim(name);
   auto const session = alone ? state->commands.borrow_idle() : nullptr;

@@ -29,10 +29,6 @@ grant_term what_is_left(clock::time_point end) {
   return {now, std::max(left, milliseconds{0})};
 }
 
-void fail(resource_queue::waiter_ptr const& one, failure const& why) {
-  one->fail(static_cast<errc>(why.code.value()), why.message);
-}
-
 }  // namespace
 
 // From inside the port's call, so whatever is known already is told later.
@@ -217,8 +213,8 @@ void resource_queue::refused(waiter_ptr const& one, failure const& why) {
   // One that had gone already took its session with it; that is nobody else's trouble.
   if (one->completed()) return ask();
   auto const line = std::exchange(waiting_, {});
-  fail(one, why);
-  for (auto const& each : line) fail(each, why);
+  one->fail(why);
+  for (auto const& each : line) each->fail(why);
   ask();
 }
 
@@ -228,7 +224,7 @@ acquire_reply resource_queue::busy_here() const {
 
 void resource_queue::busy_elsewhere(waiter_ptr const& one) {
   auto on_found = [state = state_, name = name_, one](found_holder const& found) {
-    if (!found) return fail(one, found.error());
+    if (!found) return one->fail(found.error());
     auto const& info = *found;
     // Refused, and nobody has it: the row may have been deleted, and is made again at the next try.
     if (!info) state->lock_numbers.erase(name.str());
@@ -299,11 +295,6 @@ void resource_queue::on_left(waiter& one) {
         if (told) told(lived ? release_reply::released : release_reply::lost);
       });
   ask();
-}
-
-std::optional<owner_token> resource_queue::owner() const {
-  if (!holder_) return std::nullopt;
-  return holder_->request.owner;
 }
 
 std::optional<lease_info> resource_queue::info() const {

@@ -51,7 +51,6 @@ class resource_queue final : public stores::waiter_queue,
   /// From whoever has it, who is told.
   void take_away(std::function<void(release_reply)> done);
   void on_left(waiter& one) override;
-  std::optional<owner_token> owner() const;
   bool unused() const {
     return !holder_ && !asking_ && !session_ && waiting_.empty() && giving_up_ == 0;
   }

@@ -6,7 +6,7 @@
 #include "stores/postgres/examination.hpp"
 #include "stores/postgres/postgres_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> postgres_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -16,4 +16,4 @@ std::span<url_scheme const> postgres_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

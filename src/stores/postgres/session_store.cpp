@@ -16,7 +16,11 @@ using stores::pending_operations;
 class session_store final : public lease_store {
  public:
   session_store(settings what, std::shared_ptr<pending_operations> pending)
-      : pending_(std::move(pending)), state_(make_state(std::move(what), pending_->executor())) {
+      : pending_(std::move(pending)),
+        state_(std::make_shared<store_state>(
+            store_state{.what = std::move(what),
+                        .executor = pending_->executor(),
+                        .ends = stores::lease_ends(pending_->executor())})) {
     auto const& executor = pending_->executor();
     state_->commands = std::make_shared<command_connection>(executor, state_->what,
                                                             session_preparation(state_->what));
@@ -72,7 +76,7 @@ class session_store final : public lease_store {
         begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
     if (!one) return;
     auto on_found = [queue = queue_of(name), one](found_holder const& found) {
-      if (!found) return failed(*one, found.error());
+      if (!found) return one->fail(found.error());
       auto info = *found;
       std::size_t const far = info ? info->waiting : 0;
       if (auto const here = queue->info()) info = here;
@@ -86,11 +90,11 @@ class session_store final : public lease_store {
     auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
     if (!one) return;
     auto const queue = queue_of(name);
-    if (queue->owner()) {
+    if (queue->info()) {
       return queue->take_away([one](release_reply told) { one->complete_later(told); });
     }
     state_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
-      if (!ended) return failed(*one, ended.error());
+      if (!ended) return one->fail(ended.error());
       one->complete(ended->count() > 0 ? release_reply::released : release_reply::lost);
     });
   }
@@ -101,18 +105,12 @@ class session_store final : public lease_store {
     auto const most = page_size(request);
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
     state_->commands->run(std::move(how), [one, most](reply const& found) {
-      if (!found) return failed(*one, found.error());
+      if (!found) return one->fail(found.error());
       one->complete(to_page(*found, most));
     });
   }
 
  private:
-  static std::shared_ptr<store_state> make_state(settings what,
-                                                 asio::any_io_executor const& executor) {
-    return std::make_shared<store_state>(store_state{
-        .what = std::move(what), .executor = executor, .ends = stores::lease_ends(executor)});
-  }
-
   using queues_type = std::map<std::string, std::shared_ptr<resource_queue>>;
 
   std::shared_ptr<resource_queue> queue_of(resource const& name) {
@@ -129,11 +127,6 @@ class session_store final : public lease_store {
     auto one = std::make_shared<operation<T>>(pending_, std::move(what),
                                               clock::now() + state_->what.timeout);
     return one->admit() ? one : nullptr;
-  }
-
-  template <class T>
-  static void failed(operation<T>& one, failure const& why) {
-    one.fail(static_cast<errc>(why.code.value()), why.message);
   }
 
   std::shared_ptr<pending_operations> pending_;

@@ -85,9 +85,8 @@ void table_queue::ask(std::int64_t number, asking how) {
 
 void table_queue::on_answer(std::int64_t number, clock::time_point sent, reply const& answered) {
   if (!answered) {
-    auto const& why = answered.error();
     auto const callers = entries_.at(number).callers;
-    for (auto const& one : callers) one->fail(static_cast<errc>(why.code.value()), why.message);
+    for (auto const& one : callers) one->fail(answered.error());
     return;
   }
   auto& at = entries_.at(number);
@@ -129,10 +128,7 @@ void table_queue::time_is_up(std::shared_ptr<waiter> const& one) {
   auto const sent = clock::now();
   commands_->run(acquire_statement(one->request, asking::once, channel_, 0),
                  [one, sent](reply const& answered) {
-                   if (!answered) {
-                     auto const& why = answered.error();
-                     return one->fail(static_cast<errc>(why.code.value()), why.message);
-                   }
+                   if (!answered) return one->fail(answered.error());
                    one->complete(to_acquire_reply(to_lease_row(*answered), one->request, sent));
                  });
 }
@@ -198,7 +194,7 @@ void table_queue::on_down(failure const& why) {
   std::vector<std::shared_ptr<waiter>> all;
   for (auto& [number, at] : entries_) all.insert(all.end(), at.callers.begin(), at.callers.end());
   entries_.clear();
-  for (auto const& one : all) one->fail(static_cast<errc>(why.code.value()), why.message);
+  for (auto const& one : all) one->fail(why);
 }
 
 }  // namespace herdlock::postgres

@@ -70,11 +70,11 @@ class table_store final : public lease_store,
     if (!one) return;
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
     auto on_reply = [commands = commands_, one, how](reply const& answered) {
-      if (!answered) return failed(*one, answered.error());
+      if (!answered) return one->fail(answered.error());
       if (answered->count() > 0) return one->complete(release_reply::released);
       commands->run({"leave", how.parameters}, [one](reply const& left) {
         if (left) return one->complete(released(*left));
-        failed(*one, left.error());
+        one->fail(left.error());
       });
     };
     commands_->run(how, std::move(on_reply));
@@ -122,7 +122,7 @@ class table_store final : public lease_store,
                    as_number(request.ttl.count())}};
     commands_->run(
         std::move(how), [weak = weak_from_this(), one, request, sent](reply const& answered) {
-          if (!answered) return failed(*one, answered.error());
+          if (!answered) return one->fail(answered.error());
           if (answered->count() > 0) {
             fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
             return one->complete(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
@@ -137,7 +137,7 @@ class table_store final : public lease_store,
     auto const sent = clock::now();
     commands_->run(acquire_statement(request, asking::once, channel_, 0),
                    [weak = weak_from_this(), one, request, sent](reply const& answered) {
-                     if (!answered) return failed(*one, answered.error());
+                     if (!answered) return one->fail(answered.error());
                      auto outcome = to_acquire_reply(to_lease_row(*answered), request, sent);
                      if (auto const self = weak.lock()) {
                        self->busy_lately_[request.name.str()] =
@@ -145,11 +145,6 @@ class table_store final : public lease_store,
                      }
                      one->complete(std::move(outcome));
                    });
-  }
-
-  template <class T>
-  static void failed(operation<T>& one, failure const& why) {
-    one.fail(static_cast<errc>(why.code.value()), why.message);
   }
 
   template <class T>
@@ -165,7 +160,7 @@ class table_store final : public lease_store,
     if (!one) return;
     commands_->run(std::move(how), [one, convert](reply const& answered) {
       if (answered) return one->complete(result<T>(convert(*answered)));
-      failed(*one, answered.error());
+      one->fail(answered.error());
     });
   }
 

@@ -8,7 +8,7 @@
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock/redlock_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> redis_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -24,4 +24,4 @@ std::span<url_scheme const> redis_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

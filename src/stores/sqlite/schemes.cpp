@@ -6,7 +6,7 @@
 #include "stores/sqlite/examination.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> sqlite_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -15,4 +15,4 @@ std::span<url_scheme const> sqlite_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

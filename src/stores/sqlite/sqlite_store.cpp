@@ -46,96 +46,76 @@ class store final : public lease_store, public cache_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    write(std::move(what), [request = std::move(request)](connection& db) {
-      return result<acquire_reply>(sqlite::acquire(db, request));
-    });
+    write("acquire", request.name.str(), std::move(done),
+          [request](connection& db) { return sqlite::acquire(db, request); });
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    order<renew_reply> what{"renew", name.str(), std::move(done)};
-    write(std::move(what), [name, owner, ttl](connection& db) {
-      return result<renew_reply>(sqlite::renew(db, name, owner, ttl));
-    });
+    write("renew", name.str(), std::move(done),
+          [name, owner, ttl](connection& db) { return sqlite::renew(db, name, owner, ttl); });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    order<release_reply> what{"release", name.str(), std::move(done)};
-    write(std::move(what), [name, owner](connection& db) {
-      return result<release_reply>(sqlite::release(db, name, owner));
-    });
+    write("release", name.str(), std::move(done),
+          [name, owner](connection& db) { return sqlite::release(db, name, owner); });
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(reads_, std::move(what), [name](connection& db) {
-      return result<std::optional<lease_info>>(sqlite::inspect(db, name));
-    });
+    read("inspect", name.str(), std::move(done),
+         [name](connection& db) { return sqlite::inspect(db, name); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    order<release_reply> what{"force release of", name.str(), std::move(done)};
-    write(std::move(what), [name](connection& db) {
-      return result<release_reply>(sqlite::force_release(db, name));
-    });
+    write("force release of", name.str(), std::move(done),
+          [name](connection& db) { return sqlite::force_release(db, name); });
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    order<lease_page> what{"list", "leases", std::move(done)};
-    begin(reads_, std::move(what), [request = std::move(request)](connection& db) {
-      return result<lease_page>(sqlite::list(db, request));
-    });
+    read("list", "leases", std::move(done),
+         [request](connection& db) { return sqlite::list(db, request); });
   }
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
-    order<cache_lookup> what{"get", key.str(), std::move(done)};
-    begin(reads_, std::move(what),
-          [key, form](connection& db) { return sqlite::get(db, key, form); });
+    read("get", key.str(), std::move(done),
+         [key, form](connection& db) { return sqlite::get(db, key, form); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    order<claim_reply> what{"claim", request.key.str(), std::move(done)};
-    write(std::move(what),
-          [request = std::move(request)](connection& db) { return sqlite::claim(db, request); });
+    write("claim", request.key.str(), std::move(done),
+          [request](connection& db) { return sqlite::claim(db, request); });
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    order<renew_reply> what{"extend", key.str(), std::move(done)};
-    write(std::move(what), [key, owner, ttl](connection& db) {
-      return result<renew_reply>(sqlite::extend(db, key, owner, ttl));
-    });
+    write("extend", key.str(), std::move(done),
+          [key, owner, ttl](connection& db) { return sqlite::extend(db, key, owner, ttl); });
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
-    order<fill_reply> what{"fill", request.key.str(), std::move(done)};
-    write(std::move(what), [request = std::move(request)](connection& db) {
-      return result<fill_reply>(sqlite::fill(db, request));
-    });
+    std::string const key = request.key.str();
+    write("fill", key, std::move(done),
+          [request = std::move(request)](connection& db) { return sqlite::fill(db, request); });
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
-    order<fill_reply> what{"fail", key.str(), std::move(done)};
-    fail_request request{std::move(key), std::move(owner), std::move(error), back_off};
-    write(std::move(what), [request = std::move(request)](connection& db) {
-      return result<fill_reply>(sqlite::fail(db, request));
-    });
+    fail_request const request{key, std::move(owner), std::move(error), back_off};
+    write("fail", key.str(), std::move(done),
+          [request](connection& db) { return sqlite::fail(db, request); });
   }
 
   void put(put_request request, handler<void> done) override {
-    order<void> what{"put", request.key.str(), std::move(done)};
-    write(std::move(what), [request = std::move(request)](connection& db) {
+    std::string const key = request.key.str();
+    write("put", key, std::move(done), [request = std::move(request)](connection& db) {
       sqlite::put(db, request);
       return result<void>();
     });
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
-    order<bool> what{"invalidate", key.str(), std::move(done)};
-    write(std::move(what),
-          [key](connection& db) { return result<bool>(sqlite::invalidate(db, key)); });
+    write("invalidate", key.str(), std::move(done),
+          [key](connection& db) { return sqlite::invalidate(db, key); });
   }
 
   // Nothing is pushed between processes: the caller looks again after a while of its own.
@@ -146,12 +126,17 @@ class store final : public lease_store, public cache_store {
 
  private:
   template <class T, class Work>
-  void write(order<T> what, Work work) {
+  void write(char const* verb, std::string name, handler<T> done, Work work) {
     auto checked = [work = std::move(work)](connection& db) -> result<T> {
       if (failure gone = check_not_moved(db); gone.code) return gone;
       return work(db);
     };
-    begin(writes_, std::move(what), std::move(checked));
+    begin(writes_, order<T>{verb, std::move(name), std::move(done)}, std::move(checked));
+  }
+
+  template <class T, class Work>
+  void read(char const* verb, std::string name, handler<T> done, Work work) {
+    begin(reads_, order<T>{verb, std::move(name), std::move(done)}, std::move(work));
   }
 
   template <class T, class Work>

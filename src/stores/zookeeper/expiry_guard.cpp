@@ -1,6 +1,5 @@
 #include "stores/zookeeper/expiry_guard.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -27,58 +26,46 @@ expiry_guard::~expiry_guard() {
 }
 
 void expiry_guard::watch_over(void const* who, node what, clock::time_point end) {
-  forget(who);
   std::lock_guard const alone(mutex_);
+  entries_.erase(who);
   // The names begin anew when the resource's own node has gone and come back.
   std::erase_if(again_, [&](entry const& each) { return each.what.path == what.path; });
-  entries_[who] = {std::move(what), end};
-  file(who, end);
+  auto& fresh = entries_.try_emplace(who, std::move(what)).first->second;
+  fresh.who = who;
+  schedule(fresh, end);
 }
 
 bool expiry_guard::prolong(void const* who, clock::time_point end) {
   std::lock_guard const alone(mutex_);
   auto const found = entries_.find(who);
   if (found == entries_.end()) return false;
-  unfile(who, found->second.end);
-  found->second.end = end;
-  file(who, end);
+  schedule(found->second, end);
   return true;
 }
 
-void expiry_guard::file(void const* who, clock::time_point end) {
-  auto const filed = by_end_.emplace(end, who);
-  if (filed == by_end_.begin()) changed_.notify_all();
+void expiry_guard::schedule(entry& one, clock::time_point when) {
+  due_.add(one, when);
+  if (due_.first() == &one) changed_.notify_all();
 }
 
 void expiry_guard::forget(void const* who) {
   std::lock_guard const alone(mutex_);
-  auto const found = entries_.find(who);
-  if (found == entries_.end()) return;
-  unfile(who, found->second.end);
-  entries_.erase(found);
-}
-
-void expiry_guard::unfile(void const* who, clock::time_point end) {
-  auto const [first, last] = by_end_.equal_range(end);
-  for (auto each = first; each != last; ++each) {
-    if (each->second == who) return static_cast<void>(by_end_.erase(each));
-  }
+  entries_.erase(who);
 }
 
 void expiry_guard::remove_again(node what) {
   std::lock_guard const alone(mutex_);
-  again_.push_back({std::move(what), clock::now() + before_next_try});
-  changed_.notify_all();
+  schedule(again_.emplace_back(std::move(what)), clock::now() + before_next_try);
 }
 
 void expiry_guard::run() {
   std::unique_lock alone(mutex_);
   while (!closing_) {
-    auto const when = next();
-    if (!when) {
+    if (due_.empty()) {
       changed_.wait(alone);
-    } else if (*when > clock::now()) {
-      changed_.wait_until(alone, *when);
+    } else if (due_.next() > clock::now()) {
+      auto const next = due_.next();
+      changed_.wait_until(alone, next);
     } else {
       auto const over = take_next();
       alone.unlock();
@@ -88,23 +75,15 @@ void expiry_guard::run() {
   }
 }
 
-std::optional<clock::time_point> expiry_guard::next() const {
-  std::optional<clock::time_point> first;
-  if (!by_end_.empty()) first = by_end_.begin()->first;
-  if (!again_.empty()) first = std::min(first.value_or(again_.front().end), again_.front().end);
-  return first;
-}
-
 expiry_guard::node expiry_guard::take_next() {
-  if (!again_.empty() && again_.front().end == next()) {
-    auto over = std::move(again_.front().what);
-    again_.pop_front();
-    return over;
+  auto const& first = static_cast<entry const&>(*due_.first());
+  node over = first.what;
+  if (auto const* const who = first.who) {
+    entries_.erase(who);
+  } else {
+    std::erase_if(again_, [&](entry const& each) { return &each == &first; });
   }
-  auto const first = by_end_.begin();
-  auto over = entries_.extract(first->second);
-  by_end_.erase(first);
-  return std::move(over.mapped().what);
+  return over;
 }
 
 }  // namespace herdlock::zookeeper

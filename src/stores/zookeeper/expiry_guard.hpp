@@ -2,14 +2,14 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <herdlock/types.hpp>
+#include <list>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 
+#include "algo/deadline_queue.hpp"
 #include "stores/common/worker_threads.hpp"
 
 namespace herdlock::zookeeper {
@@ -41,22 +41,24 @@ class expiry_guard {
   void remove_again(node what);
 
  private:
-  struct entry {
-    node what;
-    clock::time_point end;
+  struct entry final : algo::timed<clock> {
+    explicit entry(expiry_guard::node of) : what(std::move(of)) {}
+    void on_due(clock::time_point) override {}  // taken from the queue instead
+
+    expiry_guard::node const what;
+    void const* who = nullptr;  ///< null: to be removed again
   };
+
   void run();
-  std::optional<clock::time_point> next() const;
   node take_next();
-  void file(void const* who, clock::time_point end);
-  void unfile(void const* who, clock::time_point end);
+  void schedule(entry& one, clock::time_point when);
 
   std::function<void(node const&)> const remove_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<void const*, entry> entries_;
-  std::multimap<clock::time_point, void const*> by_end_;
-  std::deque<entry> again_;  ///< in the order of their times
+  std::list<entry> again_;
+  algo::deadline_queue<clock> due_;
   bool closing_ = false;
   stores::worker_threads thread_{1};
 };

@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <algorithm>
+
 #include "stores/zookeeper/queries.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
@@ -9,11 +11,11 @@ namespace herdlock::zookeeper {
 
 queue_entry::queue_entry(std::shared_ptr<store_state> store, acquire_request const& request)
     : store_(std::move(store)),
-      name_(request.name),
-      owner_(request.owner),
-      parent_(store_->path_of(request.name)),
-      ttl_(request.ttl),
-      timer_(store_->pending()->executor()) {}
+      node_(*store_, *this, request),
+      before_(*store_, *this, node_),
+      timer_(store_->pending()->executor()),
+      mark_(node_, *this, timer_),
+      ttl_(request.ttl) {}
 
 void queue_entry::join(std::shared_ptr<waiter> const& one) {
   one->when_completed([weak = weak_from_this(), raw = one.get()] {
@@ -21,12 +23,15 @@ void queue_entry::join(std::shared_ptr<waiter> const& one) {
   });
   if (state_ == state::held && overdue()) leave(reason::expired);
   if (state_ == state::held) {
-    return one->complete_later(acquire_reply(grant{fencing_, grant_term{since_, ttl_}}));
+    return one->complete_later(acquire_reply(grant{node_.fencing(), grant_term{since_, ttl_}}));
   }
   if (state_ == state::leaving) return next_.push_back(one);
   if (state_ == state::gone) return store_->enqueue(one);
   waiters_.push_back(one);
-  if (turn_ == 0) return enter();
+  if (node_.turn() == 0) {
+    node_.belong_to(weak_from_this());
+    return enter();
+  }
   if (state_ == state::waiting) watch_the_wait(one);
 }
 
@@ -47,50 +52,31 @@ void queue_entry::end_wait(std::shared_ptr<waiter> const& one) {
   answer_busy(store_, one);
 }
 
-void queue_entry::end_waits_that_are_over() {
-  auto const all = waiters_;
-  for (auto const& one : all) {
-    if (!one->may_wait()) end_wait(one);
-  }
-}
-
 void queue_entry::forget(waiter const* one) {
   auto const is_it = [one](auto const& each) { return each.get() == one; };
   std::erase_if(next_, is_it);
   bool const wanted = std::erase_if(waiters_, is_it) > 0;
-  if (first_in_grace()) return;
+  if (state_ == state::marking) return;
   if (wanted && waiters_.empty() && state_ != state::held) leave(reason::unwanted);
-}
-
-void queue_entry::complete_all(acquire_reply const& answer) {
-  for (auto const& one : std::exchange(waiters_, {})) one->complete(answer);
-}
-
-void queue_entry::fail_all(int code, std::string const& path) {
-  for (auto const& one : std::exchange(waiters_, {})) {
-    one->complete(store_->explain(*one, code, path));
-  }
 }
 
 void queue_entry::hold(clock::time_point since) {
   state_ = state::held;
   since_ = since;
-  store_->ensemble().expiry().watch_over(this, {path_of(node_), session_}, since_ + ttl_);
+  expiry_guard::node const node{node_.path(), node_.session_number()};
+  store_->ensemble().expiry().watch_over(this, node, since_ + ttl_);
   arm();
-  complete_all(grant{fencing_, grant_term{since_, ttl_}});
-}
-
-void queue_entry::arm() {
-  timer_.expires_at(since_ + ttl_);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto self = weak.lock();
-    if (!ec && self) self->on_ttl_over();
-  });
+  acquire_reply const mine = grant{node_.fencing(), grant_term{since_, ttl_}};
+  for (auto const& one : std::exchange(waiters_, {})) one->complete(mine);
 }
 
 // Setting the timer again does not take back a call that is on its way.
-void queue_entry::on_ttl_over() {
-  if (state_ == state::held && overdue()) leave(reason::expired);
+void queue_entry::arm() {
+  timer_.expires_at(since_ + ttl_);
+  timer_.async_wait([this, weak = weak_from_this()](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self && state_ == state::held && overdue()) leave(reason::expired);
+  });
 }
 
 void queue_entry::renew(std::shared_ptr<renew_operation> const& one, milliseconds ttl) {
@@ -98,24 +84,24 @@ void queue_entry::renew(std::shared_ptr<renew_operation> const& one, millisecond
   if (state_ != state::held) return one->complete_later(renew_reply::lost);
   // What others read of the node only changes with the ttl. Without a change nobody is woken, and
   // the transaction still needs a majority that knows the session and the node.
-  request what{verb::check, path_of(node_), {}, session_};
+  request what{verb::check, node_.path(), {}, node_.session_number()};
   if (ttl != ttl_) {
     what.what = verb::set;
-    what.data = encode(owner_, ttl);
+    what.data = encode(owner(), ttl);
   }
-  store_->ensemble().call(
-      std::move(what), one,
-      [weak = weak_from_this(), asked = std::weak_ptr<renew_operation>(one), ttl](reply answer) {
-        auto alive = asked.lock();
-        if (!alive || alive->completed()) return;
-        auto self = weak.lock();
-        if (!self) return alive->complete(renew_reply::lost);
-        self->on_renewed(alive, ttl, std::move(answer));
-      });
+  store_->ensemble().call(std::move(what), one,
+                          [weak = weak_from_this(), asked = std::weak_ptr<renew_operation>(one),
+                           ttl](reply const& answer) {
+                            auto alive = asked.lock();
+                            if (!alive || alive->completed()) return;
+                            auto self = weak.lock();
+                            if (!self) return alive->complete(renew_reply::lost);
+                            self->on_renewed(alive, ttl, answer);
+                          });
 }
 
 void queue_entry::on_renewed(std::shared_ptr<renew_operation> const& one, milliseconds ttl,
-                             reply answer) {
+                             reply const& answer) {
   if (state_ != state::held) return one->complete(renew_reply::lost);
   switch (answer.code) {
     case ZOK:
@@ -135,13 +121,13 @@ void queue_entry::on_renewed(std::shared_ptr<renew_operation> const& one, millis
     case ZSESSIONEXPIRED:
       return one->complete(renew_reply::lost);
     default:
-      return one->complete(store_->explain(*one, answer.code, path_of(node_)));
+      return one->complete(store_->explain(*one, answer.code, node_.path()));
   }
 }
 
 void queue_entry::release(std::shared_ptr<release_operation> const& one) {
   if (state_ == state::gone) return one->complete_later(release_reply::lost);
-  bool const stays = first_in_grace();
+  bool const stays = state_ == state::marking;
   if (!stays) releasing_.push_back(one);
   if (state_ == state::held) return leave(overdue() ? reason::expired : reason::released);
   // It is given up before it was granted.
@@ -155,12 +141,11 @@ void queue_entry::on_connected() {
 }
 
 void queue_entry::on_session_lost() {
-  if (state_ == state::entering && still_parked()) return;
-  unwatch();
-  node_.clear();
-  doubtful_ = false;
-  ++turn_;
-  if (state_ == state::held) store_->ends().tell(name_, owner_, "its session has ended");
+  if (state_ == state::entering && node_.still_parked()) return;
+  before_.stop();
+  node_.forget();
+  node_.begin();
+  if (state_ == state::held) store_->ends().tell(name(), owner(), "its session has ended");
   if (state_ == state::held || state_ == state::leaving) return be_gone();
   timer_.cancel();
   if (waiters_.empty()) return be_gone();
@@ -169,21 +154,127 @@ void queue_entry::on_session_lost() {
 
 void queue_entry::on_watch_event(std::string const& path, watch_event what) {
   if (state_ != state::waiting) return;
-  if (path == second_watched_) return what == watch_event::gone ? list_again() : watch_second(path);
-  if (path != watched_) return;
-  auto const predecessor = watched_;
-  unwatch();
-  if (what != watch_event::gone) return watch(predecessor);
-  // Nobody gets in between: numbers only rise.
-  if (behind_the_holder_) return win();
-  list();
+  auto const news = before_.on_event(path, what);
+  if (news == predecessor_watch::news::first) return win();
+  if (news == predecessor_watch::news::look) list();
 }
 
-void queue_entry::unwatch() {
-  for (auto* each : {&watched_, &second_watched_}) {
-    if (!each->empty()) store_->unwatch(*each, this);
-    each->clear();
+// The list is asked for behind the making, without waiting for its answer: a session's requests are
+// carried out in order, so it shows the new node and all that came before it.
+void queue_entry::enter() {
+  state_ = state::entering;
+  node_.make(store_->how().names, ttl_);
+  node_.ask({verb::children, node_.parent()},
+            [this](reply answer) { on_listed(std::move(answer)); });
+}
+
+void queue_entry::list() {
+  state_ = state::listing;
+  node_.ask_next(verb::children, node_.parent(),
+                 [this](reply answer) { on_listed(std::move(answer)); });
+}
+
+// Where our node is missing, an operator took it, or all of the queue.
+void queue_entry::on_listed(reply answer) {
+  if (state_ != state::listing) return;  // the making in front of it failed
+  if (answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code == ZCONNECTIONLOSS) return list();
+  if (answer.code == ZNONODE) return enter();
+  if (answer.code != ZOK) return fail_and_leave(answer.code, node_.parent());
+  auto const order = in_order(std::move(answer.names));
+  auto const mine = std::ranges::find(order, node_.node());
+  if (mine == order.end()) return enter();
+  node_.remove_ghosts(order);
+  if (mine == order.begin()) return win();
+  auto const waiting = waiters_;
+  for (auto const& one : waiting) {
+    if (!one->may_wait()) end_wait(one);
   }
+  if (state_ != state::listing) return;
+  state_ = state::waiting;
+  before_.watch(order, static_cast<std::size_t>(mine - order.begin()));
+  for (auto const& one : waiters_) watch_the_wait(one);
+}
+
+// We are first. That a follower shows us so proves nothing about our session: the leader may have
+// ended it. A recent write does, since the majority took it.
+void queue_entry::win() {
+  if (store_->how().session_grace > milliseconds{0}) {
+    state_ = state::marking;
+    return mark_.make(store_->how().session_grace);
+  }
+  auto const proved = store_->ensemble().proved_at();
+  auto const recent = std::min(ttl_, store_->how().longest_term()) / 3;
+  if (proved && clock::now() - *proved <= recent) return hold(*proved);
+  prove();
+}
+
+void queue_entry::prove() {
+  state_ = state::proving;
+  node_.ask_next(verb::check, node_.path(), [this](reply const& answer) { on_proved(answer); });
+}
+
+void queue_entry::on_proved(reply const& answer) {
+  if (state_ != state::proving || answer.code == ZSESSIONEXPIRED) return;
+  if (answer.code == ZCONNECTIONLOSS) return prove();
+  if (answer.code == ZNONODE) return enter();
+  if (answer.code != ZOK) return fail_and_leave(answer.code, node_.path());
+  hold(answer.sent);
+}
+
+void queue_entry::on_marked(clock::time_point since) {
+  marked_ = true;
+  bool const wanted = !waiters_.empty();
+  hold(since);
+  if (!wanted) leave(reason::released);
+}
+
+void queue_entry::on_mark_without_node() {
+  if (waiters_.empty()) return be_gone();
+  enter();
+}
+
+// A lease that ran out leaves its mark.
+void queue_entry::leave(reason why) {
+  if (state_ == state::leaving || state_ == state::gone) return;
+  auto const was = std::exchange(state_, state::leaving);
+  reason_ = why;
+  before_.stop();
+  timer_.cancel();
+  // Until the node is gone the guard goes on watching: our executor may be blocked from here on.
+  if (was == state::entering && node_.still_parked()) return be_gone();
+  bool const both = marked_ && why == reason::released;
+  node_.remove(both ? mark_.path() : std::string());
+}
+
+void queue_entry::on_node_removed(int code) {
+  if (code == ZOK && reason_ == reason::released) outcome_ = release_reply::released;
+  if (code == ZOK) return;
+  for (auto const& one : std::exchange(releasing_, {})) {
+    one->complete(store_->explain(*one, code, node_.path()));
+  }
+}
+
+void queue_entry::be_gone() {
+  if (state_ == state::gone) return;
+  auto const keep = shared_from_this();
+  state_ = state::gone;
+  node_.begin();
+  timer_.cancel();
+  store_->ensemble().expiry().forget(this);
+  before_.stop();
+  store_->remove(*this);
+  for (auto const& one : std::exchange(releasing_, {})) one->complete_later(outcome_);
+  for (auto const& one : std::exchange(next_, {})) store_->enqueue(one);
+}
+
+void queue_entry::fail_and_leave(int code, std::string const& path) {
+  bool const no_node = node_.node().empty();
+  for (auto const& one : std::exchange(waiters_, {})) {
+    one->complete(store_->explain(*one, code, path));
+  }
+  if (no_node) return be_gone();
+  leave(reason::unwanted);
 }
 
 }  // namespace herdlock::zookeeper

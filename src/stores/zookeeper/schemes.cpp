@@ -6,7 +6,7 @@
 #include "stores/zookeeper/examination.hpp"
 #include "stores/zookeeper/zookeeper_store.hpp"
 
-namespace herdlock {
+namespace herdlock::inline v0 {
 
 std::span<url_scheme const> zookeeper_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -15,4 +15,4 @@ std::span<url_scheme const> zookeeper_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock
+}  // namespace herdlock::inline v0

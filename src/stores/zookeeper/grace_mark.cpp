@@ -1,0 +1,56 @@
+#include "stores/zookeeper/grace_mark.hpp"
+
+#include <zookeeper/zookeeper.h>
+
+namespace herdlock::zookeeper {
+
+// In one transaction with the proof that our node is there: nobody else is first then.
+void grace_mark::write(verb how) {
+  node_.begin();
+  node_.ask({how, node_.path(), text(), node_.session_number(), path()},
+            [this, how](reply const& answer) { on_written(how, answer); });
+}
+
+void grace_mark::on_written(verb how, reply const& answer) {
+  switch (answer.code) {
+    case ZOK:
+      return listener_.on_marked(answer.sent);
+    case ZCONNECTIONLOSS:
+      return write(how);
+    case ZNODEEXISTS:  // only where it is made
+      return node_.ask_next(verb::get, path(), [this](reply const& found) { on_read(found); });
+    case ZNONODE:  // of two that were to be there, one
+      if (how == verb::set_other) return write(verb::make_other);
+      return listener_.on_mark_without_node();
+    case ZSESSIONEXPIRED:
+      return;
+    default:
+      return listener_.fail_and_leave(answer.code, path());
+  }
+}
+
+void grace_mark::on_read(reply const& answer) {
+  switch (answer.code) {
+    case ZOK:  // our own, if the answer to its making was lost
+      if (answer.text == text()) return write(verb::set_other);
+      return wait_for_grace();
+    case ZCONNECTIONLOSS:
+    case ZNONODE:
+      return write(verb::make_other);
+    case ZSESSIONEXPIRED:
+      return;
+    default:
+      return listener_.fail_and_leave(answer.code, path());
+  }
+}
+
+void grace_mark::wait_for_grace() {
+  wait_.expires_after(grace_);
+  wait_.async_wait(
+      [this, holder = node_.holder(), turn = node_.begin()](boost::system::error_code ec) {
+        auto const alive = holder.lock();
+        if (!ec && alive && node_.turn() == turn) write(verb::set_other);
+      });
+}
+
+}  // namespace herdlock::zookeeper

@@ -1,0 +1,47 @@
+// session_grace: a lock whose last holder's session ended before it was released is not used at
+// once. Whoever is first makes a mark beside the queue before it is granted the lock, and takes it
+// away with its own node when it releases. Whoever finds another's mark there waits first.
+//
+//   first ──▶ make ──────────────────── made, or set ───────────▶ marked
+//              │  ▲
+// another's is │  │ the grace is over: set it
+//        there ▼  │
+//             wait
+//
+// Should its callers go meanwhile, it goes on and releases: a grace that was waited for is not
+// begun anew, and whose mark it is cannot be in doubt.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include "stores/zookeeper/own_node.hpp"
+
+namespace herdlock::zookeeper {
+
+class grace_mark {
+ public:
+  using timer = asio::basic_waitable_timer<clock>;
+
+  grace_mark(own_node& node, node_listener& listener, timer& wait)
+      : node_(node), listener_(listener), wait_(wait) {}
+
+  void make(milliseconds grace) {
+    grace_ = grace;
+    write(verb::make_other);
+  }
+  std::string path() const { return node_.path_of(std::string(open_mark)); }
+
+ private:
+  void write(verb how);
+  void on_written(verb how, reply const& answer);
+  void on_read(reply const& answer);
+  void wait_for_grace();
+  std::string text() const { return std::to_string(node_.fencing().value); }
+
+  own_node& node_;
+  node_listener& listener_;
+  timer& wait_;  ///< who has it may cancel it
+  milliseconds grace_{0};
+};
+
+}  // namespace herdlock::zookeeper
