@@ -33,7 +33,8 @@
 #include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 // ---------------------------------------------------------------------------------- leases
 
@@ -246,4 +247,5 @@ struct backend {
   std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

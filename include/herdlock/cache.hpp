@@ -36,7 +36,8 @@
 #include <herdlock/detail/cache_call.hpp>
 #include <herdlock/open.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// What a look without a loader found: a value, a negative entry, or nothing.
 template <class T>
@@ -240,4 +241,5 @@ class cache {
   std::shared_ptr<detail::cache_core> core_;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

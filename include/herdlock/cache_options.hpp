@@ -8,7 +8,8 @@
 
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 struct cache_options {
@@ -71,4 +72,5 @@ struct cache_stats {
   std::uint64_t canceled = 0;         ///< callers who cancelled, or whose cache was destroyed
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -15,7 +15,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/value.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Specialise it for your type, or give cache<T, Codec> a type of your own with the same members:
 ///
@@ -134,4 +135,5 @@ concept codec_for = requires(T const& value, cache_value const& stored) {
   { Codec::decode(stored) } -> std::same_as<result<T>>;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -17,7 +17,8 @@
 
 #include <herdlock/codec.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 
@@ -92,4 +93,5 @@ struct codec<T> {
   }
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

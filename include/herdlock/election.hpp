@@ -24,7 +24,8 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 class election_core;  // src/runtime: the election machine over a store
@@ -262,4 +263,5 @@ auto async_observe(store where, std::string_view name, std::optional<leadership>
                        std::forward<Token>(token));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// What a candidate is in. Renewing is not a state of its own: the lease under a term renews
 /// itself, and says when it is lost.
@@ -42,4 +43,5 @@ enum class diagram_format { mermaid, graphviz };
 /// The table that runs, as a picture.
 std::string election_diagram(diagram_format format);
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

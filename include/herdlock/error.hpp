@@ -10,7 +10,8 @@
 #include <system_error>
 #include <utility>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// herdlock's own conditions.
 enum class errc {
@@ -82,7 +83,8 @@ class [[gnu::visibility("default")]] error : public std::runtime_error {
   throw error(why);
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
 
 template <>
 struct std::is_error_code_enum<herdlock::errc> : std::true_type {};

@@ -8,7 +8,8 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 enum class severity {
   warning,  ///< a promise is weaker than it could be, or will be when something else happens
@@ -50,4 +51,5 @@ struct examination {
 /// finding; a failure is a URL that means nothing (errc::invalid_url, unknown_scheme, not_built).
 result<examination> examine_store(std::string_view url);
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

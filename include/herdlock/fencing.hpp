@@ -16,7 +16,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Text for an UPDATE that refuses a stale holder. The column keeps the largest token; give it a
 /// 64-bit type (BIGINT, INTEGER in SQLite). Tokens are below 2^63 in every store of this library.
@@ -90,4 +91,5 @@ return 1
 /// SHA-1 of the text above, as EVALSHA wants it.
 inline constexpr std::string_view set_if_fenced_sha1 = "c558c15afd48a04e225946d3bb20308aff62e02f";
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

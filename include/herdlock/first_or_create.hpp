@@ -7,7 +7,8 @@
 
 #include <herdlock/lock.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Returns what `find()` (an optional) finds; else takes the lock, looks again (the one who had it
 /// meanwhile may have created it), and returns what `create(fencing_token)` makes. Blocking; not on
@@ -33,4 +34,5 @@ auto first_or_create(lock const& where, Find&& find, Create&& create,
                                                 " stayed busy for the whole wait"));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

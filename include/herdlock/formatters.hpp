@@ -17,7 +17,9 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 template <class T>
 std::string streamed(T const& what) {
@@ -26,7 +28,9 @@ std::string streamed(T const& what) {
   return std::move(out).str();
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock
 
 #ifdef __cpp_lib_format
 template <class Tag>

@@ -8,7 +8,8 @@
 
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// `lost`: it is ours no more, and another may hold it.
 enum class renew_reply { lost, renewed };
@@ -52,4 +53,5 @@ struct store_traits {
   milliseconds longest_term{0};
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -22,7 +22,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 class keyed_mutex_core;    // src/local
@@ -156,4 +157,5 @@ class keyed_mutex {
   std::unique_ptr<detail::keyed_mutex_core> core_;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

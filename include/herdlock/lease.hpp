@@ -13,7 +13,8 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 class lease_core;  // src/runtime: the lease machine over a store and a timer
@@ -123,4 +124,5 @@ class [[nodiscard]] lease {
   std::shared_ptr<detail::lease_core> core_;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -13,7 +13,8 @@
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Renewing in the background, or not.
 enum class renewal { automatic, none };
@@ -154,4 +155,5 @@ auto lock::with(acquire_options const& options, Work&& work) const {
   }
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

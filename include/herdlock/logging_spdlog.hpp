@@ -20,7 +20,8 @@
 #include <herdlock/election.hpp>
 #include <herdlock/metrics.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 
@@ -100,4 +101,5 @@ inline std::function<void(election_transition const&)> spdlog_transitions(
   };
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -13,7 +13,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// How often something took how long.
 struct duration_histogram {
@@ -69,4 +70,5 @@ struct lease_event {
   failure why{};             ///< with failed, canceled, renew_failed, lost
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -13,7 +13,8 @@
 #include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Answers `GET /metrics` until it is destroyed. Move-only; may be destroyed on any thread, also
 /// while a request is answered.
@@ -40,4 +41,5 @@ class metrics_endpoint {
 metrics_endpoint serve_metrics(boost::asio::any_io_executor executor, std::uint16_t port,
                                std::vector<store> stores, std::string const& address = "127.0.0.1");
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -15,7 +15,8 @@
 #include <herdlock/inspect.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 struct backend;        // herdlock/backend.hpp
 struct lease_event;    // herdlock/metrics.hpp
@@ -130,4 +131,5 @@ store open_store(std::string_view url, open_options options = {});
 /// The same without an exception.
 result<store> try_open_store(std::string_view url, open_options options = {});
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

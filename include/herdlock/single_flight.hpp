@@ -24,7 +24,8 @@
 
 #include <herdlock/detail/single_flight_landing.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// What becomes of an operation that nobody waits for any more, as all its callers cancelled.
 using detail::abandoned_flight;
@@ -186,4 +187,5 @@ class single_flight {
   std::shared_ptr<core> core_;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

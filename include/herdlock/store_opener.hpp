@@ -10,7 +10,8 @@
 #include <herdlock/open.hpp>
 #include <herdlock/url_scheme.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Opens what its components know, and nothing else. A program that links herdlock::redis alone
 /// needs no other client library:
@@ -40,4 +41,5 @@ class store_opener {
   std::vector<url_scheme> schemes_;
 };
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -12,7 +12,8 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 using std::chrono::milliseconds;
 
@@ -128,7 +129,8 @@ struct fencing_token {
 /// Checks a ttl against the limits; errc::invalid_ttl names what is allowed.
 failure check_ttl(milliseconds ttl);
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
 
 template <class Tag>
 struct std::hash<herdlock::name<Tag>> {

@@ -11,7 +11,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 struct host_and_port {
   std::string host;
@@ -53,4 +54,5 @@ struct store_url {
 /// `250ms`, `2s`, `5m`, `1h`, or a plain number of milliseconds; errc::invalid_value otherwise.
 result<milliseconds> parse_duration(std::string_view text);
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -7,7 +7,8 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 struct backend;      // herdlock/backend.hpp
 struct examination;  // herdlock/examination.hpp
@@ -32,4 +33,5 @@ std::span<url_scheme const> postgres_schemes();
 std::span<url_scheme const> zookeeper_schemes();
 std::span<url_scheme const> etcd_schemes();
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -6,7 +6,8 @@
 #include <variant>
 #include <vector>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// How a value is laid out in the store, so that existing data can be read.
 enum class layout {
@@ -22,4 +23,5 @@ using hash_fields = std::vector<std::pair<std::string, std::string>>;
 /// An entry as the store keeps it.
 using cache_value = std::variant<absent, std::string, hash_fields>;
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

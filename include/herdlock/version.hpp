@@ -6,9 +6,11 @@
 /// major * 10'000 + minor * 100 + patch, for the preprocessor.
 #define HERDLOCK_VERSION 100  // 0.1.0
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 /// Of the headers; herdlock_version() of the C API tells that of the library.
 inline constexpr char const* version = "0.1.0";
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

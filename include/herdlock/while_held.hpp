@@ -16,7 +16,8 @@
 
 #include <herdlock/lock.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace detail {
 
@@ -114,4 +115,5 @@ template <class Work>
   co_return true;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

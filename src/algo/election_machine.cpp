@@ -69,7 +69,8 @@ std::string graphviz() {
 }  // namespace
 }  // namespace herdlock::algo
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::string_view to_string(election_state state) noexcept {
   constexpr std::array<std::string_view, 8> names{"idle",    "acquiring",   "working", "pausing",
@@ -88,4 +89,5 @@ std::string election_diagram(diagram_format format) {
   return format == diagram_format::mermaid ? algo::mermaid() : algo::graphviz();
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

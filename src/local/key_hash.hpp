@@ -7,7 +7,9 @@
 #include <cstring>
 #include <string_view>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ typedef unsigned __int128 wide;
@@ -47,4 +49,6 @@ inline std::uint64_t key_hash(std::string_view key, std::uint64_t seed) noexcept
   return fold(k1 ^ key.size(), fold(a ^ k1, b ^ hash));
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

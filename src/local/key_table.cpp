@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 void keyed_mutex_entry::push_back(keyed_mutex_waiter& waiter) noexcept {
   waiter.queued_for = this;
@@ -99,4 +101,6 @@ void key_table::shrink() noexcept {
   mask_ = min_buckets - 1;
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

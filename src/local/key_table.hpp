@@ -11,7 +11,9 @@
 
 #include "local/shard_lock.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 struct key_shard;
 
@@ -86,4 +88,6 @@ class key_table {
   key_shard* const shard_;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

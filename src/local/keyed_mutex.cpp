@@ -9,7 +9,8 @@
 
 #include "local/keyed_mutex_core.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace detail {
 namespace {
 
@@ -182,4 +183,5 @@ void keyed_mutex::start_lock(detail::keyed_mutex_core& core, std::string_view ke
       std::make_shared<detail::handler_waiter>(core, key, std::move(done)));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

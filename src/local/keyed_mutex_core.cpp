@@ -6,7 +6,9 @@
 
 #include "local/key_hash.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 keyed_mutex_core::keyed_mutex_core(keyed_mutex_options options) : options_(std::move(options)) {
   for (key_shard& shard : shards_) shard.max_waiters = options_.max_waiters_per_key;
@@ -97,4 +99,6 @@ failure keyed_mutex_core::refusal(std::string_view key) const {
                           "'; try later, or raise keyed_mutex_options::max_waiters_per_key");
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

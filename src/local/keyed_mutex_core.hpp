@@ -11,7 +11,9 @@
 
 #include "local/key_table.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 struct alignas(64) key_shard {
   key_shard() : keys(home, *this) {}
@@ -64,4 +66,6 @@ class keyed_mutex_core {
   std::array<key_shard, 1u << shard_bits> shards_;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

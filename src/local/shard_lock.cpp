@@ -3,7 +3,9 @@
 #include <chrono>
 #include <thread>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 constexpr int spins = 100;   // a few times the length of a critical section
@@ -35,4 +37,6 @@ void shard_lock::lock_contended() noexcept {
   }
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -8,7 +8,9 @@
 
 #include <atomic>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 class shard_lock {
  public:
@@ -23,4 +25,6 @@ class shard_lock {
   std::atomic<bool> locked_{false};
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

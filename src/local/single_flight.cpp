@@ -6,7 +6,9 @@
 
 #include "algo/flight_table.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 void thread_joiner::settle(erased_outcome outcome) {
   std::lock_guard hold(mutex_);
@@ -122,4 +124,6 @@ std::size_t single_flight_core::waiting(std::string_view key) const {
   return flight ? state_->flights.waiting(*flight) : 0;
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -12,7 +12,8 @@
 #include <herdlock/metrics_endpoint.hpp>
 #include "stores/common/close_on_exec.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 namespace beast = boost::beast;
@@ -163,4 +164,5 @@ metrics_endpoint serve_metrics(asio::any_io_executor executor, std::uint16_t por
   }
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

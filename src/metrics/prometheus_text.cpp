@@ -5,7 +5,8 @@
 
 #include <herdlock/metrics.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 struct number {
@@ -148,4 +149,5 @@ std::string prometheus_text(std::vector<store_metrics> const& all) {
   return text;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

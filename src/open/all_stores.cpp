@@ -7,7 +7,8 @@
 
 #include "stores/common/url_options.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 store_opener all_stores() {
@@ -43,7 +44,8 @@ store open_store(std::string_view url, open_options options) {
 
 result<examination> examine_store(std::string_view url) { return all_stores().examine(url); }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
 
 namespace herdlock::stores {
 

@@ -2,7 +2,9 @@
 
 #include <utility>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 failure check_back_off(milliseconds back_off) {
@@ -125,4 +127,6 @@ backend checked_ports(backend ports, asio::any_io_executor const& executor) {
   return ports;
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

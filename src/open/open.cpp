@@ -8,7 +8,8 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 result<store> store::over(backend_factory const& make, open_options options) {
   auto const checked = [&](asio::any_io_executor executor) -> result<backend> {
@@ -59,4 +60,5 @@ void store::close() const {
   detail::wait_for<void>(*context_, start).value();
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

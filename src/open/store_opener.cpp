@@ -5,7 +5,8 @@
 #include <herdlock/url.hpp>
 #include <utility>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 /// Where each scheme of ours is at home. Names only: this is the component that has no store.
@@ -91,4 +92,5 @@ result<examination> store_opener::examine(std::string_view text) const {
   return scheme->examine(std::move(*url));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

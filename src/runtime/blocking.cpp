@@ -4,7 +4,9 @@
 
 #include "runtime/store_context.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 blocking_wait::blocking_wait(store_context const& context) : context_(context) {
   context.require_other_thread();
@@ -39,4 +41,6 @@ failure blocking_wait::nobody_runs_it() const {
 
 failure blocking_wait::closed() const { return context_.core()->closed_failure(); }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -8,7 +8,9 @@
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 void check_duration(char const* what, milliseconds value) {
@@ -177,4 +179,6 @@ cache_stats cache_core::stats() const { return engine_->stats(); }
 
 failure cache_core::last_store_error() const { return engine_->last_store_error(); }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -12,7 +12,8 @@
 #include "runtime/fitted_ttl.hpp"
 #include "runtime/require.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t random_digits = 8;
@@ -97,4 +98,5 @@ void election::campaign() {
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -9,7 +9,9 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 milliseconds grace_of(election_options const& options) {
@@ -278,4 +280,6 @@ void election_core::finish() {
   post_result<void>(executor(), std::exchange(done_, {}), std::move(outcome));
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -17,7 +17,9 @@
 #include "runtime/store_context.hpp"
 #include "runtime/timer_queue.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 class election_core final : public runtime::timed,
                             public runtime::closing_listener,
@@ -84,4 +86,6 @@ class election_core final : public runtime::timed,
   std::atomic<election_state> state_{election_state::idle};
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

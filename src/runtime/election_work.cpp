@@ -12,7 +12,8 @@
 
 #include "types/thread_name.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 asio::awaitable<void> election_term::until_stop() const {
   asio::steady_timer never(co_await asio::this_coro::executor,
@@ -60,9 +61,12 @@ election_service in_thread(std::function<void(election_term& term)> work) {
   };
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 election_work::election_work(executors at, std::shared_ptr<election_services const> services,
                              lease held, std::string candidate)
@@ -118,4 +122,6 @@ void election_work::returned() {
   if (over()) to_.stopped();
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -9,7 +9,9 @@
 
 #include <herdlock/election.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 /// Members on `home`, the store's executor; the services run on `where`.
 class election_work final : public std::enable_shared_from_this<election_work> {
@@ -49,4 +51,6 @@ class election_work final : public std::enable_shared_from_this<election_work> {
   bool told_to_stop_ = false;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -6,7 +6,8 @@
 
 #include "runtime/lease_core.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 template <class Number>
@@ -102,4 +103,5 @@ lease_ticket lease::hand_over() && {
   return {core->name(), core->owner(), core->fencing(), core->ttl()};
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

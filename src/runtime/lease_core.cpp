@@ -6,7 +6,9 @@
 #include "runtime/random.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 algo::lease_terms terms_of(acquire_options const& options) {
@@ -259,4 +261,6 @@ void lease_core::on_released(result<release_reply> reply) {
   }
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

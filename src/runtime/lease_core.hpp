@@ -14,7 +14,9 @@
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 /// One grant: who, what, and until when it is proved.
 struct grant_record {
@@ -89,4 +91,6 @@ class lease_core final : public runtime::timed,
   runtime::lease_proof proof_;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

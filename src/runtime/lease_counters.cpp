@@ -64,7 +64,8 @@ store_metrics lease_counters::read(std::string const& store) const {
 
 }  // namespace herdlock::runtime
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::string_view to_string(lease_event_kind kind) noexcept {
   constexpr std::array<std::string_view, 7> names{"acquired",     "busy", "failed",  "canceled",
@@ -72,4 +73,5 @@ std::string_view to_string(lease_event_kind kind) noexcept {
   return names.at(static_cast<std::size_t>(kind));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

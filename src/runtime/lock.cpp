@@ -7,7 +7,8 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 acquire_options fitted(store const& where, acquire_options options) {
@@ -132,4 +133,5 @@ void lock::finish_with(lease& held) const {
                       " was lost while the work ran; others may have been " + "at it too"));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -9,7 +9,9 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/store_context.hpp"
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
@@ -232,9 +234,12 @@ void observed_closing::on_closing() {
   if (auto self = who_.lock()) self->end();
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 observation::observation(std::shared_ptr<detail::observation_core> core) : core_(std::move(core)) {}
 observation::observation(observation&&) noexcept = default;
@@ -258,4 +263,5 @@ observation observe(store where, resource name, leadership_callback on_change,
   return observation(std::move(core));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

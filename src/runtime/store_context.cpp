@@ -44,7 +44,9 @@ struct io_runner {
 
 }  // namespace herdlock::runtime
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 namespace {
 
 constexpr milliseconds thread_grace{1000};
@@ -143,4 +145,6 @@ void store_context::require_other_thread() const {
   runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

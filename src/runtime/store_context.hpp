@@ -13,7 +13,9 @@ namespace herdlock::runtime {
 struct io_runner;
 }
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 /// Owned by the user's handles alone, never by a pending operation: its destructor is the moment
 /// at which nobody can ask for anything any more. It waits for leases that are being given back
@@ -52,4 +54,6 @@ class store_context {
   milliseconds patience_{5000};
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

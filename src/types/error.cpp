@@ -1,7 +1,8 @@
 #include <herdlock/error.hpp>
 #include <herdlock/printable.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 struct herdlock_category final : std::error_category {
@@ -106,4 +107,5 @@ std::ostream& operator<<(std::ostream& out, failure const& f) {
   return out << (f.message.empty() ? f.code.message() : f.message);
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

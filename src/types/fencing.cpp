@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t max_identifier_bytes = 63;  // PostgreSQL's; MySQL has 64
@@ -54,4 +55,5 @@ sql_fence sql_fence::on(std::string_view column, std::string_view parameter) {
   return {name + " = " + bound, "(" + name + " IS NULL OR " + name + " <= " + bound + ")"};
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 // How many characters have to be put in, left out, changed or swapped with the next one.
@@ -40,4 +41,5 @@ std::string near_name(std::string_view name, std::vector<std::string> const& kno
   return found;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

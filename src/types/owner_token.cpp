@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t secret_bytes = 16;
@@ -102,4 +103,5 @@ std::string owner_label(std::string_view stored_owner) {
   return std::string(stored_owner.substr(0, stored_owner.size() - secret_digits - 1));
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -4,7 +4,8 @@
 #include <herdlock/types.hpp>
 #include <ostream>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 failure check_name(std::string_view text, char const* what) {
@@ -54,4 +55,5 @@ failure check_ttl(milliseconds ttl) {
                                              " ms is not allowed; use 10 ms to 365 days");
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -6,7 +6,8 @@
 
 #include "types/near_name.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t max_url_bytes = 4096;
@@ -384,4 +385,5 @@ result<milliseconds> parse_duration(std::string_view text) {
   return milliseconds(number * factor);
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

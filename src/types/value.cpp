@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::size_t value_bytes(cache_value const& value) noexcept {
   constexpr std::size_t per_field = 8;
@@ -45,4 +46,5 @@ std::vector<std::string> store_warnings::list() const {
   return texts_;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

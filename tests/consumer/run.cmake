@@ -92,7 +92,7 @@ elseif(STEP STREQUAL "shared")
   # The plug-in's own copy of the type information is one with the others'.
   execute_process(COMMAND nm -DC ${build}/user/libplugin.so OUTPUT_VARIABLE symbols
                   COMMAND_ERROR_IS_FATAL ANY)
-  if(NOT symbols MATCHES "V typeinfo for herdlock::error")
+  if(NOT symbols MATCHES "V typeinfo for herdlock::(v0::)?error")
     message(FATAL_ERROR "the type of herdlock::error is hidden in a library that throws it")
   endif()
 elseif(STEP STREQUAL "subproject")

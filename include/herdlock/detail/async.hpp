@@ -22,7 +22,8 @@
 
 #include <herdlock/error.hpp>
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 namespace asio = boost::asio;
 
@@ -127,7 +128,8 @@ void post_result(asio::any_io_executor const& through, handler<T> h, result<T> r
 }
 
 }  // namespace detail
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
 
 /// Lets completion tokens see a failure as what it is: co_await and futures throw herdlock::error.
 template <>

@@ -12,7 +12,9 @@
 #include <herdlock/detail/async.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 class store_context;
 
@@ -88,4 +90,6 @@ result<T> wait_for(store_context const& context, Start&& start, Late late = {}) 
   }
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -16,7 +16,9 @@
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 /// The entry as the codec makes it; what the codec throws is errc::invalid_value.
 template <class T, class Codec>
@@ -232,4 +234,6 @@ void start_call(cache_core& core, result<cache_key> key, Handler h, Loader loade
   core.submit(std::move(caller));
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -21,7 +21,9 @@ class cache_engine;
 class loader_pool;
 }  // namespace herdlock::runtime
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 enum class entry_kind { miss, absent, value };
 
@@ -144,4 +146,6 @@ class cache_core {
   std::shared_ptr<runtime::loader_pool> pool_;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

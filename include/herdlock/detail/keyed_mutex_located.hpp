@@ -11,7 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 template <class Erased>
 struct located {
@@ -45,7 +47,9 @@ located<Erased> locate(Handler&& done, boost::asio::any_io_executor const& fallb
   }
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock
 
 // A relayed handler keeps what was associated with it, its cancellation slot above all.
 template <template <class, class> class Associator, class Erased, class Default>

@@ -13,7 +13,9 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 struct single_flight_bounds {
   std::size_t max_flights;
@@ -86,4 +88,6 @@ class single_flight_core {
   std::unique_ptr<state> state_;
 };
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

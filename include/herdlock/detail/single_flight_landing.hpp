@@ -18,7 +18,9 @@
 #include <herdlock/detail/keyed_mutex_located.hpp>
 #include <herdlock/detail/single_flight_core.hpp>
 
-namespace herdlock::inline v0::detail {
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
 
 template <class T>
 struct flight_outcome {
@@ -112,4 +114,6 @@ asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
   end->land(std::move(outcome));
 }
 
-}  // namespace herdlock::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -6,7 +6,8 @@
 #include "stores/etcd/etcd_store.hpp"
 #include "stores/etcd/examination.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::span<url_scheme const> etcd_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -16,4 +17,5 @@ std::span<url_scheme const> etcd_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

@@ -6,7 +6,8 @@
 #include "stores/memory/examination.hpp"
 #include "stores/memory/memory_store.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::span<url_scheme const> memory_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -15,4 +16,5 @@ std::span<url_scheme const> memory_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

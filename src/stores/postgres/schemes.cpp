@@ -6,7 +6,8 @@
 #include "stores/postgres/examination.hpp"
 #include "stores/postgres/postgres_store.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::span<url_scheme const> postgres_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -16,4 +17,5 @@ std::span<url_scheme const> postgres_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock

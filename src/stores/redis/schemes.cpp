@@ -8,7 +8,8 @@
 #include "stores/redis/redis_store.hpp"
 #include "stores/redis/redlock/redlock_store.hpp"
 
-namespace herdlock::inline v0 {
+namespace herdlock {
+inline namespace v0 {
 
 std::span<url_scheme const> redis_schemes() {
   static constexpr url_scheme schemes[] = {
@@ -24,4 +25,5 @@ std::span<url_scheme const> redis_schemes() {
   return schemes;
 }
 
-}  // namespace herdlock::inline v0
+}  // namespace v0
+}  // namespace herdlock
