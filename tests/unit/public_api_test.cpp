@@ -144,6 +144,7 @@ TEST(PublicApi, AGuardHoldsNothingWhenItsLockWasRefused) {
 // ----------------------------------------------------------------- how completion tokens see it
 
 TEST(PublicApi, CoAwaitAndFuturesThrowTheFailure) {
+  asio::io_context io;  // outlives the store's thread, which lets go of its executors
   auto const opened = open_store("memory:");
   lock const orders(opened, "orders");
   acquire_options const nonsense{.ttl = 1ms};
@@ -163,16 +164,15 @@ TEST(PublicApi, CoAwaitAndFuturesThrowTheFailure) {
     acquired lease = co_await orders.async_try_acquire();
     EXPECT_TRUE(lease);
   };
-  asio::io_context io;
   asio::co_spawn(io, body, asio::detached);
   io.run();
   EXPECT_TRUE(thrown);
 }
 
 TEST(PublicApi, AGroupThatWaitsForOneSuccessSeesAFailure) {
+  asio::io_context io;
   auto const opened = open_store("memory:");
   lock const orders(opened, "orders");
-  asio::io_context io;
   auto group = asio::experimental::make_parallel_group(orders.async_acquire({.ttl = 1ms}),
                                                        orders.async_acquire({.ttl = 1min}));
   bool ended = false;
