@@ -94,7 +94,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
-    if (engine->home().closing()) return engine->close();
+    if (engine->home().closing()) return engine->on_closing();
     engine->home().tell_when_closing(*engine);
   });
   if (auto const& over = engine_->over_locks()) {
@@ -108,7 +108,7 @@ cache_core::~cache_core() {
   auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
   asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
-    engine->close();
+    engine->on_closing();
     engine.reset();  // before the task ends, for which the destructor waits
   });
   // Waiting on a store's own thread would keep the loaders from being told; and on an executor of

@@ -381,7 +381,7 @@ void cache_engine::expire(clock::time_point now) {
   if (!callers_.empty()) values_->timers().schedule(deadlines_, callers_.front().deadline);
 }
 
-void cache_engine::close() {
+void cache_engine::on_closing() {
   if (std::exchange(closed_, true)) return;
   back_->shut();
   for (auto const id : flights_.running()) {

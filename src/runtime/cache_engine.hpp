@@ -73,8 +73,7 @@ class cache_engine final : public closing_listener,
   void put(put_request request, handler<void> done);
   void invalidate(cache_key key, handler<bool> done);
   /// Answers everyone with errc::canceled and gives the claims up.
-  void close();
-  void on_closing() override { close(); }
+  void on_closing() override;
 
   // For the flights.
   cache_store* claims() const;

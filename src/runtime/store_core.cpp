@@ -128,18 +128,18 @@ void store_core::clean_up(acquire_request what, arrival request) {
 }
 
 void store_core::give_back_ended() {
-  if (--giving_back_ == 0 && leases_ended_) shut_down();
+  if (--closing_.giving_back == 0 && closing_.leases_ended) shut_down();
 }
 
 void store_core::campaign_ended() {
-  if (--ending_campaigns_ == 0 && closing_) end_leases();
+  if (--closing_.campaigns == 0 && closing_.begun) end_leases();
 }
 
 void store_core::close(std::function<void()> closed) {
-  if (shut_down_) return closed();
-  on_closed_.push_back(std::move(closed));
-  if (std::exchange(closing_, true)) return;
-  ++ending_campaigns_;  // not before all have been told
+  if (closing_.over) return closed();
+  closing_.to_tell.push_back(std::move(closed));
+  if (std::exchange(closing_.begun, true)) return;
+  ++closing_.campaigns;  // not before all have been told
   while (!listeners_.empty()) {
     auto& listener = listeners_.front();
     listener.unlink();
@@ -150,32 +150,32 @@ void store_core::close(std::function<void()> closed) {
 }
 
 void store_core::end_leases() {
-  if (std::exchange(leases_ended_, true)) return;
-  ++giving_back_;  // not before all have been told
+  if (std::exchange(closing_.leases_ended, true)) return;
+  ++closing_.giving_back;  // not before all have been told
   roll_->tell_closing();
   bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
-  if (--giving_back_ == 0 || !may_have_sent) return shut_down();
+  if (--closing_.giving_back == 0 || !may_have_sent) return shut_down();
   close_after_grace(&store_core::shut_down);
 }
 
 void store_core::close_after_grace(void (store_core::*next)()) {
-  close_timer_.emplace(executor_, close_grace);
-  close_timer_->async_wait([weak = weak_from_this(), next](boost::system::error_code const& ec) {
+  closing_.timer.emplace(executor_, close_grace);
+  closing_.timer->async_wait([weak = weak_from_this(), next](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) ((*self).*next)();
   });
 }
 
 void store_core::shut_down() {
-  if (std::exchange(shut_down_, true)) return;
+  if (std::exchange(closing_.over, true)) return;
   // From here on nothing of Asio's is left in here: a caller's last reference may go after the
   // store's thread and its io_context.
-  close_timer_.reset();
+  closing_.timer.reset();
   timers_->close();
   roll_->close();
   // Out of the members first: what the stores' destructors complete may look at this object.
   auto ports = std::exchange(ports_, backend{});
   ports = {};
-  for (auto const& closed : std::exchange(on_closed_, {})) closed();
+  for (auto const& closed : std::exchange(closing_.to_tell, {})) closed();
 }
 
 }  // namespace herdlock::runtime

@@ -47,6 +47,17 @@ enum class arrival { in_order, may_be_late, late_after_release };
 /// How long a request without an answer is thought to be on its way (B7).
 inline constexpr milliseconds late_arrival{10'000};
 
+/// How far closing has come.
+struct closing_progress {
+  std::size_t giving_back = 0;  ///< releases that it waits for
+  std::size_t campaigns = 0;    ///< which resign for it
+  bool begun = false;
+  bool leases_ended = false;
+  bool over = false;
+  std::optional<asio::steady_timer> timer{};  ///< while it waits
+  std::vector<std::function<void()>> to_tell{};
+};
+
 /// All members on the executor, except executor(), traits(), display_name(), warnings(), caches()
 /// and metrics().
 class store_core : public std::enable_shared_from_this<store_core> {
@@ -79,7 +90,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   void tell_when_closing(closing_listener& listener) { listeners_.push_back(listener); }
 
   /// Brackets a release that closing waits for.
-  void give_back_begun() { ++giving_back_; }
+  void give_back_begun() { ++closing_.giving_back; }
   void give_back_ended();
 
   /// Ends what waits, and the campaigns, whose work gets close_grace to stop; then the leases that
@@ -88,9 +99,9 @@ class store_core : public std::enable_shared_from_this<store_core> {
   /// errc::canceled) and calls `closed`. Called again, it waits for the same.
   void close(std::function<void()> closed);
   /// Since close() was called: nothing new is asked for.
-  bool closing() const { return closing_; }
+  bool closing() const { return closing_.begun; }
   /// Brackets a campaign that resigns because the store closes.
-  void campaign_ends() { ++ending_campaigns_; }
+  void campaign_ends() { ++closing_.campaigns; }
   void campaign_ended();
 
  private:
@@ -108,15 +119,9 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();
   lease_counters counters_;
   cache_ledger caches_;
-  std::optional<asio::steady_timer> close_timer_;  // while closing waits
-  std::size_t giving_back_ = 0;
   std::size_t clean_ups_ = 0;
   boost::intrusive::list<closing_listener, boost::intrusive::constant_time_size<false>> listeners_;
-  std::vector<std::function<void()>> on_closed_;
-  bool closing_ = false;
-  bool leases_ended_ = false;  // while closing
-  std::size_t ending_campaigns_ = 0;
-  bool shut_down_ = false;
+  closing_progress closing_;
 };
 
 }  // namespace herdlock::runtime
