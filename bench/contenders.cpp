@@ -18,6 +18,8 @@
 #include <thread>
 #include <variant>
 
+#include <herdlock/url.hpp>
+
 namespace bench {
 namespace {
 

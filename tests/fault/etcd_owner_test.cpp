@@ -1,5 +1,5 @@
 // One owner token in two handles: the second goes on with what the first one made.
-#include <sstream>
+#include <algorithm>
 
 #include "etcd_ports.hpp"
 
@@ -12,7 +12,8 @@ class EtcdOwnerTest : public testing::Test {
   static etcd_server& server() { return etcd_server::shared(); }
 
   bool has_lease(std::string const& lease) const {
-    return server().member().ctl({"lease", "list"}).find(lease) != std::string::npos;
+    auto const all = server().leases();
+    return std::find(all.begin(), all.end(), lease) != all.end();
   }
   // As etcdctl writes it, of the youngest key.
   std::string youngest_lease() const {
@@ -64,10 +65,7 @@ TEST_F(EtcdOwnerTest, AWaiterAdoptsTheOwnersKeyAlthoughItsIdleLeasesWereRevoked)
   for (int i = 0; i < many; ++i) {
     ASSERT_EQ(second.release(name(i), bob).value(), release_reply::released);
   }
-  std::istringstream list(server().member().ctl({"lease", "list"}));
-  std::string lease;
-  std::getline(list, lease);  // "found … leases"
-  while (list >> lease) server().member().ctl({"lease", "revoke", lease});
+  server().revoke_all_leases();
   auto const token = as<grant>(first.acquire(stock, alice)).fencing;
   auto goes_on = second.wait_for(stock, alice);
   EXPECT_EQ(as<grant>(second.get(goes_on)).fencing, token);

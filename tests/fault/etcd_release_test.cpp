@@ -1,4 +1,6 @@
 // Releases, renewals and second requests of which somebody did not hear the end.
+#include <algorithm>
+
 #include "etcd_ports.hpp"
 
 namespace herdlock_test {
@@ -8,9 +10,6 @@ class EtcdReleaseTest : public testing::Test {
  protected:
   EtcdReleaseTest() { server().flush(); }
   static etcd_server& server() { return etcd_server::shared(); }
-
-  /// The numbers of the leases that the server has, as etcdctl writes them.
-  static std::string leases() { return server().member().ctl({"lease", "list"}); }
 
   etcd_client judge{server().url()};
   resource const stock{"stock/1"};
@@ -119,11 +118,7 @@ TEST_F(EtcdReleaseTest, AnIdleLeaseThatAnOperatorRevokedIsNotUsedAgain) {
   for (int i = 0; i < 2; ++i) {
     as<grant>(c.acquire(stock, alice));
     ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
-    auto const text = leases();
-    for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
-      auto const id = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
-      if (!id.empty()) server().member().ctl({"lease", "revoke", id});
-    }
+    server().revoke_all_leases();
   }
   as<grant>(c.acquire(stock, bob));
   EXPECT_TRUE(is<busy>(judge.acquire(stock, alice)));
@@ -141,11 +136,7 @@ TEST_F(EtcdReleaseTest, AWaiterJoinsAlthoughAllIdleLeasesWereRevoked) {
     ASSERT_EQ(c.release(resource("stock/" + std::to_string(i)), alice).value(),
               release_reply::released);
   }
-  auto const text = leases();
-  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
-    auto const id = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
-    if (!id.empty()) server().member().ctl({"lease", "revoke", id});
-  }
+  server().revoke_all_leases();
   auto bobs = c.wait_for(stock, bob);
   EXPECT_TRUE(is<grant>(c.get(bobs)));
   EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
@@ -156,14 +147,12 @@ TEST_F(EtcdReleaseTest, AWaiterWhoseLeaseWasRevokedWaitsOn) {
   etcd_client holder(server().url());
   etcd_client waiter(server().url());
   as<grant>(holder.acquire(stock, alice));
-  auto const before = leases();
+  auto const before = server().leases();
   auto bobs = waiter.wait_for(stock, bob, 1s);
   ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
-  auto const text = leases();
-  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
-    auto const id = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
-    if (!id.empty() && before.find(id) == before.npos) {
-      server().member().ctl({"lease", "revoke", id});
+  for (auto const& lease : server().leases()) {
+    if (std::find(before.begin(), before.end(), lease) == before.end()) {
+      server().member().ctl({"lease", "revoke", lease});
     }
   }
   ASSERT_EQ(holder.waiting(stock), 0u);

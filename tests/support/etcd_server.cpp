@@ -1,5 +1,7 @@
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <support/etcd_server.hpp>
 #include <support/free_port.hpp>
 
@@ -109,6 +111,26 @@ etcd_server& etcd_server::shared() {
 void etcd_server::start() { member_.start("default=" + at(member_.peer_port())); }
 
 void etcd_server::flush() { member_.ctl({"del", "", "--prefix"}); }
+
+std::vector<std::string> etcd_server::leases() const {
+  std::istringstream list(member_.ctl({"lease", "list"}));
+  std::string line;
+  std::getline(list, line);  // "found … leases"
+  std::vector<std::string> ids;
+  while (list >> line) ids.push_back(line);
+  return ids;
+}
+
+void etcd_server::revoke_all_leases() {
+  for (auto const& lease : leases()) {
+    try {
+      member_.ctl({"lease", "revoke", lease});
+    } catch (std::runtime_error const& why) {
+      if (std::string_view(why.what()).find("requested lease not found") == std::string_view::npos)
+        throw;
+    }
+  }
+}
 
 void etcd_server::restart() {
   member_.kill();

@@ -73,6 +73,10 @@ class etcd_server {
   tls_files const& tls() const { return *member_.tls(); }
 
   void flush();  ///< removes all keys
+  /// The numbers of the leases that the server has now, as etcdctl writes them.
+  std::vector<std::string> leases() const;
+  /// Ends all of them. One that ends by itself meanwhile is ended, too.
+  void revoke_all_leases();
   void kill() { member_.kill(); }
   void restart();  ///< with its data
   /// A line of /metrics, by its name with labels.
