@@ -1,19 +1,13 @@
 #include "stores/common/url_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::stores {
 namespace {
-
-std::optional<std::uint64_t> parse_count(std::string_view text) {
-  std::uint64_t number = 0;
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::optional<std::uint64_t> parse_time(std::string_view text) {
   auto const time = parse_duration(text);
@@ -71,8 +65,9 @@ milliseconds option_reader::duration(std::string_view name, milliseconds fallbac
 std::uint64_t option_reader::number(std::string_view name, std::uint64_t fallback) {
   auto const& which = declared(name);
   bool const said = given(name);
-  auto const value = parse_count(said ? take(name) : std::string(which.fallback));
-  if (said && (!value || !within(which.range, *value, parse_count))) refuse_value(which);
+  auto const parse = whole_number<std::uint64_t>;
+  auto const value = parse(said ? take(name) : std::string(which.fallback));
+  if (said && (!value || !within(which.range, *value, parse))) refuse_value(which);
   return value.value_or(fallback);
 }
 

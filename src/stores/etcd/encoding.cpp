@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::etcd {
 namespace {
 
@@ -72,10 +74,9 @@ holder_note from_value(std::string_view value) {
   holder_note foreign{milliseconds{0}, "another client"};
   if (!value.starts_with(value_mark)) return foreign;
   value.remove_prefix(value_mark.size());
-  milliseconds::rep ttl = 0;
-  auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), ttl);
-  if (ec != std::errc() || end == value.data() + value.size() || *end != ' ') return foreign;
-  return {milliseconds{ttl}, std::string(end + 1, value.data() + value.size())};
+  auto const ttl = take_number<milliseconds::rep>(value, ' ');
+  if (!ttl) return foreign;
+  return {milliseconds{*ttl}, std::string(value)};
 }
 
 }  // namespace herdlock::etcd

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <optional>
 
 #include "stores/common/clock_skew.hpp"
 #include "stores/common/look_up.hpp"
+#include "stores/common/numbers.hpp"
 #include "stores/postgres/settings.hpp"
 
 namespace herdlock {
@@ -187,8 +187,7 @@ class server_check {
     auto const before = wall_clock_us();
     auto const text =
         db.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text");
-    std::int64_t server = 0;
-    std::from_chars(text.data(), text.data() + text.size(), server);
+    auto const server = whole_number<std::int64_t>(text).value_or(0);
     check_skew(into_, "postgres.clock", address_, skew_of(server, before, wall_clock_us()));
   }
   void rights(exam_session const& db) {

@@ -1,6 +1,6 @@
 #include "stores/postgres/rows.hpp"
 
-#include <charconv>
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -28,10 +28,7 @@ std::string_view rows::text(int row, int column) const {
 }
 
 std::int64_t rows::number(int row, int column) const {
-  auto const digits = text(row, column);
-  std::int64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
+  return whole_number<std::int64_t>(text(row, column)).value_or(0);
 }
 
 std::string rows::bytes(int row, int column) const {

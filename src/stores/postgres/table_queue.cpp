@@ -1,7 +1,8 @@
 #include "stores/postgres/table_queue.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -177,12 +178,9 @@ bool table_queue::take_up(std::int64_t number, fencing_token token) {
 
 // `NUMBER TOKEN`: it was handed over to this waiter; nothing: look again.
 void table_queue::on_notification(std::string const& payload) {
-  std::int64_t number = 0;
-  fencing_token token{};
-  auto const* const end = payload.data() + payload.size();
-  auto const* at = std::from_chars(payload.data(), end, number).ptr;
-  if (at != end) std::from_chars(at + 1, end, token.value);
-  if (number != 0 && take_up(number, token)) return;
+  std::string_view token = payload;
+  auto const number = take_number<std::int64_t>(token, ' ').value_or(0);
+  if (number != 0 && take_up(number, {whole_number<std::uint64_t>(token).value_or(0)})) return;
   if (number != 0) return ask(number, asking::to_wait);
   std::vector<std::int64_t> all;
   for (auto const& each : entries_) all.push_back(each.first);

@@ -1,8 +1,8 @@
 #include "stores/redis/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "stores/common/numbers.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
 
 namespace herdlock::redis {
@@ -56,9 +56,8 @@ stores::scheme_options const& options_of(std::string_view scheme) {
 
 void take_database(settings& s, stores::option_reader& in, std::string_view text) {
   if (text.empty()) return;
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), s.database);
-  bool whole = ec == std::errc() && end == text.data() + text.size();
-  if (whole && s.database >= 0 && s.database <= max_database) return;
+  s.database = whole_number<int>(text).value_or(-1);
+  if (s.database >= 0 && s.database <= max_database) return;
   in.refuse(in_quotes(text) + " is not a database number; write one such as 0 or 3");
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::zookeeper {
 namespace {
 
@@ -82,10 +84,7 @@ std::optional<std::int32_t> sequence_of(std::string_view node) {
   if (node.size() - begin < digits_of_sequence) return std::nullopt;
   // Digits in front of the ten belong to the name.
   if (!negative) begin = node.size() - digits_of_sequence;
-  std::int32_t number = 0;
-  auto const [end, ec] = std::from_chars(node.data() + begin, node.data() + node.size(), number);
-  if (ec != std::errc() || end != node.data() + node.size()) return std::nullopt;
-  return number;
+  return whole_number<std::int32_t>(node.substr(begin));
 }
 
 std::vector<std::string> in_order(std::vector<std::string> children) {
@@ -106,12 +105,10 @@ std::string encode(owner_token const& owner, milliseconds ttl) {
 node_text decode(std::string_view data) {
   node_text foreign{owner_label("-"), milliseconds{0}};
   if (!data.starts_with(mark)) return foreign;
-  auto const text = data.substr(mark.size());
-  std::int64_t ttl = 0;
-  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), ttl);
-  auto const used = static_cast<std::size_t>(end - text.data());
-  if (ec != std::errc() || ttl < 0 || used >= text.size() || text[used] != ' ') return foreign;
-  return {std::string(text.substr(used + 1)), milliseconds(ttl)};
+  data.remove_prefix(mark.size());
+  auto const ttl = take_number<std::int64_t>(data, ' ');
+  if (!ttl || *ttl < 0) return foreign;
+  return {std::string(data), milliseconds(*ttl)};
 }
 
 }  // namespace herdlock::zookeeper

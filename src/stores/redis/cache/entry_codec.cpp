@@ -1,6 +1,6 @@
 #include "stores/redis/cache/entry_codec.hpp"
 
-#include "stores/redis/numbers.hpp"
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::redis {
 namespace {

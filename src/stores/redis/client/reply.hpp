@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <herdlock/types.hpp>
-#include "stores/redis/numbers.hpp"
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::redis {
 

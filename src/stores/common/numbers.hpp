@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace herdlock::redis {
+namespace herdlock {
 
 /// The whole text as a number; nothing when it is none.
 template <class T>
@@ -28,4 +28,4 @@ std::optional<T> take_number(std::string_view& text, char end_mark) {
   return value;
 }
 
-}  // namespace herdlock::redis
+}  // namespace herdlock
