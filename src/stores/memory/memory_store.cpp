@@ -22,121 +22,105 @@ class store final : public lease_store, public cache_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    std::string name = request.name.str();
-    start<acquire_reply>(name, std::move(done),
-                         [&](auto& who, lease_table& leases, cache_table&, auto now) {
-                           return leases.acquire(request, who, now);
-                         });
+    start(request.name.str(), std::move(done),
+          [&](auto& who, lease_table& leases, cache_table&, auto now) {
+            return leases.acquire(request, who, now);
+          });
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    reply<renew_reply>(name.str(), std::move(done),
-                       state_->visit([&](lease_table& leases, cache_table&, auto now) {
-                         return leases.renew(name, owner, now + ttl);
-                       }));
+    reply(name.str(), std::move(done), [&](lease_table& leases, cache_table&, auto now) {
+      return leases.renew(name, owner, now + ttl);
+    });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    reply<release_reply>(name.str(), std::move(done),
-                         state_->visit([&](lease_table& leases, cache_table&, auto now) {
-                           return leases.release(name, owner, now);
-                         }));
+    reply(name.str(), std::move(done), [&](lease_table& leases, cache_table&, auto now) {
+      return leases.release(name, owner, now);
+    });
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    reply<std::optional<lease_info>>(
-        name.str(), std::move(done),
-        state_->visit([&](lease_table& leases, cache_table&, auto now) {
-          return leases.inspect(name, now);
-        }));
+    reply(name.str(), std::move(done),
+          [&](lease_table& leases, cache_table&, auto now) { return leases.inspect(name, now); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    reply<release_reply>(name.str(), std::move(done),
-                         state_->visit([&](lease_table& leases, cache_table&, auto now) {
-                           return leases.force_release(name, now);
-                         }));
+    reply(name.str(), std::move(done), [&](lease_table& leases, cache_table&, auto now) {
+      return leases.force_release(name, now);
+    });
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    reply<lease_page>("leases", std::move(done),
-                      state_->visit([&](lease_table& leases, cache_table&, auto) {
-                        return leases.list(request);
-                      }));
+    reply("leases", std::move(done),
+          [&](lease_table& leases, cache_table&, auto) { return leases.list(request); });
   }
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
-    reply<cache_lookup>(key.str(), std::move(done),
-                        state_->visit([&](lease_table&, cache_table& values, auto) {
-                          return values.get(key, form);
-                        }));
+    reply(key.str(), std::move(done),
+          [&](lease_table&, cache_table& values, auto) { return values.get(key, form); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
-    reply<claim_reply>(request.key.str(), std::move(done),
-                       state_->visit([&](lease_table&, cache_table& values, auto now) {
-                         return values.claim(request, now);
-                       }));
+    reply(request.key.str(), std::move(done),
+          [&](lease_table&, cache_table& values, auto now) { return values.claim(request, now); });
   }
 
   void extend(cache_key key, owner_token owner, milliseconds ttl,
               handler<renew_reply> done) override {
-    reply<renew_reply>(key.str(), std::move(done),
-                       state_->visit([&](lease_table&, cache_table& values, auto now) {
-                         return values.extend(key, owner, now + ttl);
-                       }));
+    reply(key.str(), std::move(done), [&](lease_table&, cache_table& values, auto now) {
+      return values.extend(key, owner, now + ttl);
+    });
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
-    std::string key = request.key.str();
-    reply<fill_reply>(key, std::move(done),
-                      state_->visit([&](lease_table&, cache_table& values, auto now) {
-                        return values.fill(std::move(request), now);
-                      }));
+    std::string const key = request.key.str();
+    reply(key, std::move(done), [&](lease_table&, cache_table& values, auto now) {
+      return values.fill(std::move(request), now);
+    });
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
     cache_table::error_state state{std::move(error), back_off};
-    reply<fill_reply>(key.str(), std::move(done),
-                      state_->visit([&](lease_table&, cache_table& values, auto now) {
-                        return values.fail(key, owner, std::move(state), now);
-                      }));
+    reply(key.str(), std::move(done), [&](lease_table&, cache_table& values, auto now) {
+      return values.fail(key, owner, std::move(state), now);
+    });
   }
 
   void put(put_request request, handler<void> done) override {
-    std::string key = request.key.str();
-    reply<void>(key, std::move(done),
-                state_->visit([&](lease_table&, cache_table& values, auto now) {
-                  return values.put(std::move(request), now);
-                }));
+    std::string const key = request.key.str();
+    reply(key, std::move(done), [&](lease_table&, cache_table& values, auto now) {
+      return values.put(std::move(request), now);
+    });
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
-    reply<bool>(key.str(), std::move(done),
-                state_->visit([&](lease_table&, cache_table& values, auto) {
-                  return values.invalidate(key);
-                }));
+    reply(key.str(), std::move(done),
+          [&](lease_table&, cache_table& values, auto) { return values.invalidate(key); });
   }
 
   void watch(watch_request request, handler<watch_reply> done) override {
-    std::string key = request.key.str();
-    start<watch_reply>(key, std::move(done),
-                       [&](auto& who, lease_table&, cache_table& values, auto now) {
-                         return values.watch(request, who, now);
-                       });
+    start(request.key.str(), std::move(done),
+          [&](auto& who, lease_table&, cache_table& values, auto now) {
+            return values.watch(request, who, now);
+          });
   }
 
  private:
-  template <class T>
-  void reply(std::string const& name, handler<T> done, result<T> outcome) {
-    if (!outcome) outcome.error().message = explain(name, outcome.error());
-    detail::post_result<T>(home_->executor, std::move(done), std::move(outcome));
+  template <class T, class Work>
+  void reply(std::string const& name, handler<T> done, Work work) {
+    tell<T>(name, std::move(done), state_->visit(work));
   }
 
-  std::string explain(std::string const& name, failure const& why) const {
-    return display_name_ + ": " + in_quotes(name) + ": " + why.message;
+  template <class T>
+  void tell(std::string const& name, handler<T> done, result<T> outcome) {
+    if (!outcome) {
+      failure const why = outcome.error();
+      outcome = failure{why.code, display_name_ + ": " + in_quotes(name) + ": " + why.message};
+    }
+    detail::post_result<T>(home_->executor, std::move(done), std::move(outcome));
   }
 
   // `work` either knows the outcome, or queues the waiter. Its wait may be over, by the doing of
@@ -151,7 +135,7 @@ class store final : public lease_store, public cache_store {
       who.id = id = state_->next_id();
       return work(who, leases, values, now);
     });
-    if (outcome) return reply<T>(name, std::move(who.done), std::move(*outcome));
+    if (outcome) return tell<T>(name, std::move(who.done), std::move(*outcome));
     if (!slot.is_connected()) return;
     failure why = make_failure(errc::canceled,
                                display_name_ + ": " + in_quotes(name) + ": the wait was cancelled");
