@@ -18,6 +18,8 @@
 namespace herdlock::stores {
 
 class pending_operations;
+template <class T>
+class operation;
 
 /// What a store says of all its operations.
 struct pending_settings {
@@ -25,6 +27,7 @@ struct pending_settings {
   std::string late;   ///< why one is late: "… did not answer within 5000 ms; is it overloaded?"
   std::string closed = "the store is being closed";
   std::size_t max_pending = 65536;  ///< more are refused with errc::overloaded
+  milliseconds timeout{0};          ///< of those that begin() makes
 };
 
 /// What all operations have, whatever they answer.
@@ -65,6 +68,11 @@ class pending_operations : public std::enable_shared_from_this<pending_operation
   pending_settings const& settings() const { return settings_; }
   bool full() const { return count_ >= settings_.max_pending; }
   bool closed() const { return closed_; }
+
+  /// One that is nothing but its deadline and its handler. Null: it has ended already, as
+  /// operation::admit() says.
+  template <class T>
+  std::shared_ptr<operation<T>> begin(char const* verb, std::string name, handler<T> done);
 
   void add(std::shared_ptr<operation_base> const& one);
   /// Nothing when it is not one of them (it was started and never added, say).
@@ -195,5 +203,14 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
   std::string const name_;
   pending<T> caller_;
 };
+
+template <class T>
+std::shared_ptr<operation<T>> pending_operations::begin(char const* verb, std::string name,
+                                                        handler<T> done) {
+  auto one = std::make_shared<operation<T>>(shared_from_this(),
+                                            order<T>{verb, std::move(name), std::move(done)},
+                                            clock::now() + settings_.timeout);
+  return one->admit() ? one : nullptr;
+}
 
 }  // namespace herdlock::stores

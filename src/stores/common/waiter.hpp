@@ -53,7 +53,7 @@ class waiter final : public operation<acquire_reply> {
 
  private:
   static clock::time_point end_of(milliseconds wait) {
-    return clock::now() + std::min(wait, limits::max_ttl);
+    return clock::now() + std::clamp(wait, milliseconds{0}, limits::max_ttl);
   }
 
   void on_completed() override {

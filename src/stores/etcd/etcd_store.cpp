@@ -24,8 +24,6 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
       : pending_(std::move(pending)), store_(std::move(state)) {}
 
   std::shared_ptr<pending_operations> const& pending() const { return pending_; }
-  milliseconds timeout() const { return store_.connections->how().timeout; }
-  clock::time_point deadline() const { return clock::now() + timeout(); }
 
   /// The entry of the owner, made when there is none.
   std::shared_ptr<queue_entry> entry_of(resource const& name, owner_token const& owner);
@@ -97,7 +95,7 @@ asio::awaitable<void> resource_queues::inspect(resource name,
   auto const self = shared_from_this();
   std::string const body = list_request(key_prefix(name), limits::max_listed + 1);
   auto const found = co_await store_.connections->ask(exchange::range, body);
-  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply) co_return op->fail(found.why);
   if (!found.reply->first()) co_return op->complete(std::optional<lease_info>());
   key_entry const holder = *found.reply->first();
   lease_info info;
@@ -118,12 +116,12 @@ asio::awaitable<void> resource_queues::force_release(resource name,
   auto const self = shared_from_this();
   std::string const look = list_request(key_prefix(name), 1);
   auto const found = co_await store_.connections->ask(exchange::range, look);
-  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply) co_return op->fail(found.why);
   auto const* first = found.reply->first();
   if (!first) co_return op->complete(release_reply::lost);
   std::string const body = remove_created_request(first->key, first->create_revision);
   auto const removed = co_await store_.connections->ask(exchange::txn, body);
-  if (!removed.ok) co_return complete_with(*op, removed.why);
+  if (!removed.ok) co_return op->fail(removed.why);
   bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
   op->complete(done ? release_reply::released : release_reply::lost);
 }
@@ -138,45 +136,39 @@ class store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    auto const op = std::make_shared<waiter>(queues_->pending(), std::move(what), request.ttl,
-                                             request.wait, queues_->timeout());
-    if (op->admit()) queues_->entry_of(request.name, request.owner)->acquire(op);
+    auto const pending = queues_->pending();
+    auto const op = std::make_shared<waiter>(pending, std::move(what), std::move(request),
+                                             pending->settings().timeout);
+    if (op->admit()) queues_->entry_of(op->request.name, op->request.owner)->acquire(op);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    auto const op = begin("renew", name.str(), std::move(done));
-    if (op->admit()) queues_->entry_of(name, owner)->renew(op, ttl);
+    auto const op = queues_->pending()->begin("renew", name.str(), std::move(done));
+    if (op) queues_->entry_of(name, owner)->renew(op, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    auto const op = begin("release", name.str(), std::move(done));
-    if (op->admit()) queues_->entry_of(name, owner)->release(op);
+    auto const op = queues_->pending()->begin("release", name.str(), std::move(done));
+    if (op) queues_->entry_of(name, owner)->release(op);
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    auto const op = begin("inspect", name.str(), std::move(done));
-    if (op->admit()) run(queues_->inspect(std::move(name), op));
+    auto const op = queues_->pending()->begin("inspect", name.str(), std::move(done));
+    if (op) run(queues_->inspect(std::move(name), op));
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    auto const op = begin("force release of", name.str(), std::move(done));
-    if (op->admit()) run(queues_->force_release(std::move(name), op));
+    auto const op = queues_->pending()->begin("force release of", name.str(), std::move(done));
+    if (op) run(queues_->force_release(std::move(name), op));
   }
 
   void list(herdlock::list_request request, handler<lease_page> done) override {
-    auto const op = begin("list", "leases", std::move(done));
-    if (op->admit()) run(queues_->list_part(std::move(request), op));
+    auto const op = queues_->pending()->begin("list", "leases", std::move(done));
+    if (op) run(queues_->list_part(std::move(request), op));
   }
 
  private:
-  template <class T>
-  std::shared_ptr<stores::operation<T>> begin(char const* verb, std::string name,
-                                              handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(
-        queues_->pending(), order<T>{verb, std::move(name), std::move(done)}, queues_->deadline());
-  }
-
   void run(asio::awaitable<void> work) const {
     asio::co_spawn(queues_->pending()->executor(), std::move(work), asio::detached);
   }
@@ -197,7 +189,8 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
                                          .late = "no answer within " +
                                                  std::to_string(settings->timeout.count()) +
                                                  " ms; does the cluster have a leader?",
-                                         .max_pending = settings->max_pending});
+                                         .max_pending = settings->max_pending,
+                                         .timeout = settings->timeout});
   std::string display_name = settings->display_name;
   auto connections = std::make_shared<etcd::connection_pool>(std::move(executor),
                                                              std::move(*settings), std::move(*tls));

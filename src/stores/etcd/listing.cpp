@@ -40,7 +40,7 @@ asio::awaitable<void> list_part(std::shared_ptr<connection_pool> connections,
   auto const most = page_size(asked);
   std::string const body = keys_request(asked.cursor, most);
   auto const found = co_await connections->ask(exchange::range, body);
-  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply) co_return op->fail(found.why);
   op->complete(page_of(*found.reply, most));
 }
 

@@ -26,8 +26,8 @@ queue_entry::queue_entry(store_state store, resource name, owner_token owner,
       timer_(store_.connections->executor()) {}
 
 void queue_entry::acquire(std::shared_ptr<waiter> op) {
-  op->joined(weak_from_this());
-  auto turn = op->waits ? store_.gate->take() : nullptr;
+  op->queue = weak_from_this();
+  auto turn = op->waits() ? store_.gate->take() : nullptr;
   add([this, op = std::move(op), turn = std::move(turn)] { return join(op, turn); });
 }
 
@@ -73,7 +73,7 @@ void queue_entry::remember_release() {
   });
 }
 
-void queue_entry::on_waiter_gone() {
+void queue_entry::on_left(waiter&) {
   if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
 }
 
@@ -134,7 +134,7 @@ void queue_entry::take_turn(milliseconds ttl, clock::time_point sent) {
   hold(ttl);
   auto const left = span(sent, key_.lease().alive_until);
   auto const all = std::exchange(waiters_, {});
-  for (auto const& op : all) op->grant_it(key_.created(), sent, left);
+  for (auto const& op : all) grant_it(*op, key_.created(), sent, left);
 }
 
 void queue_entry::join_waiters() {
@@ -166,9 +166,9 @@ asio::awaitable<void> queue_entry::join(std::shared_ptr<waiter> op,
   if (op->completed() && state_ == state::none) co_return co_await leave();
   bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
   if (op->completed() || waiting) co_return;
-  complete_with(*op, make_failure(errc::unavailable,
-                                  "the lease ends again and again; are the "
-                                  "members' clocks or disks in order?"));
+  op->fail(make_failure(errc::unavailable,
+                        "the lease ends again and again; are the "
+                        "members' clocks or disks in order?"));
 }
 
 // Asked once more by who holds it. Without the key it is held no more, and the operation joins
@@ -178,12 +178,12 @@ asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
   if (clock::now() >= expires_at_) co_return co_await expire();
   auto const sent = clock::now();
   auto const found = co_await key_.first_of_queue();
-  if (!found.reply) co_return complete_with(*op, found.why);
+  if (!found.reply) co_return op->fail(found.why);
   auto const* first = found.reply->first();
   bool const there = first && first->key == key_.name() && first->create_revision == key_.created();
   if (there) {
     auto const end = std::min(expires_at_, key_.lease().alive_until);
-    co_return op->grant_it(key_.created(), sent, span(sent, end));
+    co_return grant_it(*op, key_.created(), sent, span(sent, end));
   }
   key_.end_lease();
   forget();
@@ -192,18 +192,18 @@ asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
 // False: the lease or the key ended in between; to be tried again.
 asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::uint64_t turn) {
   auto const sent = clock::now();
-  auto const wanted = op->waits ? owned_key::proof::of_lately : owned_key::proof::of_now;
-  failure const why = co_await key_.take_lease(op->ttl, wanted);
-  if (why.code) complete_with(*op, why);
+  auto const wanted = op->waits() ? owned_key::proof::of_lately : owned_key::proof::of_now;
+  failure const why = co_await key_.take_lease(op->request.ttl, wanted);
+  if (why.code) op->fail(why);
   if (op->completed()) co_return true;
   // The turn may take long to come.
   if (turn > 0) co_await store_.gate->wait_for(turn);
   if (op->completed()) co_return true;
-  auto const how = op->waits ? owned_key::joining::to_wait : owned_key::joining::if_free;
-  auto found = co_await key_.put(how, op->ttl);
+  auto const how = op->waits() ? owned_key::joining::to_wait : owned_key::joining::if_free;
+  auto found = co_await key_.put(how, op->request.ttl);
   if (lease_is_gone(found.refused)) co_return false;
   if (!found.reply) {
-    complete_with(*op, found.why);
+    op->fail(found.why);
     co_return true;
   }
   bool const entered = co_await enter(op, std::move(*found.reply), sent);
@@ -215,7 +215,7 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
                                          clock::time_point sent) {
   auto& own = found.own;
   bool const is_ours = found.before.key == key_.name();
-  if (!is_ours && !op->waits) {
+  if (!is_ours && !op->waits()) {
     key_.give_lease_away();
     if (!op->completed()) {
       co_await answer_busy(store_.connections, op, std::move(found.before));
@@ -225,20 +225,20 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
   if (op->completed()) co_return true;
   if (own.lease != key_.lease().number) {
     failure why;
-    auto const left = co_await key_.adopt(own, op->ttl, why);
-    if (why.code) complete_with(*op, why);
+    auto const left = co_await key_.adopt(own, op->request.ttl, why);
+    if (why.code) op->fail(why);
     if (!left && !op->completed()) co_return false;
     // Whoever made it holds it still, perhaps: it is not to be ended.
     if (op->completed() && left) forget();
     if (op->completed()) co_return true;
     if (is_ours) {
       hold_adopted(own, *left);
-      op->grant_it(own.create_revision, sent, *left);
+      grant_it(*op, own.create_revision, sent, *left);
       co_return true;
     }
   }
   // At once it is for the whole ttl.
-  if (is_ours && key_.lease().alive_until < sent + op->ttl) {
+  if (is_ours && key_.lease().alive_until < sent + op->request.ttl) {
     bool const alive = co_await key_.keep_alive();
     if (!alive) forget();
     if (!alive || op->completed()) co_return alive;
@@ -246,7 +246,7 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
   waiters_.push_back(op);
   key_.found_at(own.create_revision, own.mod_revision);
   if (is_ours) {
-    take_turn(op->ttl, sent);
+    take_turn(op->request.ttl, sent);
   } else {
     state_ = state::queued;
     before_.follow(found, weak_from_this());
@@ -261,7 +261,7 @@ asio::awaitable<void> queue_entry::look() {
   if (state_ != state::queued || !wanted()) co_return;
   auto const now = clock::now();
   if (before_.says_first() && key_.surely_ours(now)) {
-    co_return take_turn(waiters_.front()->ttl, now);
+    co_return take_turn(waiters_.front()->request.ttl, now);
   }
   if (told_at > 0 && before_.seen(told_at)) co_return;
   // While the next watch begins to stand. If something happened in between, the look is repeated.
@@ -286,7 +286,7 @@ asio::awaitable<void> queue_entry::look() {
     key_.end_lease();
     co_return join_again();
   }
-  take_turn(waiters_.front()->ttl, seen.sent);
+  take_turn(waiters_.front()->request.ttl, seen.sent);
 }
 
 // A time that was set has come: to keep the lease alive, or the end of somebody's wait.
@@ -332,7 +332,7 @@ asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, 
   if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
   auto const present = state_ == state::held ? ttl_ : milliseconds{0};
   auto const made = co_await key_.renew(ttl, present);
-  if (made.why.code) co_return complete_with(*op, made.why);
+  if (made.why.code) co_return op->fail(made.why);
   if (made.moved_from) {
     hold(ttl);
     co_await key_.revoke(*made.moved_from);
@@ -377,7 +377,7 @@ asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> 
   auto const made = co_await key_.remove(how, was_ours ? key_.created() : 0);
   if (made.why.code) {
     if (held_it) remember_release();
-    complete_with(*op, made.why);
+    op->fail(made.why);
     co_return co_await leave();
   }
   // Nothing there, but an attempt without an answer may have taken it away.

@@ -32,7 +32,8 @@ struct store_state {
 /// etcd counts leases in seconds and has a shortest one, so the key may live longer than the ttl.
 /// The entry that holds ends it at the ttl; only a holder that crashed keeps it for as long as etcd
 /// granted.
-class queue_entry : public std::enable_shared_from_this<queue_entry> {
+class queue_entry final : public stores::waiter_queue,
+                          public std::enable_shared_from_this<queue_entry> {
  public:
   /// `tell_empty` is called when there is nothing left to remember.
   queue_entry(store_state store, resource name, owner_token owner,
@@ -47,7 +48,7 @@ class queue_entry : public std::enable_shared_from_this<queue_entry> {
   }
 
   /// Nobody waits for it any more, perhaps.
-  void on_waiter_gone();
+  void on_left(waiter& who) override;
   /// Leaves the queue; a held key lives on until etcd's lease ends.
   void close();
 

@@ -9,7 +9,6 @@
 namespace herdlock::postgres {
 namespace {
 
-using stores::operation;
 using stores::order;
 using stores::pending_operations;
 
@@ -55,14 +54,13 @@ class session_store final : public lease_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    order<renew_reply> what{"renew", name.str(), std::move(done)};
-    auto const one = begin(std::move(what));
+    auto const one = pending_->begin("renew", name.str(), std::move(done));
     if (!one) return;
     queue_of(name)->renew(owner, ttl, [one](renew_reply told) { one->complete_later(told); });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    auto const one = begin(order<release_reply>{"release", name.str(), std::move(done)});
+    auto const one = pending_->begin("release", name.str(), std::move(done));
     if (!one) return;
     queue_of(name)->release(owner, [one](release_reply told) { one->complete_later(told); });
   }
@@ -72,8 +70,7 @@ class session_store final : public lease_store {
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    auto const one =
-        begin(order<std::optional<lease_info>>{"inspect", name.str(), std::move(done)});
+    auto const one = pending_->begin("inspect", name.str(), std::move(done));
     if (!one) return;
     auto on_found = [queue = queue_of(name), one](found_holder const& found) {
       if (!found) return one->fail(found.error());
@@ -87,7 +84,7 @@ class session_store final : public lease_store {
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    auto const one = begin(order<release_reply>{"force release of", name.str(), std::move(done)});
+    auto const one = pending_->begin("force release of", name.str(), std::move(done));
     if (!one) return;
     auto const queue = queue_of(name);
     if (queue->info()) {
@@ -100,7 +97,7 @@ class session_store final : public lease_store {
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    auto const one = begin(order<lease_page>{"list", "leases", std::move(done)});
+    auto const one = pending_->begin("list", "leases", std::move(done));
     if (!one) return;
     auto const most = page_size(request);
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
@@ -122,13 +119,6 @@ class session_store final : public lease_store {
     return queue;
   }
 
-  template <class T>
-  std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one = std::make_shared<operation<T>>(pending_, std::move(what),
-                                              clock::now() + state_->what.timeout);
-    return one->admit() ? one : nullptr;
-  }
-
   std::shared_ptr<pending_operations> pending_;
   std::shared_ptr<store_state> state_;
   std::shared_ptr<queues_type> queues_ = std::make_shared<queues_type>();
@@ -144,7 +134,8 @@ backend open_sessions(settings what, asio::any_io_executor executor) {
           .store = display_name,
           .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
                   " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
-          .max_pending = what.max_pending});
+          .max_pending = what.max_pending,
+          .timeout = what.timeout});
   auto store = std::make_shared<session_store>(std::move(what), std::move(pending));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};

@@ -57,16 +57,15 @@ class table_store final : public lease_store,
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    auto const one = pending_->begin("renew", name.str(), std::move(done));
     statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
-    ask(std::move(what), std::move(how), [](rows const& found) {
+    ask(one, std::move(how), [](rows const& found) {
       return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
     });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    order<release_reply> what{"release", name.str(), std::move(done)};
-    auto const one = begin(std::move(what));
+    auto const one = pending_->begin("release", name.str(), std::move(done));
     if (!one) return;
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
     auto on_reply = [commands = commands_, one, how](reply const& answered) {
@@ -81,23 +80,22 @@ class table_store final : public lease_store,
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
+    auto const one = pending_->begin("inspect", name.str(), std::move(done));
     statement how{"inspect", {as_bytes(name.str())}};
-    ask(std::move(what), std::move(how), &table_store::info);
+    ask(one, std::move(how), &table_store::info);
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    order<release_reply> what{"force release of", name.str(), std::move(done)};
+    auto const one = pending_->begin("force release of", name.str(), std::move(done));
     statement how{"force", {as_bytes(name.str())}};
-    ask(std::move(what), std::move(how), &table_store::released);
+    ask(one, std::move(how), &table_store::released);
   }
 
   void list(list_request request, handler<lease_page> done) override {
     auto const most = page_size(request);
-    order<lease_page> what{"list", "leases", std::move(done)};
+    auto const one = pending_->begin("list", "leases", std::move(done));
     statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
-    ask(std::move(what), std::move(how),
-        [most](rows const& found) { return to_page(found, most); });
+    ask(one, std::move(how), [most](rows const& found) { return to_page(found, most); });
   }
 
   void on_up() override { sweep(); }
@@ -147,17 +145,9 @@ class table_store final : public lease_store,
                    });
   }
 
-  template <class T>
-  std::shared_ptr<operation<T>> begin(order<T> what) {
-    auto one =
-        std::make_shared<operation<T>>(pending_, std::move(what), clock::now() + what_.timeout);
-    return one->admit() ? one : nullptr;
-  }
-
   template <class T, class Convert>
-  void ask(order<T> what, statement how, Convert convert) {
-    auto const one = begin(std::move(what));
-    if (!one) return;
+  void ask(std::shared_ptr<operation<T>> const& one, statement how, Convert convert) {
+    if (!one) return;  // it has ended
     commands_->run(std::move(how), [one, convert](reply const& answered) {
       if (answered) return one->complete(result<T>(convert(*answered)));
       one->fail(answered.error());
@@ -225,7 +215,8 @@ backend open_table(settings what, asio::any_io_executor executor) {
       stores::pending_settings{.store = display_name,
                                .late = "the server did not answer within " +
                                        std::to_string(what.timeout.count()) + " ms",
-                               .max_pending = what.max_pending});
+                               .max_pending = what.max_pending,
+                               .timeout = what.timeout});
   auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
   store->listen();
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};

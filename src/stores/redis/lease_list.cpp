@@ -4,15 +4,9 @@
 #include <utility>
 
 #include "stores/redis/queue/lease_messages.hpp"
-#include "stores/redis/script_texts.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-script const& scan_script() {
-  static script const one(lua::list, "0");
-  return one;
-}
 
 // As SCAN's MATCH takes it.
 std::string pattern_of(std::string_view prefix) {
@@ -39,7 +33,7 @@ struct scan_message {
   std::string_view name() const { return "leases"; }
   void encode(command_writer& out, script_form form) const {
     std::string const pattern = pattern_of(from->prefix);
-    out.begin(scan_script(), form);
+    out.begin(lease_scripts().list, form);
     out.add(cursor);
     out.add_number(keys_per_scan);
     out.add(pattern);
@@ -203,11 +197,11 @@ class walk : public std::enable_shared_from_this<walk> {
 
 lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
     : pending_(std::make_shared<stores::pending_operations>(
-          executor,
-          stores::pending_settings{.store = from.store,
-                                   .late = "no answer within " +
-                                           std::to_string(from.timeout.count()) +
-                                           " ms; is a server overloaded, or unreachable?"})),
+          executor, stores::pending_settings{.store = from.store,
+                                             .late = "no answer within " +
+                                                     std::to_string(from.timeout.count()) +
+                                                     " ms; is a server overloaded, or unreachable?",
+                                             .timeout = from.timeout})),
       from_(std::make_shared<lease_source const>(std::move(from))) {}
 
 lease_list::~lease_list() {
@@ -215,10 +209,8 @@ lease_list::~lease_list() {
 }
 
 void lease_list::part(list_request request, handler<lease_page> done) {
-  auto const one = std::make_shared<page_operation>(
-      pending_, stores::order<lease_page>{"list", "leases", std::move(done)},
-      clock::now() + from_->timeout);
-  if (!one->admit()) return;
+  auto const one = pending_->begin("list", "leases", std::move(done));
+  if (!one) return;
   if (from_->mark == lease_mark::prefix && from_->prefix.empty()) {
     return one->complete_later(one->failure_of(
         errc::not_supported,

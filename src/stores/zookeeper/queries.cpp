@@ -34,7 +34,7 @@ class query : public std::enable_shared_from_this<query<Operation>> {
             return begin();
           }
           if (answer.code != ZOK && answer.code != ZNONODE) {
-            return asked->complete(store_->explain(*asked, answer.code, path));
+            return asked->fail(store_->explain(answer.code, path));
           }
           done(asked, std::move(answer));
         });

@@ -18,9 +18,7 @@ queue_entry::queue_entry(std::shared_ptr<store_state> store, acquire_request con
       ttl_(request.ttl) {}
 
 void queue_entry::join(std::shared_ptr<waiter> const& one) {
-  one->when_completed([weak = weak_from_this(), raw = one.get()] {
-    if (auto self = weak.lock()) self->forget(raw);
-  });
+  one->queue = weak_from_this();
   if (state_ == state::held && overdue()) leave(reason::expired);
   if (state_ == state::held) {
     return one->complete_later(acquire_reply(grant{node_.fencing(), grant_term{since_, ttl_}}));
@@ -36,24 +34,22 @@ void queue_entry::join(std::shared_ptr<waiter> const& one) {
 }
 
 void queue_entry::watch_the_wait(std::shared_ptr<waiter> const& one) {
-  one->watch_the_wait([weak = weak_from_this(), asked = std::weak_ptr<waiter>(one)] {
-    auto self = weak.lock();
-    auto alive = asked.lock();
-    if (self && alive && !alive->completed() && self->state_ == state::waiting) {
-      self->end_wait(alive);
-    }
+  if (!one->waits()) return end_wait(one);
+  one->at_the_end([weak = weak_from_this(), one] {
+    auto const self = weak.lock();
+    if (self && self->state_ == state::waiting) self->end_wait(one);
   });
 }
 
 // The node goes first: what is read for the answer then shows the others alone.
 void queue_entry::end_wait(std::shared_ptr<waiter> const& one) {
-  one->when_completed(nullptr);
-  forget(one.get());
+  one->queue.reset();
+  on_left(*one);
   answer_busy(store_, one);
 }
 
-void queue_entry::forget(waiter const* one) {
-  auto const is_it = [one](auto const& each) { return each.get() == one; };
+void queue_entry::on_left(waiter& one) {
+  auto const is_it = [&one](auto const& each) { return each.get() == &one; };
   std::erase_if(next_, is_it);
   bool const wanted = std::erase_if(waiters_, is_it) > 0;
   if (state_ == state::marking) return;
@@ -121,7 +117,7 @@ void queue_entry::on_renewed(std::shared_ptr<renew_operation> const& one, millis
     case ZSESSIONEXPIRED:
       return one->complete(renew_reply::lost);
     default:
-      return one->complete(store_->explain(*one, answer.code, node_.path()));
+      return one->fail(store_->explain(answer.code, node_.path()));
   }
 }
 
@@ -188,7 +184,7 @@ void queue_entry::on_listed(reply answer) {
   if (mine == order.begin()) return win();
   auto const waiting = waiters_;
   for (auto const& one : waiting) {
-    if (!one->may_wait()) end_wait(one);
+    if (one->until <= clock::now()) end_wait(one);
   }
   if (state_ != state::listing) return;
   state_ = state::waiting;
@@ -251,7 +247,7 @@ void queue_entry::on_node_removed(int code) {
   if (code == ZOK && reason_ == reason::released) outcome_ = release_reply::released;
   if (code == ZOK) return;
   for (auto const& one : std::exchange(releasing_, {})) {
-    one->complete(store_->explain(*one, code, node_.path()));
+    one->fail(store_->explain(code, node_.path()));
   }
 }
 
@@ -271,7 +267,7 @@ void queue_entry::be_gone() {
 void queue_entry::fail_and_leave(int code, std::string const& path) {
   bool const no_node = node_.node().empty();
   for (auto const& one : std::exchange(waiters_, {})) {
-    one->complete(store_->explain(*one, code, path));
+    one->fail(store_->explain(code, path));
   }
   if (no_node) return be_gone();
   leave(reason::unwanted);

@@ -21,7 +21,9 @@
 
 namespace herdlock::zookeeper {
 
-class queue_entry final : public node_listener, public std::enable_shared_from_this<queue_entry> {
+class queue_entry final : public node_listener,
+                          public stores::waiter_queue,
+                          public std::enable_shared_from_this<queue_entry> {
  public:
   queue_entry(std::shared_ptr<store_state> store, acquire_request const& request);
 
@@ -46,13 +48,13 @@ class queue_entry final : public node_listener, public std::enable_shared_from_t
   void fail_and_leave(int code, std::string const& path) override;
   void on_marked(clock::time_point since) override;
   void on_mark_without_node() override;
+  void on_left(waiter& one) override;
 
  private:
   enum class state { entering, listing, waiting, proving, marking, held, leaving, gone };
   /// Why it leaves.
   enum class reason { none, released, expired, unwanted };
 
-  void forget(waiter const* one);
   void end_wait(std::shared_ptr<waiter> const& one);
   void watch_the_wait(std::shared_ptr<waiter> const& one);
   void hold(clock::time_point since);

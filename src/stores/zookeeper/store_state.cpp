@@ -75,24 +75,25 @@ void store_state::on_session_lost() {
   for (auto const& one : all_entries()) one->on_session_lost();
 }
 
-std::pair<errc, std::string> store_state::error_of(int code, std::string const& path) const {
+failure store_state::explain(int code, std::string const& path) const {
   auto const& where = settings_.display_name;
   switch (code) {
     case ZNOAUTH:
-      return {errc::access_denied, where + " gives no right to do that at " + path +
-                                       "; check user, password and the access list of that node"};
-    case ZAUTHFAILED:
-      if (session_->refusal().find("login") != std::string::npos) {
-        return {errc::access_denied, where + ": " + session_->refusal()};
-      }
-      if (session_->connected()) return {errc::invalid_url, where + ": " + session_->refusal()};
-      return {errc::unavailable, where + ": " + session_->refusal()};
+      return make_failure(errc::access_denied,
+                          where + " gives no right to do that at " + path +
+                              "; check user, password and the access list of that node");
+    case ZAUTHFAILED: {
+      bool const login = session_->refusal().find("login") != std::string::npos;
+      errc const other = session_->connected() ? errc::invalid_url : errc::unavailable;
+      return make_failure(login ? errc::access_denied : other, where + ": " + session_->refusal());
+    }
     case ZCONNECTIONLOSS:
-      return {errc::unavailable, where + ": the connection was lost; is the server running?"};
+      return make_failure(errc::unavailable,
+                          where + ": the connection was lost; is the server running?");
     case ZSESSIONEXPIRED:
-      return {errc::unavailable, where + ": the session was ended"};
+      return make_failure(errc::unavailable, where + ": the session was ended");
     default:
-      return {errc::protocol, where + " answers at " + path + ": " + zerror(code)};
+      return make_failure(errc::protocol, where + " answers at " + path + ": " + zerror(code));
   }
 }
 

@@ -36,16 +36,10 @@ class store_state final : public session_listener,
   void unwatch(std::string const& path, queue_entry const* who);
 
   /// What an operation fails with.
-  template <class T>
-  failure explain(stores::operation<T> const& one, int code, std::string const& path) const {
-    auto const [what, why] = error_of(code, path);
-    return one.failure_of(what, why);
-  }
+  failure explain(int code, std::string const& path) const;
 
  private:
   using key = std::pair<std::string, std::string>;
-  std::pair<errc, std::string> error_of(int code, std::string const& path) const;
-
   void on_connected() override;
   void on_session_lost() override;
   void on_watch_event(std::string const& path, watch_event what) override;

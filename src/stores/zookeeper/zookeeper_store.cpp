@@ -16,9 +16,10 @@ class store final : public lease_store {
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
+    stores::order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     auto const most = state_->how().timeout + state_->how().session_grace;
     auto const one =
-        std::make_shared<waiter>(state_->pending(), std::move(request), most, std::move(done));
+        std::make_shared<waiter>(state_->pending(), std::move(what), std::move(request), most);
     if (!one->admit()) return;
     auto const& asked = one->request;
     bool const known = state_->find(asked.name, asked.owner) != nullptr;
@@ -28,16 +29,16 @@ class store final : public lease_store {
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    auto const one = begin("renew", name.str(), std::move(done));
-    if (!one->admit()) return;
+    auto const one = state_->pending()->begin("renew", name.str(), std::move(done));
+    if (!one) return;
     auto const who = state_->find(name, owner);
     if (!who) return one->complete_later(renew_reply::lost);
     who->renew(one, ttl);
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    auto const one = begin("release", name.str(), std::move(done));
-    if (!one->admit()) return;
+    auto const one = state_->pending()->begin("release", name.str(), std::move(done));
+    if (!one) return;
     auto const who = state_->find(name, owner);
     if (!who) return release_elsewhere(state_, name, owner, one);
     who->release(one);
@@ -48,29 +49,21 @@ class store final : public lease_store {
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    auto const one = begin("inspect", name.str(), std::move(done));
-    if (one->admit()) zookeeper::inspect(state_, name, one);
+    auto const one = state_->pending()->begin("inspect", name.str(), std::move(done));
+    if (one) zookeeper::inspect(state_, name, one);
   }
 
   void force_release(resource name, handler<release_reply> done) override {
-    auto const one = begin("force release of", name.str(), std::move(done));
-    if (one->admit()) force(state_, name, one);
+    auto const one = state_->pending()->begin("force release of", name.str(), std::move(done));
+    if (one) force(state_, name, one);
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    auto const one = begin("list", "leases", std::move(done));
-    if (one->admit()) zookeeper::list(state_, std::move(request), one);
+    auto const one = state_->pending()->begin("list", "leases", std::move(done));
+    if (one) zookeeper::list(state_, std::move(request), one);
   }
 
  private:
-  template <class T>
-  std::shared_ptr<stores::operation<T>> begin(char const* what, std::string const& name,
-                                              handler<T> done) const {
-    return std::make_shared<stores::operation<T>>(state_->pending(),
-                                                  stores::order<T>{what, name, std::move(done)},
-                                                  clock::now() + state_->how().timeout);
-  }
-
   std::shared_ptr<store_state> const state_;
 };
 
@@ -89,7 +82,8 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
                                        std::to_string(how->timeout.count()) +
                                        " ms; is it running, and a majority of the ensemble up?",
                                .closed = name + " is being closed",
-                               .max_pending = how->max_pending});
+                               .max_pending = how->max_pending,
+                               .timeout = how->timeout});
   auto state = std::make_shared<zookeeper::store_state>(std::move(pending), std::move(*how));
   state->start();
   auto store = std::make_shared<zookeeper::store>(std::move(state));
