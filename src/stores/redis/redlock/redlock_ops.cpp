@@ -65,6 +65,13 @@ class tally_op : public redlock_caller<T> {
     if (auto outcome = outcome_now()) this->complete(std::move(*outcome));
   }
   virtual std::optional<result<T>> outcome_now() const = 0;
+  /// Where a majority says the same.
+  std::optional<result<T>> outcome_of_majority(T yes, T no) const {
+    auto const said = tally_->standing();
+    if (said == verdict::none) return std::optional<result<T>>();
+    if (said == verdict::undecided) return this->no_majority(tally_->answered());
+    return said == verdict::yes ? yes : no;
+  }
 
   std::optional<algo::quorum_tally> tally_;
 };
@@ -77,17 +84,7 @@ class renew_op final : public tally_op<renew_reply> {
  private:
   // Without a majority in either way it is not lost yet: nodes that did not answer may have it.
   std::optional<result<renew_reply>> outcome_now() const override {
-    switch (tally_->standing()) {
-      case verdict::none:
-        return {};
-      case verdict::yes:
-        return renew_reply::renewed;
-      case verdict::no:
-        return renew_reply::lost;
-      case verdict::undecided:
-        break;
-    }
-    return no_majority(tally_->answered());
+    return outcome_of_majority(renew_reply::renewed, renew_reply::lost);
   }
 };
 
@@ -117,18 +114,9 @@ class release_op final : public tally_op<release_reply> {
 
   // Where a majority answers and those that do not could have made one with the yes, it was ours.
   std::optional<result<release_reply>> outcome_now() const override {
-    switch (tally_->standing()) {
-      case verdict::none:
-        return {};
-      case verdict::yes:
-        return release_reply::released;
-      case verdict::no:
-        return release_reply::lost;
-      case verdict::undecided:
-        break;
-    }
-    if (!tally_->has_majority()) return no_majority(tally_->answered());
-    return release_reply::released;
+    bool const perhaps = tally_->standing() == verdict::undecided && tally_->has_majority();
+    if (perhaps) return release_reply::released;
+    return outcome_of_majority(release_reply::released, release_reply::lost);
   }
 };
 
@@ -219,16 +207,22 @@ class redlock_port final : public lease_store {
  public:
   explicit redlock_port(std::shared_ptr<redlock_core> core)
       : core_(std::move(core)), list_(core_->executor(), listed(core_)) {}
+  // From whatever thread: the closing itself happens on the executor.
+  ~redlock_port() override {
+    asio::dispatch(core_->executor(), [core = core_] { core->close(); });
+  }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (auto const bad = refused_ttl(request.name, request.ttl); bad.code) {
-      return refuse(bad, std::move(done));
+      return detail::post_result<acquire_reply>(core_->executor(), std::move(done), bad);
     }
     redlock_acquire(core_, std::move(request), std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    if (auto const bad = refused_ttl(name, ttl); bad.code) return refuse(bad, std::move(done));
+    if (auto const bad = refused_ttl(name, ttl); bad.code) {
+      return detail::post_result<renew_reply>(core_->executor(), std::move(done), bad);
+    }
     start<renew_op>({std::move(name), owner.str(), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -269,10 +263,6 @@ class redlock_port final : public lease_store {
   template <class Op, class T>
   void start(lease_request what, handler<T> done) {
     redlock_caller<T>::template launch<Op>(core_, std::move(what), std::move(done));
-  }
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(core_->executor(), std::move(done), result<T>(why));
   }
 
   // A lease that outlives the restart_delay could be granted a second time by nodes that were

@@ -6,35 +6,14 @@
 namespace herdlock::redis {
 namespace {
 
-struct redlock_scripts {
-  script acquire{lua::redlock_acquire, "2"};
-  script raise{lua::redlock_raise, "2"};
-  script undo{lua::redlock_undo, "2"};
-  script renew{lua::renew, "1"};
-  script release{lua::redlock_release, "2"};
-  script inspect{lua::redlock_inspect, "2"};
-  script force_release{lua::plain_force_release, "1"};
-};
-
+// In the order of node_verb.
 script const& script_of(node_verb verb) {
-  static redlock_scripts const set;
-  switch (verb) {
-    case node_verb::acquire:
-      return set.acquire;
-    case node_verb::raise:
-      return set.raise;
-    case node_verb::undo:
-      return set.undo;
-    case node_verb::renew:
-      return set.renew;
-    case node_verb::release:
-      return set.release;
-    case node_verb::inspect:
-      return set.inspect;
-    case node_verb::force_release:
-      break;
-  }
-  return set.force_release;
+  static script const all[] = {{lua::redlock_acquire, "2"},    {lua::redlock_raise, "2"},
+                               {lua::redlock_undo, "2"},       {lua::renew, "1"},
+                               {lua::redlock_release, "2"},    {lua::redlock_inspect, "2"},
+                               {lua::plain_force_release, "1"}};
+  static_assert(std::size(all) == std::size(all_node_verbs));
+  return all[static_cast<std::size_t>(verb)];
 }
 
 }  // namespace

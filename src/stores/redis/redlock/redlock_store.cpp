@@ -6,21 +6,6 @@
 namespace herdlock {
 namespace {
 
-// A pointer to the port that closes the nodes when it goes, from whatever thread: the closing
-// itself happens on the executor.
-struct port_and_core {
-  std::shared_ptr<redis::redlock_core> core;
-  std::shared_ptr<lease_store> port;
-
-  explicit port_and_core(std::shared_ptr<redis::redlock_core> const& shared)
-      : core(shared), port(redis::make_redlock_port(shared)) {}
-  port_and_core(port_and_core const&) = delete;
-  port_and_core& operator=(port_and_core const&) = delete;
-  ~port_and_core() {
-    asio::dispatch(core->executor(), [closing = core] { closing->close(); });
-  }
-};
-
 std::shared_ptr<store_warnings> warnings_for(redis::redlock_settings const& how) {
   auto warnings = std::make_shared<store_warnings>();
   auto const nodes = how.nodes.size();
@@ -47,9 +32,8 @@ result<backend> open_redlock(store_url url, asio::any_io_executor executor) {
     return tls.error();
   auto const warnings = warnings_for(*how);
   auto const core = std::make_shared<redis::redlock_core>(executor, *how, warnings);
-  auto const both = std::make_shared<port_and_core>(core);
   backend made;
-  made.leases = std::shared_ptr<lease_store>(both, both->port.get());
+  made.leases = redis::make_redlock_port(core);
   made.traits.across_processes = true;
   made.traits.across_hosts = true;
   made.display_name = how->display_name;
