@@ -69,7 +69,7 @@ class ConfirmedWatch : public testing::Test {
 
   static std::string name() {
     std::string made;
-    side_key(made, "k", std::string(events_role) + "0");
+    side_key(made, "k", events_role(0));
     return made;
   }
   void answer(reply const& what) {

@@ -33,6 +33,6 @@ inline constexpr std::string_view claim_role = "claim";
 inline constexpr std::string_view claim_fence_role = "claim-fence";
 inline constexpr std::string_view error_role = "error";
 /// The channel of a cache entry, followed by ':' and the database: channels know no databases.
-inline constexpr std::string_view events_role = "events:";
+inline std::string events_role(int database) { return "events:" + std::to_string(database); }
 
 }  // namespace herdlock::redis

@@ -41,12 +41,10 @@ void add_entry_keys(command_writer& out, cache_key const& key) {
   out.add_side_key(key.str(), claim_fence_role);
 }
 
-std::string events_suffix(router const& home) {
-  return std::string(events_role) + std::to_string(home.how().database);
-}
-
 result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
-  return yes_or_no(answer, name, fill_reply::stored, fill_reply::superseded);
+  auto const stored = yes_or_no<bool>(answer, name);
+  if (!stored) return stored.error();
+  return *stored ? fill_reply::stored : fill_reply::superseded;
 }
 
 // The hit path: GET or HGETALL, nothing else. A negative entry is kept in the layout of the claim
@@ -91,12 +89,11 @@ struct claim_message {
 
   std::string_view name() const { return asked.key.str(); }
   void encode(command_writer& out, script_form form) const {
-    char const letter = layout_letter(asked.form);
     out.begin(cache_scripts().claim, form);
     add_entry_keys(out, asked.key);
     out.add(asked.owner.str());
     out.add_number(asked.ttl.count());
-    out.add(letter == 'h' ? "h" : "s");
+    out.add(layout_letter(asked.form));
     out.end();
   }
   result<claim_reply> parse(reply const& answer) const {
@@ -135,33 +132,37 @@ struct extend_message {
     out.end();
   }
   result<renew_reply> parse(reply const& answer) const {
-    return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
+    return yes_or_no<renew_reply>(answer, name());
   }
 };
 
-std::string_view kind_of(cache_value const& value) {
-  char const letter = kind_letter(value);
-  return letter == 'n' ? "n" : letter == 'h' ? "h" : "s";
-}
-
-struct fill_message {
-  using value_type = fill_reply;
-  static constexpr std::string_view verb = "fill";
-  fill_request asked;
+// What writes an entry, and tells those who watch it.
+template <class Request>
+struct entry_message {
+  Request asked;
   std::string events;
-  std::string event;
+  std::string event = value_event(asked.value);
 
   std::string_view name() const { return asked.key.str(); }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(cache_scripts().fill, form);
-    add_entry_keys(out, asked.key);
-    out.add(asked.owner.str());
+  void end_with_entry(command_writer& out) const {
     out.add_number(asked.ttl.count());
-    out.add(kind_of(asked.value));
+    out.add(kind_letter(asked.value));
     out.add_side_key(asked.key.str(), events);
     out.add(event);
     add_value(out, asked.value);
     out.end();
+  }
+};
+
+struct fill_message : entry_message<fill_request> {
+  using value_type = fill_reply;
+  static constexpr std::string_view verb = "fill";
+
+  void encode(command_writer& out, script_form form) const {
+    out.begin(cache_scripts().fill, form);
+    add_entry_keys(out, asked.key);
+    out.add(asked.owner.str());
+    end_with_entry(out);
   }
   result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
@@ -174,7 +175,7 @@ struct fail_message {
   std::string error;
   milliseconds back_off;
   std::string events;
-  std::string event;
+  std::string event = error_event(error, back_off);
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const {
@@ -192,23 +193,14 @@ struct fail_message {
   result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
 
-struct put_message {
+struct put_message : entry_message<put_request> {
   using value_type = void;
   static constexpr std::string_view verb = "put";
-  put_request asked;
-  std::string events;
-  std::string event;
 
-  std::string_view name() const { return asked.key.str(); }
   void encode(command_writer& out, script_form form) const {
     out.begin(cache_scripts().put, form);
     add_entry_keys(out, asked.key);
-    out.add_number(asked.ttl.count());
-    out.add(kind_of(asked.value));
-    out.add_side_key(asked.key.str(), events);
-    out.add(event);
-    add_value(out, asked.value);
-    out.end();
+    end_with_entry(out);
   }
   result<void> parse(reply const& answer) const {
     if (answer.number() != 1) return unexpected_reply(name());
@@ -230,7 +222,7 @@ struct invalidate_message {
     out.add(".");  // look_event()
     out.end();
   }
-  result<bool> parse(reply const& answer) const { return yes_or_no(answer, name(), true, false); }
+  result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
 };
 
 // A value that came with a late event may have been replaced or removed since the caller asked:
@@ -292,7 +284,7 @@ class cache_port final : public cache_store {
   cache_port(std::shared_ptr<router> commands, std::shared_ptr<cache_watches> watches)
       : router_(std::move(commands)),
         watches_(std::move(watches)),
-        events_(events_suffix(*router_)) {}
+        events_(events_role(router_->how().database)) {}
 
   void get(cache_key key, layout form, handler<cache_lookup> done) override {
     start(get_message{std::move(key), form, form}, std::move(done));
@@ -309,25 +301,21 @@ class cache_port final : public cache_store {
 
   void fill(fill_request request, handler<fill_reply> done) override {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
-      return refuse(bad, std::move(done));
-    auto event = value_event(request.value);
-    start(fill_message{std::move(request), events_, std::move(event)}, std::move(done));
+      return detail::post_result<fill_reply>(router_->executor(), std::move(done), bad);
+    start(fill_message{{std::move(request), events_}}, std::move(done));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
     if (error.size() > max_error_bytes) error.resize(max_error_bytes);
-    auto event = error_event(error, back_off);
-    start(fail_message{std::move(key), std::move(owner), std::move(error), back_off, events_,
-                       std::move(event)},
+    start(fail_message{std::move(key), std::move(owner), std::move(error), back_off, events_},
           std::move(done));
   }
 
   void put(put_request request, handler<void> done) override {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
-      return refuse(bad, std::move(done));
-    auto event = value_event(request.value);
-    start(put_message{std::move(request), events_, std::move(event)}, std::move(done));
+      return detail::post_result<void>(router_->executor(), std::move(done), bad);
+    start(put_message{{std::move(request), events_}}, std::move(done));
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
@@ -336,10 +324,10 @@ class cache_port final : public cache_store {
 
   void watch(watch_request request, handler<watch_reply> done) override {
     if (auto const bad = router_->check_key(request.key.str()); bad.code) {
-      return refuse(
+      return detail::post_result<watch_reply>(
+          router_->executor(), std::move(done),
           make_failure(errc::invalid_name,
-                       "cannot watch " + in_quotes(request.key.str()) + " at " + bad.message),
-          std::move(done));
+                       "cannot watch " + in_quotes(request.key.str()) + " at " + bad.message));
     }
     if (!router_->events_may_be_late()) return watches_->watch(std::move(request), std::move(done));
     auto get = get_message{request.key, request.form, request.form};
@@ -351,11 +339,6 @@ class cache_port final : public cache_store {
   template <class Message>
   void start(Message call, handler<typename Message::value_type> done) {
     operation<Message>::start(*router_, std::move(call), std::move(done));
-  }
-
-  template <class T>
-  void refuse(failure const& why, handler<T> done) {
-    detail::post_result(router_->executor(), std::move(done), result<T>(why));
   }
 
   std::shared_ptr<router> router_;

@@ -100,7 +100,7 @@ void cache_watches::close() {
 
 cache_watches::channel& cache_watches::channel_of(cache_key const& key) {
   std::string name;
-  side_key(name, key.str(), std::string(events_role) + std::to_string(commands_->how().database));
+  side_key(name, key.str(), events_role(commands_->how().database));
   auto const found = channels_.find(name);
   if (found != channels_.end()) return found->second;
   return channels_.emplace(name, channel{name, key, {}}).first->second;

@@ -40,9 +40,9 @@ watch_reply parse_error(std::string_view rest) {
 
 }  // namespace
 
-char kind_letter(cache_value const& value) {
-  if (std::holds_alternative<absent>(value)) return 'n';
-  return std::holds_alternative<hash_fields>(value) ? 'h' : 's';
+std::string_view kind_letter(cache_value const& value) {
+  if (std::holds_alternative<absent>(value)) return "n";
+  return layout_letter(std::holds_alternative<hash_fields>(value) ? layout::hash : layout::string);
 }
 
 cache_value string_entry(std::string_view text) {

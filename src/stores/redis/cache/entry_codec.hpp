@@ -15,8 +15,8 @@ namespace herdlock::redis {
 inline constexpr std::string_view absent_marker{"\0herdlock:absent", 16};
 
 /// The letter of a layout in front of a claim's owner, and of a value's kind in the scripts.
-inline char layout_letter(layout form) { return form == layout::hash ? 'h' : 's'; }
-char kind_letter(cache_value const& value);
+inline std::string_view layout_letter(layout form) { return form == layout::hash ? "h" : "s"; }
+std::string_view kind_letter(cache_value const& value);
 
 /// An event carries its value or error up to this size; beyond it, it only says "look".
 inline constexpr std::size_t max_event_bytes = 16 * 1024;

@@ -61,7 +61,7 @@ class operation final : public command {
   }
 
   void fail(failure const& why, completion when) override {
-    complete(failure{why.code, "cannot " + std::string(Message::verb) + " " +
+    complete(failure{why.code, "cannot " + std::string(message_.verb) + " " +
                                    in_quotes(message_.name()) + " at " + why.message},
              when);
   }
@@ -112,12 +112,12 @@ inline failure unexpected_reply(std::string_view name) {
                                           "; is this a Redis server, 6.2 or newer?");
 }
 
-/// Of an answer that is 1 or 0.
+/// Of an answer that is 1 or 0, which T says in the same way.
 template <class T>
-result<T> yes_or_no(reply const& answer, std::string_view name, T yes, T no) {
+result<T> yes_or_no(reply const& answer, std::string_view name) {
   auto const done = answer.number();
   if (!done) return unexpected_reply(name);
-  return *done == 1 ? yes : no;
+  return static_cast<T>(*done == 1);
 }
 
 }  // namespace herdlock::redis

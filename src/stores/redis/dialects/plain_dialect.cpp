@@ -21,17 +21,21 @@ plain_scripts const& scripts() {
   return set;
 }
 
-// What every step has: the resource for messages, the key for the server, and what stands behind
-// it.
+// A step that answers with a Value: the resource for messages, the key for the server, and what
+// stands behind it.
+template <class Value>
 struct step {
+  using value_type = Value;
+  std::string_view verb;
+  script const& text;
   resource what;
-  std::string key;
   std::string owner{};
   milliseconds ttl{0};
+  std::string key{};  // with the prefix; set when it starts
 
   std::string_view name() const { return what.str(); }
-  void encode_as(script const& one, command_writer& out, script_form form) const {
-    out.begin(one, form);
+  void encode(command_writer& out, script_form form) const {
+    out.begin(text, form);
     out.add(key);
     if (!owner.empty()) out.add(owner);
     if (ttl > milliseconds{0}) out.add_number(ttl.count());
@@ -39,14 +43,15 @@ struct step {
   }
 };
 
-struct acquire_message : step {
-  using value_type = acquire_reply;
-  static constexpr std::string_view verb = "acquire";
+// Of a renewal and the releases.
+template <class Reply>
+struct yes_or_no_step : step<Reply> {
+  result<Reply> parse(reply const& answer) const { return yes_or_no<Reply>(answer, this->name()); }
+};
+
+struct acquire_step : step<acquire_reply> {
   clock::time_point asked = clock::now();
 
-  void encode(command_writer& out, script_form form) const {
-    encode_as(scripts().acquire, out, form);
-  }
   result<acquire_reply> parse(reply const& answer) const {
     if (answer.kind() != reply_kind::list) {
       if (answer.number() != 1) return unexpected_reply(name());
@@ -64,49 +69,7 @@ struct acquire_message : step {
   }
 };
 
-struct renew_message : step {
-  using value_type = renew_reply;
-  static constexpr std::string_view verb = "renew";
-
-  void encode(command_writer& out, script_form form) const {
-    encode_as(scripts().renew, out, form);
-  }
-  result<renew_reply> parse(reply const& answer) const {
-    return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
-  }
-};
-
-struct release_message : step {
-  using value_type = release_reply;
-  static constexpr std::string_view verb = "release";
-
-  void encode(command_writer& out, script_form form) const {
-    encode_as(scripts().release, out, form);
-  }
-  result<release_reply> parse(reply const& answer) const {
-    return yes_or_no(answer, name(), release_reply::released, release_reply::lost);
-  }
-};
-
-struct force_release_message : step {
-  using value_type = release_reply;
-  static constexpr std::string_view verb = "force the release of";
-
-  void encode(command_writer& out, script_form form) const {
-    encode_as(scripts().force_release, out, form);
-  }
-  result<release_reply> parse(reply const& answer) const {
-    return yes_or_no(answer, name(), release_reply::released, release_reply::lost);
-  }
-};
-
-struct inspect_message : step {
-  using value_type = std::optional<lease_info>;
-  static constexpr std::string_view verb = "inspect";
-
-  void encode(command_writer& out, script_form form) const {
-    encode_as(scripts().inspect, out, form);
-  }
+struct inspect_step : step<std::optional<lease_info>> {
   result<value_type> parse(reply const& answer) const {
     if (answer.kind() == reply_kind::null) return value_type();
     auto const pttl = answer.number(1);
@@ -122,21 +85,28 @@ class plain_dialect final : public lease_store {
         list_(connection_->executor(), leases_of_dialect(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    start(acquire_message{on(std::move(request.name), request.owner.str(), request.ttl)},
+    start(acquire_step{{"acquire", scripts().acquire, std::move(request.name), request.owner.str(),
+                        request.ttl}},
           std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    start(renew_message{on(std::move(name), owner.str(), ttl)}, std::move(done));
+    start(
+        yes_or_no_step<renew_reply>{{"renew", scripts().renew, std::move(name), owner.str(), ttl}},
+        std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start(release_message{on(std::move(name), owner.str())}, std::move(done));
+    start(
+        yes_or_no_step<release_reply>{{"release", scripts().release, std::move(name), owner.str()}},
+        std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    start(inspect_message{on(std::move(name))}, std::move(done));
+    start(inspect_step{{"inspect", scripts().inspect, std::move(name)}}, std::move(done));
   }
   void force_release(resource name, handler<release_reply> done) override {
-    start(force_release_message{on(std::move(name))}, std::move(done));
+    start(yes_or_no_step<release_reply>{{"force the release of", scripts().force_release,
+                                         std::move(name)}},
+          std::move(done));
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
@@ -144,13 +114,10 @@ class plain_dialect final : public lease_store {
   bool may_have_sent() const override { return connection_->may_have_sent(); }
 
  private:
-  step on(resource name, std::string owner = {}, milliseconds ttl = {}) const {
-    std::string key = connection_->how().prefix + name.str();
-    return {std::move(name), std::move(key), std::move(owner), ttl};
-  }
-  template <class Message>
-  void start(Message call, handler<typename Message::value_type> done) {
-    operation<Message>::start(*connection_, std::move(call), std::move(done));
+  template <class Step>
+  void start(Step one, handler<typename Step::value_type> done) {
+    one.key = connection_->how().prefix + one.what.str();
+    operation<Step>::start(*connection_, std::move(one), std::move(done));
   }
 
   std::shared_ptr<connection> connection_;

@@ -3,20 +3,10 @@
 #include <algorithm>
 
 #include "stores/redis/client/operation.hpp"
-#include "stores/redis/script_texts.hpp"
+#include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-script const& trust_script() {
-  static script const one(lua::trust, "1");
-  return one;
-}
-
-script const& held_script() {
-  static script const one(lua::held, "0");  // counted
-  return one;
-}
 
 struct text_answer {
   using value_type = std::string;
@@ -41,7 +31,7 @@ struct held_message : text_answer {
   // Always with its source: by its hash alone a server that lacks it would do it in the second
   // attempt, behind the WAIT.
   void encode(command_writer& out, script_form) const {
-    out.begin_keys(held_script(), script_form::with_source);
+    out.begin_keys(lease_scripts().held, script_form::with_source);
     for (auto const& [name, owner] : leases) out.add(name);
     out.end_keys();
     for (auto const& [name, owner] : leases) out.add(owner);
@@ -80,7 +70,7 @@ struct trust_message : number_answer {
   std::string_view mode;
 
   void encode(command_writer& out, script_form form) const {
-    out.begin(trust_script(), form);
+    out.begin(lease_scripts().trust, form);
     out.add(incarnation_key);
     out.add(incarnation);
     out.add_number(quarantine.count());

@@ -8,38 +8,60 @@
 namespace herdlock::redis {
 namespace {
 
-failure about(std::string_view verb, resource const& name, failure const& why) {
-  return failure{
-      why.code, "cannot " + std::string(verb) + " " + in_quotes(name.str()) + " at " + why.message};
-}
+struct lease_in_question {
+  what_happened what;
+  resource name;
+  owner_token owner;
+
+  failure about(failure const& why) const {
+    std::string const verb = what == what_happened::granted ? "acquire" : "renew";
+    return failure{why.code, "cannot " + verb + " " + in_quotes(name.str()) + " at " + why.message};
+  }
+};
+
+bool is_to_be_confirmed(acquire_reply const& told) { return std::holds_alternative<grant>(told); }
+bool is_to_be_confirmed(renew_reply told) { return told == renew_reply::renewed; }
 
 // From the inner store's answer to ours; its caller may cancel in between.
 template <class Reply>
 class confirmed_operation : public std::enable_shared_from_this<confirmed_operation<Reply>> {
  public:
-  confirmed_operation(asio::any_io_executor executor, handler<Reply> done)
-      : executor_(std::move(executor)), caller_(std::move(done)) {}
+  confirmed_operation(std::shared_ptr<confirmation> with, lease_in_question lease,
+                      handler<Reply> done)
+      : with_(std::move(with)), lease_(std::move(lease)), caller_(std::move(done)) {}
 
-  void listen_to_cancellation() {
+  /// What the inner store is to call.
+  handler<Reply> inner_handler() {
     caller_.on_cancel([weak = this->weak_from_this()] {
       if (auto const self = weak.lock()) self->cancel();
     });
+    auto on_reply = [self = this->shared_from_this()](result<Reply> told) {
+      self->on_reply(std::move(told));
+    };
+    return asio::bind_cancellation_slot(cancel_inner_.slot(), std::move(on_reply));
   }
 
-  asio::cancellation_slot inner_slot() { return cancel_inner_.slot(); }
-
-  void complete(result<Reply> outcome) { caller_.post(executor_, std::move(outcome)); }
-
-  /// The inner store has answered: from here on a cancellation ends the call by itself.
-  void inner_done() { confirming_ = true; }
-
  private:
+  // From here on a cancellation ends the call by itself.
+  void on_reply(result<Reply> told) {
+    confirming_ = true;
+    if (!told || !is_to_be_confirmed(*told)) return complete(std::move(told));
+    with_->confirm(lease_.what, lease_.name, lease_.owner,
+                   [self = this->shared_from_this(), told](failure const& why) {
+                     if (why.code) return self->complete(self->lease_.about(why));
+                     self->complete(told);
+                   });
+  }
+
   void cancel() {
     if (!confirming_) return cancel_inner_.emit(asio::cancellation_type::all);
     complete(make_failure(errc::canceled, "cancelled by the caller"));
   }
 
-  asio::any_io_executor executor_;
+  void complete(result<Reply> outcome) { caller_.post(with_->executor(), std::move(outcome)); }
+
+  std::shared_ptr<confirmation> with_;
+  lease_in_question lease_;
   stores::pending<Reply> caller_;
   asio::cancellation_signal cancel_inner_;
   bool confirming_ = false;
@@ -55,48 +77,23 @@ class confirmed_leases final : public lease_store {
         quarantine_(how.durable.quarantine) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    if (auto why = refusal(request.ttl); why.code) {
-      return refuse(about("acquire", request.name, why), std::move(done));
-    }
-    if (confirmed_->quarantined() > milliseconds{0}) {
-      return refuse(about("acquire", request.name, confirmed_->in_quarantine()), std::move(done));
-    }
-    auto call = std::make_shared<confirmed_operation<acquire_reply>>(confirmed_->executor(),
-                                                                     std::move(done));
-    call->listen_to_cancellation();
-    auto on_reply = [call, with = confirmed_, name = request.name,
-                     owner = request.owner](result<acquire_reply> reply) {
-      call->inner_done();
-      bool const granted = reply.has_value() && std::holds_alternative<grant>(*reply);
-      if (!granted) return call->complete(std::move(reply));
-      with->confirm(what_happened::granted, name, owner, [call, name, reply](failure const& why) {
-        if (why.code) return call->complete(about("acquire", name, why));
-        call->complete(reply);
-      });
-    };
-    inner_->acquire(std::move(request),
-                    asio::bind_cancellation_slot(call->inner_slot(), std::move(on_reply)));
+    lease_in_question lease{what_happened::granted, request.name, request.owner};
+    auto why = refusal(request.ttl);
+    bool const too_early = confirmed_->quarantined() > milliseconds{0};
+    if (!why.code && too_early) why = confirmed_->in_quarantine();
+    if (why.code) return refuse(lease.about(why), std::move(done));
+    auto const one = std::make_shared<confirmed_operation<acquire_reply>>(
+        confirmed_, std::move(lease), std::move(done));
+    inner_->acquire(std::move(request), one->inner_handler());
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    if (auto why = refusal(ttl); why.code) {
-      return refuse(about("renew", name, why), std::move(done));
-    }
-    auto call =
-        std::make_shared<confirmed_operation<renew_reply>>(confirmed_->executor(), std::move(done));
-    call->listen_to_cancellation();
-    auto on_reply = [call, with = confirmed_, name, owner](result<renew_reply> reply) {
-      call->inner_done();
-      bool const renewed = reply.has_value() && *reply == renew_reply::renewed;
-      if (!renewed) return call->complete(std::move(reply));
-      with->confirm(what_happened::renewed, name, owner, [call, name](failure const& why) {
-        if (why.code) return call->complete(about("renew", name, why));
-        call->complete(renew_reply::renewed);
-      });
-    };
-    inner_->renew(std::move(name), std::move(owner), ttl,
-                  asio::bind_cancellation_slot(call->inner_slot(), std::move(on_reply)));
+    lease_in_question lease{what_happened::renewed, name, owner};
+    if (auto why = refusal(ttl); why.code) return refuse(lease.about(why), std::move(done));
+    auto const one = std::make_shared<confirmed_operation<renew_reply>>(
+        confirmed_, std::move(lease), std::move(done));
+    inner_->renew(std::move(name), std::move(owner), ttl, one->inner_handler());
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {

@@ -3,10 +3,6 @@
 namespace herdlock::redis {
 namespace {
 
-result<release_reply> parse_release(reply const& answer, std::string_view name) {
-  return yes_or_no(answer, name, release_reply::released, release_reply::lost);
-}
-
 void add_queue_keys(command_writer& out, std::string const& name) {
   out.add(name);
   out.add_side_key(name, fence_role);
@@ -146,10 +142,6 @@ void renew_message::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<renew_reply> renew_message::parse(reply const& answer) const {
-  return yes_or_no(answer, name(), renew_reply::renewed, renew_reply::lost);
-}
-
 void release_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().release, form);
   add_queue_keys(out, what.str());
@@ -159,19 +151,11 @@ void release_message::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<release_reply> release_message::parse(reply const& answer) const {
-  return parse_release(answer, name());
-}
-
 void force_release_message::encode(command_writer& out, script_form form) const {
   out.begin(lease_scripts().force_release, form);
   add_queue_keys(out, what.str());
   out.add_number(fence_floor);
   out.end();
-}
-
-result<release_reply> force_release_message::parse(reply const& answer) const {
-  return parse_release(answer, name());
 }
 
 void inspect_message::encode(command_writer& out, script_form form) const {

@@ -119,7 +119,9 @@ struct renew_message {
 
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<renew_reply> parse(reply const& answer) const;
+  result<renew_reply> parse(reply const& answer) const {
+    return yes_or_no<renew_reply>(answer, name());
+  }
 };
 
 struct release_message {
@@ -133,7 +135,9 @@ struct release_message {
 
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<release_reply> parse(reply const& answer) const;
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no<release_reply>(answer, name());
+  }
 };
 
 struct force_release_message {
@@ -144,7 +148,9 @@ struct force_release_message {
 
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<release_reply> parse(reply const& answer) const;
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no<release_reply>(answer, name());
+  }
 };
 
 struct inspect_message {
