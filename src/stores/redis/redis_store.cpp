@@ -42,31 +42,21 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
                                                "dialect=herdlock; leave one of them out");
   }
   if (!how->sentinels.empty()) how->resolver = redis::make_sentinel_resolver(executor, *how);
-  backend made;
-  made.warnings = std::make_shared<store_warnings>();
+  auto warnings = std::make_shared<store_warnings>();
+  auto const check = std::make_shared<redis::connection_check>(*how, warnings);
   auto const all = std::make_shared<server_parts>(
-      std::make_shared<redis::connection>(
-          executor, *how, std::make_shared<redis::connection_check>(*how, made.warnings)),
-      made.warnings);
+      std::make_shared<redis::connection>(executor, *how, check), std::move(warnings));
   all->grants->add(all->commands, all->pushes);
   if (how->durable.on()) all->confirmed = std::make_shared<redis::confirmation>(executor, *how);
   all->leases = make_leases(*all, *how);
-  made.leases = redis::port_of(all, all->leases);
   if (how->speaks == redis::dialect::herdlock) {
     all->values = redis::make_cache_port(all->commands, all->watches);
-    made.values = redis::port_of(all, all->values);
   }
-  made.traits.fences = how->speaks == redis::dialect::herdlock;
-  made.traits.across_processes = true;
-  made.traits.across_hosts = how->unix_path.empty();
-  made.traits.queues = how->speaks == redis::dialect::herdlock;
-  made.traits.pushes_fills = made.values != nullptr;
-  made.display_name = how->display_name;
   asio::post(executor, [server = all->commands, proofs = all->confirmed] {
     server->open();
     if (proofs) proofs->open();
   });
-  return made;
+  return redis::backend_of(all);
 }
 
 }  // namespace herdlock

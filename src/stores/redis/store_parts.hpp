@@ -14,10 +14,11 @@ namespace herdlock::redis {
 template <class Servers>
 class store_parts {
  public:
-  store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> warnings)
+  store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> found)
       : commands(std::move(to)),
+        warnings(std::move(found)),
         pushes(commands->make_event_connection()),
-        watches(std::make_shared<cache_watches>(commands, pushes, std::move(warnings))),
+        watches(std::make_shared<cache_watches>(commands, pushes, warnings)),
         grants(std::make_shared<grant_subscriptions>()),
         queues(std::make_shared<lease_queues>(commands, grants)) {
     pushes->attach(watches);
@@ -38,20 +39,32 @@ class store_parts {
   }
 
   std::shared_ptr<Servers> commands;
+  std::shared_ptr<store_warnings> warnings;
   std::shared_ptr<connection> pushes;
   std::shared_ptr<cache_watches> watches;
   std::shared_ptr<grant_subscriptions> grants;
   std::shared_ptr<lease_queues> queues;
   std::shared_ptr<confirmation> confirmed;  // null unless the URL asks for it
   std::shared_ptr<lease_store> leases;
-  std::shared_ptr<cache_store> values;  // null: leases only
+  std::shared_ptr<cache_store> values;  // null for a dialect: leases only
 };
 
-/// A port that keeps all parts.
-template <class Port, class Servers>
-std::shared_ptr<Port> port_of(std::shared_ptr<store_parts<Servers>> const& parts,
-                              std::shared_ptr<Port> const& port) {
-  return std::shared_ptr<Port>(parts, port.get());
+/// Of parts that have their ports. Each of its ports keeps all parts.
+template <class Servers>
+backend backend_of(std::shared_ptr<store_parts<Servers>> const& parts) {
+  auto const& how = parts->commands->how();
+  bool const ours = parts->values != nullptr;
+  backend made{std::shared_ptr<lease_store>(parts, parts->leases.get()),
+               nullptr,
+               {.queues = ours,
+                .pushes_fills = ours,
+                .across_processes = true,
+                .across_hosts = how.unix_path.empty(),
+                .fences = ours},
+               how.display_name,
+               parts->warnings};
+  if (ours) made.values = std::shared_ptr<cache_store>(parts, parts->values.get());
+  return made;
 }
 
 }  // namespace herdlock::redis

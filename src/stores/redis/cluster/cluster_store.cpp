@@ -31,22 +31,14 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
     return tls.error();
   how->part = redis::server_part::cluster_node;
-  backend made;
-  made.warnings = std::make_shared<store_warnings>();
-  auto const all = std::make_shared<redis::store_parts<redis::cluster>>(
-      std::make_shared<redis::cluster>(executor, *how, std::move(seeds), made.warnings),
-      made.warnings);
+  auto warnings = std::make_shared<store_warnings>();
+  auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings);
+  auto const all =
+      std::make_shared<redis::store_parts<redis::cluster>>(std::move(nodes), std::move(warnings));
   all->leases = redis::make_lease_port(all->commands, all->queues);
   all->values = redis::make_cache_port(all->commands, all->watches);
-  made.leases = redis::port_of(all, all->leases);
-  made.values = redis::port_of(all, all->values);
-  made.traits.queues = true;
-  made.traits.across_processes = true;
-  made.traits.across_hosts = true;
-  made.traits.pushes_fills = true;
-  made.display_name = how->display_name;
-  asio::post(executor, [nodes = all->commands] { nodes->open(); });
-  return made;
+  asio::post(executor, [cluster = all->commands] { cluster->open(); });
+  return redis::backend_of(all);
 }
 
 }  // namespace herdlock
