@@ -12,13 +12,9 @@ void timer_queue::start() {
 }
 
 void timer_queue::schedule(timed& entry, clock::time_point at) {
-  remove(entry);
-  entry.due = at;
-  schedule_.insert(entry);
+  schedule_.add(entry, at);
   if (timer_) timer_->arm_no_later_than(at);
 }
-
-void timer_queue::remove(timed& entry) { entry.unlink(); }
 
 void timer_queue::close() {
   schedule_.clear();
@@ -29,7 +25,7 @@ void timer_queue::close() {
 // Whatever comes of the one that is called: the others are called, in the next event at the latest.
 void timer_queue::run_due() {
   try {
-    call_due();
+    schedule_.run(clock::now());
   } catch (...) {
     rearm();
     throw;
@@ -38,16 +34,7 @@ void timer_queue::run_due() {
 }
 
 void timer_queue::rearm() {
-  if (timer_ && !schedule_.empty()) timer_->arm_no_later_than(schedule_.begin()->due);
-}
-
-void timer_queue::call_due() {
-  auto const now = clock::now();
-  while (!schedule_.empty() && schedule_.begin()->due <= now) {
-    timed& entry = *schedule_.begin();
-    remove(entry);
-    entry.on_due(now);
-  }
+  if (timer_ && !schedule_.empty()) timer_->arm_no_later_than(schedule_.next());
 }
 
 }  // namespace herdlock::runtime
