@@ -3,9 +3,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <herdlock/url_scheme.hpp>
 #include <map>
 
 #include "stores/common/tls_context.hpp"
+#include "stores/etcd/examination.hpp"
 #include "stores/etcd/listing.hpp"
 #include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"
@@ -203,6 +205,14 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto store = std::make_shared<etcd::store>(std::move(queues));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   return backend{store, nullptr, traits, std::move(display_name)};
+}
+
+std::span<url_scheme const> v0::etcd_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"etcd", open_etcd, examine_etcd},
+      {"etcds", open_etcd, examine_etcd},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock

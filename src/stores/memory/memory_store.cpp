@@ -1,6 +1,9 @@
 #include "stores/memory/memory_store.hpp"
 
+#include <herdlock/url_scheme.hpp>
+
 #include "stores/common/url_options.hpp"
+#include "stores/memory/examination.hpp"
 #include "stores/memory/store_state.hpp"
 
 namespace herdlock {
@@ -176,6 +179,13 @@ result<backend> open_memory(store_url url, asio::any_io_executor executor) {
                                                std::move(executor), display_name);
   store_traits traits{.queues = true, .pushes_fills = true};
   return backend{store, store, traits, std::move(display_name)};
+}
+
+std::span<url_scheme const> v0::memory_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"memory", open_memory, examine_memory},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock

@@ -1,5 +1,8 @@
 #include "stores/postgres/postgres_store.hpp"
 
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/postgres/examination.hpp"
 #include "stores/postgres/session_store.hpp"
 #include "stores/postgres/table_store.hpp"
 
@@ -12,6 +15,14 @@ result<backend> open_postgres(store_url url, asio::any_io_executor executor) {
     return postgres::open_sessions(std::move(*what), std::move(executor));
   }
   return postgres::open_table(std::move(*what), std::move(executor));
+}
+
+std::span<url_scheme const> v0::postgres_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"postgres", open_postgres, examine_postgres},
+      {"postgresql", open_postgres, examine_postgres},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock

@@ -1,11 +1,16 @@
 #include "stores/redis/redis_store.hpp"
 
+#include <herdlock/url_scheme.hpp>
+
 #include "stores/common/tls_context.hpp"
 #include "stores/redis/cache/cache_port.hpp"
+#include "stores/redis/cluster/cluster_store.hpp"
 #include "stores/redis/dialects/getset_dialect.hpp"
 #include "stores/redis/dialects/plain_dialect.hpp"
 #include "stores/redis/durability/confirmed_leases.hpp"
+#include "stores/redis/examination/examination.hpp"
 #include "stores/redis/lease_port.hpp"
+#include "stores/redis/redlock/redlock_store.hpp"
 #include "stores/redis/sentinel/sentinel_resolver.hpp"
 #include "stores/redis/store_parts.hpp"
 
@@ -57,6 +62,20 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
     if (proofs) proofs->open();
   });
   return redis::backend_of(all);
+}
+
+std::span<url_scheme const> v0::redis_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"redis", open_redis, examine_redis},
+      {"rediss", open_redis, examine_redis},
+      {"redis+unix", open_redis, examine_redis},
+      {"redis+sentinel", open_redis, examine_redis},
+      {"rediss+sentinel", open_redis, examine_redis},
+      {"redlock", open_redlock, examine_redlock},
+      {"redis+cluster", open_redis_cluster, examine_redis_cluster},
+      {"rediss+cluster", open_redis_cluster, examine_redis_cluster},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock

@@ -1,9 +1,11 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
 #include <filesystem>
+#include <herdlock/url_scheme.hpp>
 
 #include "stores/common/url_options.hpp"
 #include "stores/sqlite/database_operation.hpp"
+#include "stores/sqlite/examination.hpp"
 #include "stores/sqlite/schema.hpp"
 #include "stores/sqlite/statements.hpp"
 
@@ -215,6 +217,13 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
                                       std::move(*writer), std::move(*reader));
   store_traits traits{.across_processes = true};
   return backend{store, store, traits, std::move(display_name)};
+}
+
+std::span<url_scheme const> v0::sqlite_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"sqlite", open_sqlite, examine_sqlite},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock

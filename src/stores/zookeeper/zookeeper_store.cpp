@@ -1,5 +1,8 @@
 #include "stores/zookeeper/zookeeper_store.hpp"
 
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/zookeeper/examination.hpp"
 #include "stores/zookeeper/queries.hpp"
 
 namespace herdlock {
@@ -90,6 +93,13 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   traits.longest_term = longest;
   return backend{std::move(store), nullptr, traits, name};
+}
+
+std::span<url_scheme const> v0::zookeeper_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"zk", open_zookeeper, examine_zookeeper},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock
