@@ -15,7 +15,6 @@
 #include <herdlock/herdlock.hpp>
 #include <set>
 #include <sstream>
-#include <support/temp_dir.hpp>
 
 #include "scripted_lock.hpp"
 
@@ -325,15 +324,6 @@ TEST(PublicApi, ThreadsHaveNames) {
   });
   EXPECT_TRUE(during.contains("herdlock"));
   EXPECT_TRUE(during.contains("herdlock-load"));
-}
-
-TEST(PublicApi, ThreadsOfAStoreHaveNames) {
-  herdlock_test::temp_dir const dir;
-  auto const opened = open_store("sqlite:" + (dir.path() / "locks.db").string());
-  EXPECT_FALSE(lock(opened, "r").inspect());
-  auto const names = names_of_threads();
-  EXPECT_TRUE(names.contains("herdlock-read"));
-  EXPECT_TRUE(names.contains("herdlock-write"));
 }
 
 }  // namespace
