@@ -66,13 +66,13 @@ void resource_queue::seek(std::chrono::seconds wait) {
   queued_ = wait.count() > 0;
   auto wanted = request_for(*waiting_.front(), wait);
   wanted.ttl += shared->how.session_grace;  // it may have to be waited with the lock
-  search_ = std::make_shared<lock_search>(shared, wanted,
-                                          [weak = weak_from_this(), wanted](session_answer got) {
-                                            if (auto const self = weak.lock())
-                                              self->on_taken(wanted, std::move(got));
-                                          });
+  search_ = std::make_shared<lock_search>(shared, wanted);
   busy_ = true;
-  search_->begin();
+  auto find = [search = search_, weak = weak_from_this(), wanted]() -> asio::awaitable<void> {
+    auto got = co_await search->run();
+    if (auto const self = weak.lock()) self->on_taken(wanted, std::move(got));
+  };
+  asio::co_spawn(executor_, std::move(find), asio::detached);
 }
 
 void resource_queue::on_taken(lock_request const& wanted, answer got) {
@@ -145,35 +145,39 @@ void resource_queue::use_session() {
   unwatch();
 }
 
-void resource_queue::run(task todo, follow_up then) {
+void resource_queue::run(task todo, follow_up then, int tenths_of_timeout) {
   auto const shared = shared_.lock();
   if (!shared) return;
   use_session();
-  // A session that does not answer is closed, which frees the lock: a little before the caller's
-  // own deadline, so that it is told of the loss and not of a delay.
-  task_timer_.expires_after(shared->how.timeout * 9 / 10);
-  task_timer_.async_wait(
-      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
-        if (ec) return;
-        session->abort();
-        if (auto const self = weak.lock()) self->on_aborted();
-      });
-  shared->tasks.add([shared = shared, self = shared_from_this(), session = session_,
-                     todo = std::move(todo), then = std::move(then)]() mutable {
+  session_->set_deadline(clock::time_point::max());  // the timer ends it
+  auto perform = [shared, self = shared_from_this(), session = session_, todo = std::move(todo),
+                  then = std::move(then)]() -> asio::awaitable<void> {
     answer got;
     got.since = clock::now();
     try {
-      todo(*shared->protocol, *session, got);
+      co_await todo(*shared->protocol, *session, got);
     } catch (sql_error const& error) {
       got.error = error;
     }
     got.at = clock::now();
-    auto const executor = self->executor_;
-    asio::post(executor,
-               [shared = std::move(shared), self = std::move(self), then = std::move(then),
-                todo = std::move(todo),
-                got = std::move(got)]() mutable { self->on_answer(std::move(got), then); });
-  });
+    self->on_answer(std::move(got), then);
+  };
+  asio::co_spawn(executor_, std::move(perform), asio::detached);
+  if (!busy_) return;  // it could not even be sent
+  // A session that does not answer is closed, which frees the lock: a little before the caller's
+  // own deadline, so that it is told of the loss and not of a delay. Armed behind the sending.
+  task_timer_.expires_after(shared->how.timeout * tenths_of_timeout / 10);
+  task_timer_.async_wait(
+      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
+        if (ec) return;
+        if (session) session->abort();
+        auto const self = weak.lock();
+        if (!self) return;
+        self->aborted_ = true;
+        if (auto const told = std::exchange(self->renewing_, nullptr)) {
+          told->complete(renew_reply::lost);
+        }
+      });
 }
 
 void resource_queue::on_answer(answer got, follow_up const& then) {
@@ -187,9 +191,11 @@ void resource_queue::on_answer(answer got, follow_up const& then) {
   next();
 }
 
-void resource_queue::on_aborted() {
-  aborted_ = true;
-  if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
+// False: the session has it no more, or the lease had run out.
+void resource_queue::prolong(held_lock const& mine, milliseconds ttl, follow_up then) {
+  run([mine, ttl](session_protocol& how, connection& session, answer& got)
+          -> asio::awaitable<void> { got.yes = co_await how.renew(session, mine, ttl); },
+      std::move(then));
 }
 
 // What came while the session was in use.
@@ -216,20 +222,18 @@ void resource_queue::renew(std::shared_ptr<stores::operation<renew_reply>> const
   }
   held_lock const mine{name_, holder_->fencing};
   renewing_ = op;
-  run([mine, ttl](session_protocol& how, connection& session,
-                  answer& got) { got.yes = how.renew(session, mine, ttl); },
-      [op, ttl](resource_queue& self, answer const& got) {
-        self.renewing_ = nullptr;
-        if (got.error || !got.yes) {
-          self.lose();
-          return op->complete(renew_reply::lost);
-        }
-        self.holder_->ttl = ttl;
-        self.holder_->since = got.since;
-        self.holder_->expires = got.since + ttl;
-        self.arm();
-        op->complete(renew_reply::renewed);
-      });
+  prolong(mine, ttl, [op, ttl](resource_queue& self, answer const& got) {
+    self.renewing_ = nullptr;
+    if (got.error || !got.yes) {
+      self.lose();
+      return op->complete(renew_reply::lost);
+    }
+    self.holder_->ttl = ttl;
+    self.holder_->since = got.since;
+    self.holder_->expires = got.since + ttl;
+    self.arm();
+    op->complete(renew_reply::renewed);
+  });
 }
 
 void resource_queue::release(releasing const& op, owner_token const& owner) {
@@ -260,25 +264,12 @@ void resource_queue::leave(releasing const& op) {
              [ours, op](resource_queue& self, auto const&) { self.give_back(ours, op); });
 }
 
-// Without a thread.
 void resource_queue::give_back(held_lock const& ours, releasing const& op) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
-  use_session();
-  run_handler done = [shared, self = shared_from_this(), op](outcomes const& all,
-                                                             std::optional<sql_error> error) {
-    answer got;
-    got.error = std::move(error);
-    try {
-      if (!got.error) got.yes = shared->protocol->released(all);
-    } catch (sql_error const& unreadable) {
-      got.error = unreadable;
-    }
-    self->on_answer(std::move(got),
-                    [op](resource_queue& me, answer const& told) { me.on_released(told, op); });
-  };
-  connection::async_run(session_, executor_, shared->protocol->release_sql(*session_, ours),
-                        clock::now() + shared->how.timeout, std::move(done));
+  run(
+      [ours](session_protocol& how, connection& session, answer& got) -> asio::awaitable<void> {
+        got.yes = co_await how.release(session, ours);
+      },
+      [op](resource_queue& self, answer const& got) { self.on_released(got, op); }, 10);
 }
 
 // Told last: a handler may ask for the lock again at once.
@@ -296,8 +287,10 @@ void resource_queue::hand_over(releasing const& op) {
   ++in_a_row_;
   holder_.reset();
   auto const wanted = request_for(*waiting_.front(), std::chrono::seconds{0});
-  run([wanted](session_protocol& how, connection& session,
-               answer& got) { got.taken = how.hand_over(session, wanted); },
+  run(
+      [wanted](session_protocol& how, connection& session, answer& got) -> asio::awaitable<void> {
+        got.taken = co_await how.hand_over(session, wanted);
+      },
       [op, wanted](resource_queue& self, answer got) {
         self.on_handed_over(wanted, std::move(got), op);
       });

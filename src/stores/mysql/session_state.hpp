@@ -9,13 +9,13 @@ namespace herdlock::mysql {
 class resource_queue;
 
 /// Queues and tasks refer to it; who keeps a queue keeps it, too.
-struct session_state : store_state, std::enable_shared_from_this<session_state> {
+struct session_state : store_state {
   using store_state::store_state;
 
   std::unique_ptr<session_protocol> protocol;
   stores::lease_ends ends{pending->executor()};
   std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
-  std::atomic<bool> server_checked = false;
+  bool server_checked = false;
 };
 
 }  // namespace herdlock::mysql
