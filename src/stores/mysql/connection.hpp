@@ -24,6 +24,7 @@ struct st_mysql_res;
 namespace herdlock::mysql {
 
 namespace asio = boost::asio;
+using asio::awaitable;
 
 using row = std::vector<std::optional<std::string>>;
 
@@ -51,7 +52,7 @@ class outcomes {
 using timer = asio::basic_waitable_timer<clock>;
 
 /// Ends after that time.
-asio::awaitable<void> pause(milliseconds span);
+awaitable<void> pause(milliseconds span);
 
 /// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
 class connection : public std::enable_shared_from_this<connection> {
@@ -69,7 +70,7 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Runs statements (one round trip for all) and gives what each of them did. After the first
   /// that fails none is run, and sql_error is thrown. No thread waits for them. On the executor,
   /// always the same one for a connection.
-  asio::awaitable<outcomes> ask(std::string statements);
+  awaitable<outcomes> ask(std::string statements);
   /// The same for a thread that may block.
   outcomes run(std::string const& statements);
   /// What runs later than that fails. At first there is no such time.
@@ -101,8 +102,8 @@ class connection : public std::enable_shared_from_this<connection> {
     void operator()(st_mysql* handle) const;
   };
   bool has_line(asio::any_io_executor const& executor);
-  asio::awaitable<outcomes> exchange(std::string const& statements);
-  asio::awaitable<int> socket_event(int awaited);
+  awaitable<outcomes> exchange(std::string const& statements);
+  awaitable<int> socket_event(int awaited);
   void end_at_deadline();
   void connect_to(std::vector<std::string> const& addresses, settings const& how);
   void connect(settings const& how, std::string const& address);

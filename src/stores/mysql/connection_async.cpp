@@ -12,12 +12,12 @@
 
 namespace herdlock::mysql {
 
-asio::awaitable<void> pause(milliseconds span) {
+awaitable<void> pause(milliseconds span) {
   timer over(co_await asio::this_coro::executor, span);
   co_await over.async_wait(asio::use_awaitable);
 }
 
-asio::awaitable<outcomes> connection::ask(std::string statements) {
+awaitable<outcomes> connection::ask(std::string statements) {
   auto const self = shared_from_this();
   auto const executor = co_await asio::this_coro::executor;
   if (!has_line(executor)) throw sql_error{bad_reply, "its socket cannot be waited for"};
@@ -38,7 +38,7 @@ asio::awaitable<outcomes> connection::ask(std::string statements) {
 
 // The sending comes before the timer: time between the server's last answer and its next statement
 // costs more than itself.
-asio::awaitable<outcomes> connection::exchange(std::string const& statements) {
+awaitable<outcomes> connection::exchange(std::string const& statements) {
   MYSQL* const handle = handle_.get();
   int failed = 0;
   int awaited = mysql_send_query_start(&failed, handle, statements.data(), statements.size());
@@ -76,7 +76,7 @@ asio::awaitable<outcomes> connection::exchange(std::string const& statements) {
 }
 
 // What a call of the library waits for, when it has come.
-asio::awaitable<int> connection::socket_event(int awaited) {
+awaitable<int> connection::socket_event(int awaited) {
   bool const to_write = (awaited & MYSQL_WAIT_READ) == 0 && (awaited & MYSQL_WAIT_WRITE) != 0;
   using descriptor = asio::posix::descriptor_base;
   boost::system::error_code ec;

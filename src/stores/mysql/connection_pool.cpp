@@ -16,7 +16,7 @@ std::shared_ptr<connection> connection_pool::take_idle() {
   return nullptr;
 }
 
-asio::awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point deadline) {
+awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point deadline) {
   if (!waiting_.empty() || !has_one()) co_await wait_for_one(deadline);
   auto one = take_idle();
   bool const is_new = !one;
@@ -27,7 +27,7 @@ asio::awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time
   co_return one;
 }
 
-asio::awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
+awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
   auto const mine = waiting_.emplace(waiting_.end(), executor_, deadline);
   auto const is_next = [&] { return closed_ || (mine == waiting_.begin() && has_one()); };
   while (!is_next() && clock::now() < deadline) {
@@ -52,7 +52,7 @@ void connection_pool::put_to_use(std::shared_ptr<connection> const& one) {
   wake_next();
 }
 
-asio::awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
+awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
   auto const start = [&](auto handler) {
     auto const done = std::make_shared<decltype(handler)>(std::move(handler));
     threads_.add([how = how_, executor = executor_, one, done]() mutable {

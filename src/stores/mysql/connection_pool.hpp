@@ -24,7 +24,7 @@ class connection_pool {
   /// An idle connection, or a new one; what runs on it ends by the deadline. When all are in use it
   /// waits for one until then, first come, first served; then sql_error pool_is_full. Back it goes
   /// with give_back or drop.
-  asio::awaitable<std::shared_ptr<connection>> borrow(clock::time_point deadline);
+  awaitable<std::shared_ptr<connection>> borrow(clock::time_point deadline);
   void give_back(std::shared_ptr<connection> one);
   /// It is closed: with an error behind it, or in a state that nobody else should meet.
   void drop(std::shared_ptr<connection> one);
@@ -35,8 +35,8 @@ class connection_pool {
   void dismiss();
 
  private:
-  asio::awaitable<void> wait_for_one(clock::time_point deadline);
-  asio::awaitable<void> open(std::shared_ptr<connection> one);
+  awaitable<void> wait_for_one(clock::time_point deadline);
+  awaitable<void> open(std::shared_ptr<connection> one);
   bool has_one() const { return closed_ || !idle_.empty() || in_use_.size() < most_; }
   std::shared_ptr<connection> take_idle();
   void put_to_use(std::shared_ptr<connection> const& one);

@@ -98,9 +98,9 @@ std::string take_sql(settings const& how, acquire_request const& request) {
 
 }  // namespace
 
-asio::awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
-                                           acquire_request const& request,
-                                           std::atomic<bool>& busy_lately) {
+awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
+                                     acquire_request const& request,
+                                     std::atomic<bool>& busy_lately) {
   std::string sql = grab_sql(how, request);
   if (busy_lately) sql += "; " + read_sql(how.table, request.name);
   auto asked = clock::now();
@@ -122,8 +122,8 @@ asio::awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
   co_return reply;
 }
 
-asio::awaitable<renew_reply> renew_row(connection& db, settings const& how,
-                                       acquire_request const& request) {
+awaitable<renew_reply> renew_row(connection& db, settings const& how,
+                                 acquire_request const& request) {
   auto const done =
       co_await db.ask("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
                       where(request.name, request.owner));
@@ -131,8 +131,8 @@ asio::awaitable<renew_reply> renew_row(connection& db, settings const& how,
 }
 
 // A row that is not freed may have been by the same owner before.
-asio::awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
-                                        std::optional<owner_token> const& owner) {
+awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
+                                  std::optional<owner_token> const& owner) {
   std::string const free =
       joined({"UPDATE `", how.table, "` SET released_by = ", owner ? "owner" : "released_by",
               ", expires_at = ", never_sql, where(name, owner)});
@@ -146,8 +146,8 @@ asio::awaitable<release_reply> free_row(connection& db, settings const& how, res
   co_return found.last().rows.empty() ? release_reply::lost : release_reply::released;
 }
 
-asio::awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
-                                                       resource const& name) {
+awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
+                                                 resource const& name) {
   auto const told = co_await db.ask(read_sql(how.table, name));
   auto const found = as_lease_row(told.last());
   if (!found || !found->held()) co_return std::nullopt;
@@ -155,8 +155,8 @@ asio::awaitable<std::optional<lease_info>> inspect_row(connection& db, settings 
 }
 
 // Free rows count as looked at, so that a page is a bounded piece of work.
-asio::awaitable<lease_page> list_rows(connection& db, settings const& how,
-                                      std::string const& cursor, std::size_t most) {
+awaitable<lease_page> list_rows(connection& db, settings const& how, std::string const& cursor,
+                                std::size_t most) {
   auto const told = co_await db.ask(
       "SELECT resource, expires_at > " + std::string(now_sql) + " FROM `" + how.table +
       "` WHERE resource > " + literal(cursor) + " ORDER BY resource LIMIT " + std::to_string(most));
@@ -173,8 +173,7 @@ asio::awaitable<lease_page> list_rows(connection& db, settings const& how,
 // that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
 //
 // Looking locks nothing, so that no row that somebody works on holds the sweeper up.
-asio::awaitable<std::string> sweep_rows(connection& db, settings const& how,
-                                        std::string const& behind) {
+awaitable<std::string> sweep_rows(connection& db, settings const& how, std::string const& behind) {
   std::string const table = "`" + how.table + "`";
   std::string const old = "fencing < " + std::string(now_us_sql) + " - " + in_us(how.keep) +
                           " AND expires_at <= " + now_sql + " - INTERVAL " +

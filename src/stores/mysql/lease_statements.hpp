@@ -40,25 +40,24 @@ std::string next_token_sql();
 
 /// The operations of table mode. Each is one statement that changes anything. Whoever knows the
 /// resource as `busy_lately` looks who has it in the same exchange; kept up to date.
-asio::awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
-                                           acquire_request const& request,
-                                           std::atomic<bool>& busy_lately);
-asio::awaitable<renew_reply> renew_row(connection& db, settings const& how,
-                                       acquire_request const& request);
-asio::awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
-                                        std::optional<owner_token> const& owner);
-asio::awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
-                                                       resource const& name);
+awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
+                                     acquire_request const& request,
+                                     std::atomic<bool>& busy_lately);
+awaitable<renew_reply> renew_row(connection& db, settings const& how,
+                                 acquire_request const& request);
+awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
+                                  std::optional<owner_token> const& owner);
+awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
+                                                 resource const& name);
 
 /// Names whose rows say that they are held: of the next `most` rows, by name; the cursor is the
 /// last of them.
-asio::awaitable<lease_page> list_rows(connection& db, settings const& how,
-                                      std::string const& cursor, std::size_t most);
+awaitable<lease_page> list_rows(connection& db, settings const& how, std::string const& cursor,
+                                std::size_t most);
 
 /// Looks at so many rows, those behind a name and then from the first on, and deletes what nobody
 /// has had for `keep`. Returns the name behind which to go on.
 inline constexpr std::size_t rows_per_sweep = 256;
-asio::awaitable<std::string> sweep_rows(connection& db, settings const& how,
-                                        std::string const& behind);
+awaitable<std::string> sweep_rows(connection& db, settings const& how, std::string const& behind);
 
 }  // namespace herdlock::mysql

@@ -9,7 +9,7 @@ void lock_search::end() {
 
 // Whoever wanted it may have gone while the server had us in its queue: it is told at once, since
 // it would else find out when our turn comes.
-asio::awaitable<session_answer> lock_search::run() {
+awaitable<session_answer> lock_search::run() {
   first_use first = first_use::yes;
   int lost_connections = 0;
   auto const deadline = clock::now() + state_->how.timeout;
@@ -26,7 +26,7 @@ asio::awaitable<session_answer> lock_search::run() {
   }
 }
 
-asio::awaitable<session_answer> lock_search::take_once() {
+awaitable<session_answer> lock_search::take_once() {
   session_answer got;
   std::shared_ptr<connection> session;
   try {
@@ -43,7 +43,7 @@ asio::awaitable<session_answer> lock_search::take_once() {
   co_return got;
 }
 
-asio::awaitable<void> lock_search::use(std::shared_ptr<connection> session, session_answer& got) {
+awaitable<void> lock_search::use(std::shared_ptr<connection> session, session_answer& got) {
   sql_error const unwanted{pool_is_closed, "nobody wants it any more"};
   if (ended_) throw unwanted;
   in_use_ = session;
@@ -64,7 +64,7 @@ void lock_search::end_when_late() {
   });
 }
 
-asio::awaitable<void> lock_search::check_server() {
+awaitable<void> lock_search::check_server() {
   borrowed db(state_->commands,
               co_await state_->commands.borrow(clock::now() + state_->how.timeout));
   co_await state_->protocol->check_server(*db);
@@ -75,7 +75,7 @@ asio::awaitable<void> lock_search::check_server() {
   state_->server_checked = true;
 }
 
-asio::awaitable<void> lock_search::end_at_server(std::shared_ptr<connection> session) {
+awaitable<void> lock_search::end_at_server(std::shared_ptr<connection> session) {
   auto const id = session->id();
   state_->sessions.drop(std::move(session));
   if (!ended_) co_return;

@@ -1,7 +1,7 @@
 // The search for a lock: on a session that is open, or a new one.
 #pragma once
 
-#include "stores/mysql/session_state.hpp"
+#include "stores/mysql/session_protocol.hpp"
 
 namespace herdlock::mysql {
 
@@ -20,7 +20,7 @@ class lock_search : public std::enable_shared_from_this<lock_search> {
   lock_search(std::shared_ptr<session_state> state, lock_request what)
       : wanted_(std::move(what)), state_(std::move(state)), timer_(state_->pending->executor()) {}
 
-  asio::awaitable<session_answer> run();
+  awaitable<session_answer> run();
   /// Nobody wants it any more.
   void end();
   bool ended() const { return ended_; }
@@ -28,10 +28,10 @@ class lock_search : public std::enable_shared_from_this<lock_search> {
   void close() { timer_.cancel(); }
 
  private:
-  asio::awaitable<session_answer> take_once();
-  asio::awaitable<void> use(std::shared_ptr<connection> one, session_answer& got);
-  asio::awaitable<void> check_server();
-  asio::awaitable<void> end_at_server(std::shared_ptr<connection> session);
+  awaitable<session_answer> take_once();
+  awaitable<void> use(std::shared_ptr<connection> one, session_answer& got);
+  awaitable<void> check_server();
+  awaitable<void> end_at_server(std::shared_ptr<connection> session);
   void end_when_late();
 
   lock_request const wanted_;

@@ -29,7 +29,7 @@ class named_protocol final : public session_protocol {
  public:
   explicit named_protocol(store_state& state) : state_(state) {}
 
-  asio::awaitable<lock_result> take(connection& session, lock_request const& wanted) override {
+  awaitable<lock_result> take(connection& session, lock_request const& wanted) override {
     auto const done = co_await session.ask(take_sql(session, wanted));
     keep_idle_timeout(session, wanted.ttl);
     if (done.last().matched > 0) co_return fencing_token{done.last().given};
@@ -38,7 +38,7 @@ class named_protocol final : public session_protocol {
     co_return co_await record(session, wanted);
   }
 
-  asio::awaitable<fencing_token> hand_over(connection& session, lock_request const& next) override {
+  awaitable<fencing_token> hand_over(connection& session, lock_request const& next) override {
     std::string const write =
         record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name)));
     auto const done = co_await session.ask(new_idle_timeout_sql(session, next.ttl) + write);
@@ -49,8 +49,7 @@ class named_protocol final : public session_protocol {
     throw sql_error{bad_reply, "the session has lost its lock"};
   }
 
-  asio::awaitable<bool> renew(connection& session, held_lock const& what,
-                              milliseconds ttl) override {
+  awaitable<bool> renew(connection& session, held_lock const& what, milliseconds ttl) override {
     auto const done =
         co_await session.ask(idle_timeout_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
                              "; SELECT COALESCE(" + ours(server_name(what.name)) + ", 0)");
@@ -59,7 +58,7 @@ class named_protocol final : public session_protocol {
   }
 
   // The row stays as it is: it counts while the session that it names has the lock.
-  asio::awaitable<bool> release(connection& session, held_lock const& what) override {
+  awaitable<bool> release(connection& session, held_lock const& what) override {
     auto const done =
         co_await session.ask("SELECT COALESCE(RELEASE_LOCK(" + server_name(what.name) + "), 0)");
     co_return number(done.row_of(0), 0) == 1;
@@ -67,8 +66,7 @@ class named_protocol final : public session_protocol {
 
   // The lock is had a moment before its row is written: who has just taken it gets a few looks
   // before it counts as a client of another kind.
-  asio::awaitable<std::optional<lease_info>> inspect(connection& db,
-                                                     resource const& name) override {
+  awaitable<std::optional<lease_info>> inspect(connection& db, resource const& name) override {
     for (int looks = 1;; ++looks) {
       sight const seen = co_await look(db, name);
       if (seen.user == 0 || (seen.row && !seen.row->held())) co_return std::nullopt;
@@ -78,13 +76,13 @@ class named_protocol final : public session_protocol {
     }
   }
 
-  asio::awaitable<bool> is_held(connection& db, resource const& name) override {
+  awaitable<bool> is_held(connection& db, resource const& name) override {
     sight const seen = co_await look(db, name);
     co_return seen.user != 0 && (!seen.row || seen.row->held());
   }
 
-  asio::awaitable<bool> force_release(connection& db, resource const& name,
-                                      clock::time_point deadline) override {
+  awaitable<bool> force_release(connection& db, resource const& name,
+                                clock::time_point deadline) override {
     auto const user = co_await user_of(db, name);
     if (user == 0) co_return false;
     co_await end_session(db, user);
@@ -96,7 +94,7 @@ class named_protocol final : public session_protocol {
     }
   }
 
-  asio::awaitable<void> check_server(connection& db) override {
+  awaitable<void> check_server(connection& db) override {
     return refuse_cluster(db, "mode=named (GET_LOCK)");
   }
 
@@ -124,7 +122,7 @@ class named_protocol final : public session_protocol {
   }
 
   // The row is written if the lock is ours; else it tells who has it.
-  asio::awaitable<lock_result> record(connection& session, lock_request const& wanted) const {
+  awaitable<lock_result> record(connection& session, lock_request const& wanted) const {
     std::string const lock = server_name(wanted.name);
     auto const done =
         co_await session.ask(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
@@ -143,7 +141,7 @@ class named_protocol final : public session_protocol {
     std::uint64_t user = 0;
     std::optional<lease_row> row{};
   };
-  asio::awaitable<sight> look(connection& db, resource const& name) const {
+  awaitable<sight> look(connection& db, resource const& name) const {
     sight seen;
     seen.user = co_await user_of(db, name);
     if (seen.user == 0) co_return seen;
@@ -153,7 +151,7 @@ class named_protocol final : public session_protocol {
     co_return seen;
   }
 
-  static asio::awaitable<std::uint64_t> user_of(connection& db, resource const& name) {
+  static awaitable<std::uint64_t> user_of(connection& db, resource const& name) {
     auto const done = co_await db.ask(user_sql(name));
     co_return static_cast<std::uint64_t>(number(done.row_of(0), 0));
   }

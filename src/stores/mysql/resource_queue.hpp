@@ -27,7 +27,7 @@ using stores::waiter;
 class resource_queue final : public stores::waiter_queue,
                              public std::enable_shared_from_this<resource_queue> {
  public:
-  resource_queue(std::shared_ptr<session_state> const& shared, resource name);
+  resource_queue(session_state& shared, resource name);
 
   void ask(std::shared_ptr<waiter> const& who);
   void renew(std::shared_ptr<stores::operation<renew_reply>> const& op, owner_token const& owner,
@@ -52,7 +52,7 @@ class resource_queue final : public stores::waiter_queue,
     clock::time_point expires;  ///< unless it is renewed
   };
   using answer = session_answer;
-  using task = std::function<asio::awaitable<void>(session_protocol&, connection&, answer&)>;
+  using task = std::function<awaitable<void>(session_protocol&, connection&, answer&)>;
   using follow_up = std::function<void(resource_queue&, answer)>;
 
   void seek(std::chrono::seconds wait);
@@ -91,7 +91,7 @@ class resource_queue final : public stores::waiter_queue,
   lock_request request_for(waiter const& who, std::chrono::seconds wait) const;
   grant grant_of(holder const& who) const;
 
-  std::weak_ptr<session_state> shared_;
+  session_state& shared_;  ///< whoever keeps a queue keeps it, too
   resource const name_;
   asio::any_io_executor executor_;
   timer end_timer_;  ///< of the lease

@@ -10,7 +10,7 @@ class row_protocol final : public session_protocol {
  public:
   explicit row_protocol(store_state& state) : state_(state) {}
 
-  asio::awaitable<lock_result> take(connection& session, lock_request const& wanted) override {
+  awaitable<lock_result> take(connection& session, lock_request const& wanted) override {
     while (true) {
       auto const locked = co_await lock_row(session, wanted);
       if (!locked) co_return co_await holder_of(wanted.name);
@@ -20,7 +20,7 @@ class row_protocol final : public session_protocol {
     }
   }
 
-  asio::awaitable<fencing_token> hand_over(connection& session, lock_request const& next) override {
+  awaitable<fencing_token> hand_over(connection& session, lock_request const& next) override {
     co_await set_idle_timeout(session, next.ttl);
     if (!session.in_transaction()) throw sql_error{bad_reply, "the transaction has ended"};
     try {
@@ -31,8 +31,7 @@ class row_protocol final : public session_protocol {
     }
   }
 
-  asio::awaitable<bool> renew(connection& session, held_lock const& what,
-                              milliseconds ttl) override {
+  awaitable<bool> renew(connection& session, held_lock const& what, milliseconds ttl) override {
     co_await set_idle_timeout(session, ttl);
     if (!session.in_transaction()) co_return false;
     auto const done = co_await elsewhere(renew_sql(how(), what, ttl));
@@ -40,7 +39,7 @@ class row_protocol final : public session_protocol {
   }
 
   // Both in one transaction: whoever gets the row next finds it cleared.
-  asio::awaitable<bool> release(connection& session, held_lock const& what) override {
+  awaitable<bool> release(connection& session, held_lock const& what) override {
     if (!session.in_transaction()) {
       co_await session.ask("ROLLBACK");
       co_return false;
@@ -51,15 +50,14 @@ class row_protocol final : public session_protocol {
 
   // A holder that died leaves its row behind: only the lock itself tells. Nobody is kept from it by
   // the question unless the row says that it is held, and then somebody else has it, as a rule.
-  asio::awaitable<std::optional<lease_info>> inspect(connection& db,
-                                                     resource const& name) override {
+  awaitable<std::optional<lease_info>> inspect(connection& db, resource const& name) override {
     auto const found = co_await holder_row(db, name);
     if (!found) co_return std::nullopt;
     co_return as_lease_info(*found);
   }
 
-  asio::awaitable<bool> force_release(connection& db, resource const& name,
-                                      clock::time_point deadline) override {
+  awaitable<bool> force_release(connection& db, resource const& name,
+                                clock::time_point deadline) override {
     auto const found = co_await holder_row(db, name);
     if (!found) co_return false;
     co_await end_session(db, found->session);
@@ -72,7 +70,7 @@ class row_protocol final : public session_protocol {
     co_return true;
   }
 
-  asio::awaitable<void> check_server(connection& db) override {
+  awaitable<void> check_server(connection& db) override {
     return refuse_cluster(db, "mode=row (FOR UPDATE)");
   }
 
@@ -84,13 +82,13 @@ class row_protocol final : public session_protocol {
            " FORCE INDEX (PRIMARY) WHERE resource = " + literal(name.str());
   }
 
-  static asio::awaitable<void> set_idle_timeout(connection& session, milliseconds ttl) {
+  static awaitable<void> set_idle_timeout(connection& session, milliseconds ttl) {
     co_await session.ask(idle_timeout_sql(ttl));
     keep_idle_timeout(session, ttl);
   }
 
   // Nothing: somebody else has it. False: there is no such row yet.
-  asio::awaitable<std::optional<bool>> lock_row(connection& session, lock_request const& wanted) {
+  awaitable<std::optional<bool>> lock_row(connection& session, lock_request const& wanted) {
     try {
       auto const done = co_await session.ask(lock_sql(session, wanted));
       keep_idle_timeout(session, wanted.ttl);
@@ -117,7 +115,7 @@ class row_protocol final : public session_protocol {
   }
 
   // On another connection, by autocommit: the token outlives a holder that dies.
-  asio::awaitable<fencing_token> record(connection& session, lock_request const& taken) {
+  awaitable<fencing_token> record(connection& session, lock_request const& taken) {
     std::string const id = std::to_string(session.id());
     auto const again = co_await elsewhere(record_again_sql(how(), taken, id, "1 = 1"));
     if (again.last().matched > 0) co_return fencing_token{again.last().given};
@@ -128,7 +126,7 @@ class row_protocol final : public session_protocol {
     throw sql_error{bad_reply, "the row of the lease is missing"};
   }
 
-  asio::awaitable<holder_info> holder_of(resource const& name) {
+  awaitable<holder_info> holder_of(resource const& name) {
     auto const done = co_await elsewhere(read_sql(how().table, name));
     auto const found = as_lease_row(done.at(0));
     if (!found || !found->held()) co_return holder_info{};
@@ -136,7 +134,7 @@ class row_protocol final : public session_protocol {
   }
 
   // Of one who has the lock.
-  asio::awaitable<std::optional<lease_row>> holder_row(connection& db, resource const& name) const {
+  awaitable<std::optional<lease_row>> holder_row(connection& db, resource const& name) const {
     auto const told = co_await db.ask(read_sql(how().table, name));
     auto found = as_lease_row(told.at(0));
     if (!found || !found->held()) co_return std::nullopt;
@@ -145,7 +143,7 @@ class row_protocol final : public session_protocol {
     co_return found;
   }
 
-  asio::awaitable<bool> is_locked(connection& db, resource const& name) const {
+  awaitable<bool> is_locked(connection& db, resource const& name) const {
     try {
       co_await db.ask("START TRANSACTION; " + row_of(name) + " FOR UPDATE NOWAIT; ROLLBACK");
       co_return false;
@@ -156,14 +154,14 @@ class row_protocol final : public session_protocol {
     co_return true;
   }
 
-  static asio::awaitable<bool> session_lives(connection& db, std::uint64_t session) {
+  static awaitable<bool> session_lives(connection& db, std::uint64_t session) {
     auto const done =
         co_await db.ask("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " +
                         std::to_string(session));
     co_return number(done.row_of(0), 0) > 0;
   }
 
-  asio::awaitable<outcomes> elsewhere(std::string statements) {
+  awaitable<outcomes> elsewhere(std::string statements) {
     borrowed db(state_.commands, co_await state_.commands.borrow(clock::now() + how().timeout));
     auto done = co_await (*db).ask(std::move(statements));
     db.kept();

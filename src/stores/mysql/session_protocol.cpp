@@ -77,7 +77,7 @@ std::string close_row_sql(settings const& how, held_lock const& what) {
                  " AND fencing = ", std::to_string(what.fencing.value)});
 }
 
-asio::awaitable<void> end_session(connection& db, std::uint64_t session) {
+awaitable<void> end_session(connection& db, std::uint64_t session) {
   try {
     co_await db.ask("KILL CONNECTION " + std::to_string(session));
   } catch (sql_error const& error) {
@@ -98,7 +98,7 @@ std::string cluster_of(std::vector<row> const& variables) {
   return group && any_node_writes ? "a replication group in multi-primary mode" : "";
 }
 
-asio::awaitable<void> refuse_cluster(connection& db, char const* what) {
+awaitable<void> refuse_cluster(connection& db, char const* what) {
   auto const found = co_await db.ask(
       "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "
       "'group_replication_group_name', "

@@ -72,8 +72,8 @@ class session_store final : public lease_store {
     return found == state.queues.end() ? nullptr : found->second;
   }
 
-  static asio::awaitable<release_reply> force_release(session_state& state, connection& db,
-                                                      resource const& name) {
+  static awaitable<release_reply> force_release(session_state& state, connection& db,
+                                                resource const& name) {
     auto const deadline = clock::now() + state.how.timeout / 2;
     bool const ended = co_await state.protocol->force_release(db, name, deadline);
     if (auto const queue = find_queue(state, name)) queue->check();
@@ -81,8 +81,8 @@ class session_store final : public lease_store {
   }
 
   // A holder that died leaves its row behind: each is looked at.
-  static asio::awaitable<lease_page> list_held(session_state& state, connection& db,
-                                               list_request const& request) {
+  static awaitable<lease_page> list_held(session_state& state, connection& db,
+                                         list_request const& request) {
     auto const most = std::min(page_size(request), limits::max_listed);
     auto page = co_await list_rows(db, state.how, request.cursor, most);
     std::vector<resource> held;
@@ -96,7 +96,7 @@ class session_store final : public lease_store {
 
   std::shared_ptr<resource_queue> queue_of(resource const& name) {
     auto& queue = state_->queues[name.str()];
-    if (!queue) queue = std::make_shared<resource_queue>(state_, name);
+    if (!queue) queue = std::make_shared<resource_queue>(*state_, name);
     return queue;
   }
 

@@ -39,7 +39,7 @@ void store_state::close() {
 
 namespace {
 
-asio::awaitable<void> sweep(std::shared_ptr<store_state> state) {
+awaitable<void> sweep(std::shared_ptr<store_state> state) {
   try {
     borrowed db(state->commands, co_await state->commands.borrow(clock::now()));
     (*db).set_deadline(clock::now() + state->how.timeout);
@@ -59,8 +59,8 @@ void sweep_sometimes(std::shared_ptr<store_state> const& state, resource const& 
   asio::co_spawn(state->pending->executor(), sweep(state), asio::detached);
 }
 
-asio::awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error,
-                                                 first_use& first, clock::time_point deadline) {
+awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error, first_use& first,
+                                           clock::time_point deadline) {
   if (clock::now() >= deadline) co_return error;
   if (error.is_deadlock()) co_return std::nullopt;
   if (!error.is_missing_table() || first == first_use::no) co_return error;

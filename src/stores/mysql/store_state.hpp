@@ -70,14 +70,14 @@ void sweep_sometimes(std::shared_ptr<store_state> const& state, resource const& 
 /// Makes the missing table, if that is what the error is about and it has not been tried. Nothing:
 /// the statement is worth being run again. Else what is to be reported.
 enum class first_use { yes, no };
-asio::awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error,
-                                                 first_use& first, clock::time_point deadline);
+awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error, first_use& first,
+                                           clock::time_point deadline);
 
 /// Runs `work(connection&)` on a command connection; again after a deadlock, which left nothing,
 /// and after making a missing table.
 template <class T, class Work>
-asio::awaitable<result<T>> attempt(store_state& state, clock::time_point deadline,
-                                   std::string subject, Work& work) {
+awaitable<result<T>> attempt(store_state& state, clock::time_point deadline, std::string subject,
+                             Work& work) {
   first_use first = first_use::yes;
   while (true) {
     std::optional<sql_error> error;
@@ -96,9 +96,8 @@ asio::awaitable<result<T>> attempt(store_state& state, clock::time_point deadlin
 
 /// In the turn of the resource.
 template <class T, class Work>
-asio::awaitable<void> perform(std::shared_ptr<store_state> state,
-                              std::shared_ptr<stores::operation<T>> one, std::string name,
-                              Work work) {
+awaitable<void> perform(std::shared_ptr<store_state> state,
+                        std::shared_ptr<stores::operation<T>> one, std::string name, Work work) {
   // A release is for the others' good, whoever has gone.
   bool const must = std::is_same_v<T, release_reply>;
   // It stops a little before the deadline: its answer tells more.
