@@ -79,17 +79,21 @@ template <class T, class Work>
 awaitable<result<T>> attempt(store_state& state, clock::time_point deadline, std::string subject,
                              Work& work) {
   first_use first = first_use::yes;
+  // To stop a little before the deadline tells more. A statement ends at it: an earlier timer would
+  // have to be set at the system.
+  auto const until = deadline - state.how.timeout / 20;
   while (true) {
     std::optional<sql_error> error;
     try {
-      borrowed db(state.commands, co_await state.commands.borrow(deadline));
+      borrowed db(state.commands, co_await state.commands.borrow(until));
+      (*db).set_deadline(deadline);
       T made = co_await work(*db);
       db.kept();
       co_return std::move(made);
     } catch (sql_error const& why) {
       error = why;
     }
-    error = co_await repair(state, *error, first, deadline);
+    error = co_await repair(state, *error, first, until);
     if (error) co_return state.to_failure(*error, subject);
   }
 }
@@ -100,8 +104,7 @@ awaitable<void> perform(std::shared_ptr<store_state> state,
                         std::shared_ptr<stores::operation<T>> one, std::string name, Work work) {
   // A release is for the others' good, whoever has gone.
   bool const must = std::is_same_v<T, release_reply>;
-  // It stops a little before the deadline: its answer tells more.
-  auto until = one->deadline() - state->how.timeout / 20;
+  auto until = one->deadline();
   if (one->abandoned()) until = clock::now() + state->how.timeout;
   if (must || !one->abandoned()) {
     auto made = co_await attempt<T>(*state, until, one->subject(), work);
