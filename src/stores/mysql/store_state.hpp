@@ -36,7 +36,7 @@ struct store_state : std::enable_shared_from_this<store_state> {
               std::size_t most_commands, std::size_t most_sessions)
       : how(given),
         pending(std::move(shared_pending)),
-        openings(most_commands + most_sessions),
+        openings("herdlock-mysql", most_commands + most_sessions),
         commands(pending->executor(), given, most_commands, openings),
         sessions(pending->executor(), given, most_sessions, openings),
         in_order(pending->executor()) {}
