@@ -114,7 +114,7 @@ void connection::connect_to(std::vector<std::string> const& addresses, settings 
 // Instead of the library's own wait for its socket, on the thread that runs the statement.
 int connection::wait_io(int socket, char is_read, int timeout_ms) {
   connection const* const self = in_use::current;
-  if (!self) return 0;  // async_run(), where nobody waits
+  if (!self) return 0;  // ask(), where nobody waits
   auto const left = self->deadline_ - clock::now();
   auto const most = std::chrono::ceil<milliseconds>(left).count();
   bool const ours = timeout_ms < 0 || most < timeout_ms;

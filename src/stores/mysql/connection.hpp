@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct st_mysql_res;
 namespace herdlock::mysql {
 
 namespace asio = boost::asio;
+using asio::awaitable;
 
 using row = std::vector<std::optional<std::string>>;
 
@@ -47,11 +49,13 @@ class outcomes {
   std::vector<outcome> all_;
 };
 
-/// What came of statements that no thread waited for: outcomes, unless there is an error.
-using run_handler = std::function<void(outcomes, std::optional<sql_error>)>;
+using timer = asio::basic_waitable_timer<clock>;
+
+/// Ends after that time.
+awaitable<void> pause(milliseconds span);
 
 /// Used by one thread at a time, but for abort(). In UTC, autocommit, READ COMMITTED.
-class connection {
+class connection : public std::enable_shared_from_this<connection> {
  public:
   connection();
   /// Once, before anything else. Ends by the timeout of the settings (but for the TCP connection:
@@ -63,13 +67,13 @@ class connection {
   connection(connection const&) = delete;
   connection& operator=(connection const&) = delete;
 
-  /// Runs statements (one round trip for all) and returns what each of them did. After the first
-  /// that fails none is run, and sql_error is thrown.
+  /// Runs statements (one round trip for all) and gives what each of them did. After the first
+  /// that fails none is run, and sql_error is thrown. No thread waits for them. On the executor,
+  /// always the same one for a connection. Its argument has no `?:` within: GCC 12 destroys twice
+  /// what a branch that was not taken would have made.
+  awaitable<outcomes> ask(std::string statements);
+  /// The same for a thread that may block.
   outcomes run(std::string const& statements);
-  /// The same without a thread that waits: `done` is called on the executor, as an event, at the
-  /// latest soon after the deadline. On the executor, always the same one for a connection.
-  static void async_run(std::shared_ptr<connection> on, asio::any_io_executor const& executor,
-                        std::string statements, clock::time_point deadline, run_handler done);
   /// What runs later than that fails. At first there is no such time.
   void set_deadline(clock::time_point last) { deadline_ = last; }
 
@@ -89,17 +93,19 @@ class connection {
   void unwatch();
 
  private:
-  class exchange;
   struct in_use;
-  // What async_run() and watch() wait by, on their executor.
+  // What ask() and watch() wait by, on their executor.
   struct line {
     asio::posix::stream_descriptor socket;  ///< another duplicate
-    asio::basic_waitable_timer<clock> timer;
+    timer deadline;
   };
   struct closer {
     void operator()(st_mysql* handle) const;
   };
   bool has_line(asio::any_io_executor const& executor);
+  awaitable<outcomes> exchange(std::string const& statements);
+  awaitable<int> socket_event(int awaited);
+  void end_at_deadline();
   void connect_to(std::vector<std::string> const& addresses, settings const& how);
   void connect(settings const& how, std::string const& address);
   static int wait_io(int socket, char is_read, int timeout_ms);
@@ -113,6 +119,8 @@ class connection {
   std::optional<line> line_;
   int wake_ = -1;  ///< an eventfd, for abort()
   clock::time_point deadline_ = clock::time_point::max();
+  std::uint64_t asked_ = 0;  ///< exchanges that have ended
+  bool late_ = false;        ///< one has not ended in time
 };
 
 /// One after the other, with a single allocation: the next statement is written while the server

@@ -1,79 +1,113 @@
 #include "stores/mysql/connection_pool.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace herdlock::mysql {
 
-// Of a pool that is locked.
 std::shared_ptr<connection> connection_pool::take_idle() {
   while (!idle_.empty()) {
     auto one = std::move(idle_.back());
     idle_.pop_back();
-    if (!one->is_alive()) continue;
-    in_use_.push_back(one);
-    return one;
+    if (one->is_alive()) return one;
   }
   return nullptr;
 }
 
-std::shared_ptr<connection> connection_pool::borrow_idle() {
-  std::lock_guard alone(mutex_);
-  return closed_ ? nullptr : take_idle();
+awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point deadline) {
+  if (!waiting_.empty() || !has_one()) co_await wait_for_one(deadline);
+  auto one = take_idle();
+  bool const is_new = !one;
+  if (is_new) one = std::make_shared<connection>();
+  put_to_use(one);
+  if (is_new) co_await open(one);
+  one->set_deadline(deadline);
+  co_return one;
 }
 
-std::shared_ptr<connection> connection_pool::borrow(clock::time_point deadline) {
+awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
+  auto const mine = waiting_.emplace(waiting_.end(), executor_, deadline);
+  auto const is_next = [&] { return closed_ || (mine == waiting_.begin() && has_one()); };
+  while (!is_next() && clock::now() < deadline) {
+    boost::system::error_code ignored;
+    co_await mine->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  bool const found = is_next();
+  waiting_.erase(mine);
+  if (found) co_return;
+  wake_next();
+  throw sql_error{pool_is_full, "all " + std::to_string(most_) +
+                                    " connections are in use; raise `pool` in the store's URL, "
+                                    "or hold fewer leases at once in the modes row and named"};
+}
+
+// In use from here on, so that close() ends what it waits for.
+void connection_pool::put_to_use(std::shared_ptr<connection> const& one) {
   std::unique_lock alone(mutex_);
-  while (true) {
-    if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
-    if (auto one = take_idle()) return one;
-    if (in_use_.size() < most_) break;
-    auto const left = deadline - clock::now();
-    if (left <= clock::duration::zero()) {
-      throw sql_error{pool_is_full, "all " + std::to_string(most_) +
-                                        " connections are in use; raise `pool` in the store's URL, "
-                                        "or hold fewer leases at once in the modes row and named"};
-    }
-    changed_.wait_for(alone, left);
-  }
-  // In use from here on, so that close() ends what it waits for.
-  auto made = std::make_shared<connection>();
-  in_use_.push_back(made);
+  if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
+  in_use_.push_back(one);
   alone.unlock();
-  try {
-    made->open(how_);
-    return made;
-  } catch (...) {
-    alone.lock();
-    forget(*made);
-    if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
-    throw;
-  }
+  wake_next();
+}
+
+awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
+  auto const start = [&](auto handler) {
+    auto const done = std::make_shared<decltype(handler)>(std::move(handler));
+    threads_.add([how = how_, executor = executor_, one, done]() mutable {
+      std::optional<sql_error> error;
+      try {
+        one->open(how);
+      } catch (sql_error const& why) {
+        error = why;
+      }
+      one = nullptr;
+      asio::post(executor, [done = std::move(done), error = std::move(error)]() mutable {
+        std::move (*done)(std::move(error));
+      });
+    });
+  };
+  using outcome_type = void(std::optional<sql_error>);
+  auto const error = co_await asio::async_initiate<asio::use_awaitable_t<> const, outcome_type>(
+      start, asio::use_awaitable);
+  if (!error) co_return;
+  forget(*one);
+  if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
+  throw *error;
 }
 
 void connection_pool::forget(connection const& one) {
-  std::erase_if(in_use_, [&](auto const& each) { return each.get() == &one; });
-  changed_.notify_one();
+  {
+    std::lock_guard alone(mutex_);
+    std::erase_if(in_use_, [&](auto const& each) { return each.get() == &one; });
+  }
+  wake_next();
+}
+
+void connection_pool::wake_next() {
+  if (!waiting_.empty() && has_one()) waiting_.front().cancel();
 }
 
 void connection_pool::give_back(std::shared_ptr<connection> one) {
-  std::lock_guard alone(mutex_);
+  if (!closed_) idle_.push_back(one);
   forget(*one);
-  if (!closed_) idle_.push_back(std::move(one));
 }
 
 void connection_pool::drop(std::shared_ptr<connection> one) {
   one->abort();
-  std::lock_guard alone(mutex_);
   forget(*one);
 }
 
 void connection_pool::close() {
-  std::vector<std::shared_ptr<connection>> idle;
   std::lock_guard alone(mutex_);
   closed_ = true;
-  idle.swap(idle_);
   for (auto const& each : in_use_) each->abort();
-  changed_.notify_all();
+}
+
+void connection_pool::dismiss() {
+  idle_.clear();
+  for (auto& each : waiting_) each.cancel();
 }
 
 }  // namespace herdlock::mysql

@@ -1,55 +1,64 @@
-// A bounded number of connections that worker threads share.
+// A bounded number of connections that the operations of a store share.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection.hpp"
 
 namespace herdlock::mysql {
 
-/// All members from any thread.
+/// All members on the executor, but for close(). Only opening a connection takes a thread.
 class connection_pool {
  public:
-  connection_pool(settings how, std::size_t most) : how_(std::move(how)), most_(most) {}
+  connection_pool(asio::any_io_executor executor, settings how, std::size_t most,
+                  stores::worker_threads& threads)
+      : executor_(std::move(executor)), how_(std::move(how)), most_(most), threads_(threads) {}
   connection_pool(connection_pool const&) = delete;
   connection_pool& operator=(connection_pool const&) = delete;
 
-  /// An idle connection, or a new one. When all are in use it waits for one until the deadline;
-  /// then sql_error pool_is_full. Back it goes with give_back or drop.
-  std::shared_ptr<connection> borrow(clock::time_point deadline);
-  /// An idle connection at once, or none.
-  std::shared_ptr<connection> borrow_idle();
+  /// An idle connection, or a new one; what runs on it ends by the deadline. When all are in use it
+  /// waits for one until then, first come, first served; then sql_error pool_is_full. Back it goes
+  /// with give_back or drop.
+  awaitable<std::shared_ptr<connection>> borrow(clock::time_point deadline);
   void give_back(std::shared_ptr<connection> one);
   /// It is closed: with an error behind it, or in a state that nobody else should meet.
   void drop(std::shared_ptr<connection> one);
 
-  /// Ends what is running on its connections; nothing can be borrowed any more.
+  /// From any thread: ends what is running on its connections; nothing can be borrowed any more.
   void close();
+  /// Behind close(): ends the waits.
+  void dismiss();
 
  private:
+  awaitable<void> wait_for_one(clock::time_point deadline);
+  awaitable<void> open(std::shared_ptr<connection> one);
+  bool has_one() const { return closed_ || !idle_.empty() || in_use_.size() < most_; }
   std::shared_ptr<connection> take_idle();
+  void put_to_use(std::shared_ptr<connection> const& one);
   void forget(connection const& one);
+  void wake_next();
 
+  asio::any_io_executor const executor_;
   settings const how_;
   std::size_t const most_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  stores::worker_threads& threads_;
+  std::list<timer> waiting_;  ///< in the order they came
   std::vector<std::shared_ptr<connection>> idle_;
+  std::mutex mutex_;  ///< for close(): in_use_ changes under it
   std::vector<std::shared_ptr<connection>> in_use_;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
 };
 
-/// One that was borrowed: dropped at the end of the scope unless kept() said that it is well. What
-/// runs on it ends by the deadline, so that its thread is free again.
+/// One that was borrowed: dropped at the end of the scope unless kept() said that it is well.
 class borrowed {
  public:
-  borrowed(connection_pool& pool, clock::time_point deadline)
-      : pool_(pool), one_(pool.borrow(deadline)) {
-    one_->set_deadline(deadline);
-  }
+  borrowed(connection_pool& pool, std::shared_ptr<connection> one)
+      : pool_(pool), one_(std::move(one)) {}
   ~borrowed() {
     if (well_) {
       pool_.give_back(std::move(one_));

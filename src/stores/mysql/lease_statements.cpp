@@ -66,22 +66,15 @@ std::string next_token_sql() {
   return joined({"LAST_INSERT_ID(GREATEST(fencing + 1, ", now_us_sql, "))"});
 }
 
-std::string grab_sql(settings const& how, acquire_request const& request, look too) {
-  std::string const read =
-      too == look::yes ? joined({"; ", read_sql(how.table, request.name)}) : "";
+namespace {
+
+// For a row that is there and free.
+std::string grab_sql(settings const& how, acquire_request const& request) {
   return joined(
       {"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),
        ", owner = ", literal(request.owner.str()), ", released_by = ", another_sql(request.owner),
        ", acquired_at = ", now_sql, ", expires_at = ", after_sql(request.ttl),
-       " WHERE resource = ", literal(request.name.str()), " AND expires_at <= ", now_sql, read});
-}
-
-std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request,
-                                        clock::time_point asked) {
-  if (all.at(0).matched > 0) return grant{{all.at(0).given}};
-  auto const found = as_lease_row(all.last());
-  if (!found || !found->held()) return std::nullopt;
-  return as_held(*found, request, asked);
+       " WHERE resource = ", literal(request.name.str()), " AND expires_at <= ", now_sql});
 }
 
 // The assignments of one statement are made from left to right, and all of their conditions look at
@@ -89,88 +82,106 @@ std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request con
 //
 // Never less than the clock's microseconds: should the last commits be lost in a crash of the
 // server, or the row be swept, the tokens still go up.
-acquire_reply take_row(connection& db, settings const& how, acquire_request const& request) {
+std::string take_sql(settings const& how, acquire_request const& request) {
   std::string const owner = literal(request.owner.str());
   std::string const now = now_sql;
   std::string const free = "IF(expires_at <= " + now + ", ";
-  std::string const sql =
-      "INSERT INTO `" + how.table +
-      "`(resource, owner, fencing, acquired_at, expires_at, session) VALUES (" +
-      literal(request.name.str()) + ", " + owner + ", " + now_us_sql + ", " + now + ", " +
-      after_sql(request.ttl) + ", 0) ON DUPLICATE KEY UPDATE fencing = " + free +
-      "GREATEST(fencing + 1, " + now_us_sql + "), fencing), owner = " + free + owner +
-      ", owner), released_by = " + free + another_sql(request.owner) +
-      ", released_by), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
-      after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
-  auto const asked = clock::now();
-  auto const found = as_lease_row(db.run(sql).last());
-  if (!found || !found->held()) return busy{"", milliseconds{0}};  // it ended in between
+  return "INSERT INTO `" + how.table +
+         "`(resource, owner, fencing, acquired_at, expires_at, session) VALUES (" +
+         literal(request.name.str()) + ", " + owner + ", " + now_us_sql + ", " + now + ", " +
+         after_sql(request.ttl) + ", 0) ON DUPLICATE KEY UPDATE fencing = " + free +
+         "GREATEST(fencing + 1, " + now_us_sql + "), fencing), owner = " + free + owner +
+         ", owner), released_by = " + free + another_sql(request.owner) +
+         ", released_by), acquired_at = " + free + now + ", acquired_at), expires_at = " + free +
+         after_sql(request.ttl) + ", expires_at); " + read_sql(how.table, request.name);
+}
+
+}  // namespace
+
+awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
+                                     acquire_request const& request,
+                                     std::atomic<bool>& busy_lately) {
+  std::string sql = grab_sql(how, request);
+  if (busy_lately) sql += "; " + read_sql(how.table, request.name);
+  auto asked = clock::now();
+  auto const grabbed = co_await db.ask(std::move(sql));
+  auto found = as_lease_row(grabbed.last());
+  if (grabbed.at(0).matched > 0) {
+    busy_lately = false;
+    co_return grant{{grabbed.at(0).given}};
+  }
+  if (!found || !found->held()) {
+    asked = clock::now();
+    auto const taken = co_await db.ask(take_sql(how, request));
+    found = as_lease_row(taken.last());
+  }
+  acquire_reply reply = busy{"", milliseconds{0}};  // it ended in between
   // What this statement has taken runs since then, what an earlier one took since that.
-  return as_held(*found, request, asked);
+  if (found && found->held()) reply = as_held(*found, request, asked);
+  busy_lately = std::holds_alternative<busy>(reply);
+  co_return reply;
 }
 
-renew_reply renew_row(connection& db, settings const& how, acquire_request const& request) {
-  auto const done = db.run("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
-                           where(request.name, request.owner));
-  return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
+awaitable<renew_reply> renew_row(connection& db, settings const& how,
+                                 acquire_request const& request) {
+  auto const done =
+      co_await db.ask("UPDATE `" + how.table + "` SET expires_at = " + after_sql(request.ttl) +
+                      where(request.name, request.owner));
+  co_return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
-std::string free_sql(settings const& how, resource const& name,
-                     std::optional<owner_token> const& owner) {
-  char const* const who = owner ? "owner" : "released_by";
-  return joined({"UPDATE `", how.table, "` SET released_by = ", who, ", expires_at = ", never_sql,
-                 where(name, owner)});
+// A row that is not freed may have been by the same owner before.
+awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
+                                  std::optional<owner_token> const& owner) {
+  std::string const free =
+      joined({"UPDATE `", how.table, "` SET released_by = ", owner ? "owner" : "released_by",
+              ", expires_at = ", never_sql, where(name, owner)});
+  auto const freed = co_await db.ask(free);
+  if (freed.last().matched > 0) co_return release_reply::released;
+  if (!owner) co_return release_reply::lost;
+  std::string const look =
+      joined({"SELECT 1 FROM `", how.table, "` WHERE resource = ", literal(name.str()),
+              " AND released_by = ", literal(owner->str())});
+  auto const found = co_await db.ask(look);
+  co_return found.last().rows.empty() ? release_reply::lost : release_reply::released;
 }
 
-std::optional<release_reply> as_freed(outcomes const& all) {
-  if (all.last().matched > 0) return release_reply::released;
-  return std::nullopt;
-}
-
-release_reply free_row(connection& db, settings const& how, resource const& name,
-                       std::optional<owner_token> const& owner) {
-  if (auto const freed = as_freed(db.run(free_sql(how, name, owner)))) return *freed;
-  if (!owner) return release_reply::lost;
-  auto const found =
-      db.run(joined({"SELECT 1 FROM `", how.table, "` WHERE resource = ", literal(name.str()),
-                     " AND released_by = ", literal(owner->str())}));
-  return found.last().rows.empty() ? release_reply::lost : release_reply::released;
-}
-
-std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name) {
-  auto const found = as_lease_row(db.run(read_sql(how.table, name)).last());
-  if (!found || !found->held()) return std::nullopt;
-  return as_lease_info(*found);
+awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
+                                                 resource const& name) {
+  auto const told = co_await db.ask(read_sql(how.table, name));
+  auto const found = as_lease_row(told.last());
+  if (!found || !found->held()) co_return std::nullopt;
+  co_return as_lease_info(*found);
 }
 
 // Free rows count as looked at, so that a page is a bounded piece of work.
-lease_page list_rows(connection& db, settings const& how, std::string const& cursor,
-                     std::size_t most) {
-  auto const found = db.run("SELECT resource, expires_at > " + std::string(now_sql) + " FROM `" +
-                            how.table + "` WHERE resource > " + literal(cursor) +
-                            " ORDER BY resource LIMIT " + std::to_string(most))
-                         .last();
+awaitable<lease_page> list_rows(connection& db, settings const& how, std::string const& cursor,
+                                std::size_t most) {
+  auto const told = co_await db.ask(
+      "SELECT resource, expires_at > " + std::string(now_sql) + " FROM `" + how.table +
+      "` WHERE resource > " + literal(cursor) + " ORDER BY resource LIMIT " + std::to_string(most));
+  outcome const& found = told.last();
   lease_page page;
   for (row const& one : found.rows) {
     if (number(one, 1) != 0) page.names.emplace_back(text(one, 0));
   }
   if (found.rows.size() == most) page.cursor = text(found.rows.back(), 0);
-  return page;
+  co_return page;
 }
 
 // A new row's tokens begin at the clock, so only what is well behind it may be forgotten: the age
 // that counts is the token's. One that is ahead of the clock stays until the clock has passed it.
 //
 // Looking locks nothing, so that no row that somebody works on holds the sweeper up.
-std::string sweep_rows(connection& db, settings const& how, std::string const& behind) {
+awaitable<std::string> sweep_rows(connection& db, settings const& how, std::string const& behind) {
   std::string const table = "`" + how.table + "`";
   std::string const old = "fencing < " + std::string(now_us_sql) + " - " + in_us(how.keep) +
                           " AND expires_at <= " + now_sql + " - INTERVAL " +
                           in_us(std::min(how.keep, milliseconds{60'000})) + " MICROSECOND";
   std::string const limit = " ORDER BY resource LIMIT " + std::to_string(rows_per_sweep) + ")";
   std::string const look = "(SELECT resource, " + old + " FROM " + table + " WHERE resource ";
-  auto const found = db.run(look + "> " + literal(behind) + limit + " UNION ALL " + look +
-                            "<= " + literal(behind) + limit);
+  auto const found = co_await db.ask(look + "> " + literal(behind) + limit + " UNION ALL " + look +
+                                     "<= " + literal(behind) + limit);
   std::string names;
   std::string last = behind;
   std::size_t seen = 0;
@@ -180,11 +191,9 @@ std::string sweep_rows(connection& db, settings const& how, std::string const& b
     if (number(each, 1) != 0) names += (names.empty() ? "" : ", ") + literal(last);
   }
   if (!names.empty()) {
-    db.run("DELETE FROM " + table + " WHERE resource IN (" + names + ") AND " + old);
+    co_await db.ask("DELETE FROM " + table + " WHERE resource IN (" + names + ") AND " + old);
   }
-  return last;
+  co_return last;
 }
-
-void create_tables(connection& db, settings const& how) { db.run(how.ddl()); }
 
 }  // namespace herdlock::mysql

@@ -38,36 +38,26 @@ std::optional<lease_row> as_lease_row(outcome const& reply);
 /// SQL of the next token of a row, for an UPDATE whose outcome is to tell it (`given`).
 std::string next_token_sql();
 
-/// The operations of table mode. Each is one statement that changes anything.
-///
-/// `grab_sql` is for a row that is there and free; else it may tell who has it, or nothing: ask
-/// take_row. Whoever expects it to be busy lets it look, too.
-enum class look { no, yes };
-std::string grab_sql(settings const& how, acquire_request const& request, look too);
-/// `asked`: the time before the statement was sent.
-std::optional<acquire_reply> as_grabbed(outcomes const& all, acquire_request const& request,
-                                        clock::time_point asked);
-acquire_reply take_row(connection& db, settings const& how, acquire_request const& request);
-renew_reply renew_row(connection& db, settings const& how, acquire_request const& request);
-std::string free_sql(settings const& how, resource const& name,
-                     std::optional<owner_token> const& owner);
-/// Nothing: ask free_row, which knows the one that has released it before.
-std::optional<release_reply> as_freed(outcomes const& all);
-release_reply free_row(connection& db, settings const& how, resource const& name,
-                       std::optional<owner_token> const& owner);
-std::optional<lease_info> inspect_row(connection& db, settings const& how, resource const& name);
+/// The operations of table mode. Each is one statement that changes anything. Whoever knows the
+/// resource as `busy_lately` looks who has it in the same exchange; kept up to date.
+awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
+                                     acquire_request const& request,
+                                     std::atomic<bool>& busy_lately);
+awaitable<renew_reply> renew_row(connection& db, settings const& how,
+                                 acquire_request const& request);
+awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
+                                  std::optional<owner_token> const& owner);
+awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,
+                                                 resource const& name);
 
 /// Names whose rows say that they are held: of the next `most` rows, by name; the cursor is the
 /// last of them.
-lease_page list_rows(connection& db, settings const& how, std::string const& cursor,
-                     std::size_t most);
+awaitable<lease_page> list_rows(connection& db, settings const& how, std::string const& cursor,
+                                std::size_t most);
 
 /// Looks at so many rows, those behind a name and then from the first on, and deletes what nobody
 /// has had for `keep`. Returns the name behind which to go on.
 inline constexpr std::size_t rows_per_sweep = 256;
-std::string sweep_rows(connection& db, settings const& how, std::string const& behind);
-
-/// Makes the tables that are missing.
-void create_tables(connection& db, settings const& how);
+awaitable<std::string> sweep_rows(connection& db, settings const& how, std::string const& behind);
 
 }  // namespace herdlock::mysql

@@ -1,7 +1,7 @@
-// The search for a lock: without a thread on a session that is open, else on one.
+// The search for a lock: on a session that is open, or a new one.
 #pragma once
 
-#include "stores/mysql/session_state.hpp"
+#include "stores/mysql/session_protocol.hpp"
 
 namespace herdlock::mysql {
 
@@ -14,48 +14,30 @@ struct session_answer {
   std::shared_ptr<connection> session;  ///< that was found, unless there is an error
 };
 
+/// All members on the executor.
 class lock_search : public std::enable_shared_from_this<lock_search> {
  public:
-  using handler = std::function<void(session_answer)>;
+  lock_search(std::shared_ptr<session_state> state, lock_request what)
+      : wanted_(std::move(what)), state_(std::move(state)), timer_(state_->pending->executor()) {}
 
-  lock_search(std::shared_ptr<session_state> state, lock_request what, handler done)
-      : wanted(std::move(what)),
-        state_(std::move(state)),
-        done_(std::move(done)),
-        timer_(state_->pending->executor()) {}
-
-  lock_request const wanted;
-
-  /// The handler is called on the executor, as an event; never, when the store is being closed.
-  void begin();
-  /// From any thread: nobody wants it any more.
+  awaitable<session_answer> run();
+  /// Nobody wants it any more.
   void end();
-  bool ended() const;
+  bool ended() const { return ended_; }
   /// The store is being closed.
   void close() { timer_.cancel(); }
 
  private:
-  // One that was made without a thread, and left the outcome open.
-  struct attempt {
-    std::shared_ptr<connection> session;
-    clock::time_point since;
-    std::optional<sql_error> error;
-  };
+  awaitable<session_answer> take_once();
+  awaitable<void> use(std::shared_ptr<connection> one, session_answer& got);
+  awaitable<void> check_server();
+  awaitable<void> end_at_server(std::shared_ptr<connection> session);
+  void end_when_late();
 
-  void ask_here(std::shared_ptr<connection> const& session);
-  void ask_on_a_thread(std::optional<attempt> begun);
-  void finish(session_answer got);
-  session_answer take(std::optional<attempt> begun);
-  session_answer take_once(std::optional<attempt> begun);
-  void check_server();
-  void end_at_server(std::shared_ptr<connection> session);
-  bool use(std::shared_ptr<connection> one);
-
+  lock_request const wanted_;
   std::shared_ptr<session_state> const state_;
-  handler done_;
-  asio::basic_waitable_timer<clock> timer_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<connection> in_use_;  ///< by its thread
+  timer timer_;
+  std::shared_ptr<connection> in_use_;
   bool ended_ = false;
 };
 

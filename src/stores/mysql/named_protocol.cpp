@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <thread>
 
 #include "stores/mysql/session_protocol.hpp"
 
@@ -30,86 +29,74 @@ class named_protocol final : public session_protocol {
  public:
   explicit named_protocol(store_state& state) : state_(state) {}
 
-  void quick_take(std::shared_ptr<connection> const& session, lock_request const& wanted,
-                  clock::time_point deadline, quick_handler done) override {
-    auto read = [session, ttl = wanted.ttl, done = std::move(done)](
-                    outcomes const& all, std::optional<sql_error> error) {
-      quick_result got{{}, std::move(error)};
-      if (!got.error) keep_idle_timeout(*session, ttl);
-      if (!got.error && all.last().matched > 0) got.token = fencing_token{all.last().given};
-      done(std::move(got));
-    };
-    connection::async_run(session, state_.pending->executor(), take_sql(*session, wanted), deadline,
-                          std::move(read));
-  }
-
-  lock_result take(connection& session, lock_request const& wanted) override {
-    auto const done = session.run(take_sql(session, wanted));
+  awaitable<lock_result> take(connection& session, lock_request const& wanted) override {
+    auto const done = co_await session.ask(take_sql(session, wanted));
     keep_idle_timeout(session, wanted.ttl);
-    if (done.last().matched > 0) return fencing_token{done.last().given};
-    return take_rest(session, wanted);
+    if (done.last().matched > 0) co_return fencing_token{done.last().given};
+    // A lock is counted at the server, so it is not asked for again where it may be ours.
+    if (wanted.wait.count() == 0) co_await session.ask("SELECT " + get_lock(wanted));
+    co_return co_await record(session, wanted);
   }
 
-  // A lock is counted at the server, so it is not asked for again where it may be ours.
-  lock_result take_rest(connection& session, lock_request const& wanted) override {
-    if (wanted.wait.count() == 0) session.run("SELECT " + get_lock(wanted));
-    return record(session, wanted);
-  }
-
-  fencing_token hand_over(connection& session, lock_request const& next) override {
-    auto const done =
-        session.run(new_idle_timeout_sql(session, next.ttl) +
-                    record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name))));
+  awaitable<fencing_token> hand_over(connection& session, lock_request const& next) override {
+    std::string const write =
+        record_again_sql(how(), next, "CONNECTION_ID()", ours(server_name(next.name)));
+    auto const done = co_await session.ask(new_idle_timeout_sql(session, next.ttl) + write);
     keep_idle_timeout(session, next.ttl);
-    if (done.last().matched > 0) return {done.last().given};
-    auto const taken = record(session, next);  // the row was swept
-    if (auto const* token = std::get_if<fencing_token>(&taken)) return *token;
+    if (done.last().matched > 0) co_return fencing_token{done.last().given};
+    auto const taken = co_await record(session, next);  // the row was swept
+    if (auto const* token = std::get_if<fencing_token>(&taken)) co_return *token;
     throw sql_error{bad_reply, "the session has lost its lock"};
   }
 
-  bool renew(connection& session, held_lock const& what, milliseconds ttl) override {
-    auto const done = session.run(idle_timeout_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
-                                  "; SELECT COALESCE(IS_USED_LOCK(" + server_name(what.name) +
-                                  ") = CONNECTION_ID(), 0)");
+  awaitable<bool> renew(connection& session, held_lock const& what, milliseconds ttl) override {
+    auto const done =
+        co_await session.ask(idle_timeout_sql(ttl) + "; " + renew_sql(how(), what, ttl) +
+                             "; SELECT COALESCE(" + ours(server_name(what.name)) + ", 0)");
     keep_idle_timeout(session, ttl);
-    return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
+    co_return done.at(1).matched > 0 && number(done.row_of(2), 0) == 1;
   }
 
   // The row stays as it is: it counts while the session that it names has the lock.
-  std::string release_sql(connection const&, held_lock const& what) override {
-    return "SELECT COALESCE(RELEASE_LOCK(" + server_name(what.name) + "), 0)";
+  awaitable<bool> release(connection& session, held_lock const& what) override {
+    auto const done =
+        co_await session.ask("SELECT COALESCE(RELEASE_LOCK(" + server_name(what.name) + "), 0)");
+    co_return number(done.row_of(0), 0) == 1;
   }
-  bool released(outcomes const& all) override { return number(all.row_of(0), 0) == 1; }
 
   // The lock is had a moment before its row is written: who has just taken it gets a few looks
   // before it counts as a client of another kind.
-  std::optional<lease_info> inspect(connection& db, resource const& name) override {
+  awaitable<std::optional<lease_info>> inspect(connection& db, resource const& name) override {
     for (int looks = 1;; ++looks) {
-      auto const [user, row] = look(db, name);
-      if (user == 0 || (row && !row->held())) return std::nullopt;
-      if (row) return as_lease_info(*row);
-      if (looks == looks_for_a_row) return lease_info{"another client", {}, {}};
-      std::this_thread::sleep_for(milliseconds{2});
+      sight const seen = co_await look(db, name);
+      if (seen.user == 0 || (seen.row && !seen.row->held())) co_return std::nullopt;
+      if (seen.row) co_return as_lease_info(*seen.row);
+      if (looks == looks_for_a_row) co_return lease_info{"another client", {}, {}};
+      co_await pause(milliseconds{2});
     }
   }
 
-  bool is_held(connection& db, resource const& name) override {
-    auto const [user, row] = look(db, name);
-    return user != 0 && (!row || row->held());
+  awaitable<bool> is_held(connection& db, resource const& name) override {
+    sight const seen = co_await look(db, name);
+    co_return seen.user != 0 && (!seen.row || seen.row->held());
   }
 
-  bool force_release(connection& db, resource const& name, clock::time_point deadline) override {
-    auto const user = user_of(db, name);
-    if (user == 0) return false;
-    end_session(db, user);
-    while (user_of(db, name) == user) {
+  awaitable<bool> force_release(connection& db, resource const& name,
+                                clock::time_point deadline) override {
+    auto const user = co_await user_of(db, name);
+    if (user == 0) co_return false;
+    co_await end_session(db, user);
+    while (true) {
+      auto const now_with = co_await user_of(db, name);
+      if (now_with != user) co_return true;
       if (clock::now() >= deadline) throw sql_error{bad_reply, "its session does not end"};
-      std::this_thread::sleep_for(milliseconds{1});
+      co_await pause(milliseconds{1});
     }
-    return true;
   }
 
-  void check_server(connection& db) override { refuse_cluster(db, "mode=named (GET_LOCK)"); }
+  awaitable<void> check_server(connection& db) override {
+    return refuse_cluster(db, "mode=named (GET_LOCK)");
+  }
 
  private:
   settings const& how() const { return state_.how; }
@@ -135,18 +122,18 @@ class named_protocol final : public session_protocol {
   }
 
   // The row is written if the lock is ours; else it tells who has it.
-  lock_result record(connection& session, lock_request const& wanted) const {
+  awaitable<lock_result> record(connection& session, lock_request const& wanted) const {
     std::string const lock = server_name(wanted.name);
-    auto const done = session.run(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
-                                  read_sql(how().table, wanted.name) +
-                                  "; SELECT COALESCE(IS_USED_LOCK(" + lock + "), 0)");
+    auto const done =
+        co_await session.ask(record_sql(how(), wanted, "CONNECTION_ID()", ours(lock)) + "; " +
+                             read_sql(how().table, wanted.name) + "; " + user_sql(wanted.name));
     auto const user = static_cast<std::uint64_t>(number(done.row_of(2), 0));
     auto const found = as_lease_row(done.at(1));
     bool const told = found && found->session == user;
-    if (user == session.id() && told) return found->fencing;
+    if (user == session.id() && told) co_return found->fencing;
     if (user == session.id()) throw sql_error{bad_reply, "the row of the lease is missing"};
-    if (told && found->held()) return holder_info{owner_label(found->owner), found->remaining()};
-    return holder_info{user != 0 ? "another client" : "", {}};
+    if (told && found->held()) co_return holder_info{owner_label(found->owner), found->remaining()};
+    co_return holder_info{user != 0 ? "another client" : "", {}};
   }
 
   // The session that has the lock (0: none), and the row that it wrote, if it did.
@@ -154,16 +141,22 @@ class named_protocol final : public session_protocol {
     std::uint64_t user = 0;
     std::optional<lease_row> row{};
   };
-  sight look(connection& db, resource const& name) const {
-    sight seen{user_of(db, name)};
-    if (seen.user != 0) seen.row = as_lease_row(db.run(read_sql(how().table, name)).at(0));
+  awaitable<sight> look(connection& db, resource const& name) const {
+    sight seen;
+    seen.user = co_await user_of(db, name);
+    if (seen.user == 0) co_return seen;
+    auto const told = co_await db.ask(read_sql(how().table, name));
+    seen.row = as_lease_row(told.at(0));
     if (seen.row && seen.row->session != seen.user) seen.row.reset();
-    return seen;
+    co_return seen;
   }
 
-  static std::uint64_t user_of(connection& db, resource const& name) {
-    auto const done = db.run("SELECT COALESCE(IS_USED_LOCK(" + server_name(name) + "), 0)");
-    return static_cast<std::uint64_t>(number(done.row_of(0), 0));
+  static awaitable<std::uint64_t> user_of(connection& db, resource const& name) {
+    auto const done = co_await db.ask(user_sql(name));
+    co_return static_cast<std::uint64_t>(number(done.row_of(0), 0));
+  }
+  static std::string user_sql(resource const& name) {
+    return "SELECT COALESCE(IS_USED_LOCK(" + server_name(name) + "), 0)";
   }
 
   store_state& state_;

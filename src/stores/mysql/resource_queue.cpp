@@ -13,10 +13,10 @@ constexpr int max_in_a_row = 16;
 
 }  // namespace
 
-resource_queue::resource_queue(std::shared_ptr<session_state> const& shared, resource name)
+resource_queue::resource_queue(session_state& shared, resource name)
     : shared_(shared),
       name_(std::move(name)),
-      executor_(shared->pending->executor()),
+      executor_(shared.pending->executor()),
       end_timer_(executor_),
       task_timer_(executor_) {}
 
@@ -60,19 +60,18 @@ void resource_queue::ask(std::shared_ptr<waiter> const& who) {
 
 void resource_queue::seek(std::chrono::seconds wait) {
   if (busy_ || state_ != state::empty) return;  // a handler that was just told has begun it
-  auto const shared = shared_.lock();
-  if (!shared || waiting_.empty()) return;
+  if (waiting_.empty()) return;
   state_ = state::seeking;
   queued_ = wait.count() > 0;
   auto wanted = request_for(*waiting_.front(), wait);
-  wanted.ttl += shared->how.session_grace;  // it may have to be waited with the lock
-  search_ = std::make_shared<lock_search>(shared, wanted,
-                                          [weak = weak_from_this(), wanted](session_answer got) {
-                                            if (auto const self = weak.lock())
-                                              self->on_taken(wanted, std::move(got));
-                                          });
+  wanted.ttl += shared_.how.session_grace;  // it may have to be waited with the lock
+  search_ = std::make_shared<lock_search>(shared_.keep(), wanted);
   busy_ = true;
-  search_->begin();
+  auto find = [search = search_, weak = weak_from_this(), wanted]() -> awaitable<void> {
+    auto got = co_await search->run();
+    if (auto const self = weak.lock()) self->on_taken(wanted, std::move(got));
+  };
+  asio::co_spawn(executor_, std::move(find), asio::detached);
 }
 
 void resource_queue::on_taken(lock_request const& wanted, answer got) {
@@ -92,9 +91,7 @@ void resource_queue::on_taken(lock_request const& wanted, answer got) {
   } else {
     state_ = state::held;
     in_a_row_ = 0;
-    auto const shared = shared_.lock();
-    bool const graceful = shared && shared->how.session_grace > milliseconds{0};
-    if (graceful) {
+    if (shared_.how.session_grace > milliseconds{0}) {
       look_for_predecessor(wanted, std::get<fencing_token>(got.taken));
     } else {
       serve(wanted, got);
@@ -105,8 +102,7 @@ void resource_queue::on_taken(lock_request const& wanted, answer got) {
 
 void resource_queue::on_busy(holder_info other) {
   elsewhere_ = std::move(other);
-  if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
-  session_.reset();
+  shared_.sessions.give_back(std::move(session_));
   // A handler that asks again does not keep those who wait from standing in line.
   if (std::ranges::any_of(waiting_, [](auto const& each) { return each->waits(); })) {
     state_ = state::seeking;
@@ -145,35 +141,37 @@ void resource_queue::use_session() {
   unwatch();
 }
 
-void resource_queue::run(task todo, follow_up then) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
+void resource_queue::run(task todo, follow_up then, int tenths_of_timeout) {
   use_session();
-  // A session that does not answer is closed, which frees the lock: a little before the caller's
-  // own deadline, so that it is told of the loss and not of a delay.
-  task_timer_.expires_after(shared->how.timeout * 9 / 10);
-  task_timer_.async_wait(
-      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
-        if (ec) return;
-        session->abort();
-        if (auto const self = weak.lock()) self->on_aborted();
-      });
-  shared->tasks.add([shared = shared, self = shared_from_this(), session = session_,
-                     todo = std::move(todo), then = std::move(then)]() mutable {
+  session_->set_deadline(clock::time_point::max());  // the timer ends it
+  auto perform = [shared = shared_.keep(), self = shared_from_this(), session = session_,
+                  todo = std::move(todo), then = std::move(then)]() -> awaitable<void> {
     answer got;
     got.since = clock::now();
     try {
-      todo(*shared->protocol, *session, got);
+      co_await todo(*shared->protocol, *session, got);
     } catch (sql_error const& error) {
       got.error = error;
     }
     got.at = clock::now();
-    auto const executor = self->executor_;
-    asio::post(executor,
-               [shared = std::move(shared), self = std::move(self), then = std::move(then),
-                todo = std::move(todo),
-                got = std::move(got)]() mutable { self->on_answer(std::move(got), then); });
-  });
+    self->on_answer(std::move(got), then);
+  };
+  asio::co_spawn(executor_, std::move(perform), asio::detached);
+  if (!busy_) return;  // it could not even be sent
+  // A session that does not answer is closed, which frees the lock: a little before the caller's
+  // own deadline, so that it is told of the loss and not of a delay. Armed behind the sending.
+  task_timer_.expires_after(shared_.how.timeout * tenths_of_timeout / 10);
+  task_timer_.async_wait(
+      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
+        if (ec) return;
+        if (session) session->abort();
+        auto const self = weak.lock();
+        if (!self) return;
+        self->aborted_ = true;
+        if (auto const told = std::exchange(self->renewing_, nullptr)) {
+          told->complete(renew_reply::lost);
+        }
+      });
 }
 
 void resource_queue::on_answer(answer got, follow_up const& then) {
@@ -187,9 +185,13 @@ void resource_queue::on_answer(answer got, follow_up const& then) {
   next();
 }
 
-void resource_queue::on_aborted() {
-  aborted_ = true;
-  if (auto const told = std::exchange(renewing_, nullptr)) told->complete(renew_reply::lost);
+// False: the session has it no more, or the lease had run out.
+void resource_queue::prolong(held_lock const& mine, milliseconds ttl, follow_up then) {
+  run(
+      [mine, ttl](session_protocol& how, connection& session, answer& got) -> awaitable<void> {
+        got.yes = co_await how.renew(session, mine, ttl);
+      },
+      std::move(then));
 }
 
 // What came while the session was in use.
@@ -216,20 +218,18 @@ void resource_queue::renew(std::shared_ptr<stores::operation<renew_reply>> const
   }
   held_lock const mine{name_, holder_->fencing};
   renewing_ = op;
-  run([mine, ttl](session_protocol& how, connection& session,
-                  answer& got) { got.yes = how.renew(session, mine, ttl); },
-      [op, ttl](resource_queue& self, answer const& got) {
-        self.renewing_ = nullptr;
-        if (got.error || !got.yes) {
-          self.lose();
-          return op->complete(renew_reply::lost);
-        }
-        self.holder_->ttl = ttl;
-        self.holder_->since = got.since;
-        self.holder_->expires = got.since + ttl;
-        self.arm();
-        op->complete(renew_reply::renewed);
-      });
+  prolong(mine, ttl, [op, ttl](resource_queue& self, answer const& got) {
+    self.renewing_ = nullptr;
+    if (got.error || !got.yes) {
+      self.lose();
+      return op->complete(renew_reply::lost);
+    }
+    self.holder_->ttl = ttl;
+    self.holder_->since = got.since;
+    self.holder_->expires = got.since + ttl;
+    self.arm();
+    op->complete(renew_reply::renewed);
+  });
 }
 
 void resource_queue::release(releasing const& op, owner_token const& owner) {
@@ -249,36 +249,19 @@ void resource_queue::leave(releasing const& op) {
   if (!waiting_.empty() && in_a_row_ < max_in_a_row) return hand_over(op);
   held_lock const ours{name_, holder_->fencing};
   holder_.reset();
-  auto const shared = shared_.lock();
-  if (!shared) return;
   auto const opened = std::exchange(opened_, std::nullopt);
   if (!opened) return give_back(ours, op);
   // Behind a failure the row stays: the next waits, though it need not. So it does when the row is
   // not gone in a third of the time: the release has to be told of in the rest.
-  auto const& how = shared->how;
+  auto const& how = shared_.how;
   run_beside(close_row_sql(how, {name_, *opened}), how.timeout / 3,
              [ours, op](resource_queue& self, auto const&) { self.give_back(ours, op); });
 }
 
-// Without a thread.
 void resource_queue::give_back(held_lock const& ours, releasing const& op) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
-  use_session();
-  run_handler done = [shared, self = shared_from_this(), op](outcomes const& all,
-                                                             std::optional<sql_error> error) {
-    answer got;
-    got.error = std::move(error);
-    try {
-      if (!got.error) got.yes = shared->protocol->released(all);
-    } catch (sql_error const& unreadable) {
-      got.error = unreadable;
-    }
-    self->on_answer(std::move(got),
-                    [op](resource_queue& me, answer const& told) { me.on_released(told, op); });
-  };
-  connection::async_run(session_, executor_, shared->protocol->release_sql(*session_, ours),
-                        clock::now() + shared->how.timeout, std::move(done));
+  run([ours](session_protocol& how, connection& session,
+             answer& got) -> awaitable<void> { got.yes = co_await how.release(session, ours); },
+      [op](resource_queue& self, answer const& got) { self.on_released(got, op); }, 10);
 }
 
 // Told last: a handler may ask for the lock again at once.
@@ -286,7 +269,7 @@ void resource_queue::on_released(answer const& got, releasing const& op) {
   if (got.error) {
     lose();
   } else {
-    if (auto const shared = shared_.lock()) shared->sessions.give_back(std::move(session_));
+    shared_.sessions.give_back(std::move(session_));
     vacate();
   }
   if (op) op->complete(got.yes ? release_reply::released : release_reply::lost);
@@ -296,8 +279,10 @@ void resource_queue::hand_over(releasing const& op) {
   ++in_a_row_;
   holder_.reset();
   auto const wanted = request_for(*waiting_.front(), std::chrono::seconds{0});
-  run([wanted](session_protocol& how, connection& session,
-               answer& got) { got.taken = how.hand_over(session, wanted); },
+  run(
+      [wanted](session_protocol& how, connection& session, answer& got) -> awaitable<void> {
+        got.taken = co_await how.hand_over(session, wanted);
+      },
       [op, wanted](resource_queue& self, answer got) {
         self.on_handed_over(wanted, std::move(got), op);
       });
@@ -315,10 +300,8 @@ void resource_queue::on_handed_over(lock_request const& given, answer got, relea
 }
 
 void resource_queue::fail_all(sql_error const& why) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
   for (auto const& each : std::vector(waiting_)) {
-    each->complete(shared->to_failure(why, each->subject()));
+    each->complete(shared_.to_failure(why, each->subject()));
   }
 }
 
@@ -349,10 +332,9 @@ void resource_queue::close() {
 }
 
 void resource_queue::tidy() {
-  auto const shared = shared_.lock();
-  if (!shared || state_ != state::empty || busy_ || !waiting_.empty()) return;
+  if (closed_ || state_ != state::empty || busy_ || !waiting_.empty()) return;
   end_timer_.cancel();
-  shared->queues.erase(name_.str());
+  shared_.queues.erase(name_.str());
 }
 
 }  // namespace herdlock::mysql

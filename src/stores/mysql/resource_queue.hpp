@@ -8,8 +8,8 @@
 //                  ▲          the session is lost  │
 //                  └───────────────────────────────┘ (while somebody waits)
 //
-// A store queues at the server once for each resource, however many wait in it. Everything but the
-// tasks runs on the executor.
+// A store queues at the server once for each resource, however many wait in it. All of it runs on
+// the executor.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -27,7 +27,7 @@ using stores::waiter;
 class resource_queue final : public stores::waiter_queue,
                              public std::enable_shared_from_this<resource_queue> {
  public:
-  resource_queue(std::shared_ptr<session_state> const& shared, resource name);
+  resource_queue(session_state& shared, resource name);
 
   void ask(std::shared_ptr<waiter> const& who);
   void renew(std::shared_ptr<stores::operation<renew_reply>> const& op, owner_token const& owner,
@@ -52,7 +52,7 @@ class resource_queue final : public stores::waiter_queue,
     clock::time_point expires;  ///< unless it is renewed
   };
   using answer = session_answer;
-  using task = std::function<void(session_protocol&, connection&, answer&)>;
+  using task = std::function<awaitable<void>(session_protocol&, connection&, answer&)>;
   using follow_up = std::function<void(resource_queue&, answer)>;
 
   void seek(std::chrono::seconds wait);
@@ -60,15 +60,15 @@ class resource_queue final : public stores::waiter_queue,
   void on_busy(holder_info other);
   void serve(lock_request const& given, answer const& got);
   using command_done = std::function<void(resource_queue&, result<std::uint64_t> const& matched)>;
-  void run_beside(std::string const& statement, milliseconds within, command_done then);
+  void run_beside(std::string statement, milliseconds within, command_done then);
   void look_for_predecessor(lock_request const& given, fencing_token fencing);
   void wait_for_predecessor(lock_request const& given, fencing_token fencing);
   void prove(lock_request const& given, fencing_token fencing);
   void give_up(failure const& why);
-  void run(task todo, follow_up then);
+  void run(task todo, follow_up then, int tenths_of_timeout = 9);
+  void prolong(held_lock const& mine, milliseconds ttl, follow_up then);
   void use_session();
   void on_answer(answer got, follow_up const& then);
-  void on_aborted();
   void next();
   void leave(releasing const& op);
   void expire();
@@ -91,11 +91,11 @@ class resource_queue final : public stores::waiter_queue,
   lock_request request_for(waiter const& who, std::chrono::seconds wait) const;
   grant grant_of(holder const& who) const;
 
-  std::weak_ptr<session_state> shared_;
+  session_state& shared_;  ///< whoever keeps a queue keeps it, too
   resource const name_;
   asio::any_io_executor executor_;
-  asio::basic_waitable_timer<clock> end_timer_;  ///< of the lease
-  asio::basic_waitable_timer<clock> task_timer_;
+  timer end_timer_;  ///< of the lease
+  timer task_timer_;
   state state_ = state::empty;
   bool closed_ = false;
   bool busy_ = false;     ///< a task is running on the session

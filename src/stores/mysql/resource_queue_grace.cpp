@@ -5,37 +5,27 @@
 namespace herdlock::mysql {
 
 // By another connection and committed, so that it outlives our session, and a crash.
-void resource_queue::run_beside(std::string const& statement, milliseconds within,
-                                command_done then) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
+void resource_queue::run_beside(std::string statement, milliseconds within, command_done then) {
   use_session();
-  auto const until = clock::now() + within;  // a wait for a thread counts, too
-  shared->tasks.add([shared = shared, self = shared_from_this(), statement, until,
-                     then = std::move(then)]() mutable {
-    auto work = [&statement](connection& db) {
-      return result<std::uint64_t>(db.run(statement).at(0).matched);
-    };
-    auto matched = mysql::attempt<std::uint64_t>(*shared, until, self->name_.str(), work);
-    auto const executor = self->executor_;
-    asio::post(executor, [shared = std::move(shared), self = std::move(self),
-                          then = std::move(then), matched = std::move(matched)] {
-      if (self->closed_) return;
-      self->busy_ = false;
-      then(*self, matched);
-      self->next();
-    });
-  });
+  auto perform = [shared = shared_.keep(), self = shared_from_this(),
+                  statement = std::move(statement), until = clock::now() + within,
+                  then = std::move(then)]() -> awaitable<void> {
+    auto work = [&statement](connection& db) { return db.ask(statement); };
+    auto const done = co_await mysql::attempt<outcomes>(*shared, until, self->name_.str(), work);
+    if (self->closed_) co_return;
+    self->busy_ = false;
+    then(*self, done ? result<std::uint64_t>(done->at(0).matched) : done.error());
+    self->next();
+  };
+  asio::co_spawn(executor_, std::move(perform), asio::detached);
 }
 
 void resource_queue::look_for_predecessor(lock_request const& given, fencing_token fencing) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
   lock_request asked = given;
-  asked.ttl -= shared->how.session_grace;
+  asked.ttl -= shared_.how.session_grace;
   asked.wait = {};
   opened_ = fencing;
-  run_beside(open_row_sql(shared->how, {name_, fencing}), shared->how.timeout,
+  run_beside(open_row_sql(shared_.how, {name_, fencing}), shared_.how.timeout,
              [asked, fencing](resource_queue& self, result<std::uint64_t> const& matched) {
                if (!matched) return self.give_up(matched.error());
                if (*matched == 1) return self.prove(asked, fencing);
@@ -44,10 +34,8 @@ void resource_queue::look_for_predecessor(lock_request const& given, fencing_tok
 }
 
 void resource_queue::wait_for_predecessor(lock_request const& given, fencing_token fencing) {
-  auto const shared = shared_.lock();
-  if (!shared) return;
   use_session();
-  task_timer_.expires_after(shared->how.session_grace);
+  task_timer_.expires_after(shared_.how.session_grace);
   task_timer_.async_wait([weak = weak_from_this(), given, fencing](boost::system::error_code ec) {
     auto const self = weak.lock();
     if (ec || !self || self->closed_) return;
@@ -58,8 +46,7 @@ void resource_queue::wait_for_predecessor(lock_request const& given, fencing_tok
 
 // Whoever let it run out may be at work: the row stays, and nobody follows in this session.
 void resource_queue::expire() {
-  auto const shared = shared_.lock();
-  if (!shared || shared->how.session_grace == milliseconds{0}) return leave(nullptr);
+  if (shared_.how.session_grace == milliseconds{0}) return leave(nullptr);
   held_lock const ours{name_, holder_->fencing};
   holder_.reset();
   opened_.reset();
@@ -68,17 +55,14 @@ void resource_queue::expire() {
 
 // The ttl begins now; if the session has gone meanwhile, so has the lock.
 void resource_queue::prove(lock_request const& given, fencing_token fencing) {
-  run([mine = held_lock{name_, fencing}, ttl = given.ttl](
-          session_protocol& how, connection& session,
-          answer& got) { got.yes = how.renew(session, mine, ttl); },
-      [given, fencing](resource_queue& self, answer got) {
-        if (got.error || !got.yes) {
-          return self.give_up(
-              make_failure(errc::unavailable, "the session ended before its grant was told"));
-        }
-        got.taken = fencing;
-        self.serve(given, got);
-      });
+  prolong({name_, fencing}, given.ttl, [given, fencing](resource_queue& self, answer got) {
+    if (got.error || !got.yes) {
+      return self.give_up(
+          make_failure(errc::unavailable, "the session ended before its grant was told"));
+    }
+    got.taken = fencing;
+    self.serve(given, got);
+  });
 }
 
 void resource_queue::give_up(failure const& why) {

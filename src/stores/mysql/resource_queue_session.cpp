@@ -6,13 +6,12 @@ namespace herdlock::mysql {
 // The session is gone, or not to be trusted: closed, it frees at the server what it may still hold.
 void resource_queue::lose() {
   unwatch();
-  auto const shared = shared_.lock();
-  if (shared && holder_) {
-    shared->ends.tell(name_, holder_->owner, "its session in the server has ended");
+  if (holder_) {
+    shared_.ends.tell(name_, holder_->owner, "its session in the server has ended");
   }
   // The next one may be on another server.
-  if (shared) shared->server_checked = false;
-  if (shared && session_) shared->sessions.drop(std::move(session_));
+  shared_.server_checked = false;
+  if (session_) shared_.sessions.drop(std::move(session_));
   vacate();
 }
 

@@ -77,9 +77,9 @@ std::string close_row_sql(settings const& how, held_lock const& what) {
                  " AND fencing = ", std::to_string(what.fencing.value)});
 }
 
-void end_session(connection& db, std::uint64_t session) {
+awaitable<void> end_session(connection& db, std::uint64_t session) {
   try {
-    db.run("KILL CONNECTION " + std::to_string(session));
+    co_await db.ask("KILL CONNECTION " + std::to_string(session));
   } catch (sql_error const& error) {
     if (error.code != ER_NO_SUCH_THREAD) throw;
   }
@@ -98,13 +98,13 @@ std::string cluster_of(std::vector<row> const& variables) {
   return group && any_node_writes ? "a replication group in multi-primary mode" : "";
 }
 
-void refuse_cluster(connection& db, char const* what) {
-  auto const found = db.run(
+awaitable<void> refuse_cluster(connection& db, char const* what) {
+  auto const found = co_await db.ask(
       "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "
       "'group_replication_group_name', "
       "'group_replication_single_primary_mode')");
   auto const cluster = cluster_of(found.at(0).rows);
-  if (cluster.empty()) return;
+  if (cluster.empty()) co_return;
   throw sql_error{not_for_cluster,
                   "the server is a node of " + cluster + ", and " + what +
                       " would exclude the clients of this node only; use mode=table"};

@@ -4,6 +4,7 @@
 // are written by autocommit, so that the tokens outlive a holder that dies.
 #pragma once
 
+#include "stores/common/lease_ends.hpp"
 #include "stores/mysql/store_state.hpp"
 
 namespace herdlock::mysql {
@@ -31,48 +32,49 @@ struct held_lock {
   fencing_token fencing;
 };
 
-/// What came of an attempt without a thread. Without token and error: ask take_rest().
-struct quick_result {
-  std::optional<fencing_token> token;
-  std::optional<sql_error> error;
-};
-using quick_handler = std::function<void(quick_result)>;
-
-/// After an error nothing is known of the session: close it, and the server frees what it held.
+/// On the executor; what fails throws sql_error. After an error nothing is known of the session:
+/// close it, and the server frees what it held.
 class session_protocol {
  public:
   virtual ~session_protocol() = default;
 
-  // These take no thread, and are called on the executor.
-
-  /// The way of a lock that is free, or becomes so within the wait. `done` is called on the
-  /// executor, as an event, soon after the deadline at the latest.
-  virtual void quick_take(std::shared_ptr<connection> const& session, lock_request const& wanted,
-                          clock::time_point deadline, quick_handler done) = 0;
-  /// What gives it back in any case, and whether it was still ours.
-  virtual std::string release_sql(connection const& session, held_lock const& what) = 0;
-  virtual bool released(outcomes const& all) = 0;
-
-  // Called on worker threads; each blocks until the server has answered and throws sql_error.
-
-  virtual lock_result take(connection& session, lock_request const& wanted) = 0;
-  /// After a quick_take() that left it open. Waits no more.
-  virtual lock_result take_rest(connection& session, lock_request const& wanted) = 0;
+  virtual awaitable<lock_result> take(connection& session, lock_request const& wanted) = 0;
   /// Writes another owner and a new token for a lock that the session has.
-  virtual fencing_token hand_over(connection& session, lock_request const& next) = 0;
+  virtual awaitable<fencing_token> hand_over(connection& session, lock_request const& next) = 0;
   /// False: the session has it no more, or the lease had run out.
-  virtual bool renew(connection& session, held_lock const& what, milliseconds ttl) = 0;
+  virtual awaitable<bool> renew(connection& session, held_lock const& what, milliseconds ttl) = 0;
+  /// Gives it back in any case, and tells whether it was still ours.
+  virtual awaitable<bool> release(connection& session, held_lock const& what) = 0;
 
   // These on any connection.
-  virtual std::optional<lease_info> inspect(connection& db, resource const& name) = 0;
+  virtual awaitable<std::optional<lease_info>> inspect(connection& db, resource const& name) = 0;
   /// By whomever. As few steps as it can.
-  virtual bool is_held(connection& db, resource const& name) {
-    return inspect(db, name).has_value();
+  virtual awaitable<bool> is_held(connection& db, resource const& name) {
+    auto const found = co_await inspect(db, name);
+    co_return found.has_value();
   }
   /// Ends the session that has it; false when none has.
-  virtual bool force_release(connection& db, resource const& name, clock::time_point deadline) = 0;
+  virtual awaitable<bool> force_release(connection& db, resource const& name,
+                                        clock::time_point deadline) = 0;
   /// Fails where such a lock would not exclude everybody.
-  virtual void check_server(connection& db) = 0;
+  virtual awaitable<void> check_server(connection& db) = 0;
+};
+
+class resource_queue;
+
+/// What the session modes share beside the state of all modes. Queues and tasks refer to it; who
+/// keeps a queue keeps it, too.
+struct session_state : store_state {
+  using store_state::store_state;
+
+  std::unique_ptr<session_protocol> protocol;
+  stores::lease_ends ends{pending->executor()};
+  std::map<std::string, std::shared_ptr<resource_queue>, std::less<>> queues;
+  bool server_checked = false;
+
+  std::shared_ptr<session_state> keep() {
+    return std::static_pointer_cast<session_state>(shared_from_this());
+  }
 };
 
 /// mode=named: GET_LOCK.
@@ -107,10 +109,10 @@ std::string open_row_sql(settings const& how, held_lock const& what);
 /// By the token, since it may come late.
 std::string close_row_sql(settings const& how, held_lock const& what);
 /// KILL, and no error when the session has gone before.
-void end_session(connection& db, std::uint64_t session);
+awaitable<void> end_session(connection& db, std::uint64_t session);
 /// Of which a server with these variables is a node, if each node keeps such locks for itself:
 /// Galera, and Group Replication in multi-primary mode.
 std::string cluster_of(std::vector<row> const& variables);
-void refuse_cluster(connection& db, char const* what);
+awaitable<void> refuse_cluster(connection& db, char const* what);
 
 }  // namespace herdlock::mysql

@@ -26,8 +26,7 @@ class session_store final : public lease_store {
                                               state_->how.timeout + state_->how.session_grace);
     if (!who->admit()) return;
     queue_of(name)->ask(who);
-    if (++state_->grants % grants_per_sweep != 0) return;
-    state_->tasks.add([raw = state_.get(), name] { sweep(*raw, name); });
+    sweep_sometimes(state_, name);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -48,35 +47,21 @@ class session_store final : public lease_store {
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(state_, std::move(what), [raw = state_.get(), name](connection& db) {
-      return result<std::optional<lease_info>>(raw->protocol->inspect(db, name));
-    });
+    begin(state_, std::move(what),
+          [raw = state_.get(), name](connection& db) { return raw->protocol->inspect(db, name); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
-    begin(state_, std::move(what), [raw = state_.get(), name](connection& db) {
-      auto const deadline = clock::now() + raw->how.timeout / 2;
-      bool const ended = raw->protocol->force_release(db, name, deadline);
-      asio::post(raw->pending->executor(), [weak = raw->weak_from_this(), name] {
-        auto const state = weak.lock();
-        auto const queue = state ? find_queue(*state, name) : nullptr;
-        if (queue) queue->check();
-      });
-      return result<release_reply>(ended ? release_reply::released : release_reply::lost);
-    });
+    begin(state_, std::move(what),
+          [raw = state_.get(), name](connection& db) { return force_release(*raw, db, name); });
   }
 
-  // A holder that died leaves its row behind: each is looked at.
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
     begin(state_, std::move(what),
           [raw = state_.get(), request = std::move(request)](connection& db) {
-            auto const most = std::min(page_size(request), limits::max_listed);
-            auto page = list_rows(db, raw->how, request.cursor, most);
-            std::erase_if(page.names,
-                          [&](resource const& name) { return !raw->protocol->is_held(db, name); });
-            return result<lease_page>(std::move(page));
+            return list_held(*raw, db, request);
           });
   }
 
@@ -87,9 +72,31 @@ class session_store final : public lease_store {
     return found == state.queues.end() ? nullptr : found->second;
   }
 
+  static awaitable<release_reply> force_release(session_state& state, connection& db,
+                                                resource const& name) {
+    auto const deadline = clock::now() + state.how.timeout / 2;
+    bool const ended = co_await state.protocol->force_release(db, name, deadline);
+    if (auto const queue = find_queue(state, name)) queue->check();
+    co_return ended ? release_reply::released : release_reply::lost;
+  }
+
+  // A holder that died leaves its row behind: each is looked at.
+  static awaitable<lease_page> list_held(session_state& state, connection& db,
+                                         list_request const& request) {
+    auto const most = std::min(page_size(request), limits::max_listed);
+    auto page = co_await list_rows(db, state.how, request.cursor, most);
+    std::vector<resource> held;
+    for (auto const& name : page.names) {
+      bool const is_held = co_await state.protocol->is_held(db, name);
+      if (is_held) held.push_back(name);
+    }
+    page.names = std::move(held);
+    co_return page;
+  }
+
   std::shared_ptr<resource_queue> queue_of(resource const& name) {
     auto& queue = state_->queues[name.str()];
-    if (!queue) queue = std::make_shared<resource_queue>(state_, name);
+    if (!queue) queue = std::make_shared<resource_queue>(*state_, name);
     return queue;
   }
 

@@ -2,41 +2,22 @@
 
 namespace herdlock::mysql {
 
-void ordered_tasks::add(std::string const& name, std::function<void()> task) {
-  {
-    std::lock_guard alone(mutex_);
-    auto const [found, first] = waiting_.try_emplace(name);
-    if (!first) return found->second.push_back(std::move(task));
+void ordered_work::add(std::string const& name, std::function<void()> begin) {
+  auto const [found, first] = waiting_.try_emplace(name);
+  if (!first) return found->second.push_back(std::move(begin));
+  begin();
+}
+
+void ordered_work::end(std::string const& name) {
+  auto const found = waiting_.find(name);
+  if (found->second.empty()) {
+    waiting_.erase(found);
+    return;
   }
-  run(name, std::move(task));
-}
-
-bool ordered_tasks::claim(std::string const& name) {
-  std::lock_guard alone(mutex_);
-  return waiting_.try_emplace(name).second;
-}
-
-void ordered_tasks::run(std::string const& name, std::function<void()> task) {
-  threads_.add([this, name, task = std::move(task)]() mutable {
-    task();
-    task = nullptr;
-    end(name);
-  });
-}
-
-void ordered_tasks::end(std::string const& name) {
-  std::function<void()> following;
-  {
-    std::lock_guard alone(mutex_);
-    auto const found = waiting_.find(name);
-    if (found->second.empty()) {
-      waiting_.erase(found);
-      return;
-    }
-    following = std::move(found->second.front());
-    found->second.pop_front();
-  }
-  run(name, std::move(following));
+  auto following = std::move(found->second.front());
+  found->second.pop_front();
+  // In an event of its own: it may end at once, and so may many behind it.
+  asio::post(executor_, std::move(following));
 }
 
 failure store_state::to_failure(sql_error const& error, std::string const& subject) const {
@@ -48,38 +29,50 @@ void store_state::close() {
   closing_ = true;
   commands.close();
   sessions.close();
-  tasks.close();
-  asio::post(pending->executor(), [pending = pending] { pending->close(); });
+  openings.close();
+  asio::post(pending->executor(), [self = shared_from_this()] {
+    self->pending->close();
+    self->commands.dismiss();
+    self->sessions.dismiss();
+  });
 }
 
-void sweep(store_state& state, resource const& beside) {
-  std::unique_lock const alone(state.sweeping, std::try_to_lock);
-  if (!alone) return;
-  if (state.swept_to.empty()) state.swept_to = beside.str();
+namespace {
+
+awaitable<void> sweep(std::shared_ptr<store_state> state) {
   try {
-    borrowed db(state.commands, clock::now());
-    (*db).set_deadline(clock::now() + state.how.timeout);
-    state.swept_to = sweep_rows(*db, state.how, state.swept_to);
+    borrowed db(state->commands, co_await state->commands.borrow(clock::now()));
+    (*db).set_deadline(clock::now() + state->how.timeout);
+    state->swept_to = co_await sweep_rows(*db, state->how, state->swept_to);
     db.kept();
   } catch (sql_error const&) {
     // The next turn makes up for it.
   }
+  state->sweeping = false;
 }
 
-std::optional<sql_error> repair(store_state& state, sql_error const& error, first_use& first,
-                                clock::time_point deadline) {
-  if (clock::now() >= deadline) return error;
-  if (error.is_deadlock()) return std::nullopt;
-  if (!error.is_missing_table() || first == first_use::no) return error;
+}  // namespace
+
+void sweep_sometimes(std::shared_ptr<store_state> const& state, resource const& beside) {
+  if (++state->grants % grants_per_sweep != 0 || std::exchange(state->sweeping, true)) return;
+  if (state->swept_to.empty()) state->swept_to = beside.str();
+  asio::co_spawn(state->pending->executor(), sweep(state), asio::detached);
+}
+
+awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error, first_use& first,
+                                           clock::time_point deadline) {
+  if (clock::now() >= deadline) co_return error;
+  if (error.is_deadlock()) co_return std::nullopt;
+  if (!error.is_missing_table() || first == first_use::no) co_return error;
   first = first_use::no;
   try {
-    borrowed db(state.commands, deadline);
-    create_tables(*db, state.how);
+    borrowed db(state.commands, co_await state.commands.borrow(deadline));
+    co_await (*db).ask(state.how.ddl());
     db.kept();
-    return std::nullopt;
   } catch (sql_error const& why_not) {
-    return why_not;
+    co_return why_not;
   }
+  co_return std::nullopt;
 }
 
 }  // namespace herdlock::mysql

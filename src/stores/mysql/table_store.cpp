@@ -12,22 +12,13 @@ class table_store final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
-    auto& busy_lately = state_->busy_lately[request.name.str()];
-    auto const too = busy_lately ? look::yes : look::no;
-    auto const asked = std::make_shared<acquire_request const>(std::move(request));
-    shortcut quick{grab_sql(state_->how, *asked, too),
-                   [&busy_lately, asked, begun = clock::now()](outcomes const& all) {
-                     auto reply = as_grabbed(all, *asked, begun);
-                     if (reply) busy_lately = std::holds_alternative<busy>(*reply);
-                     return reply;
-                   }};
-    begin(state_, std::move(what), std::move(quick),
-          [state = state_.get(), &busy_lately, asked](connection& db) {
-            auto reply = take_row(db, state->how, *asked);
-            busy_lately = std::holds_alternative<busy>(reply);
-            return result<acquire_reply>(std::move(reply));
+    resource const name = request.name;
+    begin(state_, std::move(what),
+          [state = state_.get(), request = std::move(request)](connection& db) {
+            auto& busy_lately = state->busy_lately[request.name.str()];
+            return acquire_row(db, state->how, request, busy_lately);
           });
-    sweep_sometimes(asked->name);
+    sweep_sometimes(state_, name);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -36,7 +27,7 @@ class table_store final : public lease_store {
     acquire_request request{std::move(name), std::move(owner), ttl};
     begin(state_, std::move(what),
           [state = state_.get(), request = std::move(request)](connection& db) {
-            return result<renew_reply>(renew_row(db, state->how, request));
+            return renew_row(db, state->how, request);
           });
   }
 
@@ -48,7 +39,7 @@ class table_store final : public lease_store {
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
     begin(state_, std::move(what), [state = state_.get(), name](connection& db) {
-      return result<std::optional<lease_info>>(inspect_row(db, state->how, name));
+      return inspect_row(db, state->how, name);
     });
   }
 
@@ -59,25 +50,18 @@ class table_store final : public lease_store {
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(
-        state_, std::move(what),
-        [state = state_.get(), request = std::move(request)](connection& db) {
-          return result<lease_page>(list_rows(db, state->how, request.cursor, page_size(request)));
-        });
+    begin(state_, std::move(what),
+          [state = state_.get(), request = std::move(request)](connection& db) {
+            return list_rows(db, state->how, request.cursor, page_size(request));
+          });
   }
 
  private:
   void free(order<release_reply> what, resource name, std::optional<owner_token> owner) {
-    shortcut quick{free_sql(state_->how, name, owner), &as_freed};
-    begin(state_, std::move(what), std::move(quick),
+    begin(state_, std::move(what),
           [state = state_.get(), name = std::move(name), owner = std::move(owner)](connection& db) {
-            return result<release_reply>(free_row(db, state->how, name, owner));
+            return free_row(db, state->how, name, owner);
           });
-  }
-
-  void sweep_sometimes(resource const& name) {
-    if (++state_->grants % grants_per_sweep != 0) return;
-    state_->tasks.add([raw = state_.get(), name] { sweep(*raw, name); });
   }
 
   std::shared_ptr<store_state> state_;
