@@ -33,7 +33,7 @@ CLIENTS = {
     r"(mysql|mariadb)[/.]": {"stores/mysql", "cli", "tests", "bench"},
     r"libpq": {"stores/postgres", "tests", "bench"},
     r"zookeeper/": {"stores/zookeeper", "tests", "bench"},
-    r"boost/redis": {"stores/redis", "tests", "bench"},
+    r"boost/redis": {"bench"},
     r"boost/beast": {"stores/etcd", "metrics", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/common", "stores/redis", "stores/etcd", "tests", "bench"},

@@ -56,6 +56,7 @@ BAD = {
         ("src/stores/redis/bad.cpp", '#include "../sqlite/store.hpp"\n'),
         ("src/stores/redis/bad.cpp", '#include "stores/sqlite/store.hpp"\n'),
         ("src/stores/redis/bad.cpp", "#include <sqlite3.h>\n"),
+        ("src/stores/redis/bad.cpp", "#include <boost/redis/connection.hpp>\n"),
         ("src/runtime/bad.cpp", '#include "stores/sqlite/store.hpp"\n'),
         ("src/cli/bad.cpp", '#include "runtime/timer.hpp"\n'),
         ("src/local/bad.cpp", "#include <support/relay.hpp>\n"),
