@@ -4,6 +4,7 @@
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the client on CPU 1.
 #include <boost/asio/io_context.hpp>
 #include <boost/redis/connection.hpp>
+#include <boost/redis/src.hpp>  // for the other suites too
 #include <cstdlib>
 #include <memory>
 #include <optional>

@@ -13,6 +13,7 @@ ALLOWED = {
     "include": {"include"},
     "types": {"types", "herdlock/fencing.hpp", "herdlock/printable.hpp"} | PORTS,
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
+    "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include", "types/thread_name.hpp"},
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
@@ -32,7 +33,7 @@ CLIENTS = {
     r"(mysql|mariadb)[/.]": {"stores/mysql", "cli", "tests", "bench"},
     r"libpq": {"stores/postgres", "tests", "bench"},
     r"zookeeper/": {"stores/zookeeper", "tests", "bench"},
-    r"boost/redis": {"stores/redis", "tests", "bench"},
+    r"boost/redis": {"bench"},
     r"boost/beast": {"stores/etcd", "metrics", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/common", "stores/redis", "stores/etcd", "tests", "bench"},
@@ -48,7 +49,10 @@ ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
 # What the public headers may have of Boost: no network client, nothing that needs a library.
 PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr|describe|mp11)[./]"
 
-# What the pure box may have of the standard library is everything but these.
+# What the pure boxes may have of Boost.
+PURE_BOOST = {"algo": r"boost/intrusive/", "resp": r"boost/container/"}
+
+# What the pure boxes may have of the standard library is everything but these.
 IMPURE = {"thread", "mutex", "shared_mutex", "condition_variable", "random", "future", "semaphore",
           "latch", "barrier", "stop_token", "fstream", "iostream", "filesystem", "ctime",
           "cstdlib", "coroutine"}
@@ -86,9 +90,9 @@ def refusal(file, box, included, target):
     standard = re.fullmatch(r"[a-z_0-9]+", included)
     if box == "include" and not standard and not re.match(PUBLIC_BOOST, included):
         return f"public headers see the standard library, Asio and Boost's basics; no <{included}>"
-    if box == "algo" and (included in IMPURE or
-                          not (standard or re.match(r"boost/intrusive/", included))):
-        return f"src/algo is pure: no <{included}>"
+    if box in PURE_BOOST and (included in IMPURE or
+                              not (standard or re.match(PURE_BOOST[box], included))):
+        return f"src/{box} is pure: no <{included}>"
     return None
 
 
@@ -96,7 +100,7 @@ def refusal_of_ours(box, included, other):
     if box.startswith("tests"):
         return None
     if box.startswith("stores"):
-        allowed = other in (box, "algo", "stores/common") or included in PORTS
+        allowed = other in (box, "algo", "resp", "stores/common") or included in PORTS
     else:
         allowed = ALLOWED.get(box, set())
         allowed = other in allowed or included in allowed or other.split("/")[0] in allowed

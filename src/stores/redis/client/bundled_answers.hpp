@@ -18,6 +18,8 @@ class bundled_answers {
     ++replies_;
   }
 
+  /// The number of the reply that answers the i-th command.
+  std::size_t reply_to(std::size_t i) const { return i < origins_.size() ? origins_[i].reply : i; }
   bool is_bundled(std::size_t i) const { return i < origins_.size() && origins_[i].element > 0; }
 
   /// Of the i-th command: each is asked for once, in their order. Valid until the next call. When a

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <herdlock/error.hpp>
+#include "resp/writer.hpp"
 #include "stores/redis/client/bundled_answers.hpp"
 #include "stores/redis/client/reply.hpp"
 #include "stores/redis/keys.hpp"
@@ -118,24 +119,46 @@ class command : public timer_queue::entry {
 
 using command_ptr = std::unique_ptr<command>;
 
-/// Commands that travel together: one write, one request of the client library.
-class batch : public command_writer {
+/// Commands that travel together. Used again for others when all are answered.
+class batch final : public command_writer {
  public:
   std::vector<command_ptr> commands;
-  std::vector<reply> replies;  ///< as many as commands, or more from an earlier use
+  std::vector<reply> replies;  ///< one for each request, or more from an earlier use
   bundled_answers answers;
+  std::size_t told = 0;  ///< commands that were told their answer
 
-  virtual void reset() = 0;
+  void reset() {
+    commands.clear();
+    answers.clear();
+    told = requests_ = 0;
+    if (bytes_.capacity() > keep_bytes) std::string().swap(bytes_);
+    bytes_.clear();
+  }
 
   reply const& answer_to(std::size_t i) { return answers.answer_to(i, replies); }
 
- protected:
-  void forget_commands() {
-    commands.clear();
-    answers.clear();
+  /// What is sent, as the server reads it.
+  std::string_view bytes() const { return bytes_; }
+  /// Before it is sent. How many there will be.
+  std::size_t prepare_replies() {
+    if (replies.size() < requests_) replies.resize(requests_);
+    for (std::size_t i = 0; i < requests_; ++i) replies[i].clear();
+    return requests_;
   }
+
+ private:
+  static constexpr std::size_t keep_bytes = 64 * 1024;
+
+  void push(std::span<std::string_view const> arguments) override {
+    resp::write_request(bytes_, arguments);
+    ++requests_;
+  }
+
+  std::string bytes_;
+  std::size_t requests_ = 0;
 };
 
 using batch_ptr = std::unique_ptr<batch>;
+inline batch_ptr make_batch() { return std::make_unique<batch>(); }
 
 }  // namespace herdlock::redis

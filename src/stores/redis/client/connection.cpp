@@ -149,6 +149,7 @@ void connection::on_ended(transport& from, failure why, failure_kind kind) {
 // The batches of the lost transport come back by themselves, at once, and fail with its reason.
 void connection::lose(failure why, failure_kind kind) {
   up_ = checking_ = false;
+  misdirected_.clear();
   asking_ = nullptr;
   last_failure_ = std::move(why);
   kind_ = kind;

@@ -21,7 +21,8 @@ namespace herdlock::redis {
 inline constexpr std::size_t max_outstanding_commands = 200'000;
 /// Commands of one write.
 inline constexpr std::size_t max_batch_commands = 256;
-/// Replies that are worked off in one turn of the event loop.
+/// So many commands are completed in one turn of the event loop, and the rest of a call that some
+/// share.
 inline constexpr std::size_t completions_per_turn = 16;
 /// The pause before the next connection attempt: doubled from the first to the second of these,
 /// each time a random part between half of it and all.
@@ -123,6 +124,8 @@ class connection final : public router,
 
   void on_ready(transport& from) override;
   void on_ended(transport& from, failure why, failure_kind kind) override;
+  bool on_reply(transport& from, batch& of, std::size_t number) override;
+  void on_turn(transport& from) override;
   void on_batch(transport& from, batch_ptr done, failure const* why) override;
   void on_push(transport& from, reply const& message) override;
 
@@ -148,11 +151,8 @@ class connection final : public router,
   command& take_next(batch& into);
   void put_alone(batch& into);
   void put_bundle(batch& into, std::size_t size);
-  void on_lost_batch(transport& from, batch_ptr lost, failure const& why);
-  void work_off();
-  void work_off_later();
-  void complete_some();
-  void complete_slice();
+  void fail_unanswered(batch& lost, failure const& why);
+  void complete_next(transport& from, batch& of);
   void recycle(batch_ptr used);
   void complete_one(command_ptr one, reply const& answer);
   void ask_again(command_ptr one, reply const& answer);
@@ -185,15 +185,10 @@ class connection final : public router,
 
   std::deque<command_ptr> waiting_;  // not sent; those that ended meanwhile are skipped
   std::size_t outstanding_count_ = 0;
-  struct returned_batch {
-    batch_ptr what;
-    std::uint64_t connection_number;  ///< 0: not the present one
-    std::size_t next = 0;             ///< the first command that is not completed yet
-    std::string misdirected{};
-  };
-  std::deque<returned_batch> returned_;
   std::vector<batch_ptr> idle_batches_;
   std::size_t batches_under_way_ = 0;
+  std::size_t completed_in_turn_ = 0;
+  std::string misdirected_;  // a reply of the present connection that says so
 
   script_bundle bundle_;
   std::int64_t fence_floor_ = 1;
@@ -204,7 +199,6 @@ class connection final : public router,
   bool closed_ = false;
   bool redirects_ = false;
   bool flush_posted_ = false;
-  bool completion_posted_ = false;
   bool completing_ = false;
 };
 

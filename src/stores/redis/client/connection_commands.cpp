@@ -138,92 +138,56 @@ void connection::send_batch() {
   transport_->send(std::move(out));
 }
 
-void connection::on_batch(transport& from, batch_ptr done, failure const* why) {
+// In slices, so that the server works on what the first handlers ask for while the others run. All
+// at once would make the two take turns: it is idle while we complete, and we are while it answers.
+bool connection::on_reply(transport& from, batch& of, std::size_t number) {
+  if (checking_ && &from == transport_.get()) return true;
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
+  completing_ = true;
+  lowered_at_the_end const meanwhile{completing_};
+  while (of.told < of.commands.size() && of.answers.reply_to(of.told) == number) {
+    complete_next(from, of);
+  }
+  return completed_in_turn_ < completions_per_turn;
+}
+
+void connection::complete_next(transport& from, batch& of) {
+  bool const bundled = of.answers.is_bundled(of.told);
+  auto one = std::move(of.commands[of.told]);
+  reply const& answer = of.answer_to(of.told++);
+  ++completed_in_turn_;
+  bool const current = &from == transport_.get() && !redirects_;
+  if (current && answer.is_error() && is_misdirected(answer.text())) misdirected_ = answer.text();
+  if (!one->open()) return;
+  if (bundled && !script_bundle::answers(answer)) return ask_again(std::move(one), answer);
+  complete_one(std::move(one), answer);
+}
+
+// What the handlers have asked for goes out in one write.
+void connection::on_turn(transport&) {
+  completed_in_turn_ = 0;
+  flush();
+}
+
+void connection::on_batch(transport& from, batch_ptr done, failure const* why) {
+  auto const self = shared_from_this();
   bool const current = &from == transport_.get();
   if (checking_ && current) return on_checked(std::move(done), why);
   --batches_under_way_;
   if (why) {
-    try {
-      while (!returned_.empty()) complete_some();  // these were answered before
-    } catch (...) {                                // from a handler
-      work_off_later();
-      on_lost_batch(from, std::move(done), *why);
-      throw;
-    }
-    return on_lost_batch(from, std::move(done), *why);
+    if (current) up_ = false;  // its end follows
+    fail_unanswered(*done, *why);
   }
-  returned_.push_back({std::move(done), current ? connections_ : 0});
-  if (!completion_posted_ && !completing_) work_off();
+  recycle(std::move(done));
+  if (!misdirected_.empty() && current && up_) leave_server(std::exchange(misdirected_, {}));
 }
 
-void connection::on_lost_batch(transport& from, batch_ptr lost, failure const& why) {
-  bool const current = &from == transport_.get();
-  if (current) up_ = false;
-  for (auto& one : lost->commands) {
-    if (!one->open()) continue;
+void connection::fail_unanswered(batch& lost, failure const& why) {
+  for (; lost.told < lost.commands.size(); ++lost.told) {
+    auto& one = *lost.commands[lost.told];
+    if (!one.open()) continue;
     --outstanding_count_;
-    one->fail(why, completion::later);
-  }
-  // The transport's own report of its end may not come: see its on_read().
-  if (current && !closed_) lose(why, failure_kind::temporary);
-  recycle(std::move(lost));
-  flush();
-}
-
-// In slices, so that the server works on what the first handlers ask for while the others run. All
-// at once would make the two take turns: it is idle while we complete, and we are while it answers.
-void connection::work_off() {
-  complete_some();
-  flush();
-  work_off_later();
-}
-
-void connection::work_off_later() {
-  if (returned_.empty() || completion_posted_) return;
-  completion_posted_ = true;
-  asio::post(executor_, [weak = weak_from_this()] {
-    auto const self = weak.lock();
-    if (!self) return;
-    self->completion_posted_ = false;
-    self->work_off();
-  });
-}
-
-void connection::complete_some() {
-  try {
-    complete_slice();
-  } catch (...) {  // from a handler: the others are told in a moment
-    work_off_later();
-    throw;
-  }
-  if (returned_.empty() || returned_.front().next < returned_.front().what->commands.size()) return;
-  auto done = std::move(returned_.front());
-  returned_.pop_front();
-  recycle(std::move(done.what));
-  bool const current = up_ && done.connection_number == connections_;
-  if (!done.misdirected.empty() && current) leave_server(done.misdirected);
-}
-
-void connection::complete_slice() {
-  completing_ = true;
-  lowered_at_the_end const meanwhile{completing_};
-  for (std::size_t n = 0; n < completions_per_turn && !returned_.empty(); ++n) {
-    auto& from = returned_.front();
-    auto& batch = *from.what;
-    if (from.next == batch.commands.size()) break;
-    auto& one = batch.commands[from.next];
-    bool const bundled = batch.answers.is_bundled(from.next);
-    reply const& answer = batch.answer_to(from.next++);
-    if (!redirects_ && answer.is_error() && is_misdirected(answer.text())) {
-      from.misdirected = answer.text();
-    }
-    if (!one->open()) continue;
-    if (bundled && !script_bundle::answers(answer)) {
-      ask_again(std::move(one), answer);
-    } else {
-      complete_one(std::move(one), answer);
-    }
+    one.fail(why, completion::later);
   }
 }
 

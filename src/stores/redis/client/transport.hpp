@@ -16,7 +16,9 @@ enum class failure_kind { temporary, refused };
 
 class transport;
 
-/// Hears from its transport on the executor, never from inside a call to it.
+/// Hears from its transport on the executor, never from inside a call to it. Replies and pushes
+/// come in the order in which the server sent them. When one of these calls throws the rest comes
+/// all the same.
 class transport_listener {
  public:
   virtual ~transport_listener() = default;
@@ -24,7 +26,12 @@ class transport_listener {
   virtual void on_ready(transport& from) = 0;
   /// The connection could not be made, or ended. Once; not after stop().
   virtual void on_ended(transport& from, failure why, failure_kind kind) = 0;
-  /// A batch came back: with all its replies, or, when `why` says so, with none that count.
+  /// The next reply of a batch is there. False: it is enough for this turn of the event loop, and
+  /// the next ones come with another. When it throws, it is called again for this reply.
+  virtual bool on_reply(transport&, batch&, std::size_t) { return true; }
+  /// At the end of each turn in which something was told.
+  virtual void on_turn(transport&) {}
+  /// A batch came back: with all its replies, or, when `why` says so, with those that were told.
   virtual void on_batch(transport& from, batch_ptr done, failure const* why) = 0;
   virtual void on_push(transport& from, reply const& message) = 0;
 };
@@ -49,7 +56,5 @@ class transport {
   /// How often something was read: the same number at two times means silence between them.
   virtual std::uint64_t reads() const = 0;
 };
-
-batch_ptr make_batch();
 
 }  // namespace herdlock::redis

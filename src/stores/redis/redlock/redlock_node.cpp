@@ -35,7 +35,6 @@ class node_command final : public command {
   void encode(command_writer& out, script_form how) const override {
     if (!stale()) return encode_request(verb_, from_->what(), out, how);
     out.begin("PING");
-    out.add("stale");  // Boost.Redis leaves out what has no argument
     out.end();
   }
 
