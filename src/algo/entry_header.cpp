@@ -27,11 +27,11 @@ Number take_number(std::string_view& rest) {
   return value;
 }
 
-// Times of the store and lengths of time; a longer one than anybody can mean is damage.
+// Times of the store and lengths of time. What the clock cannot count, in nanoseconds, is damage.
 template <class Duration>
 std::optional<Duration> take_time(std::string_view& rest) {
   auto const count = take_number<std::uint64_t>(rest);
-  if (count > std::uint64_t(std::numeric_limits<std::int64_t>::max() / 4)) return std::nullopt;
+  if (count > std::uint64_t(std::numeric_limits<std::int64_t>::max() / 2000)) return std::nullopt;
   return Duration(static_cast<std::int64_t>(count));
 }
 

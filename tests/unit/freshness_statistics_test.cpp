@@ -98,7 +98,7 @@ class cycle {
   // thinning of the process.
   double next_reader(double x, double& u) {
     while (x > 0) {
-      double const step = std::max(0.0, x - 0.5);
+      double const step = std::max(0.0, x - 1);
       double const share = std::exp(-step / herd_.beta);
       double const gap = exponential() / (herd_.rate * share);
       if (x - gap > step) {
