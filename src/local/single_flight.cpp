@@ -19,12 +19,12 @@ void thread_joiner::settle(erased_outcome outcome) {
 erased_outcome thread_joiner::wait(std::optional<clock::time_point> deadline) {
   // The condition variable's clock stands still in a suspended machine, ours does not: look again
   // from time to time.
-  constexpr clock::duration nap = std::chrono::seconds(10);
+  constexpr clock::duration recheck = std::chrono::seconds(10);
   std::unique_lock hold(mutex_);
   while (!outcome_) {
-    clock::duration const left = deadline ? *deadline - clock::now() : nap;
+    clock::duration const left = deadline ? *deadline - clock::now() : recheck;
     if (left <= clock::duration::zero()) return nullptr;
-    settled_.wait_for(hold, std::min(left, nap));
+    settled_.wait_for(hold, std::min(left, recheck));
   }
   return outcome_;
 }

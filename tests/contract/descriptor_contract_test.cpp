@@ -1,13 +1,14 @@
 // What a program gets that the user of a store starts: a connection that it kept open would let the
 // server take a dead process for a living one.
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <herdlock/metrics_endpoint.hpp>
 #include <herdlock/open.hpp>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include "fixture.hpp"
 #include "stores/common/close_on_exec.hpp"
@@ -36,24 +37,29 @@ std::ptrdiff_t sockets() {
                                [](auto const& one) { return one.second.starts_with("socket:"); });
 }
 
-/// Those that a started program would get.
-std::set<std::string> handed_on() {
-  std::set<std::string> found;
+/// What a descriptor is of, also after its file has been renamed or removed.
+using opened_file = std::tuple<int, dev_t, ino_t>;
+
+/// Those that a started program would get, with what they lead to.
+std::map<opened_file, std::string> handed_on() {
+  std::map<opened_file, std::string> found;
   for (auto const& [number, kind] : descriptors()) {
     int const flags = ::fcntl(number, F_GETFD);
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
-      found.insert(std::to_string(number) + " " + kind);
+    struct stat file {};
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0 && ::fstat(number, &file) == 0) {
+      found.emplace(opened_file(number, file.st_dev, file.st_ino), kind);
     }
   }
   return found;
 }
 
-std::set<std::string> const at_the_start = handed_on();
+std::map<opened_file, std::string> const at_the_start = handed_on();
 
 std::string handed_on_since() {
   std::string all;
-  for (auto const& one : handed_on()) {
-    if (!at_the_start.contains(one)) all += one + "\n";
+  for (auto const& [file, kind] : handed_on()) {
+    if (!at_the_start.contains(file))
+      all += std::to_string(std::get<int>(file)) + " " + kind + "\n";
   }
   return all;
 }

@@ -129,10 +129,14 @@ TEST_P(lease_queue_contract, AWaiterNoticesThatTheHoldersTtlWasShortened) {
   EXPECT_TRUE(is<grant>(c.get(bobs)));
 }
 
+// A wait that was over before the server had answered names no holder.
 TEST_P(lease_queue_contract, AWaitEndsWithBusyAtItsDeadlineAndLeavesTheQueue) {
   c.acquire(stock, alice).value();
-  auto reply = c.get(wait_for_it(bob, 30ms));
-  EXPECT_EQ(as<busy>(reply).holder, alice.label());
+  std::string holder;
+  for (milliseconds wait = 30ms; holder.empty() && wait < 10s; wait *= 2) {
+    holder = as<busy>(c.get(wait_for_it(bob, wait))).holder;
+  }
+  EXPECT_EQ(holder, alice.label());
   c.release(stock, alice).value();
   EXPECT_FALSE(c.inspect(stock).value().has_value());
 }

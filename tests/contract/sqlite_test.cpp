@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "sqlite_fixture.hpp"
 #include "stores/sqlite/schema.hpp"
@@ -31,6 +33,20 @@ TEST_F(sqlite_store, LeasesAndEntriesOutliveTheHandle) {
   EXPECT_TRUE(is<busy>(c.acquire(stock, bob)));
   EXPECT_EQ(as<grant>(c.acquire(stock, alice)).fencing, before);
   EXPECT_EQ(text_of(c.look(key)), "kept");
+}
+
+TEST_F(sqlite_store, ItsThreadsHaveNames) {
+  client c(sqlite, url());
+  c.acquire(stock, alice).value();
+  std::set<std::string> names;
+  for (auto const& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    std::getline(file, name);
+    names.insert(name);
+  }
+  EXPECT_TRUE(names.contains("herdlock-read"));
+  EXPECT_TRUE(names.contains("herdlock-write"));
 }
 
 // B7, B21: the first answer may have been lost, and the lease was given back in time.

@@ -33,22 +33,31 @@ std::optional<std::size_t> listener(redis_cluster& cluster, std::string const& k
   return std::nullopt;
 }
 
+// What a watcher is told of a fill. Of an event that comes before it knows of the claim it is told
+// to look again.
+watch_reply told_of_a_fill(redis_cluster& cluster, std::string const& key) {
+  cluster_ports waiter(cluster.url());
+  cluster_ports loader(cluster.url());
+  loader.claim(key, mine, 10min).value();
+  watching one(waiter, key);
+  EXPECT_TRUE(waiter.wait_for([&] { return listener(cluster, key).has_value(); }));
+  EXPECT_FALSE(one.done(20ms));
+  EXPECT_EQ(loader.fill(key, mine, std::string("v")).value(), fill_reply::stored);
+  EXPECT_TRUE(one.done());
+  return one.reply();
+}
+
 // Whatever node the key is on, its event reaches the one that the watcher listens to.
 TEST(RedisClusterWatch, AFillOnAnyNodeWakesTheWatcherWithTheValue) {
   auto& cluster = redis_cluster::shared();
   cluster.flush();
-  cluster_ports waiter(cluster.url());
-  cluster_ports loader(cluster.url());
   for (std::size_t i = 0; i < cluster.size(); ++i) {
-    auto const key = cluster.name_at(i, "filled");
-    ASSERT_TRUE(std::holds_alternative<claimed>(loader.claim(key, mine, 10min).value()));
-    watching one(waiter, key);
-    ASSERT_TRUE(waiter.wait_for([&] { return listener(cluster, key).has_value(); }));
-    ASSERT_FALSE(one.done(20ms));
-    EXPECT_EQ(loader.fill(key, mine, std::string("v")).value(), fill_reply::stored);
-    ASSERT_TRUE(one.done());
-    ASSERT_TRUE(std::holds_alternative<cache_hit>(one.reply()));
-    EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(one.reply()).value), "v");
+    watch_reply told = look_again{};
+    for (int tries = 0; tries < 20 && std::holds_alternative<look_again>(told); ++tries) {
+      told = told_of_a_fill(cluster, cluster.name_at(i, "filled" + std::to_string(tries)));
+    }
+    ASSERT_TRUE(std::holds_alternative<cache_hit>(told));
+    EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(told).value), "v");
   }
 }
 

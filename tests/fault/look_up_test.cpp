@@ -191,7 +191,7 @@ TEST(NoThreadLeft, AnAddressNeedsNoneAndANameSaysWhy) {
 }
 
 TEST(NoThreadLeft, AJobWaitsForAThreadAndTheSignalsAreNotLost) {
-  stores::worker_threads pool(2);
+  stores::worker_threads pool("pool", 2);
   std::atomic<int> done = 0;
   auto const job = [&] { ++done; };
   {

@@ -34,7 +34,7 @@ struct mysql_tls : testing::Test {
   }
 
   result<acquire_reply> acquire(std::string const& url) {
-    client c(kind, url);
+    client c(kind, url + (url.find('?') == url.npos ? "?" : "&") + "timeout=20s");
     return c.acquire(resource("stock:1"), owner_token::generate());
   }
   void expect_refused(std::string const& url) {

@@ -248,7 +248,8 @@ def readings(build):
     """What each source declares: read again when it, a header or the flags have changed."""
     headers, bodies = texts_of(".hpp"), texts_of(".cpp")
     commands = json.loads((build / "compile_commands.json").read_text())
-    flags = flags_of(one for one in commands if one["file"].startswith(f"{ROOT}/src/"))
+    ours = (f"{ROOT}/src/", f"{build.resolve()}/src/")  # alone, or several joined into one
+    flags = flags_of(one for one in commands if one["file"].startswith(ours))
     folder = build / "classes"
     folder.mkdir(exist_ok=True)
     common, compiled = folder / "common.hpp", folder / "common.pch"

@@ -353,9 +353,9 @@ TEST_F(ElectionTest, AGrantThatIsOverBeforeItIsSeenStartsNoWork) {
 TEST_F(ElectionTest, RefusesOptionsThatMakeNoSense) {
   auto const code_of = [&](election_options options) {
     try {
-      election(*f.opened, resource("job"),
-               {.start_work = [this](election_term& term) { return work(term); }},
-               std::move(options));
+      (void)election(*f.opened, resource("job"),
+                     {.start_work = [this](election_term& term) { return work(term); }},
+                     std::move(options));
     } catch (error const& e) {
       return e.code();
     }

@@ -35,7 +35,13 @@ class scripted_router final : public router, public std::enable_shared_from_this
 
  private:
   asio::any_io_executor executor_;
-  settings how_{.display_name = "scripted:", .host = "", .unix_path = "/nonexistent"};
+  settings how_ = [] {
+    settings made;
+    made.display_name = "scripted:";
+    made.host.clear();
+    made.unix_path = "/nonexistent";
+    return made;
+  }();
 };
 
 reply list_of(std::initializer_list<std::string_view> texts) {

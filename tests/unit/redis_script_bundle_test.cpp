@@ -25,8 +25,8 @@ class step final : public command {
   explicit step(std::string name, std::string_view letter = "A", bool is_open = true)
       : name_(std::move(name)), letter_(letter), open_(is_open) {}
 
-  void encode(command_writer& out, script_form form) const override {
-    out.begin(lease_scripts().acquire, form);
+  void encode(command_writer& out, script_form as) const override {
+    out.begin(lease_scripts().acquire, as);
     out.add(name_);
     out.add_side_key(name_, "fence");
     out.add_side_key(name_, "queue");

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "types/thread_name.hpp"
+
 namespace herdlock::stores {
 namespace {
 
@@ -27,14 +29,17 @@ class without_signals {
 
 }  // namespace
 
-std::thread start_quiet_thread(std::function<void()> body) {
+std::thread start_quiet_thread(char const* name, std::function<void()> body) {
   without_signals const here;
-  return std::thread(std::move(body));
+  return std::thread([name, body = std::move(body)] {
+    detail::name_this_thread(name);
+    body();
+  });
 }
 
-bool start_loose_thread(std::function<void()> body) {
+bool start_loose_thread(char const* name, std::function<void()> body) {
   try {
-    start_quiet_thread(std::move(body)).detach();
+    start_quiet_thread(name, std::move(body)).detach();
     return true;
   } catch (std::system_error const&) {
     return false;

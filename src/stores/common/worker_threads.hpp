@@ -13,10 +13,11 @@ namespace herdlock::stores {
 
 /// Runs jobs on up to `most` threads, first come, first served; a thread is made when a job comes
 /// and none is idle. The number of jobs that wait is bounded by the caller (max_pending).
-/// Threads take no signals: those are for the threads of the program that uses us.
+/// Threads take no signals: those are for the threads of the program that uses us. Their name is a
+/// literal of at most 15 bytes.
 class worker_threads {
  public:
-  explicit worker_threads(std::size_t most) : most_(most) {}
+  worker_threads(char const* name, std::size_t most) : name_(name), most_(most) {}
   ~worker_threads() { close(); }
   worker_threads(worker_threads const&) = delete;
   worker_threads& operator=(worker_threads const&) = delete;
@@ -32,6 +33,7 @@ class worker_threads {
   void start_thread();
   void run();
 
+  char const* const name_;
   std::size_t const most_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -42,7 +42,7 @@ struct store_state {
         pending(std::move(shared_pending)),
         commands(given, most_commands),
         sessions(given, most_sessions),
-        tasks(most_commands + most_sessions),
+        tasks("herdlock-mysql", most_commands + most_sessions),
         in_order(tasks) {}
 
   settings const how;

@@ -6,7 +6,10 @@
 namespace herdlock::sqlite {
 
 worker::worker(std::unique_ptr<connection> db, kind what)
-    : db_(std::move(db)), kind_(what), thread_(stores::start_quiet_thread([this] { run(); })) {}
+    : db_(std::move(db)),
+      kind_(what),
+      thread_(stores::start_quiet_thread(what == kind::reads ? "herdlock-read" : "herdlock-write",
+                                         [this] { run(); })) {}
 
 worker::~worker() {
   {

@@ -42,7 +42,7 @@ bool detached_threads::run(std::function<void()> job) {
     ++state_->running;
   }
   bool const started =
-      stores::start_loose_thread([shared = state_, job = std::move(job)]() mutable {
+      stores::start_loose_thread("herdlock-zk", [shared = state_, job = std::move(job)]() mutable {
         job();
         job = nullptr;  // what it kept may take a while to go, too
         shared->end();

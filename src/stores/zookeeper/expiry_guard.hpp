@@ -60,7 +60,7 @@ class expiry_guard {
   std::list<entry> again_;
   algo::deadline_queue<clock> due_;
   bool closing_ = false;
-  stores::worker_threads thread_{1};
+  stores::worker_threads thread_{"herdlock-zk-ttl", 1};
 };
 
 }  // namespace herdlock::zookeeper
