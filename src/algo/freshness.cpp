@@ -1,0 +1,190 @@
+#include "algo/freshness.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace herdlock::algo {
+namespace {
+
+// A back-off of a fleet: enough that those who saw one failure do not come back together, and
+// little, so that the calls of an outage can be foretold.
+constexpr double back_off_spread = 0.1;
+
+// Doubled so often, anything is beyond the longest ttl.
+constexpr std::uint32_t most_doublings = 40;
+
+}  // namespace
+
+freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
+                       random_number random) {
+  if (now >= times.ends) return freshness::dead;
+  if (now >= times.expires) return freshness::stale;
+  if (beta <= 0) return freshness::fresh;
+  using seconds = std::chrono::duration<double>;
+  // 1 - random is in (0, 1]: its logarithm is finite.
+  double const head_start = -beta * seconds(times.load_time).count() * std::log1p(-random);
+  return head_start >= seconds(times.expires - now).count() ? freshness::early : freshness::fresh;
+}
+
+milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
+                            random_number random) {
+  if (limits.most <= limits.first) return limits.first;
+  auto const doublings = std::min(failures > 0 ? failures - 1 : 0, most_doublings);
+  double const grown = std::ldexp(double(limits.first.count()), static_cast<int>(doublings));
+  double const capped = std::min(grown, double(limits.most.count()));
+  double const varied = capped * (1 + back_off_spread * (2 * random - 1));
+  return milliseconds(static_cast<std::int64_t>(varied));
+}
+
+// ------------------------------------------------------------------------------ an entry is found
+
+entry_use freshness_machine::found(std::string_view key, entry_times const& times,
+                                   clock::time_point now, random_number random) {
+  note_entry(key, times, now);
+  switch (freshness_of(times, now, options_.early_refresh, random)) {
+    case freshness::fresh:
+      return entry_use::serve;
+    case freshness::early:
+      return begin_refresh(key, now);
+    case freshness::stale:
+      return use_of_stale(key, now);
+    case freshness::dead:
+      break;
+  }
+  return entry_use::load;
+}
+
+// An entry that was made after the last failure is a success, whoever had it. One that was there
+// before is none: an early refresh fails while the entry is still fresh.
+void freshness_machine::note_entry(std::string_view key, entry_times const& times,
+                                   clock::time_point now) {
+  if (keys_.empty()) return;
+  auto const at = keys_.find(key);
+  if (at == keys_.end()) return;
+  key_state& state = at->second;
+  if (state.failures > 0 && times.created > state.failing.since) {
+    state.failures = 0;
+    state.failing = {};
+  }
+  if (state.idle(now)) keys_.erase(at);
+}
+
+entry_use freshness_machine::begin_refresh(std::string_view key, clock::time_point now) {
+  key_state* const state = make(key, now);
+  if (!state || state->refresh != 0) return entry_use::serve;
+  if (now < state->not_before || now < state->failing.until) return entry_use::serve;
+  state->refresh = ++last_id_;
+  return entry_use::serve_and_refresh;
+}
+
+entry_use freshness_machine::use_of_stale(std::string_view key, clock::time_point now) {
+  key_state const* const state = find(key);
+  bool const failing = state && now < state->failing.until;
+  if (failing) return options_.fail_safe ? entry_use::serve : entry_use::load;
+  if (options_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
+  return begin_refresh(key, now);
+}
+
+// ---------------------------------------------------------------------------------- loads end
+
+void freshness_machine::refresh_ended(std::string_view key, std::uint64_t refresh,
+                                      clock::time_point now) {
+  key_state* const state = find(key);
+  if (!state || state->refresh != refresh) return;
+  state->refresh = 0;
+  state->not_before = now + options_.busy_pause;
+}
+
+void freshness_machine::load_succeeded(std::string_view key) {
+  if (key_state* const state = find(key)) {
+    state->failures = 0;
+    state->failing = {};
+  }
+}
+
+milliseconds freshness_machine::load_failed(std::string_view key, clock::time_point now,
+                                            random_number random) {
+  key_state* const state = make(key, now);
+  if (!state) return back_off_after(options_.back_off, 1, random);
+  ++state->failures;
+  auto const pause = back_off_after(options_.back_off, state->failures, random);
+  state->failing = {now, now + pause};
+  return pause;
+}
+
+void freshness_machine::told_of_failure(std::string_view key, std::uint32_t failures,
+                                        failing_span span) {
+  key_state* const state = make(key, span.since);
+  if (!state) return;
+  state->failures = std::max({state->failures, failures, 1U});
+  state->failing = span;
+}
+
+std::uint32_t freshness_machine::failures(std::string_view key) const {
+  auto const at = keys_.find(key);
+  return at == keys_.end() ? 0 : at->second.failures;
+}
+
+// ------------------------------------------------------------------------- expire, invalidate
+
+void freshness_machine::expired(std::string_view key) {
+  key_state* const state = find(key);
+  if (!state) return;
+  state->refresh = 0;
+  state->not_before = {};
+  state->failures = 0;
+  state->failing = {};
+}
+
+void freshness_machine::invalidated(std::string_view key) {
+  expired(key);
+  if (key_state* const state = find(key)) state->killed_at = ++sequence_;
+}
+
+stale_copy freshness_machine::keep(std::string_view key, clock::time_point now) {
+  key_state* const state = make(key, now);
+  if (!state) return {};  // as if it was killed: it is not served
+  ++state->kept;
+  return {++sequence_};
+}
+
+bool freshness_machine::wait_over(std::string_view key, stale_copy copy, wait_end how) {
+  auto const at = keys_.find(key);
+  if (at == keys_.end() || copy.kept_at == 0) return false;
+  key_state& state = at->second;
+  bool const alive = copy.kept_at > state.killed_at;
+  if (state.kept > 0) --state.kept;
+  if (state.idle(state.not_before)) keys_.erase(at);
+  if (how == wait_end::value) return false;
+  return alive && (how == wait_end::soft_timeout || options_.fail_safe);
+}
+
+// ------------------------------------------------------------------------------------ the keys
+
+freshness_machine::key_state* freshness_machine::find(std::string_view key) {
+  auto const at = keys_.find(key);
+  return at == keys_.end() ? nullptr : &at->second;
+}
+
+freshness_machine::key_state* freshness_machine::make(std::string_view key, clock::time_point now) {
+  auto const at = keys_.lower_bound(key);
+  if (at != keys_.end() && at->first == key) return &at->second;
+  if (keys_.size() >= most_keys_) {
+    forget_old(now);
+    if (keys_.size() >= most_keys_) return nullptr;
+    return &keys_.try_emplace(std::string(key)).first->second;
+  }
+  return &keys_.emplace_hint(at, std::string(key), key_state{})->second;
+}
+
+// Those that nobody works at, and that may load again.
+void freshness_machine::forget_old(clock::time_point now) {
+  std::erase_if(keys_, [now](auto const& one) {
+    key_state const& state = one.second;
+    return state.refresh == 0 && state.kept == 0 && state.not_before <= now &&
+           state.failing.until <= now;
+  });
+}
+
+}  // namespace herdlock::algo

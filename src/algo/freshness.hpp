@@ -1,0 +1,165 @@
+// How a cache treats an entry by its age: serve it, refresh it behind the answer, or load first.
+//
+//            early (elected)      logical expiry         physical end
+//   fresh ────────┆─────────────────────┼── grace ──────────┼──────▶
+//   serve         serve and refresh     stale: see below    dead: load
+//
+//   stale                                        answer
+//   ─────────────────────────────────────────    ------------------------------------------------
+//   soft_timeout is 0, no load failed lately     the stale value; one refreshes behind it
+//   soft_timeout is longer                       the new value, or the stale one after soft_timeout
+//   a load failed lately, fail_safe              the stale value; nobody loads
+//   a load failed lately, no fail_safe           what a load says, which is its error
+//
+// An early refresh is elected as XFetch does it: with the random number U it is due when
+// now - beta * load_time * ln(U) reaches the expiry. Over a fleet that elects e^(1/beta) loads for
+// each entry; the store's claim then admits one of them.
+//
+// Pure: no clock, no store; random numbers are arguments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock::algo {
+
+enum class freshness {
+  fresh,
+  early,  ///< fresh, and elected to be refreshed
+  stale,  ///< past its logical expiry, and still there
+  dead,   ///< nothing to serve
+};
+
+/// Of one entry, on the clock of this process.
+struct entry_times {
+  clock::time_point created;     ///< when its load had ended
+  clock::duration load_time{0};  ///< how long the load of the value took
+  clock::time_point expires;     ///< it is stale from here on
+  clock::time_point ends;        ///< it is gone from here on
+};
+
+/// What early refresh and back-off draw from; uniform in [0, 1).
+using random_number = double;
+
+/// `beta` 0: no entry is early.
+freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
+                       random_number random);
+
+struct failure_back_off {
+  milliseconds first{1000};
+  milliseconds most{1000};
+};
+
+/// How long nobody loads after so many failures in a row (1 for the first): doubled each time up to
+/// `most`, then varied by ± 10 %. Where `most` allows no growth it is `first` exactly.
+milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
+                            random_number random);
+
+struct freshness_options {
+  double early_refresh = 0;  ///< beta
+  /// How long a caller waits for the new value before the stale one is its answer.
+  milliseconds soft_timeout{0};
+  bool fail_safe = false;  ///< a stale value is better than the error of a load
+  failure_back_off back_off;
+  /// A refresh that another process has claimed is not asked for again before this has passed.
+  milliseconds busy_pause{50};
+};
+
+/// What a caller who has a loader gets for the entry that was read.
+enum class entry_use {
+  serve,
+  serve_and_refresh,  ///< and this caller's loader runs behind the answer: refresh_id() names it
+  wait_softly,        ///< join or begin the load; the stale value is the answer after soft_timeout
+  load,               ///< as for a miss
+};
+
+/// When a load failed, and until when its error is everyone's answer.
+struct failing_span {
+  clock::time_point since;
+  clock::time_point until;
+};
+
+/// A stale value in the hands of a caller who waits for a better one.
+struct stale_copy {
+  std::uint64_t kept_at = 0;
+};
+
+/// What such a caller's wait ended with.
+enum class wait_end { value, error, soft_timeout };
+
+/// The keys of one cache: who refreshes them, and whether their loads fail. A key that is fresh and
+/// that nobody works at costs nothing here. At most `most_keys` are remembered: beyond that no
+/// refresh begins, and a failure is forgotten.
+class freshness_machine {
+ public:
+  explicit freshness_machine(freshness_options options, std::size_t most_keys = 65'536)
+      : options_(options), most_keys_(most_keys) {}
+
+  /// A caller found this entry.
+  entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
+                  random_number random);
+  /// Of the last serve_and_refresh; never 0. An end that names an older refresh of the key changes
+  /// nothing: an invalidate or expire has come between.
+  std::uint64_t refresh_id() const noexcept { return last_id_; }
+
+  /// The refresh is over, however it went: the next may begin after busy_pause.
+  void refresh_ended(std::string_view key, std::uint64_t refresh, clock::time_point now);
+
+  // How any load of the key went, refresh or not.
+  void load_succeeded(std::string_view key);
+  /// Our own load failed: for how long nobody is to load.
+  milliseconds load_failed(std::string_view key, clock::time_point now, random_number random);
+  /// Another's load failed, the last of so many in a row; its error answers until then.
+  void told_of_failure(std::string_view key, std::uint32_t failures, failing_span span);
+  std::uint32_t failures(std::string_view key) const;
+
+  /// expire: what is being loaded is out of date; the stale copy may be served.
+  void expired(std::string_view key);
+  /// invalidate, put: copies that callers keep are dead, too.
+  void invalidated(std::string_view key);
+
+  /// A caller waits softly with the value it read.
+  stale_copy keep(std::string_view key, clock::time_point now);
+  /// The wait has ended this way. True when the copy is the answer: not to a value, not to an error
+  /// without fail_safe, and never when the key was invalidated since.
+  bool wait_over(std::string_view key, stale_copy copy, wait_end how);
+
+  std::size_t keys() const noexcept { return keys_.size(); }
+
+ private:
+  struct key_state {
+    std::uint64_t refresh = 0;       // the one that is under way; 0: none
+    clock::time_point not_before{};  // no refresh until then
+    failing_span failing{};
+    std::uint32_t failures = 0;
+    std::uint64_t killed_at = 0;  // copies that were kept before are dead
+    std::size_t kept = 0;
+
+    bool idle(clock::time_point now) const noexcept {
+      return refresh == 0 && failures == 0 && kept == 0 && not_before <= now;
+    }
+  };
+  using key_map = std::map<std::string, key_state, std::less<>>;
+
+  entry_use begin_refresh(std::string_view key, clock::time_point now);
+  entry_use use_of_stale(std::string_view key, clock::time_point now);
+  void note_entry(std::string_view key, entry_times const& times, clock::time_point now);
+  key_state* find(std::string_view key);
+  /// Null when there is no room.
+  key_state* make(std::string_view key, clock::time_point now);
+  void forget_old(clock::time_point now);
+
+  freshness_options options_;
+  std::size_t most_keys_;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t sequence_ = 0;
+  key_map keys_;
+};
+
+}  // namespace herdlock::algo

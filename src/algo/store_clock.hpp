@@ -1,0 +1,50 @@
+// The store's clock, as this process knows it: an entry's times are the store's, the process' own
+// clock is steady, and a header is judged without asking the store.
+//
+// Each time the store tells its clock, that lies between the sending and the answer. The middle is
+// wrong by half of what that took, at most.
+//
+// Pure.
+#pragma once
+
+#include <optional>
+
+#include <herdlock/types.hpp>
+
+#include "algo/entry_header.hpp"
+#include "algo/freshness.hpp"
+
+namespace herdlock::algo {
+
+/// A time of the store's own clock, since its epoch.
+using store_time = std::chrono::microseconds;
+
+class store_clock {
+ public:
+  /// So often it is asked for: clocks drift, and are set.
+  static constexpr milliseconds ask_each{60'000};
+
+  /// The store said this to a request that was sent and answered then.
+  void told(store_time said, clock::time_point sent, clock::time_point answered);
+
+  bool known() const noexcept { return sample_.has_value(); }
+  /// When it is to be asked next; at once when it is not known.
+  clock::time_point due() const noexcept;
+  /// REQUIRES: known().
+  clock::time_point here(store_time there) const;
+  store_time there(clock::time_point here) const;
+
+ private:
+  struct sample {
+    clock::duration ahead;  // of the store's epoch to ours
+    clock::duration error;
+    clock::time_point taken;
+  };
+  std::optional<sample> sample_;
+};
+
+/// Of an entry, on the clock of this process. Where a time is not known the entry is fresh until
+/// the store drops it.
+entry_times times_of(entry_header const& header, store_clock const& clock_of_store);
+
+}  // namespace herdlock::algo

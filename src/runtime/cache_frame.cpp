@@ -1,0 +1,71 @@
+#include "runtime/cache_frame.hpp"
+
+#include <algorithm>
+
+namespace herdlock::runtime {
+namespace {
+
+using taken_apart = std::variant<framed_value, algo::header_fault>;
+
+bool is_header(std::pair<std::string, std::string> const& field) {
+  return field.first == header_field;
+}
+
+taken_apart from_string(std::string stored) {
+  auto read = algo::decode_header(stored);
+  if (auto const* fault = std::get_if<algo::header_fault>(&read)) return *fault;
+  auto& [header, bytes] = std::get<algo::decoded_header>(read);
+  framed_value entry{std::move(header), absent{}};
+  if (entry.header.content == algo::header_content::nothing) return entry;
+  stored.erase(0, bytes);
+  entry.value = std::move(stored);
+  return entry;
+}
+
+taken_apart from_fields(hash_fields stored) {
+  auto const at = std::find_if(stored.begin(), stored.end(), is_header);
+  if (at == stored.end()) return algo::header_fault::foreign;
+  auto read = algo::decode_header(at->second);
+  if (auto const* fault = std::get_if<algo::header_fault>(&read)) return *fault;
+  stored.erase(at);
+  framed_value entry{std::move(std::get<algo::decoded_header>(read).header), absent{}};
+  if (entry.header.content == algo::header_content::nothing) return entry;
+  if (stored.empty()) return algo::header_fault::cut_short;  // no value is without a field
+  entry.value = std::move(stored);
+  return entry;
+}
+
+}  // namespace
+
+cache_value with_header(framed_value entry, layout form) {
+  bool const nothing = std::holds_alternative<absent>(entry.value);
+  entry.header.content = nothing ? algo::header_content::nothing : algo::header_content::value;
+  if (form == layout::hash) {
+    auto* const fields = std::get_if<hash_fields>(&entry.value);
+    hash_fields all = fields ? std::move(*fields) : hash_fields();
+    all.emplace_back(header_field, algo::encode_header(entry.header, algo::other_fields));
+    return all;
+  }
+  auto const* text = std::get_if<std::string>(&entry.value);
+  std::string all = algo::encode_header(entry.header, text ? text->size() : 0);
+  if (text) all += *text;
+  return all;
+}
+
+taken_apart without_header(cache_value stored) {
+  if (auto* const text = std::get_if<std::string>(&stored)) return from_string(std::move(*text));
+  if (auto* const fields = std::get_if<hash_fields>(&stored)) {
+    return from_fields(std::move(*fields));
+  }
+  return algo::header_fault::foreign;  // the negative entry of a plain cache
+}
+
+bool is_framed(cache_value const& stored) noexcept {
+  if (auto const* text = std::get_if<std::string>(&stored)) return algo::has_header(*text);
+  auto const* fields = std::get_if<hash_fields>(&stored);
+  return fields && std::any_of(fields->begin(), fields->end(), [](auto const& field) {
+           return is_header(field) && algo::has_header(field.second);
+         });
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,30 @@
+// A framed entry: a value of either layout with the header of its times in front.
+#pragma once
+
+#include <variant>
+
+#include <herdlock/value.hpp>
+
+#include "algo/entry_header.hpp"
+
+namespace herdlock::runtime {
+
+/// The field of a hash that keeps the header; the other fields are the value.
+inline constexpr std::string_view header_field = "herdlock:frame";
+
+/// A value (or absent), and its times. What it contains is the value's business, not the header's.
+struct framed_value {
+  algo::entry_header header;
+  cache_value value;
+};
+
+/// As a store keeps it. `form` is that of the cache: absent fits both.
+cache_value with_header(framed_value entry, layout form);
+
+/// What a store kept, taken apart; or why it is a miss.
+std::variant<framed_value, algo::header_fault> without_header(cache_value stored);
+
+/// Whether some version of herdlock put a header there: a plain cache takes it for a miss.
+bool is_framed(cache_value const& stored) noexcept;
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,266 @@
+// Every decision of the freshness machine, with a clock and random numbers of the test's own.
+#include "algo/freshness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace herdlock::algo {
+namespace {
+
+using std::chrono::seconds;
+
+class Freshness : public ::testing::Test {
+ protected:
+  static clock::time_point at(milliseconds since_start) { return clock::time_point(since_start); }
+
+  // Loaded at 0 within a second, stale after a minute, gone after two.
+  static entry_times minute() {
+    return {at(milliseconds{0}), seconds(1), at(seconds(60)), at(seconds(120))};
+  }
+
+  static freshness_options options() {
+    freshness_options o;
+    o.early_refresh = 1;
+    o.fail_safe = true;
+    o.back_off = {milliseconds{1000}, milliseconds{8000}};
+    return o;
+  }
+  static freshness_options without_fail_safe() {
+    freshness_options o = options();
+    o.fail_safe = false;
+    return o;
+  }
+  static freshness_options patient() {
+    freshness_options o = options();
+    o.soft_timeout = milliseconds{100};
+    return o;
+  }
+
+  static constexpr double surely_early = 1 - 1e-15;
+  static constexpr double never_early = 0;
+
+  entry_use stale_at(freshness_machine& m, milliseconds t) {
+    return m.found("k", minute(), at(t), never_early);
+  }
+
+  freshness_machine machine{options()};
+};
+
+TEST_F(Freshness, AnEntryIsFreshThenStaleThenDead) {
+  auto const of = [](milliseconds t) { return freshness_of(minute(), at(t), 0, 0.999); };
+  EXPECT_EQ(of(milliseconds{0}), freshness::fresh);
+  EXPECT_EQ(of(milliseconds{59'999}), freshness::fresh);
+  EXPECT_EQ(of(milliseconds{60'000}), freshness::stale);
+  EXPECT_EQ(of(milliseconds{119'999}), freshness::stale);
+  EXPECT_EQ(of(milliseconds{120'000}), freshness::dead);
+}
+
+// now - beta * load_time * ln(U) >= expiry, with U = 1 - random.
+TEST_F(Freshness, AnEarlyRefreshIsElectedAsXFetchSays) {
+  for (double const beta : {0.5, 1.0, 3.0}) {
+    double const head_start = 2.5;
+    double const limit = std::exp(-head_start / beta);
+    auto const of = [&](double u) {
+      return freshness_of(minute(), at(milliseconds{57'500}), beta, 1 - u);
+    };
+    EXPECT_EQ(of(limit * 0.999), freshness::early) << beta;
+    EXPECT_EQ(of(limit * 1.001), freshness::fresh) << beta;
+  }
+}
+
+TEST_F(Freshness, AValueThatCostNothingIsNeverEarly) {
+  auto times = minute();
+  times.load_time = {};
+  EXPECT_EQ(freshness_of(times, at(milliseconds{59'999}), 1, surely_early), freshness::fresh);
+}
+
+TEST_F(Freshness, AStaleEntryIsServedAndOneRefreshesBehindIt) {
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve_and_refresh);
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve);
+  EXPECT_EQ(stale_at(machine, seconds(119)), entry_use::serve);
+  EXPECT_EQ(machine.found("other", minute(), at(seconds(60)), never_early),
+            entry_use::serve_and_refresh)
+      << "another key is another matter";
+  EXPECT_EQ(stale_at(machine, seconds(120)), entry_use::load) << "dead";
+}
+
+TEST_F(Freshness, OneRefreshPerKeyIsUnderWayHoweverManyAreElected) {
+  int refreshes = 0;
+  for (int i = 0; i < 100; ++i) {
+    auto const use = machine.found("k", minute(), at(seconds(30)), surely_early);
+    refreshes += use == entry_use::serve_and_refresh;
+  }
+  EXPECT_EQ(refreshes, 1);
+}
+
+TEST_F(Freshness, AfterARefreshThatAnotherHasTheNextWaitsForTheBusyPause) {
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve_and_refresh);
+  machine.refresh_ended("k", machine.refresh_id(), at(milliseconds{60'010}));
+  EXPECT_EQ(stale_at(machine, milliseconds{60'059}), entry_use::serve);
+  EXPECT_EQ(stale_at(machine, milliseconds{60'060}), entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, WithASoftTimeoutCallersOfAStaleEntryWaitAndThoseOfAnEarlyOneDoNot) {
+  freshness_machine m(patient());
+  EXPECT_EQ(stale_at(m, seconds(60)), entry_use::wait_softly);
+  EXPECT_EQ(stale_at(m, seconds(60)), entry_use::wait_softly) << "each of them";
+  EXPECT_EQ(m.found("k", minute(), at(seconds(30)), surely_early), entry_use::serve_and_refresh);
+}
+
+// ---------------------------------------------------------------------------------- failures
+
+TEST_F(Freshness, WhileLoadsFailTheStaleValueIsServedAndNobodyLoads) {
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve_and_refresh);
+  EXPECT_EQ(machine.load_failed("k", at(seconds(61)), 0.5), seconds(1));
+  machine.refresh_ended("k", machine.refresh_id(), at(seconds(61)));
+  EXPECT_EQ(stale_at(machine, milliseconds{61'999}), entry_use::serve);
+  EXPECT_EQ(stale_at(machine, seconds(62)), entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, WithoutFailSafeTheErrorOfTheLoadIsTheAnswerOfItsBackOff) {
+  freshness_machine m(without_fail_safe());
+  m.load_failed("k", at(seconds(61)), 0.5);
+  EXPECT_EQ(stale_at(m, milliseconds{61'500}), entry_use::load);
+  EXPECT_EQ(stale_at(m, seconds(62)), entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, AnEarlyRefreshThatFailedLeavesTheFreshEntryServedAndIsNotTriedAtOnce) {
+  EXPECT_EQ(machine.found("k", minute(), at(seconds(30)), surely_early),
+            entry_use::serve_and_refresh);
+  machine.load_failed("k", at(seconds(31)), 0.5);
+  machine.refresh_ended("k", machine.refresh_id(), at(seconds(31)));
+  EXPECT_EQ(machine.found("k", minute(), at(milliseconds{31'500}), never_early), entry_use::serve);
+  EXPECT_EQ(machine.failures("k"), 1u) << "the entry is older than the failure";
+  EXPECT_EQ(machine.found("k", minute(), at(milliseconds{31'500}), surely_early), entry_use::serve);
+  EXPECT_EQ(machine.found("k", minute(), at(seconds(32)), surely_early),
+            entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, BackOffDoublesToItsCapAndVariesByATenth) {
+  failure_back_off const limits{milliseconds{1000}, milliseconds{8000}};
+  for (auto const& [failures, base] : {std::pair(1U, 1000),
+                                       {2U, 2000},
+                                       {3U, 4000},
+                                       {4U, 8000},
+                                       {5U, 8000},
+                                       {4'000'000'000U, 8000}}) {
+    EXPECT_EQ(back_off_after(limits, failures, 0.5), milliseconds(base)) << failures;
+    EXPECT_EQ(back_off_after(limits, failures, 0), milliseconds(base * 9 / 10)) << failures;
+    EXPECT_LE(back_off_after(limits, failures, 0.999), milliseconds(base * 11 / 10)) << failures;
+  }
+  failure_back_off const constant{milliseconds{1000}, milliseconds{1000}};
+  EXPECT_EQ(back_off_after(constant, 7, 0.9), milliseconds{1000}) << "no growth, no jitter";
+  EXPECT_EQ(back_off_after({milliseconds{0}, milliseconds{0}}, 7, 0.9), milliseconds{0});
+}
+
+TEST_F(Freshness, BackOffGrowsWithFailuresInARowAndASuccessClearsIt) {
+  clock::time_point now = at(seconds(61));
+  for (int const base : {1, 2, 4, 8, 8}) {
+    EXPECT_EQ(machine.load_failed("k", now, 0.5), seconds(base));
+    now += seconds(base);
+  }
+  machine.load_succeeded("k");
+  EXPECT_EQ(machine.failures("k"), 0u);
+  EXPECT_EQ(machine.load_failed("k", now, 0.5), seconds(1));
+}
+
+TEST_F(Freshness, AnEntryMadeAfterTheFailureIsASuccessOfSomebodyElse) {
+  machine.load_failed("k", at(seconds(61)), 0.5);
+  machine.load_failed("k", at(seconds(62)), 0.5);
+  auto newer = minute();
+  newer.created = at(seconds(63));
+  newer.expires += seconds(63);
+  newer.ends += seconds(63);
+  machine.found("k", newer, at(seconds(64)), never_early);
+  EXPECT_EQ(machine.failures("k"), 0u);
+  EXPECT_EQ(machine.keys(), 0u) << "and nothing is kept of it";
+}
+
+TEST_F(Freshness, WhatOthersSayOfTheirFailuresCountsAsOurs) {
+  machine.told_of_failure("k", 3, {at(seconds(61)), at(seconds(65))});
+  EXPECT_EQ(stale_at(machine, milliseconds{64'999}), entry_use::serve);
+  EXPECT_EQ(stale_at(machine, seconds(65)), entry_use::serve_and_refresh);
+  EXPECT_EQ(machine.load_failed("k", at(seconds(66)), 0.5), seconds(8)) << "the fourth in a row";
+  machine.told_of_failure("k", 1, {at(seconds(70)), at(seconds(71))});
+  EXPECT_EQ(machine.failures("k"), 4u) << "an older word is not the last one";
+}
+
+// ------------------------------------------------------------------------- expire, invalidate
+
+TEST_F(Freshness, ExpireEndsTheRefreshUnderWaySoThatTheNextBeginsAtOnce) {
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve_and_refresh);
+  auto const old = machine.refresh_id();
+  machine.expired("k");
+  EXPECT_EQ(stale_at(machine, seconds(60)), entry_use::serve_and_refresh);
+  machine.refresh_ended("k", old, at(seconds(61)));
+  EXPECT_EQ(stale_at(machine, seconds(62)), entry_use::serve)
+      << "the end of the old refresh is not that of the new one";
+}
+
+TEST_F(Freshness, ExpireAndInvalidateEndABackOff) {
+  machine.load_failed("k", at(seconds(61)), 0.5);
+  machine.expired("k");
+  EXPECT_EQ(stale_at(machine, milliseconds{61'001}), entry_use::serve_and_refresh);
+  machine.refresh_ended("k", machine.refresh_id(), at(milliseconds{61'001}));
+  machine.load_failed("k", at(milliseconds{61'001}), 0.5);
+  machine.invalidated("k");
+  EXPECT_EQ(stale_at(machine, milliseconds{61'002}), entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, AStaleCopyIsTheAnswerAfterTheSoftTimeoutAndInsteadOfAnError) {
+  freshness_machine m(patient());
+  auto const copy = m.keep("k", at(seconds(60)));
+  EXPECT_TRUE(m.wait_over("k", copy, wait_end::soft_timeout));
+  EXPECT_TRUE(m.wait_over("k", m.keep("k", at(seconds(60))), wait_end::error));
+  EXPECT_FALSE(m.wait_over("k", m.keep("k", at(seconds(60))), wait_end::value));
+  EXPECT_EQ(m.keys(), 0u);
+}
+
+TEST_F(Freshness, WithoutFailSafeTheErrorOfTheLoadBeatsTheStaleCopy) {
+  freshness_machine m(without_fail_safe());
+  EXPECT_FALSE(m.wait_over("k", m.keep("k", at(seconds(60))), wait_end::error));
+  EXPECT_TRUE(m.wait_over("k", m.keep("k", at(seconds(60))), wait_end::soft_timeout));
+}
+
+// Invalidate beats fail-safe, expire does not.
+TEST_F(Freshness, AStaleCopyIsNotServedAfterInvalidateAndIsAfterExpire) {
+  freshness_machine m(patient());
+  auto const before = m.keep("k", at(seconds(60)));
+  auto const other = m.keep("k", at(seconds(60)));
+  m.expired("k");
+  EXPECT_TRUE(m.wait_over("k", other, wait_end::error));
+  m.invalidated("k");
+  auto const after = m.keep("k", at(seconds(61)));
+  EXPECT_FALSE(m.wait_over("k", before, wait_end::error));
+  EXPECT_TRUE(m.wait_over("k", after, wait_end::soft_timeout)) << "read after the invalidate";
+}
+
+// -------------------------------------------------------------------------------------- bounds
+
+TEST_F(Freshness, FreshKeysCostNothing) {
+  for (int i = 0; i < 1000; ++i) {
+    machine.found(std::to_string(i), minute(), at(seconds(1)), never_early);
+  }
+  EXPECT_EQ(machine.keys(), 0u);
+}
+
+TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
+  freshness_machine m(options(), 2);
+  auto const begin = [&](char const* key) {
+    return m.found(key, minute(), at(seconds(60)), never_early);
+  };
+  EXPECT_EQ(begin("a"), entry_use::serve_and_refresh);
+  auto const of_a = m.refresh_id();
+  EXPECT_EQ(begin("b"), entry_use::serve_and_refresh);
+  EXPECT_EQ(begin("c"), entry_use::serve) << "limit + 1";
+  EXPECT_EQ(m.load_failed("c", at(seconds(60)), 0.5), seconds(1))
+      << "the first, and not remembered";
+  EXPECT_FALSE(m.wait_over("c", m.keep("c", at(seconds(60))), wait_end::soft_timeout));
+  m.refresh_ended("a", of_a, at(seconds(59)));
+  EXPECT_EQ(begin("c"), entry_use::serve_and_refresh);
+  EXPECT_EQ(m.keys(), 2u);
+}
+
+}  // namespace
+}  // namespace herdlock::algo
