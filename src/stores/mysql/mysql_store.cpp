@@ -1,5 +1,8 @@
 #include "stores/mysql/mysql_store.hpp"
 
+#include <herdlock/url_scheme.hpp>
+
+#include "stores/mysql/examination.hpp"
 #include "stores/mysql/session_store.hpp"
 #include "stores/mysql/table_store.hpp"
 
@@ -48,6 +51,14 @@ result<backend> open_mysql(store_url url, asio::any_io_executor executor) {
   made.traits.across_hosts = true;
   made.display_name = how->display_name;
   return made;
+}
+
+std::span<url_scheme const> v0::mysql_schemes() {
+  static constexpr url_scheme schemes[] = {
+      {"mysql", open_mysql, examine_mysql},
+      {"mariadb", open_mysql, examine_mysql},
+  };
+  return schemes;
 }
 
 }  // namespace herdlock
