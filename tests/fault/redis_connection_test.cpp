@@ -119,6 +119,41 @@ TEST(RedisConnection, IdleConnectionThatFallsSilentIsReplaced) {
   EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
 }
 
+// More is asked than the line carries, so all of it times out: what is behind it must not wait
+// until that is through.
+TEST(RedisConnection, ABacklogIsGivenUpBeforeALeaseIsLost) {
+  auto& server = redis_server::shared();
+  server.flush();
+  relay through(server.port());
+  std::vector<std::optional<result<void>>> puts(60);
+  redis_ports ports(relay_url(through, "?timeout=1s"));
+  auto const owner = owner_token::generate();
+  ASSERT_TRUE(std::holds_alternative<grant>(ports.acquire("r", owner, 10s).value()));
+  through.set_delay(20ms);  // for each 16 KiB: a minute for what follows
+  for (std::size_t i = 0; i < puts.size(); ++i) {
+    ports.start<void>(puts[i], [&](auto done) {
+      ports.values().put({cache_key("k" + std::to_string(i)), std::string(1'000'000, 'v'), 1min},
+                         std::move(done));
+    });
+  }
+  result<renew_reply> renewed = make_failure(errc::unavailable, "not asked yet");
+  for (int i = 0; i < 20 && renewed.has_error(); ++i) renewed = ports.renew("r", owner, 10s);
+  EXPECT_EQ(renewed.value(), renew_reply::renewed);
+  through.set_delay(0ms);
+}
+
+// As if one were missing: what follows would be told to the wrong commands.
+TEST(RedisConnection, RepliesThatAreOutOfStepEndTheConnection) {
+  relay through(redis_server::shared().port());
+  redis_ports ports(relay_url(through, "?timeout=400ms"));
+  ports.look_up("k").value();
+  auto const before = through.connections_ever();
+  through.replace_in_replies("\r\nherdlock\r\n", "\r\nanything\r\n");
+  EXPECT_TRUE(ports.wait_for([&] { return through.connections_ever() > before; }));
+  through.replace_in_replies("", "");
+  EXPECT_TRUE(eventually([&] { return ports.look_up("k").has_value(); }));
+}
+
 TEST(RedisConnection, KilledClientConnectsAgain) {
   redis_server server;
   redis_ports ports(server.url());

@@ -146,18 +146,53 @@ TEST(RedisReceiveBuffer, GrowsWithWhatCameAndNotWithWhatWasAnnounced) {
   EXPECT_EQ(buffer.prepare().size(), receive_buffer::usual_bytes) << "what was large is kept";
 }
 
-TEST(RedisLifeSigns, AHangIsSilenceAtTwoChecksBehindAQuestion) {
+class RedisLifeSigns : public testing::Test {
+ protected:
   using verdict = life_signs::verdict;
+  verdict check(life_signs::untold left = life_signs::untold::nothing) { return signs.check(left); }
   life_signs signs;
-  EXPECT_EQ(signs.check(), verdict::ask);
-  EXPECT_EQ(signs.check(), verdict::alive);
+};
+
+TEST_F(RedisLifeSigns, AHangIsSilenceAtTwoChecksBehindAQuestion) {
+  EXPECT_EQ(check(), verdict::ask);
+  EXPECT_EQ(check(), verdict::alive);
   signs.on_read();  // a part of something large
-  EXPECT_EQ(signs.check(), verdict::alive);
+  EXPECT_EQ(check(), verdict::alive);
   signs.on_read();
   signs.on_answer();
-  EXPECT_EQ(signs.check(), verdict::ask);
-  EXPECT_EQ(signs.check(), verdict::alive);
-  EXPECT_EQ(signs.check(), verdict::hangs);
+  EXPECT_EQ(check(), verdict::ask);
+  EXPECT_EQ(check(), verdict::alive);
+  EXPECT_EQ(check(), verdict::hangs);
+}
+
+TEST_F(RedisLifeSigns, OtherRepliesInFrontOfTheAnswerAreABacklog) {
+  EXPECT_EQ(check(), verdict::ask);
+  signs.on_read();
+  signs.on_value();
+  EXPECT_EQ(check(), verdict::alive);
+  signs.on_read();
+  signs.on_value();
+  EXPECT_EQ(check(), verdict::hangs);
+}
+
+TEST_F(RedisLifeSigns, TheAnswerMayBeInWhatIsNotToldYet) {
+  EXPECT_EQ(check(), verdict::ask);
+  for (int i = 0; i < 5; ++i) {
+    signs.on_value();
+    EXPECT_EQ(check(life_signs::untold::some), verdict::alive);
+  }
+}
+
+TEST(RedisOutgoingBytes, NothingIsAddedToALineThatIsFarBehind) {
+  outgoing_bytes out;
+  out.add("PING");
+  EXPECT_FALSE(out.enough());
+  out.next();
+  out.add(std::string(300'000, 'x'));
+  EXPECT_TRUE(out.enough());
+  out.on_written();
+  out.next();
+  EXPECT_FALSE(out.enough());
 }
 
 TEST(RedisOutgoingBytes, WhatIsAddedDuringAWriteGoesOutWithTheNext) {

@@ -79,7 +79,7 @@ void connection::flush_soon() {
 }
 
 void connection::flush() {
-  while (up_ && !waiting_.empty()) send_batch();
+  while (up_ && !waiting_.empty() && transport_->may_send()) send_batch();
 }
 
 command& connection::take_next(batch& into) {

@@ -8,6 +8,7 @@ namespace herdlock::redis {
 /// Sends nothing; whoever made it says why.
 class failed_transport final : public transport {
  public:
+  bool may_send() const override { return false; }
   void send(batch_ptr) override {}
   void subscription(std::string_view, std::string_view) override {}
   void stop() override {}

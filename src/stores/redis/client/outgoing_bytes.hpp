@@ -16,6 +16,10 @@ class outgoing_bytes {
     resp::write_request(waiting_, words);
   }
 
+  /// Enough waits to keep the connection busy: what is added now is out of its sender's hands for
+  /// long.
+  bool enough() const { return waiting_.size() >= enough_bytes; }
+
   /// What to write now, valid until on_written(); empty: nothing, or not before on_written().
   std::string_view next() {
     if (under_way_ || waiting_.empty()) return {};
@@ -31,6 +35,7 @@ class outgoing_bytes {
 
  private:
   static constexpr std::size_t keep_bytes = 64 * 1024;
+  static constexpr std::size_t enough_bytes = 256 * 1024;
 
   std::string waiting_;
   std::string written_;

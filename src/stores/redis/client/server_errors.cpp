@@ -105,6 +105,11 @@ failure server_failure(std::string_view line, std::string_view store) {
                                   "Redis 6.2 or newer, without renamed commands",
                                   line));
   }
+  if (line.starts_with("ERR max number of clients")) {
+    return make_failure(
+        errc::unavailable,
+        explained(store, "the server has as many clients as it takes; raise maxclients", line));
+  }
   for (auto const& m : error_words) {
     if (has_code(line, m.word)) return make_failure(m.code, explained(store, m.advice, line));
   }

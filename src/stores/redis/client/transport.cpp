@@ -22,6 +22,7 @@ using asker = awaited_replies::asker;
 
 constexpr milliseconds min_health{50};
 constexpr milliseconds max_health{5000};
+constexpr std::string_view health_word = "herdlock";
 
 milliseconds health_interval(settings const& how) {
   return std::clamp(how.timeout / 2, min_health, max_health);
@@ -56,6 +57,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     awaited_.sent(std::move(what));
     write();
   }
+
+  bool may_send() const override { return phase_ == phase::running && !outgoing_.enough(); }
 
   void subscription(std::string_view verb, std::string_view channel) override {
     outgoing_.add_request({verb, channel});
@@ -122,10 +125,18 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (bytes.empty()) return;
     stream_->write(asio::buffer(bytes), [self = shared_from_this()](error_code ec, std::size_t) {
       self->outgoing_.on_written();
-      // Why, the reader is told, behind what the server has said last.
-      if (ec) return self->stream_->stop_receiving();
+      if (ec) return self->on_write_failed(ec);
+      if (self->phase_ != phase::running) return;
+      if (auto const owner = self->owner_.lock()) owner->on_turn(*self);
       self->write();
     });
+  }
+
+  // The reader ends the connection, behind what the server has said last.
+  void on_write_failed(error_code ec) {
+    bool const by_server = ec == asio::error::broken_pipe || ec == asio::error::connection_reset;
+    write_problem_ = by_server ? "closed by the server" : ec.message();
+    stream_->stop_receiving();
   }
 
   void read() {
@@ -137,10 +148,11 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void on_read(error_code ec, std::size_t bytes) {
+    if (!ec) arrived_.commit(bytes);  // also behind the end: give_back() tells it
     if (phase_ != phase::running) return;
-    if (ec) return on_lost(ec == asio::error::eof ? "closed by the server" : ec.message());
-    arrived_.commit(bytes);
-    take_turn();
+    if (!ec) return take_turn();
+    if (!write_problem_.empty()) return on_lost(write_problem_);
+    on_lost(ec == asio::error::eof ? "closed by the server" : ec.message());
   }
 
   // What was read is told in the order of the wire, until the listener has enough for this turn of
@@ -148,12 +160,16 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void take_turn() {
     signs_.on_read();  // who has much to tell is not waiting for the server
     bool enough = false;
+    telling_later_ = false;
+    telling_ = true;
     try {
       while (!enough && phase_ == phase::running && read_value()) enough = !tell();
     } catch (...) {  // from a handler: the others are told in a moment
+      telling_ = false;
       take_turn_later();
       throw;
     }
+    telling_ = false;
     if (phase_ != phase::running) return;
     if (!awaited_.problem().empty()) return on_lost("no reply of Redis: " + awaited_.problem());
     if (auto const owner = owner_.lock()) owner->on_turn(*this);
@@ -163,6 +179,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void take_turn_later() {
+    telling_later_ = true;
     asio::post(stream_->executor(), [self = shared_from_this()] { self->take_turn(); });
   }
 
@@ -172,6 +189,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     auto const step = awaited_.read(arrived_.unread());
     arrived_.consume(step.consumed);
     arrived_.expect(step.missing);
+    if (awaited_.complete()) signs_.on_value();
     return awaited_.complete();
   }
 
@@ -183,7 +201,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (whose == asker::greeting) {
       on_greeting(awaited_.value());
     } else if (whose == asker::health_check) {
-      signs_.on_answer();
+      on_health(awaited_.value());
     } else {
       on_unasked(awaited_.value(), whose);
     }
@@ -199,10 +217,22 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     return more;
   }
 
-  // An error that nobody asked for is the server's last word, e.g. "max number of clients".
+  // Else each command would be told its neighbour's answer.
+  void on_health(reply const& answer) {
+    if (!answer.is_error() && answer.text() != health_word) return on_out_of_step();
+    signs_.on_answer();
+  }
+
+  void on_out_of_step() {
+    arrived_.consume(arrived_.unread().size());
+    on_lost("its replies do not fit what was asked");
+  }
+
+  // An error that nobody asked for is the server's last word.
   void on_unasked(reply const& message, asker whose) {
     bool const last_word = message.is_error() && whose == asker::nobody;
     if (last_word && !why_.code) why_ = server_failure(message.text(), how_.display_name);
+    if (!last_word && whose == asker::nobody && !awaited_.is_push()) return on_out_of_step();
     if (auto const owner = owner_.lock()) owner->on_push(*this, message);
   }
 
@@ -216,10 +246,11 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void check() {
-    auto const found = signs_.check();
+    auto const found =
+        signs_.check(telling_later_ ? life_signs::untold::some : life_signs::untold::nothing);
     if (found == life_signs::verdict::hangs) return on_hang();
     if (found == life_signs::verdict::ask) {
-      outgoing_.add_request({"PING", "herdlock"});
+      outgoing_.add_request({"PING", health_word});
       awaited_.sent(asker::health_check, 1);
       write();
     }
@@ -252,6 +283,10 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     connector_->cancel();
     timer_.cancel();
     stream_->close();
+    give_back_later();
+  }
+
+  void give_back_later() {
     asio::post(stream_->executor(), [self = shared_from_this()] { self->give_back(); });
   }
 
@@ -259,6 +294,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void give_back() {
     auto const owner = owner_.lock();
     if (!owner) return;
+    if (telling_) return give_back_later();  // a handler runs the event loop
     if (!why_.code) why_ = lost("the connection to " + how_.address() + " was lost");
     try {
       while (read_value()) {
@@ -275,7 +311,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
         owner->on_ended(*this, why_, kind_);
       }
     } catch (...) {  // from a handler
-      asio::post(stream_->executor(), [self = shared_from_this()] { self->give_back(); });
+      give_back_later();
       throw;
     }
   }
@@ -290,6 +326,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   awaited_replies awaited_;
   receive_buffer arrived_;
   life_signs signs_;
+  std::string write_problem_;
+  bool telling_ = false;
+  bool telling_later_ = false;  // a further turn is posted
   failure why_;
   failure_kind kind_ = failure_kind::temporary;
   phase phase_ = phase::running;

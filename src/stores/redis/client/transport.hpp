@@ -29,7 +29,7 @@ class transport_listener {
   /// The next reply of a batch is there. False: it is enough for this turn of the event loop, and
   /// the next ones come with another. When it throws, it is called again for this reply.
   virtual bool on_reply(transport&, batch&, std::size_t) { return true; }
-  /// At the end of each turn in which something was told.
+  /// At the end of each turn in which something was told or written: may_send() may be true again.
   virtual void on_turn(transport&) {}
   /// A batch came back: with all its replies, or, when `why` says so, with those that were told.
   virtual void on_batch(transport& from, batch_ptr done, failure const* why) = 0;
@@ -46,6 +46,8 @@ class transport {
 
   /// After on_ready and before the end. Everything that was encoded into the batch is written.
   virtual void send(batch_ptr what) = 0;
+  /// False while enough waits to be written: whatever is kept back can still be withdrawn.
+  virtual bool may_send() const = 0;
   /// SUBSCRIBE or UNSUBSCRIBE; the answer comes as a push.
   virtual void subscription(std::string_view verb, std::string_view channel) = 0;
   /// Ends the connection; batches still come back (as failed), nothing else does.
