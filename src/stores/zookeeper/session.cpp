@@ -56,11 +56,6 @@ void session::close() {
   handle_threads_.wait_until(clock::now() + std::min(settings_.timeout, most));
 }
 
-std::shared_ptr<client_handle> session::current_handle() {
-  std::lock_guard const alone(guard_);
-  return handle_;
-}
-
 void session::replace_handle() {
   if (!detached_threads::crowded() && open_handle()) return;
   refusal_ = "no thread is left to look " + settings_.servers + " up; is the DNS server down?";
@@ -109,7 +104,11 @@ void session::on_connected(milliseconds timeout) {
     refusal_ = "the server grants sessions of at most " + std::to_string(timeout.count()) +
                " ms; set session_timeout to that, or raise its maxSessionTimeout";
   }
-  auto const handle = current_handle();
+  std::shared_ptr<client_handle> handle;
+  {
+    std::lock_guard const alone(guard_);
+    handle = handle_;
+  }
   if (!handle) return;
   if (!logged_in_ && !settings_.login.empty()) handle->log_in(settings_.login);
   logged_in_ = true;
@@ -161,7 +160,11 @@ void session::call(request what, std::weak_ptr<void> owner, reply_handler done) 
 // On the guard's thread. A connection that is lost with it is no end of the lease: the C client
 // keeps the session alive, and the executor may be blocked for long.
 void session::remove_at_once(expiry_guard::node const& over) {
-  auto const handle = current_handle();
+  std::shared_ptr<client_handle> handle;
+  {
+    std::lock_guard const alone(guard_);
+    handle = handle_;
+  }
   if (!handle || handle->number() != over.session) return;
   handle->remove(over.path, [this, over](int code) {
     if (simplified(code) == ZCONNECTIONLOSS) expiry_.remove_again(over);
@@ -178,7 +181,11 @@ void session::send(waiting_call one) {
   // What is there goes all the same: the C client would keep it alive for ever.
   bool const removes = one.what.what == verb::remove || one.what.what == verb::remove_both;
   if (!refusal_.empty() && !removes) return answer_later(std::move(one), ZAUTHFAILED);
-  auto const handle = current_handle();
+  std::shared_ptr<client_handle> handle;
+  {
+    std::lock_guard const alone(guard_);
+    handle = handle_;
+  }
   if (!handle) return;
   auto const what = one.what;
   handle->send(what, settings_.acl,

@@ -61,8 +61,6 @@ class session final : public handle_listener, public std::enable_shared_from_thi
   void on_handle_event(std::uint64_t number, handle_event what, milliseconds timeout) override;
   void on_watch_event(std::string const& path, watch_event what) override;
 
-  /// From any thread; null when there is none.
-  std::shared_ptr<client_handle> current_handle();
   void replace_handle();
   bool open_handle();
   void on_connected(milliseconds timeout);
