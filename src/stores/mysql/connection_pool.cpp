@@ -28,6 +28,7 @@ awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point
 }
 
 awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
+  bool const may_wait = clock::now() < deadline;
   auto const mine = waiting_.emplace(waiting_.end(), executor_, deadline);
   auto const is_next = [&] { return closed_ || (mine == waiting_.begin() && has_one()); };
   while (!is_next() && clock::now() < deadline) {
@@ -38,6 +39,8 @@ awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
   waiting_.erase(mine);
   if (found) co_return;
   wake_next();
+  // Statements that hang keep their connections: that is no matter of how many there are.
+  if (may_wait) throw sql_error{too_late, "no connection was free in time"};
   throw sql_error{pool_is_full, "all " + std::to_string(most_) +
                                     " connections are in use; raise `pool` in the store's URL, "
                                     "or hold fewer leases at once in the modes row and named"};

@@ -22,8 +22,8 @@ class connection_pool {
   connection_pool& operator=(connection_pool const&) = delete;
 
   /// An idle connection, or a new one; what runs on it ends by the deadline. When all are in use it
-  /// waits for one until then, first come, first served; then sql_error pool_is_full. Back it goes
-  /// with give_back or drop.
+  /// waits for one until then, first come, first served; then sql_error too_late, or pool_is_full
+  /// where there was no time to wait. Back it goes with give_back or drop.
   awaitable<std::shared_ptr<connection>> borrow(clock::time_point deadline);
   void give_back(std::shared_ptr<connection> one);
   /// It is closed: with an error behind it, or in a state that nobody else should meet.

@@ -10,6 +10,7 @@ void ordered_work::add(std::string const& name, std::function<void()> begin) {
 
 void ordered_work::end(std::string const& name) {
   auto const found = waiting_.find(name);
+  if (found == waiting_.end()) return;
   if (found->second.empty()) {
     waiting_.erase(found);
     return;
@@ -32,6 +33,7 @@ void store_state::close() {
   openings.close();
   asio::post(pending->executor(), [self = shared_from_this()] {
     self->pending->close();
+    self->in_order.clear();
     self->commands.dismiss();
     self->sessions.dismiss();
   });

@@ -23,6 +23,8 @@ class ordered_work {
   /// Begins it at once when nothing is under way on the resource; end() follows its end.
   void add(std::string const& name, std::function<void()> begin);
   void end(std::string const& name);
+  /// When the store closes: what waits holds its state, and what it waits for may never end.
+  void clear() { std::exchange(waiting_, {}); }
 
  private:
   asio::any_io_executor const executor_;
@@ -92,6 +94,8 @@ awaitable<result<T>> attempt(store_state& state, clock::time_point deadline, std
       co_return std::move(made);
     } catch (sql_error const& why) {
       error = why;
+    } catch (std::exception const& why) {  // else the resource's turn would never end
+      error = sql_error{bad_reply, why.what()};
     }
     error = co_await repair(state, *error, first, until);
     if (error) co_return state.to_failure(*error, subject);
