@@ -79,6 +79,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     ended,    // by itself: the listener is told when its batches have come back
     stopped,  // by the listener
   };
+  enum class telling { nothing, now, later };  // later: a further turn is posted
 
   void on_connected(failure why, failure_kind kind) {
     if (why.code) return end(std::move(why), kind);
@@ -125,18 +126,16 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (bytes.empty()) return;
     stream_->write(asio::buffer(bytes), [self = shared_from_this()](error_code ec, std::size_t) {
       self->outgoing_.on_written();
-      if (ec) return self->on_write_failed(ec);
+      if (ec) {  // the reader ends the connection, behind what the server has said last
+        bool const by_server =
+            ec == asio::error::broken_pipe || ec == asio::error::connection_reset;
+        self->write_problem_ = by_server ? "closed by the server" : ec.message();
+        return self->stream_->stop_receiving();
+      }
       if (self->phase_ != phase::running) return;
       if (auto const owner = self->owner_.lock()) owner->on_turn(*self);
       self->write();
     });
-  }
-
-  // The reader ends the connection, behind what the server has said last.
-  void on_write_failed(error_code ec) {
-    bool const by_server = ec == asio::error::broken_pipe || ec == asio::error::connection_reset;
-    write_problem_ = by_server ? "closed by the server" : ec.message();
-    stream_->stop_receiving();
   }
 
   void read() {
@@ -160,16 +159,14 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void take_turn() {
     signs_.on_read();  // who has much to tell is not waiting for the server
     bool enough = false;
-    telling_later_ = false;
-    telling_ = true;
+    telling_ = telling::now;
     try {
       while (!enough && phase_ == phase::running && read_value()) enough = !tell();
     } catch (...) {  // from a handler: the others are told in a moment
-      telling_ = false;
       take_turn_later();
       throw;
     }
-    telling_ = false;
+    telling_ = telling::nothing;
     if (phase_ != phase::running) return;
     if (!awaited_.problem().empty()) return on_lost("no reply of Redis: " + awaited_.problem());
     if (auto const owner = owner_.lock()) owner->on_turn(*this);
@@ -179,7 +176,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void take_turn_later() {
-    telling_later_ = true;
+    telling_ = telling::later;
     asio::post(stream_->executor(), [self = shared_from_this()] { self->take_turn(); });
   }
 
@@ -201,7 +198,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (whose == asker::greeting) {
       on_greeting(awaited_.value());
     } else if (whose == asker::health_check) {
-      on_health(awaited_.value());
+      reply const& answer = awaited_.value();
+      signs_.on_answer();
+      if (!answer.is_error() && answer.text() != health_word) on_out_of_step();
     } else {
       on_unasked(awaited_.value(), whose);
     }
@@ -217,12 +216,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     return more;
   }
 
-  // Else each command would be told its neighbour's answer.
-  void on_health(reply const& answer) {
-    if (!answer.is_error() && answer.text() != health_word) return on_out_of_step();
-    signs_.on_answer();
-  }
-
+  // Each command would be told its neighbour's answer.
   void on_out_of_step() {
     arrived_.consume(arrived_.unread().size());
     on_lost("its replies do not fit what was asked");
@@ -246,8 +240,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void check() {
-    auto const found =
-        signs_.check(telling_later_ ? life_signs::untold::some : life_signs::untold::nothing);
+    auto const found = signs_.check(telling_ == telling::later ? life_signs::untold::some
+                                                               : life_signs::untold::nothing);
     if (found == life_signs::verdict::hangs) return on_hang();
     if (found == life_signs::verdict::ask) {
       outgoing_.add_request({"PING", health_word});
@@ -294,7 +288,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   void give_back() {
     auto const owner = owner_.lock();
     if (!owner) return;
-    if (telling_) return give_back_later();  // a handler runs the event loop
+    if (telling_ == telling::now) return give_back_later();  // a handler runs the event loop
     if (!why_.code) why_ = lost("the connection to " + how_.address() + " was lost");
     try {
       while (read_value()) {
@@ -327,8 +321,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   receive_buffer arrived_;
   life_signs signs_;
   std::string write_problem_;
-  bool telling_ = false;
-  bool telling_later_ = false;  // a further turn is posted
+  telling telling_ = telling::nothing;
   failure why_;
   failure_kind kind_ = failure_kind::temporary;
   phase phase_ = phase::running;
