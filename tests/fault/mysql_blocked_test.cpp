@@ -108,6 +108,38 @@ TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
   EXPECT_TRUE(eventually([&] { return c.renew(stock, alice).has_value(); }));
 }
 
+// What was cancelled while it waited for a connection is not done when its turn comes.
+TEST_P(mysql_by_row_of_table, WhatWasCancelledInFrontOfTheServerIsNotAskedFor) {
+  client c(kind, url + "&timeout=20s&pool=1");
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  mysql_session_by_hand other(url);
+  other.run("LOCK TABLES herdlock_leases WRITE");
+  auto under_way = c.start_acquire({stock, bob, 1min, 0ms});
+  auto behind = c.start_acquire({resource("other"), bob, 1min, 0ms});
+  int turns = 0;
+  c.run_until([&] { return ++turns > 5; });
+  behind.cancel();
+  EXPECT_TRUE(c.get(behind).error() == errc::canceled);
+  other.run("UNLOCK TABLES");
+  EXPECT_TRUE(is<busy>(c.get(under_way)));
+  EXPECT_TRUE(is<grant>(c.acquire(resource("third"), bob))) << "behind it in line";
+  EXPECT_FALSE(c.inspect(resource("other")).value());
+}
+
+// A row that somebody wrote by hand is no reason for a list to fail, nor for the next ones.
+TEST_P(mysql_by_row_of_table, AListPassesOverWhatIsNoName) {
+  client c(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  ASSERT_TRUE(is<grant>(c.acquire(resource("leases"), alice)));
+  server().sql("USE `" + mysql_database(url) +
+               "`; UPDATE herdlock_leases SET resource = 'a\\0b' WHERE resource = 'leases'");
+  for (int i = 0; i < 2; ++i) {
+    auto const page = c.list({}).value();
+    EXPECT_EQ(page.names, std::vector{stock});
+  }
+  EXPECT_TRUE(is<grant>(c.acquire(resource("leases"), bob)));
+}
+
 // The server does not come back to the statement for longer than the test waits: its connection is
 // ended at the deadline, and nobody waits for it.
 TEST_P(mysql_by_row_of_table, AStatementThatIsNotAnsweredInTimeKeepsNoConnection) {

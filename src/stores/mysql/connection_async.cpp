@@ -21,6 +21,8 @@ awaitable<outcomes> connection::ask(std::string statements) {
   auto const self = shared_from_this();
   auto const executor = co_await asio::this_coro::executor;
   if (!has_line(executor)) throw sql_error{bad_reply, "its socket cannot be waited for"};
+  // Its caller may have waited long for the connection.
+  if (clock::now() >= deadline_) throw sql_error{too_late, "the server did not answer in time"};
   std::optional<outcomes> all;
   std::optional<sql_error> error;
   try {

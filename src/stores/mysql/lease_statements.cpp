@@ -163,7 +163,9 @@ awaitable<lease_page> list_rows(connection& db, settings const& how, std::string
   outcome const& found = told.last();
   lease_page page;
   for (row const& one : found.rows) {
-    if (number(one, 1) != 0) page.names.emplace_back(text(one, 0));
+    // Another program may have put one there that is no name.
+    auto name = resource::parse(text(one, 0));
+    if (number(one, 1) != 0 && name) page.names.push_back(std::move(*name));
   }
   if (found.rows.size() == most) page.cursor = text(found.rows.back(), 0);
   co_return page;

@@ -37,7 +37,7 @@ awaitable<session_answer> lock_search::take_once() {
   } catch (sql_error const& error) {
     got.error = error;
   }
-  timer_.cancel();
+  timer_.expires_at(clock::time_point::max());
   in_use_ = nullptr;
   if (got.error && session) co_await end_at_server(std::move(session));
   co_return got;
@@ -60,7 +60,8 @@ void lock_search::end_when_late() {
   timer_.expires_after(wanted_.wait + state_->how.timeout);
   timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
     auto const self = weak.lock();
-    if (!ec && self && self->in_use_) self->end();
+    if (ec || !self || self->timer_.expiry() > clock::now()) return;
+    if (self->in_use_) self->end();
   });
 }
 

@@ -163,10 +163,10 @@ void resource_queue::run(task todo, follow_up then, int tenths_of_timeout) {
   task_timer_.expires_after(shared_.how.timeout * tenths_of_timeout / 10);
   task_timer_.async_wait(
       [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
-        if (ec) return;
-        if (session) session->abort();
         auto const self = weak.lock();
-        if (!self) return;
+        // One that was on its way already is of a task that was answered in time.
+        if (ec || !self || self->task_timer_.expiry() > clock::now()) return;
+        if (session) session->abort();
         self->aborted_ = true;
         if (auto const told = std::exchange(self->renewing_, nullptr)) {
           told->complete(renew_reply::lost);
@@ -176,7 +176,7 @@ void resource_queue::run(task todo, follow_up then, int tenths_of_timeout) {
 
 void resource_queue::on_answer(answer got, follow_up const& then) {
   if (closed_) return;
-  task_timer_.cancel();
+  task_timer_.expires_at(clock::time_point::max());
   busy_ = false;
   if (aborted_ && !got.error) {
     got.error = sql_error{CR_SERVER_LOST, "the session did not answer in time and was ended"};

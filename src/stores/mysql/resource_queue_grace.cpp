@@ -8,10 +8,11 @@ namespace herdlock::mysql {
 void resource_queue::run_beside(std::string statement, milliseconds within, command_done then) {
   use_session();
   auto perform = [shared = shared_.keep(), self = shared_from_this(),
-                  statement = std::move(statement), until = clock::now() + within,
+                  statement = std::move(statement),
+                  terms = attempt_terms{clock::now() + within, name_.str()},
                   then = std::move(then)]() -> awaitable<void> {
     auto work = [&statement](connection& db) { return db.ask(statement); };
-    auto const done = co_await mysql::attempt<outcomes>(*shared, until, self->name_.str(), work);
+    auto const done = co_await mysql::attempt<outcomes>(*shared, terms, work);
     if (self->closed_) co_return;
     self->busy_ = false;
     then(*self, done ? result<std::uint64_t>(done->at(0).matched) : done.error());

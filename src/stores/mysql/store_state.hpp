@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <deque>
+#include <functional>
 #include <map>
 #include <type_traits>
 
@@ -75,20 +76,30 @@ enum class first_use { yes, no };
 awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error, first_use& first,
                                            clock::time_point deadline);
 
+/// What attempt() is to know of an operation.
+struct attempt_terms {
+  clock::time_point deadline;
+  std::string subject;
+  std::function<bool()> unwanted = [] { return false; };  ///< what has not begun may stay undone
+};
+
 /// Runs `work(connection&)` on a command connection; again after a deadlock, which left nothing,
-/// and after making a missing table.
+/// and after making a missing table. `terms` and `work` outlive it.
 template <class T, class Work>
-awaitable<result<T>> attempt(store_state& state, clock::time_point deadline, std::string subject,
-                             Work& work) {
+awaitable<result<T>> attempt(store_state& state, attempt_terms const& terms, Work& work) {
   first_use first = first_use::yes;
   // To stop a little before the deadline tells more. A statement ends at it: an earlier timer would
   // have to be set at the system.
-  auto const until = deadline - state.how.timeout / 20;
+  auto const until = terms.deadline - state.how.timeout / 20;
   while (true) {
     std::optional<sql_error> error;
     try {
       borrowed db(state.commands, co_await state.commands.borrow(until));
-      (*db).set_deadline(deadline);
+      if (terms.unwanted()) {  // while it waited for a connection
+        db.kept();
+        co_return state.to_failure({pool_is_closed, "nobody wants it any more"}, terms.subject);
+      }
+      (*db).set_deadline(terms.deadline);
       T made = co_await work(*db);
       db.kept();
       co_return std::move(made);
@@ -98,7 +109,7 @@ awaitable<result<T>> attempt(store_state& state, clock::time_point deadline, std
       error = sql_error{bad_reply, why.what()};
     }
     error = co_await repair(state, *error, first, until);
-    if (error) co_return state.to_failure(*error, subject);
+    if (error) co_return state.to_failure(*error, terms.subject);
   }
 }
 
@@ -107,11 +118,12 @@ template <class T, class Work>
 awaitable<void> perform(std::shared_ptr<store_state> state,
                         std::shared_ptr<stores::operation<T>> one, std::string name, Work work) {
   // A release is for the others' good, whoever has gone.
-  bool const must = std::is_same_v<T, release_reply>;
-  auto until = one->deadline();
-  if (one->abandoned()) until = clock::now() + state->how.timeout;
-  if (must || !one->abandoned()) {
-    auto made = co_await attempt<T>(*state, until, one->subject(), work);
+  constexpr bool must = std::is_same_v<T, release_reply>;
+  attempt_terms terms{one->deadline(), one->subject()};
+  terms.unwanted = [&] { return !must && one->abandoned(); };
+  if (one->abandoned()) terms.deadline = clock::now() + state->how.timeout;
+  if (!terms.unwanted()) {
+    auto made = co_await attempt<T>(*state, terms, work);
     one->complete(std::move(made));
   }
   state->in_order.end(name);
@@ -120,7 +132,8 @@ awaitable<void> perform(std::shared_ptr<store_state> state,
 /// An operation of a port: `work(connection&)` gives its reply.
 template <class T, class Work>
 void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work) {
-  std::string const name = what.name;
+  // A page of names waits for nobody: no resource is named so.
+  std::string const name = std::is_same_v<T, lease_page> ? std::string() : what.name;
   auto const one = std::make_shared<stores::operation<T>>(state->pending, std::move(what),
                                                           clock::now() + state->how.timeout);
   if (!one->admit()) return;
