@@ -2,9 +2,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <set>
+#include <support/thread_names.hpp>
 
 #include "sqlite_fixture.hpp"
 #include "stores/sqlite/schema.hpp"
@@ -38,13 +37,7 @@ TEST_F(sqlite_store, LeasesAndEntriesOutliveTheHandle) {
 TEST_F(sqlite_store, ItsThreadsHaveNames) {
   client c(sqlite, url());
   c.acquire(stock, alice).value();
-  std::set<std::string> names;
-  for (auto const& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(task.path() / "comm");
-    std::string name;
-    std::getline(file, name);
-    names.insert(name);
-  }
+  auto const names = thread_names();
   EXPECT_TRUE(names.contains("herdlock-read"));
   EXPECT_TRUE(names.contains("herdlock-write"));
 }

@@ -10,11 +10,10 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
-#include <filesystem>
-#include <fstream>
 #include <herdlock/herdlock.hpp>
 #include <set>
 #include <sstream>
+#include <support/thread_names.hpp>
 
 #include "scripted_lock.hpp"
 
@@ -303,23 +302,12 @@ TEST(PublicApi, LoadersTakeTheContextOrNothing) {
   EXPECT_EQ(sum, 11);
 }
 
-std::set<std::string> names_of_threads() {
-  std::set<std::string> names;
-  for (auto const& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(task.path() / "comm");
-    std::string name;
-    std::getline(file, name);
-    names.insert(name);
-  }
-  return names;
-}
-
 TEST(PublicApi, ThreadsHaveNames) {
   auto const opened = open_store("memory:");
   cache<int> numbers(opened);
   std::set<std::string> during;
   numbers.get_or_load("k", [&] {
-    during = names_of_threads();
+    during = herdlock_test::thread_names();
     return 1;
   });
   EXPECT_TRUE(during.contains("herdlock"));

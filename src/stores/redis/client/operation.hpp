@@ -112,6 +112,9 @@ inline failure unexpected_reply(std::string_view name) {
                                           "; is this a Redis server, 6.2 or newer?");
 }
 
+static_assert(static_cast<renew_reply>(true) == renew_reply::renewed);
+static_assert(static_cast<release_reply>(true) == release_reply::released);
+
 /// Of an answer that is 1 or 0, which T says in the same way.
 template <class T>
 result<T> yes_or_no(reply const& answer, std::string_view name) {
