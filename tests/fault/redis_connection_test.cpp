@@ -125,14 +125,15 @@ TEST(RedisConnection, ABacklogIsGivenUpBeforeALeaseIsLost) {
   auto& server = redis_server::shared();
   server.flush();
   relay through(server.port());
-  std::vector<std::optional<result<void>>> puts(60);
+  std::vector<std::optional<result<void>>> puts(600);
   redis_ports ports(relay_url(through, "?timeout=1s"));
   auto const owner = owner_token::generate();
   ASSERT_TRUE(std::holds_alternative<grant>(ports.acquire("r", owner, 10s).value()));
+  ASSERT_TRUE(ports.put("k", std::string("v")).has_value());  // the server knows the script
   through.set_delay(20ms);  // for each 16 KiB: a minute for what follows
   for (std::size_t i = 0; i < puts.size(); ++i) {
     ports.start<void>(puts[i], [&](auto done) {
-      ports.values().put({cache_key("k" + std::to_string(i)), std::string(1'000'000, 'v'), 1min},
+      ports.values().put({cache_key("k" + std::to_string(i)), std::string(100'000, 'v'), 1min},
                          std::move(done));
     });
   }
