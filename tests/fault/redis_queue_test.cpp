@@ -288,63 +288,6 @@ TEST_F(redis_queue, TheQueueHasABoundThatIsNamed) {
   EXPECT_NE(b->outcome->error().message.find("'r'"), std::string::npos);
 }
 
-// B7: all of a waiter's connections go through the relay; whichever sends byte n is cut there.
-TEST_F(redis_queue, AWaitThatIsCutAnywhereEndsWithALiveGrantOrLeavesNothing) {
-  for (auto way : {direction::to_server, direction::to_client}) {
-    relay through(server.port());
-    redis_ports holder(server.url());
-    redis_ports waiter(relay_url(through));
-    fence_of(waiter.acquire("warm", mine));
-    int cuts = 0;
-    for (std::size_t n = 0; n < 600; n += 3) {
-      auto const first = owner_token::generate();
-      fence_of(holder.acquire("r", first));
-      through.cut_after_bytes(way, n);
-      auto* const a = start(waiter);
-      waiter.wait_for([&] { return waiters() == 1 || a->outcome.has_value(); });
-      ASSERT_EQ(holder.release("r", first).value(), release_reply::released);
-      ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); })) << "hangs at " << n;
-      cuts += through.cut_pending() ? 0 : 1;
-      through.disarm();
-      if (a->granted()) {
-        ASSERT_EQ(server.cli("GET r"), a->owner.str()) << "not ours, cut at " << n;
-        auto renewed = waiter.renew("r", a->owner, 30s);
-        if (renewed.has_error()) renewed = waiter.renew("r", a->owner, 30s);  // cut just now
-        ASSERT_EQ(renewed.value(), renew_reply::renewed) << n;
-      }
-      // As the runtime does after an error: nothing may be left.
-      auto given_back = waiter.release("r", a->owner);
-      if (given_back.has_error()) given_back = waiter.release("r", a->owner);
-      ASSERT_TRUE(given_back.has_value()) << given_back.error().message;
-      ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0" && waiters() == 0; }))
-          << "a ghost, cut at " << n;
-    }
-    EXPECT_GT(cuts, 30);
-  }
-}
-
-// B7: what it may have been granted is on its way to be given back when the owner asks once more,
-// as the runtime does at the end of a wait. There is one decision for each grant.
-TEST_F(redis_queue, AnOwnerWhoseWaitFailedAndWhoAsksWithoutAWaitKeepsWhatItIsGranted) {
-  relay through(server.port());
-  redis_ports waiter(relay_url(through));
-  fence_of(waiter.acquire("warm", mine));
-  for (int i = 0; i < 20; ++i) {
-    through.cut_after_bytes(direction::to_client, 0);
-    auto* const a = start(waiter);
-    ASSERT_TRUE(waiter.wait_for([&] { return a->outcome.has_value(); }));
-    through.disarm();
-    auto const again = waiter.acquire("r", a->owner);
-    bool const held = again.has_value() && std::holds_alternative<grant>(*again);
-    if (held) {
-      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
-      EXPECT_EQ(waiter.renew("r", a->owner, 30s).value(), renew_reply::renewed) << "given away";
-      EXPECT_EQ(waiter.release("r", a->owner).value(), release_reply::released);
-    }
-    ASSERT_TRUE(waiter.wait_for([&] { return server.cli("EXISTS r") == "0"; })) << "a ghost";
-  }
-}
-
 // B8, B10: the server would go on knowing one by the name of those who hear no push.
 TEST_F(redis_queue, WaitersWhoseReturnToThePushesIsCutReturnLater) {
   relay through(server.port());

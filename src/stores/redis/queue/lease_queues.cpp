@@ -140,7 +140,7 @@ void lease_queues::on_entered(std::uint64_t id, reason why, clock::time_point se
   if (why == reason::look) at.looking = false;
   if (one.now != phase::waiting) {
     if (why == reason::look) look_soon(at);
-    return after_a_late_answer(one, answer);
+    return after_a_late_answer(one, sent, answer);
   }
   if (answer.has_error()) {
     if (stands_by(one, answer.error())) {
@@ -204,12 +204,15 @@ void lease_queues::owner_has_it(resource_queue& at, std::string const& owner, gr
   for (auto each = first; each != last; ++each) {
     waiter& one = waiters_.at(each->second);
     if (one.now != phase::granted && one.caller.open()) heirs.push_back(one.id);
-    if (one.now == phase::leaving && !one.caller.open()) gone = &one;
+    // Also of one that was granted: entered once more behind the release of that.
+    if (one.now != phase::waiting && !one.caller.open()) gone = &one;
   }
-  if (what.fencing == at.given_back) {  // its release is on its way, and asking is behind it
-    return ask_again(heirs);
-  }
-  if (heirs.empty() && gone) return give_back(*gone, what.fencing);
+  bool const once_more =
+      gone && what.fencing == at.given_back && std::exchange(at.release_lost, false);
+  if (once_more) at.given_back = {};
+  if (gone && (heirs.empty() || once_more)) give_back(*gone, what.fencing);
+  // Its release is on its way, and asking is behind it.
+  if (what.fencing == at.given_back) return ask_again(heirs);
   for (auto const id : heirs) {
     auto const found = waiters_.find(id);
     if (found != waiters_.end() && found->second.caller.open()) take(found->second, what);

@@ -108,6 +108,7 @@ class lease_queues final : public grant_listener,
     // several ways (a push, a look, the answer to a leave), and is taken once or given back once.
     fencing_token taken{};
     fencing_token given_back{};
+    bool release_lost = false;  // the answer to the release of that; it may not have come there
 
     milliseconds look_every() const { return paces.empty() ? look_interval : paces.begin()->first; }
   };
@@ -146,8 +147,8 @@ class lease_queues final : public grant_listener,
   void retry_leave(resource_queue& at);
   void retry_leaves(resource_queue& at);
   void on_left(std::uint64_t id, clock::time_point sent, result<std::optional<held>> answer);
-  void after_a_late_answer(waiter& one, outcome const& answer);
-  void give_back(waiter const& one, fencing_token fencing);
+  void after_a_late_answer(waiter& one, clock::time_point sent, outcome const& answer);
+  void give_back(waiter& one, fencing_token fencing);
 
   void take(waiter& one, grant what);
   void tell();

@@ -121,34 +121,49 @@ void lease_queues::retry_leaves(resource_queue& at) {
 // command that the server did not know by its hash is sent again, behind the leave or the release.
 //   1. enter, sent by its hash: NOSCRIPT.  2. the wait is cancelled, leave: done.
 //   3. enter, sent again: the owner is in the queue, and nobody knows.
-void lease_queues::after_a_late_answer(waiter& one, outcome const& answer) {
+void lease_queues::after_a_late_answer(waiter& one, clock::time_point sent, outcome const& answer) {
   auto const id = one.id;
-  bool may_be_queued = true;
-  if (answer.has_value()) {
-    auto const* fresh = std::get_if<fencing_token>(&*answer);
-    auto const* state = std::get_if<held>(&*answer);
-    if (fresh) {
-      may_be_queued = false;
-      give_back(one, *fresh);
-    } else if (state->holder == one.asked.owner.str()) {
-      may_be_queued = false;
-      if (one.now == phase::leaving && state->fencing != one.at->taken) {
-        give_back(one, state->fencing);
-      }
-    }
+  auto const* fresh = answer.has_value() ? std::get_if<fencing_token>(&*answer) : nullptr;
+  auto const* state = answer.has_value() ? std::get_if<held>(&*answer) : nullptr;
+  std::string const owner = one.asked.owner.str();
+  if (fresh) {
+    owner_has_it(*one.at, owner, {*fresh, grant_term{sent, one.asked.ttl}}, news::answer);
+  } else if (state && state->holder == owner) {
+    owner_has_it(*one.at, owner, {state->fencing, grant_term{sent, state->remaining}},
+                 news::answer);
+  } else if (!closed_) {
+    one.at->pending_leaves.erase(id);
+    leave(one);
+    return;
   }
-  if (!may_be_queued || closed_) return forget_if_over(id);
-  one.at->pending_leaves.erase(id);
-  leave(one);
+  forget_if_over(id);
 }
 
-// Only what nobody here has taken; a second release of it finds nothing of ours any more.
-void lease_queues::give_back(waiter const& one, fencing_token fencing) {
-  if (closed_ || fencing == one.at->taken || fencing == one.at->given_back) return;
-  one.at->given_back = fencing;
+// Only what nobody here has taken, nor given back already. Whether a release came there whose
+// answer was lost, the next leave finds out: else the lease would live to the end of its ttl.
+void lease_queues::give_back(waiter& one, fencing_token fencing) {
+  resource_queue& at = *one.at;
+  if (closed_ || fencing <= at.taken || fencing == at.given_back) return;
+  at.given_back = fencing;
+  at.release_lost = false;
+  ++one.calls;
+  auto on_answer = [weak = weak_from_this(), id = one.id,
+                    fencing](result<release_reply> const& answer) {
+    auto const self = weak.lock();
+    auto const found = self ? self->waiters_.find(id) : decltype(waiters_)::iterator{};
+    if (!self || found == self->waiters_.end()) return;
+    waiter& gone = found->second;
+    --gone.calls;
+    if (answer.has_error() && !(answer.error() == errc::wrong_type)) {
+      gone.at->release_lost = gone.at->given_back == fencing;
+      gone.has_left = false;
+      return self->keep_leave(gone);
+    }
+    self->forget_if_over(id);
+  };
   operation<release_message>::start(
       *commands_, release_message{one.asked.name, one.asked.owner, fence_floor_of(*commands_)},
-      [](result<release_reply> const&) {});  // else its heartbeat ends it
+      std::move(on_answer));
 }
 
 void lease_queues::take(waiter& one, grant what) {
