@@ -17,6 +17,15 @@ class lease_contract : public store_contract {
     auto info = c.inspect(stock).value();
     return info ? info->holder : "nobody";
   }
+  // A node of several that was slow to vote may have counted on; never lower.
+  void expect_same_or_later(fencing_token first, fencing_token again) {
+    bool const of_many = GetParam().name == "redlock";
+    if (of_many) {
+      EXPECT_GE(again, first);
+    } else {
+      EXPECT_EQ(again, first);
+    }
+  }
   // Waits for the store's own expiry.
   void expect_expiry() {
     ASSERT_TRUE(eventually([&] { return !c.inspect(stock).value().has_value(); }));
@@ -58,14 +67,14 @@ TEST_P(lease_contract, AskingAgainWithTheSameOwnerReturnsTheSameGrantAndDoesNotP
   fencing_token first = granted(alice, 10s);
   auto const latest_end = clock::now() + 10s;
   auto const again = as<grant>(c.acquire(stock, alice, 10s));
-  EXPECT_EQ(again.fencing, first);
+  expect_same_or_later(first, again.fencing);
   // It tells since when it runs, else the holder would count it from the second request.
   ASSERT_TRUE(again.term);
   // A session that is kept alive moves its end by itself.
   if (c.store().traits.longest_term == 0ms) {
     EXPECT_LE(again.term->since + again.term->ttl, latest_end + 1ms);  // stores count in these
   }
-  EXPECT_EQ(granted(alice, 1h), first);
+  expect_same_or_later(first, granted(alice, 1h));
   EXPECT_LE(c.inspect(stock).value()->remaining, 10s);
 }
 
@@ -131,7 +140,7 @@ TEST_P(lease_contract, RenewalKeepsTheLeasePastItsFirstTtl) {
   ASSERT_EQ(c.renew(stock, alice, 1h).value(), renew_reply::renewed);
   let_pass(600ms);
   EXPECT_TRUE(is<busy>(c.acquire(stock, bob)));
-  EXPECT_EQ(granted(alice), first);
+  expect_same_or_later(first, granted(alice));
 }
 
 // B4: a lost lease is never silently taken again by a renewal.

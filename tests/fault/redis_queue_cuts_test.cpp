@@ -70,6 +70,7 @@ TEST_F(redis_queue, WhatAWaiterThatHasGoneIsGrantedLateIsGivenBackAlsoOverACutCo
   fence_of(waiter.acquire("warm", mine));
   std::string names;
   for (std::size_t n = 0; n < 120; n += 9) {
+    ASSERT_TRUE(waiter.wait_for([&] { return waiter.acquire("warm", mine).has_value(); }));
     server.cli("SCRIPT FLUSH");
     auto const name = "late:" + std::to_string(n);
     names += " " + name;
