@@ -143,7 +143,7 @@ void lease_queues::after_a_late_answer(waiter& one, clock::time_point sent, outc
 // answer was lost, the next leave finds out: else the lease would live to the end of its ttl.
 void lease_queues::give_back(waiter& one, fencing_token fencing) {
   resource_queue& at = *one.at;
-  if (closed_ || fencing <= at.taken || fencing == at.given_back) return;
+  if (closed_ || fencing.value <= at.taken.value || fencing == at.given_back) return;
   at.given_back = fencing;
   at.release_lost = false;
   ++one.calls;
