@@ -67,7 +67,6 @@ TEST_F(redis_queue, AnOwnerWhoseWaitFailedAndWhoAsksWithoutAWaitKeepsWhatItIsGra
 TEST_F(redis_queue, WhatAWaiterThatHasGoneIsGrantedLateIsGivenBackAlsoOverACutConnection) {
   relay through(server.port());
   redis_ports waiter(relay_url(through));
-  fence_of(waiter.acquire("warm", mine));
   std::string names;
   for (std::size_t n = 0; n < 120; n += 9) {
     ASSERT_TRUE(waiter.wait_for([&] { return waiter.acquire("warm", mine).has_value(); }));

@@ -16,7 +16,8 @@
 // is still to be told, and given back at once when nobody is. A leave that fails is tried again: at
 // a server that refuses writes, or is out of reach, one for each resource is tried again and again,
 // and once that one is through all others follow. Until then a grant to one who has gone is given
-// back as soon as it is heard of.
+// back as soon as it is heard of. Where the answer to that release is lost a leave follows, which
+// tells whether it is to be sent once more.
 //
 // In a cluster a waiter is queued at the node that serves its name, under the name of a subscriber
 // that listens there (grant_subscriptions.hpp). An answer that comes from another node than the one

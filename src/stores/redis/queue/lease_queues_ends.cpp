@@ -150,8 +150,9 @@ void lease_queues::give_back(waiter& one, fencing_token fencing) {
   auto on_answer = [weak = weak_from_this(), id = one.id,
                     fencing](result<release_reply> const& answer) {
     auto const self = weak.lock();
-    auto const found = self ? self->waiters_.find(id) : decltype(waiters_)::iterator{};
-    if (!self || found == self->waiters_.end()) return;
+    if (!self) return;
+    auto const found = self->waiters_.find(id);
+    if (found == self->waiters_.end()) return;
     waiter& gone = found->second;
     --gone.calls;
     if (answer.has_error() && !(answer.error() == errc::wrong_type)) {
