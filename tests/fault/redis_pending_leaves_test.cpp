@@ -241,23 +241,29 @@ TEST_F(redis_pending_leaves, ALivingProcessWhoseLeaseExpiredKeepsThePositionsOfI
 }
 
 // A thousand dead are skipped in one step; whoever goes on must not take what was given back for
-// what expired.
+// what expired. The process that has the waiters sends no look meanwhile: that would go on, too.
 TEST_F(redis_pending_leaves, AReleaseThatFindsNoHeirDoesNotMakeItsProcessOneThatHangs) {
   fence_of(holder.acquire("r", mine, 10min));
-  redis_ports waiter(server.url());
+  relay through(server.port());
+  redis_ports waiter(relay_url(through));
   auto* const first = enqueue_heard(waiter);
   auto* const second = enqueue_heard(waiter);
   enqueue_heard(other);
+  // The look from before the channel was open: a later one would take the mark away.
+  auto const before = server.calls("evalsha");
+  ASSERT_TRUE(waiter.wait_for([&] { return server.calls("evalsha") > before; }));
   EXPECT_EQ(holder.release("r", mine).value(), release_reply::released);
   ASSERT_TRUE(waiter.wait_for([&] { return first->granted(); }));
+  through.stop_forwarding();
   server.command({"EVAL",
                   "for i = 1, 1001 do redis.call('ZADD', KEYS[1], i / 2000, 'dead 9 ' .. i) end",
                   "1", "{r}:herdlock:queue"});
-  EXPECT_EQ(waiter.release("r", first->owner).value(), release_reply::released);
+  EXPECT_EQ(holder.release("r", first->owner).value(), release_reply::released);
   EXPECT_EQ(server.cli("EXISTS r"), "0");
   auto const tried = holder.acquire("r", mine).value();
   EXPECT_TRUE(std::holds_alternative<busy>(tried));
   EXPECT_EQ(server.cli("GET r"), second->owner.str());
+  through.resume_forwarding();
 }
 
 // It asks, so it lives, whatever became of its last grant.
