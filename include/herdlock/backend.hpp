@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -140,6 +141,10 @@ struct claim_request {
   owner_token owner;
   milliseconds ttl;  ///< of the claim: how long the key waits for a loader that died
   layout form = layout::string;
+  /// 0: an entry that is there answers, however old it is. Else one with less time left than this
+  /// does not: the key is claimed beside it, to be refreshed. 0 to limits::max_ttl, else
+  /// errc::invalid_ttl.
+  milliseconds refresh_below{0};
 };
 
 struct cache_hit {
@@ -180,12 +185,19 @@ struct watch_request {
   layout form = layout::string;
 };
 
-/// The claim ended in some way that carried no result: look again.
+/// There is no claim (any more), or its end carried no result: look again.
 struct look_again {};
 using watch_reply = std::variant<cache_hit, load_backing_off, look_again>;
 
-/// Values with claims: a claim is the lease on a missing key, its holder the one who loads.
-/// See the rules at the top of this file.
+/// Values with claims: a claim is the lease on a key that is missing, or that is being refreshed,
+/// its holder the one who loads. See the rules at the top of this file.
+///
+/// A refresh is a claim beside the entry (claim_request::refresh_below). While it runs
+///  * the entry is read as before, by get() and by claims that do not ask to refresh it;
+///  * others who would refresh it are told claim_busy, and watch() waits for the claim's end;
+///  * the entry may end: the claim goes on, as on a missing key.
+/// Its fill() takes the entry's place. The error of its fail() lies beside the entry: it answers
+/// those who would refresh it, and once the entry has ended everybody.
 class cache_store {
  public:
   virtual ~cache_store() = default;
@@ -194,7 +206,8 @@ class cache_store {
   virtual void get(cache_key key, layout form, handler<cache_lookup> done) = 0;
 
   /// The second look and the claim in one step: the value if it is there by now, else the claim,
-  /// else who is at it. The same owner asking again gets the same claim.
+  /// else who is at it. The same owner asking again gets the same claim. An entry that is to be
+  /// refreshed is not looked at: not even whether it is of the other layout.
   virtual void claim(claim_request request, handler<claim_reply> done) = 0;
 
   /// Sets the claim's time left to ttl if the owner still has it.
@@ -217,6 +230,18 @@ class cache_store {
   /// Removes the entry, its error and a running claim, so that a late load can't bring back an
   /// old value. True when there was an entry.
   virtual void invalidate(cache_key key, handler<bool> done) = 0;
+
+  /// Makes a framed entry stale, and keeps it to be served while nothing better can be had: its
+  /// header says so from now on, and its time left is at most `keep`. Its error and a running claim
+  /// are removed, so that a late load can't make an old value fresh. An entry without a header that
+  /// this version knows is removed; so is any with `keep` 0 (to limits::max_ttl, else
+  /// errc::invalid_ttl). True when there was an entry.
+  virtual void expire(cache_key key, milliseconds keep, handler<bool> done) = 0;
+
+  /// What the store's clock says, since its epoch: a time between the request and its answer. It is
+  /// the clock by which entries expire, and can be set where that one can. Of a cluster, one of its
+  /// nodes answers, whichever serves.
+  virtual void now(handler<std::chrono::microseconds> done) = 0;
 
   /// Completes when the running claim on the key ends, with its result where the store pushes it;
   /// with look_again when there is no claim (any more), or after `wait`. A claim that ends between

@@ -7,7 +7,7 @@
 namespace herdlock::algo {
 namespace {
 
-constexpr char version = 1;
+constexpr char version = header_beginning.back();
 constexpr std::size_t fixed_bytes = 50;
 
 template <class Number>
@@ -100,6 +100,12 @@ std::variant<decoded_header, header_fault> decode_header(std::string_view entry)
                          .grace = *grace,
                          .extensions = std::string(rest.substr(0, extensions))},
                         bytes};
+}
+
+bool mark_stale(std::string& entry) noexcept {
+  if (!entry.starts_with(header_beginning) || entry.size() <= header_state_at) return false;
+  entry[header_state_at] = stale_mark;
+  return true;
 }
 
 }  // namespace herdlock::algo

@@ -32,9 +32,13 @@ namespace herdlock::algo {
 
 /// The first bytes of each header, of all versions.
 inline constexpr std::string_view header_mark{"\0hlframe", 8};
+/// And of those that this one knows: the version follows.
+inline constexpr std::string_view header_beginning{"\0hlframe\1", 9};
 /// Where `expire` writes stale_mark.
-inline constexpr std::size_t header_state_at = 9;
+inline constexpr std::size_t header_state_at = header_beginning.size();
 inline constexpr char stale_mark = 's';
+/// The field of a hash that keeps the header; the other fields are the value.
+inline constexpr std::string_view header_field = "herdlock:frame";
 
 enum class header_state { filled, expired };
 enum class header_content { value, nothing };
@@ -74,6 +78,9 @@ struct decoded_header {
 
 /// `entry`: all of a string, or the field of a hash.
 std::variant<decoded_header, header_fault> decode_header(std::string_view entry);
+
+/// Writes stale_mark. False, and nothing is changed, without a header of a version that is known.
+bool mark_stale(std::string& entry) noexcept;
 
 /// Whether some version of a header is in front.
 inline bool has_header(std::string_view entry) noexcept { return entry.starts_with(header_mark); }

@@ -7,10 +7,16 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-failure check_back_off(milliseconds back_off) {
-  if (back_off >= milliseconds{0} && back_off <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a back-off of " + std::to_string(back_off.count()) +
+/// Of a length of time that may be 0: `what` is "a back-off".
+failure check_span(std::string const& what, milliseconds span) {
+  if (span >= milliseconds{0} && span <= limits::max_ttl) return {};
+  return make_failure(errc::invalid_ttl, what + " of " + std::to_string(span.count()) +
                                              " ms is not allowed; use 0 to 365 days");
+}
+
+failure check_claim(claim_request const& request) {
+  failure why = check_ttl(request.ttl);
+  return why.code ? why : check_span("a refresh_below", request.refresh_below);
 }
 
 template <class Request>
@@ -85,7 +91,7 @@ class checked_values final : public cache_store {
     to_->get(std::move(key), form, std::move(done));
   }
   void claim(claim_request request, handler<claim_reply> done) override {
-    if (says_.refuse("claim", request.key, check_ttl(request.ttl), done)) return;
+    if (says_.refuse("claim", request.key, check_claim(request), done)) return;
     to_->claim(std::move(request), std::move(done));
   }
   void extend(cache_key key, owner_token owner, milliseconds ttl,
@@ -99,7 +105,7 @@ class checked_values final : public cache_store {
   }
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
             handler<fill_reply> done) override {
-    if (says_.refuse("fail", key, check_back_off(back_off), done)) return;
+    if (says_.refuse("fail", key, check_span("a back-off", back_off), done)) return;
     to_->fail(std::move(key), std::move(owner), std::move(error), back_off, std::move(done));
   }
   void put(put_request request, handler<void> done) override {
@@ -109,6 +115,11 @@ class checked_values final : public cache_store {
   void invalidate(cache_key key, handler<bool> done) override {
     to_->invalidate(std::move(key), std::move(done));
   }
+  void expire(cache_key key, milliseconds keep, handler<bool> done) override {
+    if (says_.refuse("expire", key, check_span("a keep", keep), done)) return;
+    to_->expire(std::move(key), keep, std::move(done));
+  }
+  void now(handler<std::chrono::microseconds> done) override { to_->now(std::move(done)); }
   void watch(watch_request request, handler<watch_reply> done) override {
     to_->watch(std::move(request), std::move(done));
   }

@@ -8,7 +8,7 @@ namespace {
 using taken_apart = std::variant<framed_value, algo::header_fault>;
 
 bool is_header(std::pair<std::string, std::string> const& field) {
-  return field.first == header_field;
+  return field.first == algo::header_field;
 }
 
 taken_apart from_string(std::string stored) {
@@ -43,7 +43,7 @@ cache_value with_header(framed_value entry, layout form) {
   if (form == layout::hash) {
     auto* const fields = std::get_if<hash_fields>(&entry.value);
     hash_fields all = fields ? std::move(*fields) : hash_fields();
-    all.emplace_back(header_field, algo::encode_header(entry.header, algo::other_fields));
+    all.emplace_back(algo::header_field, algo::encode_header(entry.header, algo::other_fields));
     return all;
   }
   auto const* text = std::get_if<std::string>(&entry.value);

@@ -9,9 +9,6 @@
 
 namespace herdlock::runtime {
 
-/// The field of a hash that keeps the header; the other fields are the value.
-inline constexpr std::string_view header_field = "herdlock:frame";
-
 /// A value (or absent), and its times. What it contains is the value's business, not the header's.
 struct framed_value {
   algo::entry_header header;

@@ -40,6 +40,17 @@ void cache_over_locks::on_locks(handler<Reply> done, Call call) {
       });
 }
 
+template <class Reply>
+void cache_over_locks::refuse(std::string const& what, handler<Reply> done) const {
+  detail::post_result<Reply>(
+      values_->executor(), std::move(done),
+      make_failure(errc::not_supported, "cannot " + what + ": the values are in " +
+                                            values_->display_name() + " and their claims in " +
+                                            locks_->display_name() +
+                                            ", and it is one step in both; open the cache over " +
+                                            values_->display_name() + " alone"));
+}
+
 void cache_over_locks::get(cache_key key, layout form, handler<cache_lookup> done) {
   auto const& values = values_->values();
   if (!values) {
@@ -50,6 +61,9 @@ void cache_over_locks::get(cache_key key, layout form, handler<cache_lookup> don
 }
 
 void cache_over_locks::claim(claim_request request, handler<claim_reply> done) {
+  if (request.refresh_below > milliseconds{0}) {
+    return refuse("refresh " + in_quotes(request.key.str()), std::move(done));
+  }
   acquire_request lock{lock_of(request.key), request.owner, request.ttl};
   auto on_reply = [self = shared_from_this(), request = std::move(request),
                    done = std::move(done)](result<acquire_reply> reply) mutable {
@@ -183,6 +197,14 @@ void cache_over_locks::invalidate(cache_key key, handler<bool> done) {
                                      values_->closed_failure());
   }
   values->invalidate(std::move(key), std::move(done));
+}
+
+void cache_over_locks::expire(cache_key key, milliseconds, handler<bool> done) {
+  refuse("expire " + in_quotes(key.str()), std::move(done));
+}
+
+void cache_over_locks::now(handler<std::chrono::microseconds> done) {
+  refuse("tell the time of entries", std::move(done));
 }
 
 void cache_over_locks::watch(watch_request, handler<watch_reply> done) {

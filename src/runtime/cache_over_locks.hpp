@@ -19,8 +19,9 @@ inline constexpr std::string_view lock_suffix = ":lock";
 
 /// A claim is the lease on the resource `key:lock`. What cannot be had this way: a fill
 /// that checks the claim in its own step (it is renewed one step before), errors and pushes across
-/// processes, and claims voided by put and invalidate. Called, and completing, on the executor of
-/// the value store; hops to that of the lock store and back.
+/// processes, and claims voided by put and invalidate. What rests on them is errc::not_supported:
+/// refreshes and expire, and with them the clock. Called, and completing, on the executor of the
+/// value store; hops to that of the lock store and back.
 class cache_over_locks final : public cache_store,
                                public std::enable_shared_from_this<cache_over_locks> {
  public:
@@ -38,6 +39,8 @@ class cache_over_locks final : public cache_store,
             handler<fill_reply> done) override;
   void put(put_request request, handler<void> done) override;
   void invalidate(cache_key key, handler<bool> done) override;
+  void expire(cache_key key, milliseconds keep, handler<bool> done) override;
+  void now(handler<std::chrono::microseconds> done) override;
   void watch(watch_request request, handler<watch_reply> done) override;
 
   /// What must live while something is under way between the stores: their contexts.
@@ -62,6 +65,8 @@ class cache_over_locks final : public cache_store,
   template <class Reply>
   void release_then(cache_key const& key, owner_token const& owner, handler<Reply> done,
                     result<Reply> reply);
+  template <class Reply>
+  void refuse(std::string const& what, handler<Reply> done) const;
   template <class Reply, class Call>
   void on_locks(handler<Reply> done, Call call);
 

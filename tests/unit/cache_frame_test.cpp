@@ -58,7 +58,8 @@ TEST(CacheFrame, WhatAPlainCacheOrAnotherProgramWroteIsAMiss) {
   EXPECT_EQ(fault_of(std::string("plain")), header_fault::foreign);
   EXPECT_EQ(fault_of(absent{}), header_fault::foreign);
   EXPECT_EQ(fault_of(hash_fields{{"name", "Ann"}}), header_fault::foreign);
-  EXPECT_EQ(fault_of(hash_fields{{std::string(header_field), "mine"}}), header_fault::foreign);
+  EXPECT_EQ(fault_of(hash_fields{{std::string(algo::header_field), "mine"}}),
+            header_fault::foreign);
 }
 
 TEST(CacheFrame, AHashThatLostFieldsOrHasANewerHeaderIsAMiss) {

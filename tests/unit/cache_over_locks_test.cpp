@@ -2,7 +2,9 @@
 #include <deque>
 
 #include "cache_fixture.hpp"
+#include "runtime/cache_over_locks.hpp"
 #include "scripted_lease_store.hpp"
+#include "stores/memory/memory_store.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -92,6 +94,33 @@ TEST(cache_over_locks, ToStoreTheValueTheLockIsRenewedForNoMoreThanTheClaim) {
   ASSERT_TRUE(locks.run_until([&] { return one.answers == 1; }));
   EXPECT_EQ(one.value(), "loaded");
   EXPECT_EQ(strings.stats().store_errors, 1u) << "a value that is not stored is counted";
+}
+
+// A claim of another store is not ended in the step that writes the value.
+TEST(cache_over_locks, WhatNeedsOneStepInBothStoresIsNotSupportedAndNamesThem) {
+  scripted_fixture locks;
+  auto ports = open_memory(store_url::parse("memory:over").value(), locks.io.get_executor());
+  auto const values =
+      std::make_shared<runtime::store_core>(locks.io.get_executor(), std::move(ports).value());
+  auto const claims = std::make_shared<runtime::store_core>(
+      locks.io.get_executor(), backend{nullptr, nullptr, {}, "scripted:locks"});
+  auto const over = std::make_shared<runtime::cache_over_locks>(values, claims, 1min);
+  std::vector<failure> told;
+  auto const note = [&](auto const& reply) {
+    ASSERT_TRUE(reply.has_error());
+    told.push_back(reply.error());
+  };
+  cache_key const key("k");
+  over->expire(key, 1min, note);
+  over->now(note);
+  over->claim({key, owner_token::generate(), 1min, layout::string, 1min}, note);
+  locks.settle();
+  ASSERT_EQ(told.size(), 3u);
+  for (auto const& why : told) {
+    EXPECT_EQ(why, errc::not_supported);
+    EXPECT_NE(why.message.find("memory:over"), std::string::npos) << why.message;
+    EXPECT_NE(why.message.find("scripted:locks"), std::string::npos) << why.message;
+  }
 }
 
 }  // namespace

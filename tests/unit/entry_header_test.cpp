@@ -131,6 +131,29 @@ TEST(EntryHeader, AsAFieldOfAHashItCountsNoPayload) {
   EXPECT_EQ(read(field), some_header());
 }
 
+TEST(EntryHeader, WhatIsMadeStaleSaysSoAndIsOtherwiseAsItWas) {
+  auto entry = framed(some_header(), "the value");
+  auto stale = entry;
+  ASSERT_TRUE(mark_stale(stale));
+  EXPECT_EQ(read(stale).state, header_state::expired);
+  EXPECT_NE(stale, entry);
+  entry[header_state_at] = stale_mark;
+  EXPECT_EQ(stale, entry);
+  EXPECT_TRUE(mark_stale(stale)) << "once more";
+  EXPECT_EQ(stale, entry);
+}
+
+TEST(EntryHeader, WithoutAKnownHeaderNothingIsMadeStale) {
+  auto newer = framed(some_header(), "the value");
+  newer[8] = 2;
+  for (string const& entry :
+       {string(), string("plain"), newer, string(header_mark), string(header_beginning)}) {
+    auto same = entry;
+    EXPECT_FALSE(mark_stale(same));
+    EXPECT_EQ(same, entry);
+  }
+}
+
 TEST(EntryHeader, NoBytesMakeItReadBeyondItsEnd) {
   std::mt19937 random(7);
   auto const whole = framed(some_header(), "the value");

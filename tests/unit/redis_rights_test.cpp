@@ -22,13 +22,13 @@ void add_commands_of(std::string_view lua, names& to) {
 }
 
 TEST(redis_rights, DoctorAsksForThoseOfTheCommandsThatScriptsCallAndThatAreSent) {
-  names used{"EVAL", "EVALSHA", "GET", "HGETALL", "PUBLISH", "SUBSCRIBE"};
+  names used{"EVAL", "EVALSHA", "GET", "HGETALL", "PUBLISH", "SUBSCRIBE", "TIME"};
   auto const& leases = lease_scripts();
   auto const& values = cache_scripts();
-  for (auto const* one :
-       {&leases.acquire, &leases.enter, &leases.renew, &leases.release, &leases.leave,
-        &leases.inspect, &leases.force_release, &leases.many, &values.claim, &values.look,
-        &values.extend, &values.fill, &values.fail, &values.put, &values.invalidate}) {
+  for (auto const* one : {&leases.acquire, &leases.enter, &leases.renew, &leases.release,
+                          &leases.leave, &leases.inspect, &leases.force_release, &leases.many,
+                          &values.claim, &values.look, &values.extend, &values.fill, &values.fail,
+                          &values.put, &values.invalidate, &values.expire}) {
     add_commands_of(one->source, used);
   }
   names asked;

@@ -45,6 +45,9 @@ class scripted_cache_store : public cache_store {
   milliseconds last_back_off{-1};
   milliseconds last_ttl{0};
   milliseconds busy_remaining{5};
+  milliseconds time_left{60'000};  // of each entry
+  milliseconds last_keep{-1};
+  std::chrono::microseconds time{1'000'000'000};
   std::deque<handler<watch_reply>> watchers;
   bool watches = false;
 
@@ -63,7 +66,10 @@ class scripted_cache_store : public cache_store {
   void claim(claim_request request, handler<claim_reply> done) override {
     run<claim_reply>("claim", std::move(done), [this, request]() -> claim_reply {
       auto& e = entries[request.key.str()];
-      if (e.value) return cache_hit{*e.value};
+      if (e.value &&
+          (request.refresh_below == milliseconds{0} || time_left >= request.refresh_below)) {
+        return cache_hit{*e.value};
+      }
       if (!e.error.empty()) return load_backing_off{e.error, milliseconds{1000}};
       if (!e.claimant.empty() && e.claimant != request.owner.str()) {
         return claim_busy{busy_remaining};
@@ -114,6 +120,23 @@ class scripted_cache_store : public cache_store {
       entries.erase(key.str());
       return was;
     });
+  }
+
+  /// Each entry is as one with a header.
+  void expire(cache_key key, milliseconds keep, handler<bool> done) override {
+    run<bool>("expire", std::move(done), [this, key, keep] {
+      auto& e = entries[key.str()];
+      last_keep = keep;
+      bool const was = e.value.has_value();
+      if (keep == milliseconds{0}) e.value.reset();
+      e.claimant.clear();
+      e.error.clear();
+      return was;
+    });
+  }
+
+  void now(handler<std::chrono::microseconds> done) override {
+    run<std::chrono::microseconds>("now", std::move(done), [this] { return time; });
   }
 
   void watch(watch_request, handler<watch_reply> done) override {

@@ -1,8 +1,8 @@
 // Values, claims and errors in memory. Pure, as lease_table is.
 //
-// A key is in one of three states at a time: it has a value, or a claim (somebody loads), or an
-// error (the last load failed). A claim is only given for a key that has neither of the others,
-// and put, fill, fail and invalidate each end it; watchers wait for that end.
+// A key has a value, and beside it a claim (somebody loads) or an error (the last load failed); or
+// only one of them. A claim is given where there is no error, and no value but one that is to be
+// refreshed. put, fill, fail, invalidate and expire each end it; watchers wait for that end.
 #pragma once
 
 #include <herdlock/backend.hpp>
@@ -36,7 +36,9 @@ class cache_table {
                           clock::time_point now);
   result<void> put(put_request request, clock::time_point now);
   bool invalidate(cache_key const& key);
-  /// Nothing when `who` waits: it was moved from, and is completed later.
+  bool expire(cache_key const& key, milliseconds keep, clock::time_point now);
+  /// Nothing when `who` waits: it was moved from, and is completed later. Without a claim it is
+  /// told to look again: a value that is there may be the old one, which a refresh has left.
   std::optional<result<watch_reply>> watch(watch_request const& request, waiter<watch_reply>& who,
                                            clock::time_point now);
 
@@ -50,7 +52,12 @@ class cache_table {
     std::string owner;
     fencing_token fencing;
   };
-  using state = std::variant<cache_value, claim_state, error_state>;
+  struct idle {};
+  using work_state = std::variant<idle, claim_state, error_state>;
+  struct end {
+    clock::time_point when{};
+    deadlines::entry entry{};
+  };
 
   struct watcher {
     waiter<watch_reply> who;
@@ -58,9 +65,10 @@ class cache_table {
     deadlines::entry deadline;
   };
   struct row {
-    state now{};
-    clock::time_point expires{};
-    deadlines::entry expiry{};
+    std::optional<cache_value> value{};
+    end value_end{};
+    work_state work{};
+    end work_end{};
     std::list<watcher> watchers{};
     std::size_t bytes = 0;
   };
@@ -71,10 +79,20 @@ class cache_table {
   };
 
   rows::iterator find_claim(cache_key const& key, owner_token const& owner);
-  failure set(cache_key const& key, state next, clock::time_point expires);
-  void expire_at(rows::iterator where, clock::time_point expires);
+  /// The key's row, made if there is none, with room for so many bytes; or why there is none.
+  result<rows::iterator> make_room(cache_key const& key, std::size_t bytes);
+  /// And ends what was beside the old value, without waking those who watch it.
+  failure set_value(cache_key const& key, cache_value value, clock::time_point until);
+  failure set_work(cache_key const& key, work_state work, clock::time_point until);
+  void value_ends_at(rows::iterator where, clock::time_point when);
+  void work_ends_at(rows::iterator where, clock::time_point when);
+  void drop_value(rows::iterator where);
+  /// The row goes, too, when it has no value.
+  void drop_work(rows::iterator where);
   void erase(rows::iterator where);
+  void recount(row& where, std::size_t bytes);
   void wake(rows::iterator where, clock::time_point now);
+  void send_back(rows::iterator where);
   watcher take(rows::iterator where, std::list<watcher>::iterator who);
 
   deadlines& due_;

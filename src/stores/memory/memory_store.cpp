@@ -104,6 +104,19 @@ class store final : public lease_store, public cache_store {
           [&](lease_table&, cache_table& values, auto) { return values.invalidate(key); });
   }
 
+  void expire(cache_key key, milliseconds keep, handler<bool> done) override {
+    reply(key.str(), std::move(done), [&](lease_table&, cache_table& values, auto now) {
+      return values.expire(key, keep, now);
+    });
+  }
+
+  // The one by which everything here ends, and so without a mutex.
+  void now(handler<std::chrono::microseconds> done) override {
+    auto const since = clock::now().time_since_epoch();
+    detail::post_result<std::chrono::microseconds>(
+        home_->executor, std::move(done), std::chrono::floor<std::chrono::microseconds>(since));
+  }
+
   void watch(watch_request request, handler<watch_reply> done) override {
     start(request.key.str(), std::move(done),
           [&](auto& who, lease_table&, cache_table& values, auto now) {

@@ -204,10 +204,4 @@ void sweep_leases(connection& db) {
   change.commit();
 }
 
-void sweep_entries(connection& db) {
-  db.execute(
-      "DELETE FROM herdlock_entries WHERE rowid IN (SELECT rowid FROM herdlock_entries "
-      "WHERE expires_us <= herdlock_now() ORDER BY expires_us LIMIT 256)");
-}
-
 }  // namespace herdlock::sqlite

@@ -19,7 +19,10 @@ namespace {
 //
 // `swept` is the name behind which the next sweep begins.
 //
-// An entry is in one of the states of entry_kind at a time; see cache_statements.cpp.
+// An entry is in one of the states of entry_kind at a time; see cache_statements.cpp. What begins
+// with `refresh` is beside a value: a claim, or the error that it ended with. It counts as long as
+// refresh_fencing is the entry's fencing: builds that know nothing of it write over an entry with
+// another, which voids the claim for us, too.
 constexpr char create_tables[] = R"(
   CREATE TABLE IF NOT EXISTS herdlock_store(
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -40,13 +43,25 @@ constexpr char create_tables[] = R"(
     owner TEXT NOT NULL,
     fencing INTEGER NOT NULL,
     expires_us INTEGER NOT NULL,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    refresh_owner TEXT NOT NULL DEFAULT '',
+    refresh_fencing INTEGER NOT NULL DEFAULT 0,
+    refresh_us INTEGER NOT NULL DEFAULT 0,
+    refresh_error BLOB
   ) STRICT;
   CREATE INDEX IF NOT EXISTS herdlock_entries_expires ON herdlock_entries(expires_us);
 )";
 
 constexpr char remember_the_sweep[] =
     "ALTER TABLE herdlock_store ADD COLUMN swept BLOB NOT NULL DEFAULT x''";
+
+// No new version of the schema: a build that does not know the columns goes on beside us.
+constexpr char make_room_for_refreshes[] = R"(
+  ALTER TABLE herdlock_entries ADD COLUMN refresh_owner TEXT NOT NULL DEFAULT '';
+  ALTER TABLE herdlock_entries ADD COLUMN refresh_fencing INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE herdlock_entries ADD COLUMN refresh_us INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE herdlock_entries ADD COLUMN refresh_error BLOB;
+)";
 
 // Renamed, so that a build that has the file open fails and grants nothing beside us; and not
 // copied, so that it needs no room. The first builds' tree of its own for names makes no
@@ -114,6 +129,11 @@ std::optional<file_state> read_state(connection& db) {
   return file_state{row.number(0), row.bytes(1)};
 }
 
+bool keeps_refreshes(connection& db) {
+  return db.prepare("SELECT 1 FROM pragma_table_info('herdlock_entries') WHERE name = 'refresh_us'")
+      .step();
+}
+
 failure check_version(std::optional<file_state> const& state, std::string const& path) {
   if (!state || (state->version >= 1 && state->version <= schema_version)) return {};
   return refuse(errc::unavailable, path,
@@ -130,7 +150,8 @@ result<void> bring_up_to_date(connection& db) {
   }
   auto state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
-  if (state && state->boot == now && state->version == schema_version) return {};
+  bool const is_ours = state && state->boot == now && state->version == schema_version;
+  if (is_ours && keeps_refreshes(db)) return {};
   transaction change(db);
   state = read_state(db);
   if (failure newer = check_version(state, db.settings().path); newer.code) return newer;
@@ -138,6 +159,7 @@ result<void> bring_up_to_date(connection& db) {
   if (is_older && state->version == 1) db.execute(remember_the_sweep);
   if (is_older) db.execute(take_over_leases);
   db.execute(create_tables);
+  if (!keeps_refreshes(db)) db.execute(make_room_for_refreshes);
   if (!state || state->boot != now) {
     db.execute(
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "

@@ -120,6 +120,15 @@ class store final : public lease_store, public cache_store {
           [key](connection& db) { return sqlite::invalidate(db, key); });
   }
 
+  void expire(cache_key key, milliseconds keep, handler<bool> done) override {
+    write("expire", key.str(), std::move(done),
+          [key, keep](connection& db) { return sqlite::expire(db, key, keep); });
+  }
+
+  void now(handler<std::chrono::microseconds> done) override {
+    read("ask for", "the time", std::move(done), [](connection& db) { return sqlite::now(db); });
+  }
+
   // Nothing is pushed between processes: the caller looks again after a while of its own.
   void watch(watch_request, handler<watch_reply> done) override {
     detail::post_result<watch_reply>(pending_->executor(), std::move(done),

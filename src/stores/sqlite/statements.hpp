@@ -41,6 +41,10 @@ struct fail_request {
 fill_reply fail(connection& db, fail_request const& request);
 void put(connection& db, put_request const& request);
 bool invalidate(connection& db, cache_key const& key);
+bool expire(connection& db, cache_key const& key, milliseconds keep);
+
+/// By which leases and entries end.
+std::chrono::microseconds now(connection& db);
 
 /// Deletes some of what has expired: more rows per call than the calls that made them since, so
 /// that abandoned rows never pile up. Leases are gone through by name; where the next sweep goes

@@ -6,7 +6,7 @@
 namespace herdlock::redis {
 
 struct cache_script_set {
-  script claim, look, extend, fill, fail, put, invalidate;
+  script claim, look, extend, fill, fail, put, invalidate, expire;
 };
 
 cache_script_set const& cache_scripts();
