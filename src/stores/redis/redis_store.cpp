@@ -6,7 +6,6 @@
 #include "stores/redis/cluster/cluster_store.hpp"
 #include "stores/redis/dialects/getset_dialect.hpp"
 #include "stores/redis/dialects/plain_dialect.hpp"
-#include "stores/redis/durability/confirmed_leases.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/redlock/redlock_store.hpp"
 #include "stores/redis/sentinel/sentinel_resolver.hpp"
@@ -27,9 +26,7 @@ std::shared_ptr<lease_store> make_leases(server_parts const& shared, redis::sett
     case redis::dialect::herdlock:
       break;
   }
-  auto leases = redis::make_lease_port(shared.commands, shared.queues);
-  if (!shared.confirmed) return leases;
-  return redis::make_confirmed_leases(std::move(leases), shared.confirmed, how);
+  return redis::make_lease_port(shared.commands, shared.queues, shared.confirmed);
 }
 
 }  // namespace

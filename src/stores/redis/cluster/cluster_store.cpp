@@ -22,7 +22,7 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings);
   auto const all =
       std::make_shared<redis::store_parts<redis::cluster>>(std::move(nodes), std::move(warnings));
-  all->leases = redis::make_lease_port(all->commands, all->queues);
+  all->leases = redis::make_lease_port(all->commands, all->queues, nullptr);
   all->values = redis::make_cache_port(all->commands, all->watches);
   asio::post(executor, [cluster = all->commands] { cluster->open(); });
   return redis::backend_of(all);
