@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace herdlock {
@@ -14,6 +15,13 @@ std::optional<T> whole_number(std::string_view text) {
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// In hex, without leading zeros.
+template <class T>
+std::string in_hex(T value) {
+  char text[16];
+  return {text, std::to_chars(text, text + sizeof text, value, 16).ptr};
 }
 
 /// Takes a number and the mark behind it off the front; nothing, and the text stays, when they are

@@ -111,4 +111,16 @@ void option_reader::refuse_value(url_option const& which) {
          (which.kind == option_kind::count ? "a number " : "") + (span ? "from " : "") + range);
 }
 
+std::string server_address::text() const {
+  bool const v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::vector<server_address> hosts_of(store_url const& url, std::uint16_t usual_port) {
+  std::vector<server_address> all;
+  for (auto const& one : url.hosts) all.push_back({one.host, one.port.value_or(usual_port)});
+  if (all.empty()) all.push_back({url.host, url.port.value_or(usual_port)});
+  return all;
+}
+
 }  // namespace herdlock::stores

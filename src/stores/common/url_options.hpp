@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -82,6 +83,16 @@ class option_reader {
   std::string display_name_;
   failure error_;
 };
+
+/// Where a server is.
+struct server_address {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string text() const;  ///< `host:port`, an IPv6 address in brackets
+  friend auto operator<=>(server_address const&, server_address const&) = default;
+};
+/// All that a URL names.
+std::vector<server_address> hosts_of(store_url const& url, std::uint16_t usual_port);
 
 /// Of each store that is built; in the component of its name.
 std::span<scheme_options const> memory_options();

@@ -15,7 +15,7 @@
 
 #include "stores/common/close_on_exec.hpp"
 #include "stores/common/look_up.hpp"
-#include "stores/etcd/no_throw.hpp"
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -33,28 +33,19 @@ using tls_stream = ssl::stream<beast::tcp_stream>;
 using answer_parser = http::response_parser<http::string_body>;
 
 // `how` is what stands between the common fields and the empty line.
-std::string head_of(member const& to, http_request const& request, std::string const& how) {
-  std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.address() +
+std::string head_of(stores::server_address const& to, http_request const& request,
+                    std::string const& how) {
+  std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.text() +
                      "\r\nContent-Type: application/json\r\n";
   if (!request.token.empty()) head += "Authorization: " + request.token + "\r\n";
   return head + how + "\r\n";
-}
-
-std::string hex(std::size_t number) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  do {
-    text.insert(text.begin(), digits[number % 16]);
-    number /= 16;
-  } while (number > 0);
-  return text;
 }
 
 template <class Stream>
 class http_connection final : public connection {
  public:
   template <class... Args>
-  http_connection(settings const& how, member const& to, Args&&... args)
+  http_connection(settings const& how, stores::server_address const& to, Args&&... args)
       : verified_(how.tls.security == stores::encryption::tls),
         to_(to),
         stream_(std::forward<Args>(args)...) {
@@ -114,7 +105,7 @@ class http_connection final : public connection {
   }
 
   asio::awaitable<error_code> send(std::string const& message) override {
-    std::string const text = hex(message.size()) + "\r\n" + message + "\r\n";
+    std::string const text = in_hex(message.size()) + "\r\n" + message + "\r\n";
     auto const sent = co_await asio::async_write(stream_, asio::buffer(text), no_throw);
     co_return std::get<0>(sent);
   }
@@ -182,7 +173,7 @@ class http_connection final : public connection {
   }
 
   bool const verified_;
-  member const to_;
+  stores::server_address const to_;
   Stream stream_;
   beast::flat_buffer buffer_;
   std::optional<answer_parser> lines_;
@@ -191,7 +182,7 @@ class http_connection final : public connection {
 }  // namespace
 
 std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
-                                            settings const& how, member const& to,
+                                            settings const& how, stores::server_address const& to,
                                             ssl::context& tls) {
   if (how.tls.security == stores::encryption::none) {
     return std::make_unique<http_connection<plain_stream>>(how, to, executor);

@@ -1,8 +1,10 @@
 // One HTTP/1.1 connection to one member, with or without TLS.
 #pragma once
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,9 @@
 namespace herdlock::etcd {
 
 using boost::system::error_code;
+
+/// A coroutine's wait that gives its error code instead of throwing it.
+inline constexpr auto no_throw = asio::as_tuple(asio::use_awaitable);
 
 struct http_answer {
   error_code ec;  ///< of the connection; the rest means something only without one
@@ -56,7 +61,7 @@ class connection {
 };
 
 std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
-                                            settings const& how, member const& to,
+                                            settings const& how, stores::server_address const& to,
                                             boost::asio::ssl::context& tls);
 
 }  // namespace herdlock::etcd

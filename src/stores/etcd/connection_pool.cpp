@@ -2,8 +2,6 @@
 
 #include <boost/asio/ssl/error.hpp>
 
-#include "stores/etcd/no_throw.hpp"
-
 namespace herdlock::etcd {
 namespace {
 
@@ -39,26 +37,14 @@ bool says_auth_is_off(refusal const& refused) {
 }
 
 // What TLS refuses, it refuses the next time, too.
-failure failure_to_reach(member const& one, error_code ec) {
-  std::string const what = one.address() + " (" + ec.message() + ")";
+failure failure_to_reach(stores::server_address const& one, error_code ec) {
+  std::string const what = one.text() + " (" + ec.message() + ")";
   if (ec.category() != asio::error::get_ssl_category())
     return make_failure(errc::unavailable, what);
   return make_failure(errc::access_denied, what + "; check cafile, cert and key");
 }
 
 }  // namespace
-
-// One of the connections that may be in use.
-class connection_pool::slot {
- public:
-  explicit slot(connection_pool& of) : of_(of) {}
-  ~slot() { of_.give_slot_back(); }
-  slot(slot const&) = delete;
-  slot& operator=(slot const&) = delete;
-
- private:
-  connection_pool& of_;
-};
 
 connection_pool::connection_pool(asio::any_io_executor executor, settings how,
                                  boost::asio::ssl::context tls)
@@ -75,7 +61,7 @@ asio::awaitable<call_outcome> connection_pool::call(char const* path, std::strin
                                                     "at once or raise 'connections'");
     co_return outcome;
   }
-  slot const held(*this);
+  std::shared_ptr<void> const slot(nullptr, [this](void*) { give_slot_back(); });
   milliseconds pause = first_rest;
   for (std::size_t tried = 1;; ++tried) {
     bool const completed = co_await attempt(path, body, deadline, outcome);

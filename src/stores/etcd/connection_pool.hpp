@@ -101,7 +101,6 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
     std::size_t member;
     std::unique_ptr<etcd::connection> connection;
   };
-  class slot;
 
   asio::awaitable<bool> wait_for_slot(clock::time_point deadline);
   void give_slot_back();

@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <charconv>
 
 #include "stores/common/numbers.hpp"
 
@@ -61,9 +60,7 @@ std::int64_t lease_id(resource const& name, owner_token const& owner, std::int64
 std::string key_prefix(resource const& name) { return name.str() + "/"; }
 
 std::string key_of(resource const& name, std::int64_t lease) {
-  std::array<char, 16> hex{};
-  auto const [end, ec] = std::to_chars(hex.data(), hex.data() + hex.size(), lease, 16);
-  return key_prefix(name) + std::string(hex.data(), end);
+  return key_prefix(name) + in_hex(lease);
 }
 
 std::string to_value(holder_note const& note) {

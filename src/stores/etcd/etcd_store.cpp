@@ -2,13 +2,10 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <herdlock/url_scheme.hpp>
 #include <map>
 
 #include "stores/common/tls_context.hpp"
-#include "stores/etcd/examination.hpp"
-#include "stores/etcd/listing.hpp"
 #include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"
 
@@ -32,10 +29,9 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
   void close();
 
   asio::awaitable<void> inspect(resource name, std::shared_ptr<inspect_operation> op);
-  asio::awaitable<void> list_part(herdlock::list_request asked,
-                                  std::shared_ptr<list_operation> op) {
-    return etcd::list_part(store_.connections, std::move(asked), std::move(op));
-  }
+  /// The names of resources (`NAME/HEX` with a lease) among the next keys, in their order; the
+  /// cursor is the last of these.
+  asio::awaitable<void> list_part(herdlock::list_request asked, std::shared_ptr<list_operation> op);
   asio::awaitable<void> force_release(resource name, std::shared_ptr<release_operation> op);
 
  private:
@@ -126,6 +122,44 @@ asio::awaitable<void> resource_queues::force_release(resource name,
   if (!removed.ok) co_return op->fail(removed.why);
   bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
   op->complete(done ? release_reply::released : release_reply::lost);
+}
+
+// Keys of a lease that end in a number in hex are entries of queues, ours and those of etcd's own
+// recipes.
+std::optional<resource> resource_of(key_entry const& one) {
+  constexpr std::size_t most_digits = 16;
+  std::string_view const key = one.key;
+  auto const slash = key.rfind('/');
+  if (one.lease == 0 || slash == key.npos) return std::nullopt;
+  auto const number = key.substr(slash + 1);
+  bool const hex = number.find_first_not_of("0123456789abcdef") == number.npos;
+  if (number.empty() || number.size() > most_digits || !hex) return std::nullopt;
+  auto name = resource::parse(key.substr(0, slash));
+  if (!name) return std::nullopt;
+  return *std::move(name);
+}
+
+lease_page page_of(range_reply const& found, std::size_t most) {
+  lease_page page;
+  for (auto const& one : found.entries) {
+    auto name = resource_of(one);
+    // Those who wait for a resource stand beside its holder.
+    if (name && (page.names.empty() || page.names.back() != *name)) {
+      page.names.push_back(*std::move(name));
+    }
+  }
+  if (found.entries.size() == most) page.cursor = found.entries.back().key;
+  return page;
+}
+
+asio::awaitable<void> resource_queues::list_part(herdlock::list_request asked,
+                                                 std::shared_ptr<list_operation> op) {
+  auto const self = shared_from_this();
+  auto const most = page_size(asked);
+  std::string const body = keys_request(asked.cursor, most);
+  auto const found = co_await store_.connections->ask(exchange::range, body);
+  if (!found.reply) co_return op->fail(found.why);
+  op->complete(page_of(*found.reply, most));
 }
 
 class store final : public lease_store {

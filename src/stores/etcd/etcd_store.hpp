@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -22,5 +23,8 @@ namespace herdlock {
 /// handle ends the lease at the ttl, and only after the holder crashed it lasts as long as etcd
 /// granted. Letting go of the handle takes its waiters out of their queues.
 result<backend> open_etcd(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with an etcd cluster for locks: see examine_store().
+result<examination> examine_etcd(store_url url);
 
 }  // namespace herdlock

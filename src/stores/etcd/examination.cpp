@@ -1,8 +1,7 @@
-#include "stores/etcd/examination.hpp"
+#include "stores/etcd/etcd_store.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "stores/common/tls_context.hpp"
@@ -27,7 +26,7 @@ class cluster_check {
  public:
   cluster_check(settings how, examination& into) : how_(std::move(how)), into_(into) {}
 
-  failure make() {
+  void make() {
     std::size_t reached = 0;
     std::string silent;
     for (auto const& one : how_.members) {
@@ -36,7 +35,7 @@ class cluster_check {
         ++reached;
         member_of(one, told.body);
       } else {
-        silent += " " + one.address() + " (" + failure_of(told).message + ")";
+        silent += " " + one.text() + " (" + failure_of(told).message + ")";
       }
     }
     bool const majority = reached * 2 > how_.members.size();
@@ -46,15 +45,14 @@ class cluster_check {
          majority ? "fewer members may fail before nothing is granted any more"
                   : "there is no lock to be had",
          "start them, or put the URL right"});
-    if (reached == 0) return {};
+    if (reached == 0) return;
     alarms();
     least_ttl();
     rights();
-    return {};
   }
 
  private:
-  call_outcome ask(member const& whom, char const* path, std::string const& body) {
+  call_outcome ask(stores::server_address const& whom, char const* path, std::string const& body) {
     settings one = how_;
     one.members = {whom};
     return ask(std::move(one), path, body);
@@ -79,19 +77,19 @@ class cluster_check {
     return outcome;
   }
 
-  void member_of(member const& one, std::string const& body) {
+  void member_of(stores::server_address const& one, std::string const& body) {
     auto const told = json::parse(body, nullptr, false);
     if (!told.is_object()) return;
     auto const leader = told.value("leader", std::string("0"));
     into_.expect(leader != "0" && !leader.empty(),
-                 {"etcd.leader", severity::error, one.address() + " knows no leader",
+                 {"etcd.leader", severity::error, one.text() + " knows no leader",
                   "nothing can be granted through it", "let it reach the other members"});
     into_.expect(!told.contains("errors") || told["errors"].empty(),
                  {"etcd.health", severity::error,
-                  one.address() + " reports: " + told.value("errors", json::array()).dump(),
+                  one.text() + " reports: " + told.value("errors", json::array()).dump(),
                   "writes may be refused", "see etcdctl endpoint status and its log"});
     into_.expect(!told.value("isLearner", false),
-                 {"etcd.learner", severity::error, one.address() + " is a learner",
+                 {"etcd.learner", severity::error, one.text() + " is a learner",
                   "it answers no requests of ours", "name voting members"});
   }
 
@@ -151,7 +149,7 @@ result<examination> examine_etcd(store_url url) {
   auto how = etcd::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   examination made;
-  if (auto const why = etcd::cluster_check(std::move(*how), made).make(); why.code) return why;
+  etcd::cluster_check(std::move(*how), made).make();
   return made;
 }
 

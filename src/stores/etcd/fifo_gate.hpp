@@ -2,7 +2,6 @@
 // their messages go over several connections.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,12 +31,27 @@ class fifo_gate : public std::enable_shared_from_this<fifo_gate> {
 
   explicit fifo_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  std::shared_ptr<ticket> take();
+  std::shared_ptr<ticket> take() {
+    open_.insert(++last_);
+    return std::make_shared<ticket>(shared_from_this(), last_);
+  }
   /// Completes when all tickets before that number are gone.
-  asio::awaitable<void> wait_for(std::uint64_t number);
+  asio::awaitable<void> wait_for(std::uint64_t number) {
+    if (free_for(number)) co_return;
+    auto const self = shared_from_this();
+    auto const turn = std::make_shared<timer>(executor_, clock::time_point::max());
+    waiting_.emplace(number, turn);
+    co_await turn->async_wait(no_throw);
+  }
 
  private:
-  void pass(std::uint64_t number);
+  void pass(std::uint64_t number) {
+    open_.erase(number);
+    while (!waiting_.empty() && free_for(waiting_.begin()->first)) {
+      waiting_.begin()->second->cancel();
+      waiting_.erase(waiting_.begin());
+    }
+  }
   bool free_for(std::uint64_t number) const { return open_.empty() || *open_.begin() >= number; }
 
   asio::any_io_executor executor_;

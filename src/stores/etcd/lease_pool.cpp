@@ -4,8 +4,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "stores/etcd/no_throw.hpp"
-
 namespace herdlock::etcd {
 namespace {
 
@@ -20,16 +18,16 @@ constexpr std::size_t most_at_once = 8;
 std::int64_t new_lease_id() { return lease_id(resource("lease"), owner_token::generate(), 0); }
 
 // The one that was used last: it has the best chance to be alive.
-lease_pool::found_lease lease_pool::take(std::int64_t seconds) {
+std::optional<lease_pool::idle_lease> lease_pool::take(std::int64_t seconds) {
   auto const now = clock::now();
   std::erase_if(idle_, [&](auto const& one) { return one.alive_until <= now; });
   for (auto one = idle_.rbegin(); one != idle_.rend(); ++one) {
     if (one->seconds != seconds) continue;
-    found_lease const found{one->lease, one->alive_until};
+    auto const found = *one;
     idle_.erase(std::next(one).base());
     return found;
   }
-  return {};
+  return std::nullopt;
 }
 
 void lease_pool::distrust() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "stores/etcd/connection_pool.hpp"
@@ -19,13 +20,14 @@ class lease_pool : public std::enable_shared_from_this<lease_pool> {
   explicit lease_pool(std::shared_ptr<connection_pool> connections)
       : connections_(std::move(connections)) {}
 
-  struct found_lease {
-    std::int64_t lease = 0;  ///< 0: there is none
+  struct idle_lease {
+    std::int64_t lease;
+    std::int64_t seconds;
     clock::time_point alive_until;
   };
 
   /// One that was granted for so many seconds, and lives as long as that unless somebody ended it.
-  found_lease take(std::int64_t seconds);
+  std::optional<idle_lease> take(std::int64_t seconds);
   /// Somebody ends leases: ends those that nobody uses.
   void distrust();
   /// Nothing names it any more, nothing that is on its way to the server either.
@@ -36,12 +38,6 @@ class lease_pool : public std::enable_shared_from_this<lease_pool> {
   void close();
 
  private:
-  struct idle_lease {
-    std::int64_t lease;
-    std::int64_t seconds;
-    clock::time_point alive_until;
-  };
-
   asio::awaitable<void> run();
   asio::awaitable<void> work(std::shared_ptr<timer> all_done);
 

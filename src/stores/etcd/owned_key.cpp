@@ -1,7 +1,6 @@
 #include "stores/etcd/owned_key.hpp"
 
 #include <algorithm>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 namespace herdlock::etcd {
@@ -84,10 +83,10 @@ asio::awaitable<failure> owned_key::take_lease(milliseconds ttl, proof wanted) {
   auto const deadline = connections_->step_deadline();
   auto const seconds = lease_seconds(ttl);
   lease_.seconds = seconds;
-  if (auto const idle = leases_->take(seconds); idle.lease != 0) {
-    lease_.number = idle.lease;
-    lease_.alive_until = idle.alive_until;
-    lease_.keep_at = idle.alive_until - milliseconds(std::chrono::seconds(seconds)) * 2 / 3;
+  if (auto const idle = leases_->take(seconds)) {
+    lease_.number = idle->lease;
+    lease_.alive_until = idle->alive_until;
+    lease_.keep_at = idle->alive_until - milliseconds(std::chrono::seconds(seconds)) * 2 / 3;
     if (wanted == proof::of_lately && clock::now() < lease_.keep_at) co_return failure{};
     lease_.alive_until = {};
     bool const alive = co_await keep_alive();
@@ -342,6 +341,19 @@ asio::awaitable<sighting> owned_key::look(std::int64_t told_at) {
   // With another lease, the key goes on with another handle of the owner, which may end it.
   if (all[0].lease == lease_.number) seen.found.seen_at = found.reply->revision;
   co_return seen;
+}
+
+void grant_it(waiter& op, std::int64_t created, clock::time_point sent, milliseconds left) {
+  grant_term const term{sent, std::clamp(left, milliseconds{0}, op.request.ttl)};
+  op.complete(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created)}, term}));
+}
+
+asio::awaitable<void> answer_busy(std::shared_ptr<connection_pool> connections,
+                                  std::shared_ptr<waiter> op, key_entry first) {
+  auto const deadline = connections->step_deadline();
+  busy reply{from_value(first.value).label, milliseconds{0}};
+  reply.remaining = co_await time_left(connections, first, deadline);
+  op->complete(acquire_reply(std::move(reply)));
 }
 
 }  // namespace herdlock::etcd

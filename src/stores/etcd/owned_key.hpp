@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <herdlock/backend.hpp>
+#include "stores/common/waiter.hpp"
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/lease_pool.hpp"
 
@@ -132,5 +132,19 @@ asio::awaitable<milliseconds> time_left(std::shared_ptr<connection_pool> connect
 
 inline bool lease_is_gone(refusal const& refused) { return refused.code == status::not_found; }
 inline constexpr milliseconds pause_after_failure{250};
+
+// The ports' operations while they are under way.
+using stores::waiter;
+using renew_operation = stores::operation<renew_reply>;
+using release_operation = stores::operation<release_reply>;
+using inspect_operation = stores::operation<std::optional<lease_info>>;
+using list_operation = stores::operation<lease_page>;
+
+/// For who does not get it: who is first, and for how long.
+asio::awaitable<void> answer_busy(std::shared_ptr<connection_pool> connections,
+                                  std::shared_ptr<waiter> op, key_entry first);
+
+/// `created` is the revision of the key, which is the fencing token.
+void grant_it(waiter& op, std::int64_t created, clock::time_point sent, milliseconds left);
 
 }  // namespace herdlock::etcd

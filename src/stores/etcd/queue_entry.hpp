@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "stores/etcd/fifo_gate.hpp"
-#include "stores/etcd/operations.hpp"
 #include "stores/etcd/predecessor_watch.hpp"
 #include "stores/etcd/unconfirmed_releases.hpp"
 

@@ -22,12 +22,7 @@ constexpr stores::scheme_options schemes[] = {
 };
 
 void take_members(settings& s, stores::option_reader& in, store_url const& url) {
-  if (url.hosts.empty()) {
-    s.members.push_back({url.host, url.port.value_or(default_port)});
-  }
-  for (auto const& one : url.hosts) {
-    s.members.push_back({one.host, one.port.value_or(default_port)});
-  }
+  s.members = stores::hosts_of(url, default_port);
   for (auto const& one : s.members) {
     if (one.host.empty()) {
       in.refuse("a host is missing; write " + url.scheme + "://host:2379,host:2379");
@@ -42,11 +37,6 @@ void take_members(settings& s, stores::option_reader& in, store_url const& url) 
 }
 
 }  // namespace
-
-std::string member::address() const {
-  bool const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
 
 result<settings> parse_settings(store_url url) {
   bool const tls = url.scheme == "etcds";

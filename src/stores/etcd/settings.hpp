@@ -12,17 +12,9 @@
 
 namespace herdlock::etcd {
 
-struct member {
-  std::string host;
-  std::uint16_t port = 2379;
-
-  /// `host:port`, for messages and the Host header.
-  std::string address() const;
-};
-
 struct settings {
   std::string display_name;  ///< the URL without its password
-  std::vector<member> members;
+  std::vector<stores::server_address> members;
   std::string user;
   std::string password;
   stores::tls_settings tls;

@@ -4,8 +4,6 @@
 #include <boost/asio/detached.hpp>
 #include <deque>
 
-#include "stores/etcd/no_throw.hpp"
-
 namespace herdlock::etcd {
 namespace {
 

@@ -67,17 +67,11 @@ renew_reply lease_table::renew(resource const& name, owner_token const& owner,
   return renew_reply::renewed;
 }
 
-release_reply lease_table::release(resource const& name, owner_token const& owner,
+release_reply lease_table::release(resource const& name, std::optional<owner_token> const& owner,
                                    clock::time_point now) {
   auto where = rows_.find(name.str());
-  if (where == rows_.end() || where->second.owner != owner.str()) return release_reply::lost;
-  hand_over(where, now);
-  return release_reply::released;
-}
-
-release_reply lease_table::force_release(resource const& name, clock::time_point now) {
-  auto where = rows_.find(name.str());
-  if (where == rows_.end()) return release_reply::lost;
+  bool const there = where != rows_.end() && (!owner || where->second.owner == owner->str());
+  if (!there) return release_reply::lost;
   hand_over(where, now);
   return release_reply::released;
 }

@@ -23,9 +23,10 @@ class lease_table {
   std::optional<result<acquire_reply>> acquire(acquire_request const& request,
                                                waiter<acquire_reply>& who, clock::time_point now);
   renew_reply renew(resource const& name, owner_token const& owner, clock::time_point expires);
-  release_reply release(resource const& name, owner_token const& owner, clock::time_point now);
+  /// Without an owner: whoever has it.
+  release_reply release(resource const& name, std::optional<owner_token> const& owner,
+                        clock::time_point now);
   std::optional<lease_info> inspect(resource const& name, clock::time_point now) const;
-  release_reply force_release(resource const& name, clock::time_point now);
   /// By name; the cursor is the last one.
   lease_page list(list_request const& request) const;
 

@@ -3,7 +3,6 @@
 #include <herdlock/url_scheme.hpp>
 
 #include "stores/common/url_options.hpp"
-#include "stores/memory/examination.hpp"
 #include "stores/memory/store_state.hpp"
 
 namespace herdlock {
@@ -51,7 +50,7 @@ class store final : public lease_store, public cache_store {
 
   void force_release(resource name, handler<release_reply> done) override {
     reply(name.str(), std::move(done), [&](lease_table& leases, cache_table&, auto now) {
-      return leases.force_release(name, now);
+      return leases.release(name, std::nullopt, now);
     });
   }
 
@@ -192,6 +191,14 @@ result<backend> open_memory(store_url url, asio::any_io_executor executor) {
                                                std::move(executor), display_name);
   store_traits traits{.queues = true, .pushes_fills = true};
   return backend{store, store, traits, std::move(display_name)};
+}
+
+result<examination> examine_memory(store_url) {
+  examination made;
+  made.find({"memory.scope", severity::warning, "memory: lives in this process",
+             "it excludes nobody in another process or on another machine",
+             "use sqlite:PATH for the processes of one machine, a server for several machines"});
+  return made;
 }
 
 std::span<url_scheme const> v0::memory_schemes() {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -16,5 +17,8 @@ namespace herdlock {
 /// errc::overloaded and change nothing. The handle may be let go of on any thread on which no
 /// operation is being started; what still waits completes with errc::canceled.
 result<backend> open_memory(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with this process for locks: see examine_store().
+result<examination> examine_memory(store_url);
 
 }  // namespace herdlock

@@ -10,23 +10,19 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
 
 #include "stores/common/look_up.hpp"
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::mysql {
 namespace {
 
 // A wait in the server is ended from outside (abort), so this is for a peer that vanished.
 constexpr unsigned longest_wait_s = 40;
-
-unsigned in_seconds(milliseconds span) {
-  return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(span).count());
-}
 
 char const* or_null(std::string const& text) { return text.empty() ? nullptr : text.c_str(); }
 
@@ -131,7 +127,8 @@ int connection::wait_io(int socket, char is_read, int timeout_ms) {
 void connection::connect(settings const& how, std::string const& address) {
   handle_.reset(mysql_init(nullptr));
   if (!handle_) throw sql_error{bad_reply, "out of memory"};
-  unsigned const seconds = in_seconds(how.timeout);
+  auto const seconds =
+      static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(how.timeout).count());
   unsigned const read_timeout = seconds + longest_wait_s;
   unsigned const protocol = how.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   unsigned const no = 0;
@@ -255,10 +252,7 @@ std::string literal(std::string_view bytes) {
 }
 
 std::int64_t number(row const& from, std::size_t column) {
-  std::int64_t value = 0;
-  std::string const digits = text(from, column);
-  auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (ec == std::errc() && end == digits.data() + digits.size()) return value;
+  if (auto const value = whole_number<std::int64_t>(text(from, column))) return *value;
   throw sql_error{bad_reply, "the server's answer is not a number"};
 }
 

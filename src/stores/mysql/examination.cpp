@@ -1,4 +1,4 @@
-#include "stores/mysql/examination.hpp"
+#include "stores/mysql/mysql_store.hpp"
 
 #include <map>
 

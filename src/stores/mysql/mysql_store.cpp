@@ -2,9 +2,7 @@
 
 #include <herdlock/url_scheme.hpp>
 
-#include "stores/mysql/examination.hpp"
-#include "stores/mysql/session_store.hpp"
-#include "stores/mysql/table_store.hpp"
+#include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock {
 namespace mysql {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -18,5 +19,8 @@ namespace herdlock {
 ///
 /// Leases only, no cache. docs/stores/mysql.md says what each mode promises.
 result<backend> open_mysql(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with a MariaDB or MySQL server for locks: see examine_store().
+result<examination> examine_mysql(store_url url);
 
 }  // namespace herdlock

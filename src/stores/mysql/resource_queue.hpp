@@ -14,7 +14,6 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <list>
-#include <map>
 #include <vector>
 
 #include "stores/common/waiter.hpp"

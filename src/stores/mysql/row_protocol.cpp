@@ -96,7 +96,7 @@ class row_protocol final : public session_protocol {
     } catch (sql_error const& error) {
       if (!error.is_locked()) throw;
     }
-    forget_idle_timeout(session);
+    session.idle_timeout_s = -1;  // stopped half-way: what it has now is not known
     co_await session.ask("ROLLBACK");
     co_return std::nullopt;
   }

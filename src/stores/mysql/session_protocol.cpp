@@ -35,8 +35,6 @@ void keep_idle_timeout(connection& session, milliseconds ttl) {
   session.idle_timeout_s = idle_timeout_s(ttl);
 }
 
-void forget_idle_timeout(connection& session) { session.idle_timeout_s = -1; }
-
 std::string record_sql(settings const& how, lock_request const& taken, std::string const& session,
                        std::string const& condition) {
   std::string const owner = literal(taken.owner.str());

@@ -91,8 +91,6 @@ std::string idle_timeout_sql(milliseconds ttl);
 std::string new_idle_timeout_sql(connection const& session, milliseconds ttl);
 /// After it was set.
 void keep_idle_timeout(connection& session, milliseconds ttl);
-/// The statements were stopped half-way: what the session has now is not known.
-void forget_idle_timeout(connection& session);
 /// `INSERT … ON DUPLICATE KEY UPDATE` of the row, with a new token; `session` and `condition` are
 /// SQL.
 std::string record_sql(settings const& how, lock_request const& taken, std::string const& session,
@@ -114,5 +112,8 @@ awaitable<void> end_session(connection& db, std::uint64_t session);
 /// Galera, and Group Replication in multi-primary mode.
 std::string cluster_of(std::vector<row> const& variables);
 awaitable<void> refuse_cluster(connection& db, char const* what);
+
+/// mode=row and mode=named: a lease is a lock that the server keeps for a session.
+std::shared_ptr<lease_store> make_session_store(std::shared_ptr<session_state> state);
 
 }  // namespace herdlock::mysql

@@ -1,4 +1,4 @@
-#include "stores/mysql/session_store.hpp"
+#include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock::mysql {
 namespace {
@@ -48,20 +48,20 @@ class session_store final : public lease_store {
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
     begin(state_, std::move(what),
-          [raw = state_.get(), name](connection& db) { return raw->protocol->inspect(db, name); });
+          [name](connection& db, session_state& on) { return on.protocol->inspect(db, name); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     order<release_reply> what{"force release of", name.str(), std::move(done)};
     begin(state_, std::move(what),
-          [raw = state_.get(), name](connection& db) { return force_release(*raw, db, name); });
+          [name](connection& db, session_state& on) { return force_release(on, db, name); });
   }
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
     begin(state_, std::move(what),
-          [raw = state_.get(), request = std::move(request)](connection& db) {
-            return list_held(*raw, db, request);
+          [request = std::move(request)](connection& db, session_state& on) {
+            return list_held(on, db, request);
           });
   }
 

@@ -76,8 +76,7 @@ void take_mode(settings& s, stores::option_reader& in) {
 
 std::string settings::address() const {
   if (!socket.empty()) return socket;
-  bool const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return stores::server_address{host, port}.text();
 }
 
 // Names and owners are bytes, so that no collation makes two of them one. No other index: each

@@ -114,24 +114,25 @@ awaitable<result<T>> attempt(store_state& state, attempt_terms const& terms, Wor
 }
 
 /// In the turn of the resource.
-template <class T, class Work>
-awaitable<void> perform(std::shared_ptr<store_state> state,
-                        std::shared_ptr<stores::operation<T>> one, std::string name, Work work) {
+template <class T, class State, class Work>
+awaitable<void> perform(std::shared_ptr<State> state, std::shared_ptr<stores::operation<T>> one,
+                        std::string name, Work work) {
   // A release is for the others' good, whoever has gone.
   constexpr bool must = std::is_same_v<T, release_reply>;
   attempt_terms terms{one->deadline(), one->subject()};
   terms.unwanted = [&] { return !must && one->abandoned(); };
   if (one->abandoned()) terms.deadline = clock::now() + state->how.timeout;
   if (!terms.unwanted()) {
-    auto made = co_await attempt<T>(*state, terms, work);
+    auto on_one = [&](connection& db) { return work(db, *state); };
+    auto made = co_await attempt<T>(*state, terms, on_one);
     one->complete(std::move(made));
   }
   state->in_order.end(name);
 }
 
-/// An operation of a port: `work(connection&)` gives its reply.
-template <class T, class Work>
-void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, Work work) {
+/// An operation of a port: `work(connection&, State&)` gives its reply.
+template <class T, class State, class Work>
+void begin(std::shared_ptr<State> const& state, stores::order<T> what, Work work) {
   // A page of names waits for nobody: no resource is named so.
   std::string const name = std::is_same_v<T, lease_page> ? std::string() : what.name;
   auto const one = std::make_shared<stores::operation<T>>(state->pending, std::move(what),
@@ -141,5 +142,8 @@ void begin(std::shared_ptr<store_state> const& state, stores::order<T> what, Wor
     asio::co_spawn(one->executor(), perform<T>(state, one, name, std::move(work)), asio::detached);
   });
 }
+
+/// mode=table: a lease is a row with an expiry by the server's clock.
+std::shared_ptr<lease_store> make_table_store(std::shared_ptr<store_state> state);
 
 }  // namespace herdlock::mysql

@@ -1,4 +1,4 @@
-#include "stores/mysql/table_store.hpp"
+#include "stores/mysql/store_state.hpp"
 
 namespace herdlock::mysql {
 namespace {
@@ -13,11 +13,10 @@ class table_store final : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
     resource const name = request.name;
-    begin(state_, std::move(what),
-          [state = state_.get(), request = std::move(request)](connection& db) {
-            auto& busy_lately = state->busy_lately[request.name.str()];
-            return acquire_row(db, state->how, request, busy_lately);
-          });
+    begin(state_, std::move(what), [request = std::move(request)](connection& db, store_state& on) {
+      auto& busy_lately = on.busy_lately[request.name.str()];
+      return acquire_row(db, on.how, request, busy_lately);
+    });
     sweep_sometimes(state_, name);
   }
 
@@ -25,10 +24,9 @@ class table_store final : public lease_store {
              handler<renew_reply> done) override {
     order<renew_reply> what{"renew", name.str(), std::move(done)};
     acquire_request request{std::move(name), std::move(owner), ttl};
-    begin(state_, std::move(what),
-          [state = state_.get(), request = std::move(request)](connection& db) {
-            return renew_row(db, state->how, request);
-          });
+    begin(state_, std::move(what), [request = std::move(request)](connection& db, store_state& on) {
+      return renew_row(db, on.how, request);
+    });
   }
 
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -38,9 +36,8 @@ class table_store final : public lease_store {
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
-    begin(state_, std::move(what), [state = state_.get(), name](connection& db) {
-      return inspect_row(db, state->how, name);
-    });
+    begin(state_, std::move(what),
+          [name](connection& db, store_state& on) { return inspect_row(db, on.how, name); });
   }
 
   void force_release(resource name, handler<release_reply> done) override {
@@ -50,17 +47,16 @@ class table_store final : public lease_store {
 
   void list(list_request request, handler<lease_page> done) override {
     order<lease_page> what{"list", "leases", std::move(done)};
-    begin(state_, std::move(what),
-          [state = state_.get(), request = std::move(request)](connection& db) {
-            return list_rows(db, state->how, request.cursor, page_size(request));
-          });
+    begin(state_, std::move(what), [request = std::move(request)](connection& db, store_state& on) {
+      return list_rows(db, on.how, request.cursor, page_size(request));
+    });
   }
 
  private:
   void free(order<release_reply> what, resource name, std::optional<owner_token> owner) {
     begin(state_, std::move(what),
-          [state = state_.get(), name = std::move(name), owner = std::move(owner)](connection& db) {
-            return free_row(db, state->how, name, owner);
+          [name = std::move(name), owner = std::move(owner)](connection& db, store_state& on) {
+            return free_row(db, on.how, name, owner);
           });
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "stores/common/pending_operations.hpp"
 #include "stores/postgres/connection.hpp"
 
 namespace herdlock::postgres {
@@ -95,5 +96,25 @@ class command_connection : public connection_listener,
   int server_pid_ = 0;
   bool closing_ = false;
 };
+
+/// Completes the operation with what `convert` makes of the rows; nothing when it has ended
+/// already.
+template <class T, class Convert>
+void ask(command_connection& by, std::shared_ptr<stores::operation<T>> const& one, statement how,
+         Convert convert) {
+  if (!one) return;
+  by.run(std::move(how), [one, convert](reply const& answered) {
+    if (answered) return one->complete(result<T>(convert(*answered)));
+    one->fail(answered.error());
+  });
+}
+/// A page of names, by `list`.
+inline void ask_page(command_connection& by,
+                     std::shared_ptr<stores::operation<lease_page>> const& one,
+                     list_request const& request) {
+  auto const most = page_size(request);
+  statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
+  ask(by, one, std::move(how), [most](rows const& found) { return to_page(found, most); });
+}
 
 }  // namespace herdlock::postgres

@@ -77,21 +77,18 @@ void connection::start_libpq(std::string const& addresses) {
     if (c == ',') hosts += "," + what_.host;
   }
   // A wait of an hour sends nothing: whatever lies in between may have dropped the connection.
-  std::vector<char const*> keys{"host",
-                                "port",
-                                "client_encoding",
-                                "fallback_application_name",
-                                "keepalives_idle",
-                                "keepalives_interval",
-                                "keepalives_count"};
-  std::vector<char const*> values{
-      hosts.c_str(), what_.port.c_str(), "UTF8", "herdlock", "10", "5", "3"};
-  if (!addresses.empty()) {
-    keys.push_back("hostaddr");
-    values.push_back(addresses.c_str());
-  }
+  std::vector<std::pair<std::string, std::string>> all{{"host", hosts},
+                                                       {"port", what_.port},
+                                                       {"client_encoding", "UTF8"},
+                                                       {"fallback_application_name", "herdlock"},
+                                                       {"keepalives_idle", "10"},
+                                                       {"keepalives_interval", "5"},
+                                                       {"keepalives_count", "3"}};
+  if (!addresses.empty()) all.emplace_back("hostaddr", addresses);
   // What the URL says comes later, and counts.
-  for (auto const& [key, value] : what_.parameters) {
+  all.insert(all.end(), what_.parameters.begin(), what_.parameters.end());
+  std::vector<char const*> keys, values;
+  for (auto const& [key, value] : all) {
     keys.push_back(key.c_str());
     values.push_back(value.c_str());
   }

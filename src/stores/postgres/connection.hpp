@@ -24,12 +24,13 @@ class connection_listener {
   virtual ~connection_listener() = default;
   /// It is open, or (with an error) it never was.
   virtual void on_open(std::optional<sql_error> failed) = 0;
-  virtual void on_notification(std::string const& payload) = 0;
+  virtual void on_notification(std::string const&) {}
   /// It was open and has ended; each statement under way has been answered with the same error.
-  virtual void on_end(sql_error const& why) = 0;
+  virtual void on_end(sql_error const&) {}
 };
 
-/// How long a statement may take before the connection counts as dead.
+/// How long a statement may take before the connection counts as dead; without a limit the server
+/// ends it.
 struct patience {
   std::optional<milliseconds> limit;
 };

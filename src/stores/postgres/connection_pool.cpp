@@ -1,6 +1,5 @@
 #include "stores/postgres/connection_pool.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "stores/postgres/session_statements.hpp"
@@ -44,14 +43,6 @@ void session::opened(std::optional<failure> why) {
   auto const done = std::exchange(opened_, nullptr);
   if (why) close();
   if (done) done(std::move(why));
-}
-
-void session::run(statement const& what, patience how_long, on_answer done) {
-  connection_->run(what, how_long, std::move(done));
-}
-
-void session::run_together(std::vector<statement> const& all, patience how_long, on_answer done) {
-  connection_->run_together(all, how_long, std::move(done));
 }
 
 void session::on_end(sql_error const& why) {

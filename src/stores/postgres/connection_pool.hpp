@@ -21,9 +21,8 @@ class session : public connection_listener, public std::enable_shared_from_this<
       : executor_(std::move(executor)), what_(std::move(what)) {}
 
   void open(on_opened done);
-  /// `how_long` without a limit: the server ends it.
-  void run(statement const& what, patience how_long, on_answer done);
-  void run_together(std::vector<statement> const& all, patience how_long, on_answer done);
+  /// To run statements on, while it is open.
+  connection& wire() { return *connection_; }
   void close();
   bool alive() const { return alive_; }
   int pid() const { return pid_; }
@@ -33,7 +32,6 @@ class session : public connection_listener, public std::enable_shared_from_this<
   void on_loss(std::function<void()> lost) { lost_ = std::move(lost); }
 
   void on_open(std::optional<sql_error> failed) override;
-  void on_notification(std::string const&) override {}
   void on_end(sql_error const& why) override;
 
  private:

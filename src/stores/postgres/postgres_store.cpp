@@ -2,19 +2,28 @@
 
 #include <herdlock/url_scheme.hpp>
 
-#include "stores/postgres/examination.hpp"
-#include "stores/postgres/session_store.hpp"
-#include "stores/postgres/table_store.hpp"
+#include "stores/postgres/modes.hpp"
 
 namespace herdlock {
 
 result<backend> open_postgres(store_url url, asio::any_io_executor executor) {
   auto what = postgres::take_settings(std::move(url));
   if (!what) return what.error();
-  if (what->mode != postgres::lock_mode::table) {
-    return postgres::open_sessions(std::move(*what), std::move(executor));
+  bool const table = what->mode == postgres::lock_mode::table;
+  std::string late =
+      "the server did not answer within " + std::to_string(what->timeout.count()) + " ms";
+  if (!table) {
+    late += ", or all sessions are taken (sessions=" + std::to_string(what->sessions) + ")";
   }
-  return postgres::open_table(std::move(*what), std::move(executor));
+  auto const name = what->display_name;
+  auto pending = std::make_shared<stores::pending_operations>(
+      std::move(executor), stores::pending_settings{.store = name,
+                                                    .late = std::move(late),
+                                                    .max_pending = what->max_pending,
+                                                    .timeout = what->timeout});
+  auto const make = table ? postgres::make_table_store : postgres::make_session_store;
+  store_traits const traits{.queues = true, .across_processes = true, .across_hosts = true};
+  return backend{make(std::move(*what), std::move(pending)), nullptr, traits, name};
 }
 
 std::span<url_scheme const> v0::postgres_schemes() {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -19,5 +20,8 @@ namespace herdlock {
 ///
 /// docs/stores/postgres.md says what each mode promises.
 result<backend> open_postgres(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with a PostgreSQL server for locks: see examine_store().
+result<examination> examine_postgres(store_url url);
 
 }  // namespace herdlock

@@ -118,9 +118,10 @@ void resource_queue::send(waiter_ptr const& one, attempt how) {
   }
   if (row) all.insert(all.begin(), statement{.name = "begin"});
   patience const limit{how == attempt::wait ? std::nullopt : std::optional(state_->what.timeout)};
-  session_->run_together(all, limit, [self = shared_from_this(), one, how, sent](answer const& a) {
-    self->on_answer(one, how, sent, a);
-  });
+  session_->wire().run_together(all, limit,
+                                [self = shared_from_this(), one, how, sent](answer const& a) {
+                                  self->on_answer(one, how, sent, a);
+                                });
 }
 
 // 55P03: another session has it, or had it for as long as we were to wait.
@@ -176,12 +177,12 @@ void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_p
 // at a time that we know, begins the ttl; if the session has gone meanwhile, so has the grant.
 void resource_queue::confirm(waiter_ptr const& one, fencing_token fencing) {
   auto const sent = clock::now();
-  session_->run({"renew", {idle_limit(one->request.ttl)}}, {state_->what.timeout},
-                [self = shared_from_this(), one, fencing, sent](answer const& a) {
-                  if (self->asking_ != one) return;
-                  if (!a) return self->refused(one, to_failure(a.error()));
-                  self->granted(one, fencing, sent);
-                });
+  session_->wire().run({"renew", {idle_limit(one->request.ttl)}}, {state_->what.timeout},
+                       [self = shared_from_this(), one, fencing, sent](answer const& a) {
+                         if (self->asking_ != one) return;
+                         if (!a) return self->refused(one, to_failure(a.error()));
+                         self->granted(one, fencing, sent);
+                       });
 }
 
 void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
@@ -238,16 +239,17 @@ void resource_queue::renew(owner_token const& owner, milliseconds ttl,
   if (!holder_ || !(holder_->request.owner == owner)) return done(renew_reply::lost);
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
-  session_->run({"renew", {idle_limit(ttl)}}, {state_->what.timeout * 9 / 10},
-                [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
-                  bool const ours = self->holder_ && self->holder_->request.owner == owner;
-                  if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
-                    return done(renew_reply::lost);
-                  }
-                  self->holder_->end = clock::now() + ttl;
-                  self->arm_end();
-                  done(renew_reply::renewed);
-                });
+  session_->wire().run(
+      {"renew", {idle_limit(ttl)}}, {state_->what.timeout * 9 / 10},
+      [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
+        bool const ours = self->holder_ && self->holder_->request.owner == owner;
+        if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
+          return done(renew_reply::lost);
+        }
+        self->holder_->end = clock::now() + ttl;
+        self->arm_end();
+        done(renew_reply::renewed);
+      });
 }
 
 // With no lock on it, and no transaction.

@@ -88,7 +88,7 @@ class resource_queue final : public stores::waiter_queue,
   void hand_over();
   void leave(reason how, std::function<void(release_reply)> done);
   void give_up_session();
-  void back_from(std::shared_ptr<session> const& was, answer const& told);
+  void give_back(postgres::on_answer then);
   void tell_not_held();
   void return_session();
   void drop_session(release_reply of_release = release_reply::lost);

@@ -32,8 +32,8 @@ void resource_queue::look_for_predecessor(waiter_ptr const& one, fencing_token f
 // The server must not end our own session meanwhile.
 void resource_queue::wait_for_predecessor(waiter_ptr const& one, fencing_token fencing) {
   auto const grace = state_->what.session_grace;
-  session_->run({"renew", {idle_limit(grace + state_->what.timeout)}}, {state_->what.timeout},
-                [](answer const&) {});
+  session_->wire().run({"renew", {idle_limit(grace + state_->what.timeout)}},
+                       {state_->what.timeout}, [](answer const&) {});
   end_timer_.expires_after(grace);
   end_timer_.async_wait(
       [self = shared_from_this(), one, fencing, was = session_](boost::system::error_code ec) {

@@ -28,21 +28,32 @@ void resource_queue::release(owner_token const& owner, std::function<void(releas
 
 // What was taken away is not closed: whoever had it may be at work.
 void resource_queue::leave(reason how, std::function<void(release_reply)> done) {
-  auto const was = session_;
-  session_ = nullptr;
-  was->on_loss(nullptr);
   holder_.reset();
   in_a_row_ = 0;
   if (how == reason::taken_away) opened_.reset();
-  close_row([self = shared_from_this(), was, done = std::move(done)] {
-    was->run(session_release(self->state_->what, self->lock_), {self->state_->what.timeout},
-             [self, was, done](answer const& a) {
-               self->back_from(was, a);
-               done(a ? release_reply::released : release_reply::lost);
-               self->ask();
-             });
-  });
   // From here on a new holder may be asked for; the server has the release before it.
+  give_back([self = shared_from_this(), done = std::move(done)](answer const& a) {
+    done(a ? release_reply::released : release_reply::lost);
+    self->ask();
+  });
+}
+
+// The lock to the server, and the session to the pool.
+void resource_queue::give_back(postgres::on_answer then) {
+  auto const was = std::exchange(session_, nullptr);
+  was->on_loss(nullptr);
+  close_row([self = shared_from_this(), was, then = std::move(then)] {
+    auto const& what = self->state_->what;
+    was->wire().run(session_release(what, self->lock_), {what.timeout},
+                    [self, was, then](answer const& a) {
+                      if (a) {
+                        self->state_->sessions->give_back(was);
+                      } else {
+                        self->state_->sessions->end(was);
+                      }
+                      then(a);
+                    });
+  });
 }
 
 void resource_queue::take_away(std::function<void(release_reply)> done) {
@@ -64,27 +75,13 @@ void resource_queue::hand_over() {
 }
 
 void resource_queue::give_up_session() {
-  auto const was = std::exchange(session_, nullptr);
-  if (!was) return;
-  was->on_loss(nullptr);
+  if (!session_) return;
   ++giving_up_;
-  close_row([self = shared_from_this(), was] {
-    was->run(session_release(self->state_->what, self->lock_), {self->state_->what.timeout},
-             [self, was](answer const& a) {
-               self->back_from(was, a);
-               --self->giving_up_;
-               self->tell_not_held();
-               self->rest();
-             });
+  give_back([self = shared_from_this()](answer const&) {
+    --self->giving_up_;
+    self->tell_not_held();
+    self->rest();
   });
-}
-
-void resource_queue::back_from(std::shared_ptr<session> const& was, answer const& told) {
-  if (told) {
-    state_->sessions->give_back(was);
-  } else {
-    state_->sessions->end(was);
-  }
 }
 
 // Whoever releases what it does not hold may have cancelled its acquisition: what that was granted

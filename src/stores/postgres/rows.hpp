@@ -43,7 +43,6 @@ class rows {
   explicit rows(PGresult* owned) : result_(owned, &PQclear) {}
 
   int count() const { return PQntuples(result_.get()); }
-  bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
   std::string_view text(int row, int column) const;
   std::int64_t number(int row, int column) const;
   bool truth(int row, int column) const { return text(row, column) == "t"; }

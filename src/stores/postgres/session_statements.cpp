@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::postgres {
 namespace {
 
@@ -254,9 +256,7 @@ parameter idle_limit(milliseconds ttl) {
 }
 
 std::vector<parameter> grant_parameters(std::int64_t lock, acquire_request const& request) {
-  char hex[17]{};
-  auto const end = std::to_chars(hex, hex + 16, request.ttl.count(), 16).ptr;
-  return {as_number(lock), as_text(std::string_view(hex, end)), idle_limit(request.ttl),
+  return {as_number(lock), as_text(in_hex(request.ttl.count())), idle_limit(request.ttl),
           as_text(printable(request.owner.label()))};
 }
 

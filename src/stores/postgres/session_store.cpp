@@ -1,4 +1,4 @@
-#include "stores/postgres/session_store.hpp"
+#include "stores/postgres/modes.hpp"
 
 #include <map>
 #include <utility>
@@ -90,21 +90,13 @@ class session_store final : public lease_store {
     if (queue->info()) {
       return queue->take_away([one](release_reply told) { one->complete_later(told); });
     }
-    state_->commands->run({"force", {as_bytes(name.str())}}, [one](reply const& ended) {
-      if (!ended) return one->fail(ended.error());
-      one->complete(ended->count() > 0 ? release_reply::released : release_reply::lost);
+    ask(*state_->commands, one, {"force", {as_bytes(name.str())}}, [](rows const& ended) {
+      return ended.count() > 0 ? release_reply::released : release_reply::lost;
     });
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    auto const one = pending_->begin("list", "leases", std::move(done));
-    if (!one) return;
-    auto const most = page_size(request);
-    statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
-    state_->commands->run(std::move(how), [one, most](reply const& found) {
-      if (!found) return one->fail(found.error());
-      one->complete(to_page(*found, most));
-    });
+    ask_page(*state_->commands, pending_->begin("list", "leases", std::move(done)), request);
   }
 
  private:
@@ -126,19 +118,9 @@ class session_store final : public lease_store {
 
 }  // namespace
 
-backend open_sessions(settings what, asio::any_io_executor executor) {
-  std::string display_name = what.display_name;
-  auto pending = std::make_shared<pending_operations>(
-      std::move(executor),
-      stores::pending_settings{
-          .store = display_name,
-          .late = "the server did not answer within " + std::to_string(what.timeout.count()) +
-                  " ms, or all sessions are taken (sessions=" + std::to_string(what.sessions) + ")",
-          .max_pending = what.max_pending,
-          .timeout = what.timeout});
-  auto store = std::make_shared<session_store>(std::move(what), std::move(pending));
-  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
-  return backend{store, nullptr, traits, std::move(display_name)};
+std::shared_ptr<lease_store> make_session_store(settings what,
+                                                std::shared_ptr<pending_operations> pending) {
+  return std::make_shared<session_store>(std::move(what), std::move(pending));
 }
 
 }  // namespace herdlock::postgres

@@ -1,4 +1,4 @@
-#include "stores/postgres/table_store.hpp"
+#include "stores/postgres/modes.hpp"
 
 #include <sys/random.h>
 
@@ -59,7 +59,7 @@ class table_store final : public lease_store,
              handler<renew_reply> done) override {
     auto const one = pending_->begin("renew", name.str(), std::move(done));
     statement how{"renew", {as_bytes(name.str()), as_bytes(owner.str()), as_number(ttl.count())}};
-    ask(one, std::move(how), [](rows const& found) {
+    ask(*commands_, one, std::move(how), [](rows const& found) {
       return found.truth(0, 0) ? renew_reply::renewed : renew_reply::lost;
     });
   }
@@ -82,20 +82,17 @@ class table_store final : public lease_store,
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one = pending_->begin("inspect", name.str(), std::move(done));
     statement how{"inspect", {as_bytes(name.str())}};
-    ask(one, std::move(how), &table_store::info);
+    ask(*commands_, one, std::move(how), &table_store::info);
   }
 
   void force_release(resource name, handler<release_reply> done) override {
     auto const one = pending_->begin("force release of", name.str(), std::move(done));
     statement how{"force", {as_bytes(name.str())}};
-    ask(one, std::move(how), &table_store::released);
+    ask(*commands_, one, std::move(how), &table_store::released);
   }
 
   void list(list_request request, handler<lease_page> done) override {
-    auto const most = page_size(request);
-    auto const one = pending_->begin("list", "leases", std::move(done));
-    statement how{"list", {as_bytes(request.cursor), as_number(static_cast<std::int64_t>(most))}};
-    ask(one, std::move(how), [most](rows const& found) { return to_page(found, most); });
+    ask_page(*commands_, pending_->begin("list", "leases", std::move(done)), request);
   }
 
   void on_up() override { sweep(); }
@@ -143,15 +140,6 @@ class table_store final : public lease_store,
                      }
                      one->complete(std::move(outcome));
                    });
-  }
-
-  template <class T, class Convert>
-  void ask(std::shared_ptr<operation<T>> const& one, statement how, Convert convert) {
-    if (!one) return;  // it has ended
-    commands_->run(std::move(how), [one, convert](reply const& answered) {
-      if (answered) return one->complete(result<T>(convert(*answered)));
-      one->fail(answered.error());
-    });
   }
 
   void wait(acquire_request request, order<acquire_reply> what) {
@@ -208,19 +196,11 @@ class table_store final : public lease_store,
 
 }  // namespace
 
-backend open_table(settings what, asio::any_io_executor executor) {
-  std::string display_name = what.display_name;
-  auto pending = std::make_shared<pending_operations>(
-      std::move(executor),
-      stores::pending_settings{.store = display_name,
-                               .late = "the server did not answer within " +
-                                       std::to_string(what.timeout.count()) + " ms",
-                               .max_pending = what.max_pending,
-                               .timeout = what.timeout});
+std::shared_ptr<lease_store> make_table_store(settings what,
+                                              std::shared_ptr<pending_operations> pending) {
   auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
   store->listen();
-  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
-  return backend{store, nullptr, traits, std::move(display_name)};
+  return store;
 }
 
 }  // namespace herdlock::postgres

@@ -1,5 +1,6 @@
 #include "stores/redis/lease_port.hpp"
 
+#include "stores/redis/durability/confirmed_operation.hpp"
 #include "stores/redis/lease_list.hpp"
 #include "stores/redis/queue/lease_messages.hpp"
 
@@ -8,21 +9,32 @@ namespace {
 
 class lease_port final : public lease_store {
  public:
-  lease_port(std::shared_ptr<router> commands, std::shared_ptr<lease_queues> queue)
+  lease_port(std::shared_ptr<router> commands, std::shared_ptr<lease_queues> queue,
+             std::shared_ptr<confirmation> to_confirm)
       : router_(std::move(commands)),
         queue_(std::move(queue)),
+        confirmation_(std::move(to_confirm)),
         list_(router_->executor(), leases_at(router_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
+    if (confirmation_) {
+      done = confirmed(confirmation_, {what_happened::granted, request.name, request.owner},
+                       request.ttl, std::move(done));
+    }
+    if (!done) return;
     // Also without a wait right behind one of the same owner: that one's grant may be on its way to
     // be given back, and there is one decision for each.
-    bool const waits = queue_ && (request.wait > milliseconds{0} ||
-                                  queue_->knows(request.name.str(), request.owner));
+    bool const waits =
+        request.wait > milliseconds{0} || queue_->knows(request.name.str(), request.owner);
     if (waits) return queue_->wait(std::move(request), std::move(done));
     start(acquire_message{std::move(request), floor()}, std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
+    if (confirmation_) {
+      done = confirmed(confirmation_, {what_happened::renewed, name, owner}, ttl, std::move(done));
+    }
+    if (!done) return;
     start(renew_message{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
@@ -48,14 +60,16 @@ class lease_port final : public lease_store {
   }
   std::shared_ptr<router> router_;
   std::shared_ptr<lease_queues> queue_;
+  std::shared_ptr<confirmation> confirmation_;  // null: they count at once
   lease_list list_;
 };
 
 }  // namespace
 
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<lease_queues> queue) {
-  return std::make_shared<lease_port>(std::move(commands), std::move(queue));
+                                             std::shared_ptr<lease_queues> queue,
+                                             std::shared_ptr<confirmation> confirmed) {
+  return std::make_shared<lease_port>(std::move(commands), std::move(queue), std::move(confirmed));
 }
 
 }  // namespace herdlock::redis

@@ -4,13 +4,14 @@
 #include <memory>
 
 #include <herdlock/backend.hpp>
-#include "stores/redis/client/router.hpp"
+#include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 
 namespace herdlock::redis {
 
-/// Without a queue the wait of a request is ignored.
+/// With `confirmed` grants and renewals count when they are safe from a failover; else it is null.
 std::shared_ptr<lease_store> make_lease_port(std::shared_ptr<router> commands,
-                                             std::shared_ptr<lease_queues> queue);
+                                             std::shared_ptr<lease_queues> queue,
+                                             std::shared_ptr<confirmation> confirmed);
 
 }  // namespace herdlock::redis

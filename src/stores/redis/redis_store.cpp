@@ -2,13 +2,10 @@
 
 #include <herdlock/url_scheme.hpp>
 
-#include "stores/common/tls_context.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster_store.hpp"
 #include "stores/redis/dialects/getset_dialect.hpp"
 #include "stores/redis/dialects/plain_dialect.hpp"
-#include "stores/redis/durability/confirmed_leases.hpp"
-#include "stores/redis/examination/examination.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/redlock/redlock_store.hpp"
 #include "stores/redis/sentinel/sentinel_resolver.hpp"
@@ -29,9 +26,7 @@ std::shared_ptr<lease_store> make_leases(server_parts const& shared, redis::sett
     case redis::dialect::herdlock:
       break;
   }
-  auto leases = redis::make_lease_port(shared.commands, shared.queues);
-  if (!shared.confirmed) return leases;
-  return redis::make_confirmed_leases(std::move(leases), shared.confirmed, how);
+  return redis::make_lease_port(shared.commands, shared.queues, shared.confirmed);
 }
 
 }  // namespace
@@ -39,8 +34,6 @@ std::shared_ptr<lease_store> make_leases(server_parts const& shared, redis::sett
 result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
-    return tls.error();
   if (how->speaks != redis::dialect::herdlock && how->durable.on()) {
     return make_failure(errc::invalid_url, "store URL " + how->display_name +
                                                ": wait_replicas and quarantine are for "

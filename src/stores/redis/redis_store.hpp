@@ -3,6 +3,7 @@
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/async.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -26,5 +27,11 @@ namespace herdlock {
 /// the longest ttl that is granted): a server that has just become the master grants nothing for
 /// that long. Both are about leases; claims on cache entries are not waited for.
 result<backend> open_redis(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with a server for locks, or with the one that Sentinel names: see examine_store().
+result<examination> examine_redis(store_url url);
+/// With each node that the URL names.
+result<examination> examine_redlock(store_url url);
+result<examination> examine_redis_cluster(store_url url);
 
 }  // namespace herdlock

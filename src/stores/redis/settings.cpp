@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stores/common/numbers.hpp"
+#include "stores/common/tls_context.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
 
 namespace herdlock::redis {
@@ -63,8 +64,7 @@ void take_database(settings& s, stores::option_reader& in, std::string_view text
 
 // `//host:port,host:port/mymaster[/db]`
 void take_sentinels(settings& s, stores::option_reader& in, store_url const& url) {
-  s.sentinels = url.hosts;
-  if (s.sentinels.empty()) s.sentinels.push_back({url.host, url.port});
+  s.sentinels = stores::hosts_of(url, 26379);
   s.sentinel_user = in.text("sentinel_user");
   s.sentinel_password = in.text("sentinel_password");
   std::string_view path = url.path;
@@ -79,7 +79,7 @@ void take_sentinels(settings& s, stores::option_reader& in, store_url const& url
     in.refuse("there is a sentinel_user without a sentinel_password");
   }
   s.host = s.sentinels.front().host;  // until they have told
-  s.port = s.sentinels.front().port.value_or(26379);
+  s.port = s.sentinels.front().port;
   take_database(s, in, slash == path.npos ? "" : path.substr(slash + 1));
 }
 
@@ -123,12 +123,45 @@ void take_dialect(settings& s, stores::option_reader& in) {
   s.skew = in.duration("skew");
 }
 
+// Beyond it the health check, whose PING waits behind the WAIT, would take the server for dead.
+constexpr milliseconds max_wait_timeout{5000};
+
+void take_replicas(durability_settings& into, stores::option_reader& in, milliseconds timeout) {
+  into.replicas = in.count<int>("wait_replicas");
+  if (into.replicas == 0 && in.given("wait_timeout")) {
+    in.refuse("wait_timeout without wait_replicas; give both or none");
+  }
+  auto const longest = std::min<milliseconds>(timeout / 2, max_wait_timeout);
+  into.wait = in.duration("wait_timeout", longest);
+  // Half: the answer must have come when the command itself is given up, and one round may have to
+  // wait for the one before it.
+  if (into.wait > longest) {
+    in.refuse("wait_timeout must be from 1ms to half of the timeout, and at most 5s: here " +
+              std::to_string(longest.count()) + " ms");
+  }
+}
+
+durability_settings take_durability(stores::option_reader& in, milliseconds timeout) {
+  durability_settings wanted;
+  take_replicas(wanted, in, timeout);
+  bool const quarantine = in.chosen("quarantine") == 1;
+  if (!quarantine && in.given("quarantine_ttl")) {
+    in.refuse("quarantine_ttl without quarantine=on; give both or none");
+  }
+  auto const ttl = in.duration("quarantine_ttl");
+  if (quarantine) wanted.quarantine = ttl;
+  return wanted;
+}
+
 }  // namespace
 
 std::string settings::address() const {
   if (!unix_path.empty()) return unix_path;
-  bool const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return stores::server_address{host, port}.text();
+}
+
+failure settings::failed(errc code, std::string const& why) const {
+  return make_failure(code, display_name + ": " + why);
 }
 
 failure refuse_single_server_options(settings const& how) {
@@ -155,6 +188,9 @@ result<settings> parse_settings(store_url url) {
     in.refuse("there is a user without a password; write user:password@");
   }
   if (auto why = in.end(); why.code) return why;
+  // A file that cannot be read is told of before anything is opened.
+  auto const tls = stores::make_tls(s.tls, s.display_name);
+  if (tls.has_error()) return tls.error();
   return s;
 }
 

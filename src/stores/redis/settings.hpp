@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include "stores/common/tls_settings.hpp"
@@ -43,8 +44,8 @@ struct settings {
   milliseconds skew{1000};  ///< of getset: what the clients' wall clocks may differ
   durability_settings durable;
 
-  std::vector<host_and_port> sentinels;  ///< to be asked for the address of
-  std::string master_name;               ///< this one
+  std::vector<stores::server_address> sentinels;  ///< to be asked for the address of
+  std::string master_name;                        ///< this one
   std::string sentinel_user;
   std::string sentinel_password;
   /// Asked for host and port before each connection, if there is one; made by who opens the store.
@@ -52,6 +53,8 @@ struct settings {
 
   /// `host:port` or the socket's path, for messages.
   std::string address() const;
+  /// A failure that names the store.
+  failure failed(errc code, std::string const& why) const;
 };
 
 /// errc::invalid_url when they ask for what only a single server, or Sentinel, can give.

@@ -263,23 +263,20 @@ failure describe(sql_error const& error, file_settings const& file) {
   }
 }
 
+failure about(std::string const& subject, failure const& why) {
+  return {why.code, "sqlite: " + subject + ": " + why.message};
+}
+
 }  // namespace
 
 failure explain(sql_error const& error, std::string const& subject, file_settings const& settings) {
-  failure why = describe(error, settings);
-  why.message = "sqlite: " + subject + ": " + why.message;
-  return why;
+  return about(subject, describe(error, settings));
 }
-
 failure explain(sql_error const& error, std::string const& subject, connection& db) {
   if (db.given_up() && error.busy()) {
-    return make_failure(errc::canceled, "sqlite: " + subject + ": the store is being closed");
+    return about(subject, make_failure(errc::canceled, "the store is being closed"));
   }
-  if (error.busy() && db.moved()) {
-    failure why = moved_away(db.settings());
-    why.message = "sqlite: " + subject + ": " + why.message;
-    return why;
-  }
+  if (error.busy() && db.moved()) return about(subject, moved_away(db.settings()));
   return explain(error, subject, db.settings());
 }
 

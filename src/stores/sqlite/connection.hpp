@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <herdlock/types.hpp>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>

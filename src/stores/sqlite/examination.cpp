@@ -1,4 +1,4 @@
-#include "stores/sqlite/examination.hpp"
+#include "stores/sqlite/sqlite_store.hpp"
 
 #include <fcntl.h>
 #include <sqlite3.h>

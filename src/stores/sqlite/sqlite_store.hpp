@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -19,5 +20,8 @@ namespace herdlock {
 /// handle must not be used in a forked child. Letting go of the handle ends what is still under way
 /// with errc::canceled, and waits for the command that is running.
 result<backend> open_sqlite(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with a file for locks: see examine_store().
+result<examination> examine_sqlite(store_url url);
 
 }  // namespace herdlock

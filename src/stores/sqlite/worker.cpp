@@ -1,6 +1,8 @@
 #include "stores/sqlite/worker.hpp"
 
-#include "stores/common/quiet_thread.hpp"
+#include <cerrno>
+#include <system_error>
+
 #include "stores/sqlite/statements.hpp"
 
 namespace herdlock::sqlite {
@@ -8,53 +10,33 @@ namespace herdlock::sqlite {
 worker::worker(std::unique_ptr<connection> db, kind what)
     : db_(std::move(db)),
       kind_(what),
-      thread_(stores::start_quiet_thread(what == kind::reads ? "herdlock-read" : "herdlock-write",
-                                         [this] { run(); })) {}
+      until_sweep_(clock::now().time_since_epoch().count() % commands_per_sweep),
+      thread_(what == kind::reads ? "herdlock-read" : "herdlock-write", 1) {
+  if (thread_.add([] {})) return;
+  throw std::system_error(EAGAIN, std::system_category(), "a thread");
+}
 
 worker::~worker() {
-  {
-    std::lock_guard alone(mutex_);
-    closing_ = true;
-    tasks_.clear();
-  }
   db_->give_up();
-  changed_.notify_one();
-  thread_.join();
+  thread_.close();
+  if (unswept_) sweep();
 }
 
 void worker::add(std::shared_ptr<task> next) {
-  {
-    std::lock_guard alone(mutex_);
-    tasks_.push_back(std::move(next));
-  }
-  changed_.notify_one();
-}
-
-std::shared_ptr<task> worker::next() {
-  std::unique_lock alone(mutex_);
-  changed_.wait(alone, [&] { return closing_ || !tasks_.empty(); });
-  if (closing_) return nullptr;
-  auto first = std::move(tasks_.front());
-  tasks_.pop_front();
-  return first;
+  thread_.add([this, next = std::move(next)]() mutable { run(std::move(next)); });
 }
 
 // Sweeping comes after a task's answer is on its way, and at the end, for those who never stay
 // long. Those who never come to an end either sweep at their first command, one in so many.
-void worker::run() {
-  auto until_sweep = clock::now().time_since_epoch().count() % commands_per_sweep;
-  bool unswept = false;
-  while (auto one = next()) {
-    if (!one->wanted()) continue;
-    task& task_now = *one;
-    task_now.run(*db_, std::move(one));
-    if (kind_ == kind::reads) continue;
-    unswept = until_sweep-- > 0;
-    if (unswept) continue;
-    until_sweep = commands_per_sweep - 1;
-    sweep();
-  }
-  if (unswept) sweep();
+void worker::run(std::shared_ptr<task> one) {
+  if (db_->given_up() || !one->wanted()) return;
+  task& task_now = *one;
+  task_now.run(*db_, std::move(one));
+  if (kind_ == kind::reads) return;
+  unswept_ = until_sweep_-- > 0;
+  if (unswept_) return;
+  until_sweep_ = commands_per_sweep - 1;
+  sweep();
 }
 
 // It waits for nobody, and when it fails the next one makes up.

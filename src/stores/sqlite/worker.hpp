@@ -1,12 +1,9 @@
 // A thread with a connection of its own, and the tasks that wait for it.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <thread>
 
+#include "stores/common/worker_threads.hpp"
 #include "stores/sqlite/connection.hpp"
 
 namespace herdlock::sqlite {
@@ -38,17 +35,14 @@ class worker {
   void add(std::shared_ptr<task> next);
 
  private:
-  void run();
+  void run(std::shared_ptr<task> one);
   void sweep();
-  std::shared_ptr<task> next();
 
   std::unique_ptr<connection> db_;
-  kind kind_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<task>> tasks_;
-  bool closing_ = false;
-  std::thread thread_;
+  kind const kind_;
+  std::int64_t until_sweep_;
+  bool unswept_ = false;
+  stores::worker_threads thread_;
 };
 
 }  // namespace herdlock::sqlite

@@ -18,6 +18,7 @@ struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the C client's
 
 namespace herdlock::zookeeper {
 
+/// First those that write.
 enum class verb {
   create,   ///< an ephemeral sequential node; `text` is its path, `fencing` its czxid
   make,     ///< a persistent node
@@ -61,7 +62,7 @@ class handle_listener {
  public:
   virtual ~handle_listener() = default;
   virtual void on_handle_event(std::uint64_t session, handle_event what, milliseconds timeout) = 0;
-  virtual void on_watch_event(std::string const& path, watch_event what) = 0;
+  virtual void on_watch_event(std::string const&, watch_event) {}
 };
 
 /// The C client has two threads of its own, on which it calls back; each callback is posted to the

@@ -1,18 +1,16 @@
-#include "stores/zookeeper/examination.hpp"
-
-#include <zookeeper/zookeeper.h>
+#include "stores/zookeeper/zookeeper_store.hpp"
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-#include <charconv>
-#include <condition_variable>
-#include <mutex>
 #include <sstream>
 
 #include "stores/common/look_up.hpp"
+#include "stores/common/numbers.hpp"
+#include "stores/zookeeper/client_handle.hpp"
 #include "stores/zookeeper/settings.hpp"
 
 namespace herdlock {
@@ -22,54 +20,38 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// A session of its own, for what the server grants.
-class short_session {
- public:
-  short_session(settings const& how, std::string const& servers) {
-    handle_ = zookeeper_init2(servers.c_str(), &short_session::on_event,
-                              static_cast<int>(how.session_timeout.count()), nullptr, this, 0,
-                              [](char const*) {});
-  }
-  ~short_session() {
-    if (handle_) zookeeper_close(handle_);
-  }
-  short_session(short_session const&) = delete;
-  short_session& operator=(short_session const&) = delete;
-
-  // What was agreed on; nothing when there is no session by then.
-  std::optional<milliseconds> agreed(milliseconds limit) {
-    std::unique_lock guard(mutex_);
-    changed_.wait_for(guard, limit, [this] { return timeout_.has_value() || refused_; });
-    return timeout_;
+struct session_watch final : handle_listener {
+  void on_handle_event(std::uint64_t, handle_event what, milliseconds timeout) override {
+    if (what == handle_event::connected) agreed = timeout;
+    over = agreed || what == handle_event::refused_login || what == handle_event::no_handle;
   }
 
- private:
-  static void on_event(zhandle_t* handle, int type, int state, char const*, void* context) {
-    auto& self = *static_cast<short_session*>(context);
-    if (type != ZOO_SESSION_EVENT) return;
-    std::lock_guard const guard(self.mutex_);
-    if (state == ZOO_CONNECTED_STATE) self.timeout_ = milliseconds(zoo_recv_timeout(handle));
-    if (state == ZOO_AUTH_FAILED_STATE) self.refused_ = true;
-    self.changed_.notify_all();
-  }
-
-  zhandle_t* handle_ = nullptr;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<milliseconds> timeout_;
-  bool refused_ = false;
+  std::optional<milliseconds> agreed;
+  bool over = false;
 };
+
+// The session timeout that a session of our own is granted; nothing when there is none in time.
+std::optional<milliseconds> granted_timeout(settings const& how) {
+  asio::io_context io;
+  auto const stays = asio::make_work_guard(io);
+  auto const session = std::make_shared<session_watch>();
+  client_handle handle(io.get_executor(), session, 1);
+  handle.open(how);
+  auto const until = std::chrono::steady_clock::now() + how.timeout;
+  while (!session->over && io.run_one_until(until) > 0) {
+  }
+  return session->agreed;
+}
 
 // A server of the list; nothing when its name is not found in time.
 std::vector<tcp::endpoint> endpoints_of(std::string const& server, milliseconds limit) {
   auto const colon = server.rfind(':');
   std::string host = server.substr(0, colon);
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  unsigned short port = 0;
-  std::from_chars(server.data() + colon + 1, server.data() + server.size(), port);
+  auto const port = whole_number<std::uint16_t>(std::string_view(server).substr(colon + 1));
   std::vector<tcp::endpoint> all;
   for (auto const& each : stores::look_up_here(host, clock::now() + limit, -1).all) {
-    all.emplace_back(asio::ip::make_address(each), port);
+    all.emplace_back(asio::ip::make_address(each), port.value_or(0));
   }
   return all;
 }
@@ -121,9 +103,10 @@ std::string addresses_of(settings const& how) {
 }
 
 void check_session(settings const& how, examination& into) {
-  auto const servers = addresses_of(how);
+  settings by_address = how;
+  by_address.servers = addresses_of(how);
   std::optional<milliseconds> agreed;
-  if (!servers.empty()) agreed = short_session(how, servers).agreed(how.timeout);
+  if (!by_address.servers.empty()) agreed = granted_timeout(by_address);
   into.expect(
       agreed.has_value(),
       {"zookeeper.reachable", severity::error,

@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "stores/zookeeper/store_state.hpp"
+
 namespace herdlock::zookeeper {
 
 // In one transaction with the proof that our node is there: nobody else is first then.
@@ -14,18 +16,18 @@ void grace_mark::write(verb how) {
 void grace_mark::on_written(verb how, reply const& answer) {
   switch (answer.code) {
     case ZOK:
-      return listener_.on_marked(answer.sent);
+      return entry_.on_marked(answer.sent);
     case ZCONNECTIONLOSS:
       return write(how);
     case ZNODEEXISTS:  // only where it is made
       return node_.ask_next(verb::get, path(), [this](reply const& found) { on_read(found); });
     case ZNONODE:  // of two that were to be there, one
       if (how == verb::set_other) return write(verb::make_other);
-      return listener_.on_mark_without_node();
+      return entry_.on_mark_without_node();
     case ZSESSIONEXPIRED:
       return;
     default:
-      return listener_.fail_and_leave(answer.code, path());
+      return entry_.fail_and_leave(answer.code, path());
   }
 }
 
@@ -40,7 +42,7 @@ void grace_mark::on_read(reply const& answer) {
     case ZSESSIONEXPIRED:
       return;
     default:
-      return listener_.fail_and_leave(answer.code, path());
+      return entry_.fail_and_leave(answer.code, path());
   }
 }
 

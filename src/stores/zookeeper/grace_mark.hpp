@@ -22,8 +22,8 @@ class grace_mark {
  public:
   using timer = asio::basic_waitable_timer<clock>;
 
-  grace_mark(own_node& node, node_listener& listener, timer& wait)
-      : node_(node), listener_(listener), wait_(wait) {}
+  grace_mark(own_node& node, queue_entry& entry, timer& wait)
+      : node_(node), entry_(entry), wait_(wait) {}
 
   void make(milliseconds grace) {
     grace_ = grace;
@@ -39,7 +39,7 @@ class grace_mark {
   std::string text() const { return std::to_string(node_.fencing().value); }
 
   own_node& node_;
-  node_listener& listener_;
+  queue_entry& entry_;
   timer& wait_;  ///< who has it may cancel it
   milliseconds grace_{0};
 };

@@ -10,32 +10,15 @@
 
 namespace herdlock::zookeeper {
 
+class queue_entry;
 class store_state;
-
-/// Who has a node, and hears what becomes of it and of what belongs to it.
-class node_listener {
- public:
-  virtual ~node_listener() = default;
-  virtual void on_node_made() = 0;
-  /// Its place in the queue has to be looked up.
-  virtual void list() = 0;
-  /// It has to be made.
-  virtual void enter() = 0;
-  virtual void on_node_removed(int code) = 0;
-  /// It is not there, and is not wanted any more.
-  virtual void be_gone() = 0;
-  virtual void fail_and_leave(int code, std::string const& path) = 0;
-  /// See grace_mark.
-  virtual void on_marked(clock::time_point since) = 0;
-  virtual void on_mark_without_node() = 0;
-};
 
 /// Every step is one request; ZCONNECTIONLOSS repeats it when there is a connection again, but for
 /// the making, whose outcome is looked up first. A later step makes the answers to earlier ones
 /// void, also to what others ask for the node.
 class own_node {
  public:
-  own_node(store_state& store, node_listener& listener, acquire_request const& request);
+  own_node(store_state& store, queue_entry& entry, acquire_request const& request);
 
   resource const& name() const { return name_; }
   owner_token const& owner() const { return owner_; }
@@ -80,7 +63,7 @@ class own_node {
   void on_removed(reply const& answer);
 
   session& ensemble_;
-  node_listener& listener_;
+  queue_entry& entry_;  ///< hears what becomes of it
   resource const name_;
   owner_token const owner_;
   std::string const parent_;

@@ -50,8 +50,6 @@ class query : public std::enable_shared_from_this<query<Operation>> {
 
 class busy_query final : public query<waiter> {
  public:
-  enum class when_free { enqueue, say_busy };
-
   busy_query(std::shared_ptr<store_state> store, std::shared_ptr<waiter> const& one, when_free what)
       : query(std::move(store), one),
         name_(one->request.name),
@@ -170,10 +168,8 @@ class listing final : public query<list_operation> {
 class removal final : public query<release_operation> {
  public:
   removal(std::shared_ptr<store_state> store, resource const& name,
-          std::optional<owner_token> owner, std::shared_ptr<release_operation> const& one)
-      : query(std::move(store), one),
-        parent_(this->store().path_of(name)),
-        owner_(std::move(owner)) {}
+          std::optional<owner_token> const& owner, std::shared_ptr<release_operation> const& one)
+      : query(std::move(store), one), parent_(this->store().path_of(name)), owner_(owner) {}
 
   void begin() override {
     if (!removing_.empty()) return remove();  // it had no answer
@@ -210,12 +206,9 @@ class removal final : public query<release_operation> {
 
 }  // namespace
 
-void look_first(std::shared_ptr<store_state> const& store, std::shared_ptr<waiter> const& one) {
-  std::make_shared<busy_query>(store, one, busy_query::when_free::enqueue)->begin();
-}
-
-void answer_busy(std::shared_ptr<store_state> const& store, std::shared_ptr<waiter> const& one) {
-  std::make_shared<busy_query>(store, one, busy_query::when_free::say_busy)->begin();
+void tell_holder(std::shared_ptr<store_state> const& store, std::shared_ptr<waiter> const& one,
+                 when_free what) {
+  std::make_shared<busy_query>(store, one, what)->begin();
 }
 
 void inspect(std::shared_ptr<store_state> const& store, resource const& name,
@@ -228,13 +221,9 @@ void list(std::shared_ptr<store_state> const& store, list_request asked,
   std::make_shared<listing>(store, std::move(asked), one)->begin();
 }
 
-void force(std::shared_ptr<store_state> const& store, resource const& name,
-           std::shared_ptr<release_operation> const& one) {
-  std::make_shared<removal>(store, name, std::nullopt, one)->begin();
-}
-
-void release_elsewhere(std::shared_ptr<store_state> const& store, resource const& name,
-                       owner_token const& owner, std::shared_ptr<release_operation> const& one) {
+void remove_node(std::shared_ptr<store_state> const& store, resource const& name,
+                 std::optional<owner_token> const& owner,
+                 std::shared_ptr<release_operation> const& one) {
   std::make_shared<removal>(store, name, owner, one)->begin();
 }
 

@@ -45,7 +45,7 @@ void queue_entry::watch_the_wait(std::shared_ptr<waiter> const& one) {
 void queue_entry::end_wait(std::shared_ptr<waiter> const& one) {
   one->queue.reset();
   on_left(*one);
-  answer_busy(store_, one);
+  tell_holder(store_, one, when_free::say_busy);
 }
 
 void queue_entry::on_left(waiter& one) {

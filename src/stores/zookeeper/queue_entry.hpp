@@ -15,14 +15,20 @@
 #include <memory>
 #include <vector>
 
+#include "stores/common/waiter.hpp"
 #include "stores/zookeeper/grace_mark.hpp"
-#include "stores/zookeeper/operations.hpp"
 #include "stores/zookeeper/predecessor_watch.hpp"
 
 namespace herdlock::zookeeper {
 
-class queue_entry final : public node_listener,
-                          public stores::waiter_queue,
+// The ports' operations while they are under way.
+using stores::waiter;
+using renew_operation = stores::operation<renew_reply>;
+using release_operation = stores::operation<release_reply>;
+using inspect_operation = stores::operation<std::optional<lease_info>>;
+using list_operation = stores::operation<lease_page>;
+
+class queue_entry final : public stores::waiter_queue,
                           public std::enable_shared_from_this<queue_entry> {
  public:
   queue_entry(std::shared_ptr<store_state> store, acquire_request const& request);
@@ -40,14 +46,20 @@ class queue_entry final : public node_listener,
   /// Something happened to a node that it watches.
   void on_watch_event(std::string const& path, watch_event what);
 
-  void on_node_made() override { state_ = state::listing; }
-  void list() override;
-  void enter() override;
-  void on_node_removed(int code) override;
-  void be_gone() override;
-  void fail_and_leave(int code, std::string const& path) override;
-  void on_marked(clock::time_point since) override;
-  void on_mark_without_node() override;
+  // What becomes of its node:
+  void on_node_made() { state_ = state::listing; }
+  /// Its place in the queue has to be looked up.
+  void list();
+  /// It has to be made.
+  void enter();
+  void on_node_removed(int code);
+  /// It is not there, and is not wanted any more.
+  void be_gone();
+  void fail_and_leave(int code, std::string const& path);
+  // See grace_mark:
+  void on_marked(clock::time_point since);
+  void on_mark_without_node();
+
   void on_left(waiter& one) override;
 
  private:

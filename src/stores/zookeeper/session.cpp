@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "stores/zookeeper/store_state.hpp"
+
 namespace herdlock::zookeeper {
 namespace {
 
@@ -13,11 +15,7 @@ constexpr std::chrono::milliseconds pause_before_retry{500};
 constexpr std::chrono::milliseconds longest_close{800};
 constexpr std::chrono::milliseconds longest_close_unheard{100};
 
-bool is_write(verb what) {
-  return what == verb::create || what == verb::make || what == verb::contain ||
-         what == verb::remove || what == verb::set || what == verb::check ||
-         what == verb::make_other || what == verb::set_other || what == verb::remove_both;
-}
+bool is_write(verb what) { return what <= verb::remove_both; }
 
 // The C client's many words for two things.
 int simplified(int code) {
@@ -116,7 +114,7 @@ void session::on_connected(milliseconds timeout) {
   ++connections_;
   auto parked = std::exchange(waiting_, {});
   for (auto& one : parked) send(std::move(one));
-  if (auto alive = listener_.lock()) alive->on_connected();
+  if (auto alive = owner_.lock()) alive->on_connected();
 }
 
 void session::lose() {
@@ -131,7 +129,7 @@ void session::lose() {
       answer_later(std::move(one), ZSESSIONEXPIRED);
     }
   }
-  if (auto alive = listener_.lock()) alive->on_session_lost();
+  if (auto alive = owner_.lock()) alive->on_session_lost();
 }
 
 void session::retry_later() {
@@ -144,7 +142,7 @@ void session::retry_later() {
 }
 
 void session::on_watch_event(std::string const& path, watch_event what) {
-  if (auto alive = listener_.lock()) alive->on_watch_event(path, what);
+  if (auto alive = owner_.lock()) alive->on_watch_event(path, what);
 }
 
 void session::call(request what, std::weak_ptr<void> owner, reply_handler done) {

@@ -12,23 +12,16 @@
 
 namespace herdlock::zookeeper {
 
-/// Who lives in a session, on the executor.
-class session_listener {
- public:
-  virtual ~session_listener() = default;
-  virtual void on_connected() = 0;     ///< the first time, and again
-  virtual void on_session_lost() = 0;  ///< with all of its nodes and watches
-  virtual void on_watch_event(std::string const& path, watch_event what) = 0;
-};
+class store_state;
 
 /// Requests are sent in the order of the calls; those that come while there is no connection are
 /// sent when there is one. All members but close() on the executor.
 class session final : public handle_listener, public std::enable_shared_from_this<session> {
  public:
-  session(asio::any_io_executor executor, settings how, std::weak_ptr<session_listener> listener)
+  session(asio::any_io_executor executor, settings how, std::weak_ptr<store_state> owner)
       : executor_(std::move(executor)),
         settings_(std::move(how)),
-        listener_(std::move(listener)),
+        owner_(std::move(owner)),
         retry_(executor_) {}
   ~session() override { close(); }
 
@@ -74,7 +67,7 @@ class session final : public handle_listener, public std::enable_shared_from_thi
 
   asio::any_io_executor const executor_;
   settings const settings_;
-  std::weak_ptr<session_listener> const listener_;
+  std::weak_ptr<store_state> const owner_;
   asio::steady_timer retry_;
 
   std::mutex guard_;  ///< of the two below

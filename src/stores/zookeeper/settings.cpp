@@ -26,14 +26,9 @@ constexpr stores::url_option options[] = {
 constexpr stores::scheme_options schemes[] = {{"zk", {options}}};
 
 std::string servers_of(store_url const& url) {
-  auto all = url.hosts;
-  if (all.empty()) all.push_back({url.host, url.port});
   std::string text;
-  for (auto const& one : all) {
-    if (!text.empty()) text += ",";
-    bool const v6 = one.host.find(':') != std::string::npos;
-    text += v6 ? "[" + one.host + "]" : one.host;
-    text += ":" + std::to_string(one.port.value_or(usual_port));
+  for (auto const& one : stores::hosts_of(url, usual_port)) {
+    text += (text.empty() ? "" : ",") + one.text();
   }
   return text;
 }

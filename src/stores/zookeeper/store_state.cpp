@@ -60,19 +60,12 @@ void store_state::on_watch_event(std::string const& path, watch_event what) {
   }
 }
 
-std::vector<std::shared_ptr<queue_entry>> store_state::all_entries() const {
-  std::vector<std::shared_ptr<queue_entry>> all;
-  all.reserve(entries_.size());
-  for (auto const& [ignored, one] : entries_) all.push_back(one);
-  return all;
-}
-
+// They may leave meanwhile.
 void store_state::on_connected() {
-  for (auto const& one : all_entries()) one->on_connected();
+  for (auto const& [ignored, one] : std::map(entries_)) one->on_connected();
 }
-
 void store_state::on_session_lost() {
-  for (auto const& one : all_entries()) one->on_session_lost();
+  for (auto const& [ignored, one] : std::map(entries_)) one->on_session_lost();
 }
 
 failure store_state::explain(int code, std::string const& path) const {

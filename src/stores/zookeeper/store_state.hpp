@@ -10,8 +10,7 @@
 namespace herdlock::zookeeper {
 
 /// All on the executor, but for the constructor and close_session().
-class store_state final : public session_listener,
-                          public std::enable_shared_from_this<store_state> {
+class store_state final : public std::enable_shared_from_this<store_state> {
  public:
   store_state(std::shared_ptr<stores::pending_operations> pending, settings how)
       : pending_(std::move(pending)), settings_(std::move(how)), ends_(pending_->executor()) {}
@@ -35,15 +34,16 @@ class store_state final : public session_listener,
   void watch(std::string const& path, std::weak_ptr<queue_entry> who);
   void unwatch(std::string const& path, queue_entry const* who);
 
+  // What becomes of the session:
+  void on_connected();     ///< the first time, and again
+  void on_session_lost();  ///< with all of its nodes and watches
+  void on_watch_event(std::string const& path, watch_event what);
+
   /// What an operation fails with.
   failure explain(int code, std::string const& path) const;
 
  private:
   using key = std::pair<std::string, std::string>;
-  void on_connected() override;
-  void on_session_lost() override;
-  void on_watch_event(std::string const& path, watch_event what) override;
-  std::vector<std::shared_ptr<queue_entry>> all_entries() const;
 
   std::shared_ptr<stores::pending_operations> const pending_;
   settings const settings_;

@@ -2,7 +2,6 @@
 
 #include <herdlock/url_scheme.hpp>
 
-#include "stores/zookeeper/examination.hpp"
 #include "stores/zookeeper/queries.hpp"
 
 namespace herdlock {
@@ -27,7 +26,7 @@ class store final : public lease_store {
     auto const& asked = one->request;
     bool const known = state_->find(asked.name, asked.owner) != nullptr;
     if (known || asked.wait > milliseconds{0}) return state_->enqueue(one);
-    look_first(state_, one);
+    tell_holder(state_, one, when_free::enqueue);
   }
 
   void renew(resource name, owner_token owner, milliseconds ttl,
@@ -43,7 +42,7 @@ class store final : public lease_store {
     auto const one = state_->pending()->begin("release", name.str(), std::move(done));
     if (!one) return;
     auto const who = state_->find(name, owner);
-    if (!who) return release_elsewhere(state_, name, owner, one);
+    if (!who) return remove_node(state_, name, owner, one);
     who->release(one);
   }
 
@@ -58,7 +57,7 @@ class store final : public lease_store {
 
   void force_release(resource name, handler<release_reply> done) override {
     auto const one = state_->pending()->begin("force release of", name.str(), std::move(done));
-    if (one) force(state_, name, one);
+    if (one) remove_node(state_, name, std::nullopt, one);
   }
 
   void list(list_request request, handler<lease_page> done) override {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
+#include <herdlock/examination.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -24,5 +25,8 @@ namespace herdlock {
 /// which may take as long as the socket takes to flush, but at most `timeout`: what is not done by
 /// then, a look-up of a host name that hangs above all, is left behind in threads of its own.
 result<backend> open_zookeeper(store_url url, asio::any_io_executor executor);
+
+/// What is wrong with a ZooKeeper ensemble for locks: see examine_store().
+result<examination> examine_zookeeper(store_url url);
 
 }  // namespace herdlock

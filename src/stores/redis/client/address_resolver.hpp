@@ -12,7 +12,7 @@ namespace herdlock::redis {
 /// Asked before each connection attempt. All members on the executor.
 class address_resolver {
  public:
-  using answer = std::function<void(result<host_and_port>, failure_kind)>;
+  using answer = std::function<void(result<stores::server_address>, failure_kind)>;
   virtual ~address_resolver() = default;
 
   /// Answers once, later, unless what it returns is let go before: that gives the query up. The
@@ -21,7 +21,7 @@ class address_resolver {
 
   /// Tells of each move as soon as it is known, until what it returns is let go. Best effort: a
   /// move may be missed.
-  using news = std::function<void(host_and_port const&)>;
+  using news = std::function<void(stores::server_address const&)>;
   virtual std::shared_ptr<void> watch(news moved) = 0;
 };
 

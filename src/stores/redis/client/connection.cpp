@@ -1,7 +1,5 @@
 #include "stores/redis/client/connection.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/jitter.hpp"
 
@@ -27,7 +25,7 @@ void connection::tell_listeners(F what) const {
 void connection::open() {
   if (closed_ || std::exchange(opened_, true)) return;
   if (how_.resolver) {
-    watching_ = how_.resolver->watch([weak = weak_from_this()](host_and_port const& to) {
+    watching_ = how_.resolver->watch([weak = weak_from_this()](stores::server_address const& to) {
       if (auto const self = weak.lock()) self->on_moved(to);
     });
   }
@@ -40,8 +38,7 @@ void connection::close() {
   attempt_timer_.cancel();
   asking_ = watching_ = nullptr;
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
-  end_outstanding(
-      make_failure(errc::canceled, how_.display_name + ": the store handle is being closed"));
+  end_outstanding(how_.failed(errc::canceled, "the store handle is being closed"));
   deadlines_->close();
   waiting_.clear();
 }
@@ -70,29 +67,28 @@ void connection::connect() {
     transport_ = transport::start(executor_, how_, weak_from_this());
     return;
   }
-  asking_ =
-      how_.resolver->where([weak = weak_from_this()](result<host_and_port> at, failure_kind kind) {
+  asking_ = how_.resolver->where(
+      [weak = weak_from_this()](result<stores::server_address> at, failure_kind kind) {
         if (auto const self = weak.lock()) self->on_resolved(std::move(at), kind);
       });
 }
 
-void connection::on_resolved(result<host_and_port> at, failure_kind kind) {
+void connection::on_resolved(result<stores::server_address> at, failure_kind kind) {
   if (closed_) return;
   if (at.has_error()) return lose(at.error(), kind);
   asking_ = nullptr;
   how_.host = at->host;
-  how_.port = at->port.value_or(how_.port);
+  how_.port = at->port;
   limit_attempt(attempt_limit());
   transport_ = transport::start(executor_, how_, weak_from_this());
 }
 
 // A master that was handed over goes on answering for seconds, and what it takes is lost; one that
 // hangs would be waited for.
-void connection::on_moved(host_and_port const& to) {
+void connection::on_moved(stores::server_address const& to) {
   if (closed_ || !transport_ || (to.host == how_.host && to.port == how_.port)) return;
   pause_ = min_reconnect_pause;
-  lose(make_failure(errc::unavailable,
-                    how_.display_name + ": the master is not at " + how_.address() + " any more"),
+  lose(how_.failed(errc::unavailable, "the master is not at " + how_.address() + " any more"),
        failure_kind::temporary);
 }
 
@@ -100,9 +96,8 @@ failure connection::no_connection(errc code) const {
   std::string_view const hint = how_.tls.security == stores::encryption::none
                                     ? "; is it reachable?"
                                     : "; is it reachable, and does it speak TLS on this port?";
-  return make_failure(code, how_.display_name + ": no connection to " + how_.address() +
-                                " within " + std::to_string(attempt_limit().count()) + " ms" +
-                                std::string(hint));
+  return how_.failed(code, "no connection to " + how_.address() + " within " +
+                               std::to_string(attempt_limit().count()) + " ms" + std::string(hint));
 }
 
 void connection::on_ready(transport& from) {
@@ -200,8 +195,8 @@ void connection::refuse_waiting() {
 failure connection::missed_deadline(command const& one) const {
   std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
   if (one.sent) {
-    return make_failure(errc::timed_out, how_.display_name + ": the server did not answer" + limit +
-                                             "; whether it acted is unknown");
+    return how_.failed(errc::timed_out,
+                       "the server did not answer" + limit + "; whether it acted is unknown");
   }
   if (last_failure_.code) {
     return failure{last_failure_.code,

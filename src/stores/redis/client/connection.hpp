@@ -36,9 +36,9 @@ inline constexpr milliseconds max_resolved_attempt{1000};
 class connection_listener {
  public:
   virtual ~connection_listener() = default;
-  virtual void on_connection_up() = 0;
-  virtual void on_connection_down() = 0;  ///< after each failed attempt, too
-  virtual void on_message(reply const& message) = 0;
+  virtual void on_connection_up() {}
+  virtual void on_connection_down() {}  ///< after each failed attempt, too
+  virtual void on_message(reply const&) {}
 };
 
 /// Takes over commands that another server has to execute: the connections to a cluster's nodes
@@ -131,8 +131,8 @@ class connection final : public router,
 
   void limit_attempt(milliseconds limit);
   void connect();
-  void on_moved(host_and_port const& to);
-  void on_resolved(result<host_and_port> at, failure_kind kind);
+  void on_moved(stores::server_address const& to);
+  void on_resolved(result<stores::server_address> at, failure_kind kind);
   void on_checked(batch_ptr done, failure const* why);
   void come_up();
   milliseconds attempt_limit() const;

@@ -17,11 +17,7 @@ bool evicts(server_facts const& server) {
 }  // namespace
 
 connection_check::connection_check(settings const& how, std::shared_ptr<store_warnings> warnings)
-    : store_(how.display_name),
-      durable_(how.durable),
-      replicated_(!how.master_name.empty() || how.durable.replicas > 0),
-      part_(how.part),
-      warnings_(std::move(warnings)) {}
+    : how_(how), warnings_(std::move(warnings)) {}
 
 void connection_check::ask(batch& into) const {
   redis::ask(into, {"TIME"});
@@ -32,14 +28,14 @@ verdict connection_check::verdict_on(std::span<reply const> answers, std::string
   // Busy, loading: a passing error is not a missing right.
   for (auto const& one : answers) {
     if (!one.is_error()) continue;
-    auto why = server_failure(one.text(), store_);
+    auto why = server_failure(one.text(), how_.display_name);
     if (why == errc::unavailable) return {std::move(why), failure_kind::temporary};
   }
   read(answers, address);
   if (is_older_than(facts_, 6, 2)) {
-    return {make_failure(errc::not_supported, store_ + ": the server at " + address + " is Redis " +
-                                                  facts_.version +
-                                                  "; herdlock needs Redis 6.2 or newer"),
+    return {how_.failed(errc::not_supported, "the server at " + address + " is Redis " +
+                                                 facts_.version +
+                                                 "; herdlock needs Redis 6.2 or newer"),
             failure_kind::refused};
   }
   if (auto no = misdirected(address); no.why.code) return no;
@@ -66,16 +62,16 @@ void connection_check::read(std::span<reply const> answers, std::string const& a
 
 verdict connection_check::misdirected(std::string const& address) const {
   if (facts_.mode == "sentinel") {
-    return {make_failure(errc::not_supported,
-                         store_ + ": the server at " + address +
-                             " is a Sentinel; write redis+sentinel://host:port/mastername"),
+    return {how_.failed(errc::not_supported,
+                        "the server at " + address +
+                            " is a Sentinel; write redis+sentinel://host:port/mastername"),
             failure_kind::refused};
   }
   // Its own master may be found behind the same name a moment later.
-  if (facts_.role != "slave" || part_ == server_part::cluster_node) return {};
-  return {make_failure(errc::unavailable, store_ + ": the server at " + address +
-                                              " is a read-only replica; connect to the master, or "
-                                              "through redis+sentinel://"),
+  if (facts_.role != "slave" || how_.part == server_part::cluster_node) return {};
+  return {how_.failed(errc::unavailable, "the server at " + address +
+                                             " is a read-only replica; connect to the master, or "
+                                             "through redis+sentinel://"),
           failure_kind::temporary};
 }
 
@@ -86,21 +82,22 @@ void connection_check::warn_of_weaknesses(std::string const& address) {
          "noeviction for locks");
   }
   // A master that comes back empty empties its replicas.
-  bool const forgets = facts_.append_only == "0" && durable_.quarantine == milliseconds{0};
-  if (replicated_ && forgets) {
+  bool const forgets = facts_.append_only == "0" && how_.durable.quarantine == milliseconds{0};
+  bool const replicated = !how_.master_name.empty() || how_.durable.replicas > 0;
+  if (replicated && forgets) {
     warn("the server at " + address +
          " has no append-only file: if it restarts before its replicas take over, all of them "
          "forget the leases that are held; set appendonly yes, or quarantine=on in the store URL");
   }
-  if (facts_.replicas && *facts_.replicas < durable_.replicas) {
+  if (facts_.replicas && *facts_.replicas < how_.durable.replicas) {
     warn("the server at " + address + " has " + std::to_string(*facts_.replicas) +
-         " replicas, but wait_replicas is " + std::to_string(durable_.replicas) +
+         " replicas, but wait_replicas is " + std::to_string(how_.durable.replicas) +
          ": nothing is granted until more are connected");
   }
 }
 
 void connection_check::warn(std::string const& text) {
-  if (warnings_) warnings_->add(store_ + ": " + text);
+  if (warnings_) warnings_->add(how_.display_name + ": " + text);
 }
 
 }  // namespace herdlock::redis

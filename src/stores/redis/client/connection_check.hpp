@@ -39,10 +39,7 @@ class connection_check {
   void warn_of_weaknesses(std::string const& address);
   void warn(std::string const& text);
 
-  std::string store_;
-  durability_settings durable_;
-  bool replicated_;
-  server_part part_;
+  settings how_;
   std::shared_ptr<store_warnings> warnings_;
   server_facts facts_;
 };

@@ -19,12 +19,11 @@ struct lowered_at_the_end {
 }  // namespace
 
 failure connection::refusal() const {
-  if (closed_) return make_failure(errc::canceled, how_.display_name + ": the store is closed");
+  if (closed_) return how_.failed(errc::canceled, "the store is closed");
   if (!transport_ && kind_ == failure_kind::refused) return last_failure_;
   if (std::max(outstanding_count_, waiting_.size()) < max_outstanding_commands) return {};
-  return make_failure(errc::overloaded, how_.display_name + ": " +
-                                            std::to_string(max_outstanding_commands) +
-                                            " commands are waiting already; ask less at once");
+  return how_.failed(errc::overloaded, std::to_string(max_outstanding_commands) +
+                                           " commands are waiting already; ask less at once");
 }
 
 void connection::submit(command_ptr what) {
@@ -233,8 +232,7 @@ bool connection::redirected(command_ptr& one, reply const& answer) {
 void connection::cancel(command& what) {
   if (!what.open()) return;
   --outstanding_count_;
-  what.fail(make_failure(errc::canceled, how_.display_name + ": cancelled by the caller"),
-            completion::later);
+  what.fail(how_.failed(errc::canceled, "cancelled by the caller"), completion::later);
   drop_ended();
 }
 
@@ -264,8 +262,8 @@ void connection::on_deadline(command& one) {
   drop_ended();
   if (!silent) return;
   transport_->forget_unsent();
-  lose(make_failure(errc::unavailable, how_.display_name + ": the server at " + how_.address() +
-                                           " hangs: it does not answer"),
+  lose(how_.failed(errc::unavailable,
+                   "the server at " + how_.address() + " hangs: it does not answer"),
        failure_kind::temporary);
 }
 

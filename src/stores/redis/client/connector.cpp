@@ -116,7 +116,7 @@ void connector::complete(errc code, std::string const& text, failure_kind kind) 
   cancel();
   if (!done) return;
   if (text.empty()) return done({}, kind);
-  done(make_failure(code, how_.display_name + ": " + text), kind);
+  done(how_.failed(code, text), kind);
 }
 
 }  // namespace herdlock::redis

@@ -8,8 +8,6 @@
 namespace herdlock::redis {
 namespace {
 
-constexpr std::uint16_t sentinel_port = 26379;
-
 class one_shot_client final : public transport_listener {
  public:
   one_shot_client(asio::io_context& io, std::vector<command_words> const& commands)
@@ -17,13 +15,7 @@ class one_shot_client final : public transport_listener {
 
   void on_ready(transport& from) override {
     auto asked = make_batch();
-    asked->reset();
-    for (auto const& words : commands_) {
-      asked->begin(words.front());
-      for (std::size_t i = 1; i < words.size(); ++i) asked->add(words[i]);
-      asked->end();
-      asked->commands.push_back(std::make_unique<raw_command>());
-    }
+    for (auto const& words : commands_) ask(*asked, words);
     from.send(std::move(asked));
   }
   void on_ended(transport&, failure why, failure_kind) override { end(std::move(why)); }
@@ -33,7 +25,6 @@ class one_shot_client final : public transport_listener {
     outcome = std::move(done->replies);
     io_.stop();
   }
-  void on_push(transport&, reply const&) override {}
 
   std::optional<result<std::vector<reply>>> outcome;
 
@@ -62,18 +53,6 @@ result<std::vector<reply>> ask_once(settings const& how,
   io.run_for(milliseconds{200});
   if (outcome) return std::move(*outcome);
   return make_failure(errc::timed_out, how.address() + " does not answer");
-}
-
-settings sentinel_at(settings const& how, host_and_port const& at) {
-  settings one = how;
-  one.resolver = nullptr;
-  one.sentinels.clear();
-  one.host = at.host;
-  one.port = at.port.value_or(sentinel_port);
-  one.user = how.sentinel_user;
-  one.password = how.sentinel_password;
-  one.database = 0;
-  return one;
 }
 
 }  // namespace herdlock::redis

@@ -16,7 +16,4 @@ using command_words = std::vector<std::string>;
 result<std::vector<reply>> ask_once(settings const& how,
                                     std::vector<command_words> const& commands);
 
-/// A sentinel of theirs, with its own account.
-settings sentinel_at(settings const& how, host_and_port const& at);
-
 }  // namespace herdlock::redis

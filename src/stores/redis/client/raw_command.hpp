@@ -15,7 +15,8 @@ class raw_command final : public command {
 };
 
 /// Adds one command, given word by word, to a batch of raw commands.
-inline void ask(batch& of, std::initializer_list<std::string_view> words) {
+template <class Words = std::initializer_list<std::string_view>>
+void ask(batch& of, Words const& words) {
   auto word = words.begin();
   of.begin(*word);
   while (++word != words.end()) of.add(*word);

@@ -1,7 +1,6 @@
 #include "stores/redis/client/script_bundle.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "stores/redis/client/server_errors.hpp"
@@ -63,8 +62,7 @@ void script_bundle::recorded_script::record(command const& one) {
 // command and in this writer, and stays there.
 void script_bundle::recorded_script::push(std::span<std::string_view const> call) {
   constexpr std::size_t count_at = 2;
-  auto const digits = call[count_at];
-  std::from_chars(digits.data(), digits.data() + digits.size(), key_count_);
+  key_count_ = whole_number<std::size_t>(call[count_at]).value_or(0);
   rest_ = call.subspan(count_at + 1);
 }
 

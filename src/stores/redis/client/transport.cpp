@@ -8,7 +8,6 @@
 #include "stores/common/tls_context.hpp"
 #include "stores/redis/client/awaited_replies.hpp"
 #include "stores/redis/client/connector.hpp"
-#include "stores/redis/client/failed_transport.hpp"
 #include "stores/redis/client/life_signs.hpp"
 #include "stores/redis/client/outgoing_bytes.hpp"
 #include "stores/redis/client/receive_buffer.hpp"
@@ -51,6 +50,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
         });
     connector_->start();
   }
+  /// Instead: the configuration cannot be used, and ends it as a server does that says no.
+  void refuse(failure why) { end(std::move(why), failure_kind::refused); }
 
   void send(batch_ptr what) override {
     outgoing_.add(what->bytes());
@@ -260,9 +261,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     end(lost("the connection to " + how_.address() + " was lost (" + reason + ")"));
   }
 
-  failure lost(std::string const& text) const {
-    return make_failure(errc::unavailable, how_.display_name + ": " + text);
-  }
+  failure lost(std::string const& text) const { return how_.failed(errc::unavailable, text); }
 
   // The first reason is the cause; what follows are its consequences.
   void end(failure why, failure_kind kind = failure_kind::temporary) {
@@ -274,7 +273,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
   }
 
   void shut() {
-    connector_->cancel();
+    if (connector_) connector_->cancel();
     timer_.cancel();
     stream_->close();
     give_back_later();
@@ -333,17 +332,17 @@ std::shared_ptr<transport> transport::start(asio::any_io_executor const& executo
                                             settings const& how,
                                             std::weak_ptr<transport_listener> owner) {
   auto tls = stores::make_tls(how.tls, how.display_name);
-  if (tls.has_error()) {
-    auto none = std::make_shared<failed_transport>();
-    asio::post(executor, [none, owner = std::move(owner), why = tls.error()] {
-      if (auto const to = owner.lock()) to->on_ended(*none, why, failure_kind::refused);
-    });
-    return none;
-  }
-  if (how.tls.security == stores::encryption::tls)
+  if (tls && how.tls.security == stores::encryption::tls)
     tls->set_verify_callback(asio::ssl::host_name_verification(how.host));
-  auto one = std::make_shared<attempt>(executor, how, std::move(*tls), std::move(owner));
-  one->start();
+  failure const unusable = tls ? failure{} : tls.error();
+  auto one = std::make_shared<attempt>(
+      executor, how, tls ? std::move(*tls) : asio::ssl::context(asio::ssl::context::tls_client),
+      std::move(owner));
+  if (unusable.code) {
+    one->refuse(unusable);
+  } else {
+    one->start();
+  }
   return one;
 }
 

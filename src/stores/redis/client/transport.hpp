@@ -33,7 +33,7 @@ class transport_listener {
   virtual void on_turn(transport&) {}
   /// A batch came back: with all its replies, or, when `why` says so, with those that were told.
   virtual void on_batch(transport& from, batch_ptr done, failure const* why) = 0;
-  virtual void on_push(transport& from, reply const& message) = 0;
+  virtual void on_push(transport&, reply const&) {}
 };
 
 class transport {

@@ -41,16 +41,13 @@ class cluster::node final : public connection_listener,
   void became_master() {
     bool const was_replica = std::exchange(was_out, false) || wire_->facts()->role == "slave";
     if (!wire_->up() || !was_replica) return;
-    wire_->leave(make_failure(
-        errc::unavailable, wire_->how().display_name + ": " + at_.text() + " has become a master"));
+    wire_->leave(wire_->how().failed(errc::unavailable, at_.text() + " has become a master"));
   }
 
  private:
-  void on_connection_up() override {}
   void on_connection_down() override {
     if (auto const to = home_.lock()) to->on_node_down(*this);
   }
-  void on_message(reply const&) override {}
   bool redirect(command_ptr& one, std::string_view line) override {
     auto const to = home_.lock();
     return to && !to->closed_ && to->redirect(*this, one, line);
@@ -83,13 +80,9 @@ void cluster::open() { finder_->refresh(); }
 void cluster::close() {
   if (std::exchange(closed_, true)) return;
   finder_->close();
-  deferred_->close(error(errc::canceled, "the store handle is being closed"));
+  deferred_->close(how_.failed(errc::canceled, "the store handle is being closed"));
   for (auto& [at, one] : nodes_) one->close();
   nodes_.clear();
-}
-
-failure cluster::error(errc code, std::string const& text) const {
-  return make_failure(code, how_.display_name + ": " + text);
 }
 
 failure cluster::check_key(std::string_view key) const {
@@ -99,7 +92,9 @@ failure cluster::check_key(std::string_view key) const {
 // ---------------------------------------------------------------------------------- commands
 
 void cluster::submit(command_ptr what) {
-  if (closed_) return what->fail(error(errc::canceled, "the store is closed"), completion::later);
+  if (closed_) {
+    return what->fail(how_.failed(errc::canceled, "the store is closed"), completion::later);
+  }
   if (auto const why = check_key(what->key()); why.code) return what->fail(why, completion::later);
   // One deadline for the whole way.
   what->deadline = std::chrono::steady_clock::now() + how_.timeout;
@@ -109,17 +104,23 @@ void cluster::submit(command_ptr what) {
 void cluster::cancel(command& what) {
   if (!what.open()) return;
   if (what.carrier) return what.carrier->cancel(what);
-  what.fail(error(errc::canceled, "cancelled by the caller"), completion::later);
+  what.fail(how_.failed(errc::canceled, "cancelled by the caller"), completion::later);
 }
 
 void cluster::route(command_ptr one) {
   one->asking = false;
   auto const* const owner = map_.owner(key_slot(one->key()));
   if (!owner) return wait_for_map(std::move(one));
-  auto const to = node_at(*owner);
-  if (!to) return try_again(std::move(one), error(errc::unavailable, "it has too many nodes"));
-  to->became_master();
-  to->wire()->submit(std::move(one));
+  send_to(*owner, std::move(one));
+}
+
+void cluster::send_to(node_address const& to, command_ptr one) {
+  auto const next = node_at(to);
+  if (!next) {
+    return try_again(std::move(one), how_.failed(errc::unavailable, "it has too many nodes"));
+  }
+  next->became_master();
+  next->wire()->submit(std::move(one));
 }
 
 connection* cluster::carrier_for(std::string_view key) {
@@ -144,9 +145,9 @@ void cluster::wait_for_map(command_ptr one) {
   if (refused_.code && map_.empty()) return one->fail(refused_, completion::later);
   failure why;
   if (!map_.empty()) {
-    why = out_of_time(error(errc::unavailable,
-                            "nobody serves slot " + std::to_string(key_slot(one->key())) +
-                                " of the cluster; redis-cli --cluster check says what is wrong"));
+    why = out_of_time(how_.failed(
+        errc::unavailable, "nobody serves slot " + std::to_string(key_slot(one->key())) +
+                               " of the cluster; redis-cli --cluster check says what is wrong"));
   }
   finder_->refresh();
   auto const until = one->deadline;
@@ -155,8 +156,8 @@ void cluster::wait_for_map(command_ptr one) {
 
 void cluster::wait(command_ptr one, std::chrono::steady_clock::time_point until, failure why) {
   if (deferred_->add(one, until, std::move(why))) return;
-  one->fail(error(errc::overloaded, std::to_string(max_outstanding_commands) +
-                                        " commands are waiting already; ask less at once"),
+  one->fail(how_.failed(errc::overloaded, std::to_string(max_outstanding_commands) +
+                                              " commands are waiting already; ask less at once"),
             completion::later);
 }
 
@@ -178,9 +179,9 @@ failure cluster::out_of_time(failure const& why) const {
 
 failure cluster::no_map_in_time() const {
   if (last_failure_.code) return out_of_time(last_failure_);
-  return error(errc::timed_out, "no node of the cluster said who serves which slot within " +
-                                    std::to_string(how_.timeout.count()) +
-                                    " ms; are its nodes reachable?");
+  return how_.failed(errc::timed_out, "no node of the cluster said who serves which slot within " +
+                                          std::to_string(how_.timeout.count()) +
+                                          " ms; are its nodes reachable?");
 }
 
 // ---------------------------------------------------------------------------------- redirections
@@ -191,8 +192,8 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
   if (!to) return false;
   one->asking = false;
   auto const said = [&](std::string const& what) {
-    return error(errc::unavailable,
-                 what + " (" + from.at().text() + " says " + in_quotes(line) + ")");
+    return how_.failed(errc::unavailable,
+                       what + " (" + from.at().text() + " says " + in_quotes(line) + ")");
   };
   switch (to->kind) {
     case redirection_kind::moved:
@@ -214,8 +215,8 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
       try_again(std::move(one), said("a node or the whole cluster is down"));
       break;
     case redirection_kind::garbled:
-      one->fail(make_failure(errc::protocol, how_.display_name + ": " + from.at().text() +
-                                                 " redirects to nowhere: " + in_quotes(line)),
+      one->fail(how_.failed(errc::protocol,
+                            from.at().text() + " redirects to nowhere: " + in_quotes(line)),
                 completion::later);
       break;
   }
@@ -224,15 +225,12 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
 
 void cluster::hop(command_ptr one, node_address const& to) {
   if (++one->hops > max_hops) {
-    return one->fail(
-        error(errc::unavailable, "the nodes send the command to and fro, at last to " + to.text() +
+    return one->fail(how_.failed(errc::unavailable,
+                                 "the nodes send the command to and fro, at last to " + to.text() +
                                      "; redis-cli --cluster check says what is wrong"),
-        completion::later);
+                     completion::later);
   }
-  auto const next = node_at(to);
-  if (!next) return try_again(std::move(one), error(errc::unavailable, "it has too many nodes"));
-  next->became_master();
-  next->wire()->submit(std::move(one));
+  send_to(to, std::move(one));
 }
 
 // ---------------------------------------------------------------------------------- nodes
@@ -294,7 +292,7 @@ void cluster::on_map(cluster_map map, node_address const&) {
   for (auto const& weak : event_connections_) {
     auto const one = weak.lock();
     if (!one || map_.has({one->how().host, one->how().port})) continue;
-    one->leave(error(errc::unavailable, one->how().address() + " has left the cluster"));
+    one->leave(how_.failed(errc::unavailable, one->how().address() + " has left the cluster"));
   }
   if (auto const listener = route_listener_.lock()) listener->on_routes_changed();
 }

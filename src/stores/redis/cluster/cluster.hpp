@@ -17,7 +17,6 @@
 
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "stores/redis/client/connection.hpp"
@@ -78,6 +77,7 @@ class cluster final : public router, public map_user, public std::enable_shared_
 
   void route(command_ptr one);
   void hop(command_ptr one, node_address const& to);
+  void send_to(node_address const& to, command_ptr one);
   void try_again(command_ptr one, failure const& why);
   bool redirect(node& from, command_ptr& one, std::string_view line);
   void on_node_down(node& which);
@@ -89,7 +89,6 @@ class cluster final : public router, public map_user, public std::enable_shared_
   std::shared_ptr<node> node_at(node_address const& at);
   void retire(std::shared_ptr<node> const& old);
   void choose_event_address(settings& how);
-  failure error(errc code, std::string const& text) const;
 
   asio::any_io_executor executor_;
   settings how_;

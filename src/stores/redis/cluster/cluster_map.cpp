@@ -39,11 +39,6 @@ std::optional<std::size_t> behind(reply const& answer, std::size_t i) {
 
 }  // namespace
 
-std::string node_address::text() const {
-  bool const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
 std::optional<node_address> make_address(std::string_view host, std::optional<std::int64_t> port,
                                          node_address const& asked) {
   if (host.empty() || host == "?") host = asked.host;

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <herdlock/error.hpp>
+#include "stores/common/url_options.hpp"
 #include "stores/redis/client/reply.hpp"
 
 namespace herdlock::redis {
@@ -16,15 +16,7 @@ namespace herdlock::redis {
 /// Masters of one cluster, and nodes that are spoken to at all; one more is an error.
 inline constexpr std::size_t max_nodes = 1000;
 
-struct node_address {
-  std::string host;
-  std::uint16_t port = 0;
-  friend bool operator==(node_address const&, node_address const&) = default;
-  friend bool operator<(node_address const& a, node_address const& b) {
-    return std::tie(a.host, a.port) < std::tie(b.host, b.port);
-  }
-  std::string text() const;  ///< `host:port`, for messages
-};
+using node_address = stores::server_address;
 
 /// `host:port` as nodes announce it: an IPv6 address stands without brackets there. An empty host,
 /// or "?", is a node that does not know its own: `asked`'s then. Nothing when it is neither.

@@ -1,25 +1,14 @@
 #include "stores/redis/cluster/cluster_store.hpp"
 
-#include "stores/common/tls_context.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster.hpp"
 #include "stores/redis/lease_port.hpp"
 #include "stores/redis/store_parts.hpp"
 
 namespace herdlock {
-namespace {
-
-std::vector<redis::node_address> seeds_of(store_url const& url) {
-  std::vector<redis::node_address> seeds;
-  for (auto const& one : url.hosts) seeds.push_back({one.host, one.port.value_or(6379)});
-  if (seeds.empty()) seeds.push_back({url.host, url.port.value_or(6379)});
-  return seeds;
-}
-
-}  // namespace
 
 result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor) {
-  auto seeds = seeds_of(url);
+  auto seeds = stores::hosts_of(url, 6379);
   auto how = redis::parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   if (auto const why = redis::refuse_single_server_options(*how); why.code) return why;
@@ -28,14 +17,12 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
                                                ": a cluster has no databases but 0; leave out '/" +
                                                std::to_string(how->database) + "'");
   }
-  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
-    return tls.error();
   how->part = redis::server_part::cluster_node;
   auto warnings = std::make_shared<store_warnings>();
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings);
   auto const all =
       std::make_shared<redis::store_parts<redis::cluster>>(std::move(nodes), std::move(warnings));
-  all->leases = redis::make_lease_port(all->commands, all->queues);
+  all->leases = redis::make_lease_port(all->commands, all->queues, nullptr);
   all->values = redis::make_cache_port(all->commands, all->watches);
   asio::post(executor, [cluster = all->commands] { cluster->open(); });
   return redis::backend_of(all);

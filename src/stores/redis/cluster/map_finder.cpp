@@ -3,10 +3,66 @@
 #include <boost/asio/post.hpp>
 
 #include "stores/redis/client/connection.hpp"
-#include "stores/redis/cluster/slot_query.hpp"
+#include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/jitter.hpp"
 
 namespace herdlock::redis {
+namespace {
+
+// CLUSTER SLOTS, which every version knows (CLUSTER SHARDS came with 7.0). `done` is called exactly
+// once, never from inside submit(); its failure names the store and the node.
+class slot_query final : public command {
+ public:
+  using callback = std::function<void(result<cluster_map>)>;
+
+  slot_query(connection const& at, node_address asked, callback done)
+      : executor_(at.executor()),
+        store_(at.how().display_name),
+        asked_(std::move(asked)),
+        done_(std::move(done)) {}
+
+  void encode(command_writer& out, script_form) const override {
+    out.begin("CLUSTER");
+    out.add("SLOTS");
+    out.end();
+  }
+  void complete(reply const& answer) override {
+    if (answer.is_error()) return fail(refusal(answer.text()), completion::now);
+    auto map = cluster_map::parse(answer, asked_);
+    if (map.has_error()) {
+      failure const why = map.error();
+      map = failure{why.code,
+                    store_ + ": the cluster as " + asked_.text() + " sees it: " + why.message};
+    }
+    complete(std::move(map), completion::now);
+  }
+  void fail(failure const& why, completion when) override { complete(why, when); }
+  bool open() const override { return static_cast<bool>(done_); }
+
+ private:
+  failure refusal(std::string_view line) const {
+    if (line.find("cluster support disabled") == line.npos) return server_failure(line, store_);
+    return make_failure(errc::not_supported,
+                        store_ + ": the server at " + asked_.text() +
+                            " is not part of a cluster; open it with redis:// (or rediss://) "
+                            "instead of redis+cluster://");
+  }
+  void complete(result<cluster_map> outcome, completion when) {
+    unlink();
+    auto done = std::exchange(done_, nullptr);
+    if (when == completion::now) return done(std::move(outcome));
+    asio::post(executor_, [done = std::move(done), outcome = std::move(outcome)]() mutable {
+      done(std::move(outcome));
+    });
+  }
+
+  asio::any_io_executor executor_;
+  std::string store_;
+  node_address asked_;
+  callback done_;
+};
+
+}  // namespace
 
 void map_finder::refresh() {
   if (!user_) return;
@@ -47,8 +103,7 @@ void map_finder::ask_next() {
     pause_ = std::min(2 * pause_, max_map_pause);
     pause();
     if (!why_.code) {
-      why_ =
-          make_failure(errc::unavailable, how_.display_name + ": no node of the cluster answers");
+      why_ = how_.failed(errc::unavailable, "no node of the cluster answers");
     }
     return user_->on_no_map(why_);
   }
@@ -68,8 +123,7 @@ void map_finder::ask(std::size_t index) {
   auto on_reply = [weak = weak_from_this(), round = round_, index](result<cluster_map> answer) {
     if (auto const self = weak.lock()) self->on_answer(round, index, std::move(answer));
   };
-  auto query =
-      std::make_unique<slot_query>(executor_, how_.display_name, one.at, std::move(on_reply));
+  auto query = std::make_unique<slot_query>(*over, one.at, std::move(on_reply));
   one.open = true;
   ++open_;
   over->submit(std::move(query));

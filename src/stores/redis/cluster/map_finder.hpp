@@ -36,8 +36,8 @@ class map_user {
 /// All members on the executor.
 class map_finder final : public std::enable_shared_from_this<map_finder> {
  public:
-  map_finder(asio::any_io_executor executor, settings how, map_user& user)
-      : executor_(std::move(executor)), how_(std::move(how)), user_(&user), timer_(executor_) {}
+  map_finder(asio::any_io_executor const& executor, settings how, map_user& user)
+      : how_(std::move(how)), user_(&user), timer_(executor) {}
 
   /// A round that begins after this call, soon; together with those that are wanted already.
   void refresh();
@@ -59,7 +59,6 @@ class map_finder final : public std::enable_shared_from_this<map_finder> {
   void on_answer(std::uint64_t round, std::size_t index, result<cluster_map> answer);
   void note(failure const& why);
 
-  asio::any_io_executor executor_;
   settings how_;
   map_user* user_;  // null when closed
   asio::steady_timer timer_;

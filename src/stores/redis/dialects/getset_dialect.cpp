@@ -39,90 +39,60 @@ algo::getset_marks marks_of(owner_token const& owner) {
   return {mark_of(owner, "held"), mark_of(owner, "bid")};
 }
 
-// What a verb answers with, and how messages call it.
-template <getset_verb Verb>
-struct answer_to;
+using algo::getset_machine;
+using time_point = clock::time_point;
 
-template <>
-struct answer_to<getset_verb::acquire> {
-  using value_type = acquire_reply;
-  static constexpr std::string_view verb = "acquire";
-  static acquire_reply of(algo::getset_machine const& m, clock::time_point asked) {
-    if (m.outcome() == getset_outcome::granted) return grant{};
-    // What is left was counted at the reply, after `asked`.
-    if (m.outcome() == getset_outcome::held_already) {
-      return grant{{}, grant_term{asked, m.remaining()}};
-    }
-    return busy{owner_label({}), m.remaining()};
+acquire_reply acquired(getset_machine const& m, time_point asked) {
+  if (m.outcome() == getset_outcome::granted) return grant{};
+  // What is left was counted at the reply, after `asked`.
+  if (m.outcome() == getset_outcome::held_already) {
+    return grant{{}, grant_term{asked, m.remaining()}};
   }
-};
+  return busy{owner_label({}), m.remaining()};
+}
+renew_reply renewed(getset_machine const& m, time_point) {
+  return m.outcome() == getset_outcome::renewed ? renew_reply::renewed : renew_reply::lost;
+}
+release_reply released(getset_machine const& m, time_point) {
+  return m.outcome() == getset_outcome::released ? release_reply::released : release_reply::lost;
+}
+std::optional<lease_info> seen(getset_machine const& m, time_point) {
+  if (m.outcome() != getset_outcome::held) return std::nullopt;
+  return lease_info{owner_label({}), {}, m.remaining()};
+}
 
-template <>
-struct answer_to<getset_verb::renew> {
-  using value_type = renew_reply;
-  static constexpr std::string_view verb = "renew";
-  static renew_reply of(algo::getset_machine const& m, clock::time_point) {
-    return m.outcome() == getset_outcome::renewed ? renew_reply::renewed : renew_reply::lost;
-  }
+// What is asked of the machine, how messages call it, and what its outcome means.
+template <class Reply>
+struct asked_verb {
+  getset_verb what;
+  std::string_view verb;
+  Reply (*answer)(getset_machine const& m, time_point asked);
 };
-
-struct release_answer {
-  using value_type = release_reply;
-  static release_reply of(algo::getset_machine const& m, clock::time_point) {
-    return m.outcome() == getset_outcome::released ? release_reply::released : release_reply::lost;
-  }
-};
-template <>
-struct answer_to<getset_verb::release> : release_answer {
-  static constexpr std::string_view verb = "release";
-};
-template <>
-struct answer_to<getset_verb::force_release> : release_answer {
-  static constexpr std::string_view verb = "force the release of";
-};
-
-template <>
-struct answer_to<getset_verb::inspect> {
-  using value_type = std::optional<lease_info>;
-  static constexpr std::string_view verb = "inspect";
-  static value_type of(algo::getset_machine const& m, clock::time_point) {
-    if (m.outcome() != getset_outcome::held) return std::nullopt;
-    return lease_info{owner_label({}), {}, m.remaining()};
-  }
-};
+constexpr asked_verb<acquire_reply> to_acquire{getset_verb::acquire, "acquire", acquired};
+constexpr asked_verb<renew_reply> to_renew{getset_verb::renew, "renew", renewed};
+constexpr asked_verb<release_reply> to_release{getset_verb::release, "release", released};
+constexpr asked_verb<release_reply> to_force{getset_verb::force_release, "force the release of",
+                                             released};
+constexpr asked_verb<std::optional<lease_info>> to_inspect{getset_verb::inspect, "inspect", seen};
 
 // One command of an operation.
-template <getset_verb Verb>
 struct step_message {
   using value_type = algo::getset_reply;
-  static constexpr std::string_view verb = answer_to<Verb>::verb;
+  using kind = getset_action::kind;
+  std::string_view verb;
   resource what;
   std::string key;
   getset_action action;
 
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form) const {
-    using kind = getset_action::kind;
-    switch (action.what) {
-      case kind::set_if_absent:
-        out.begin("SETNX");
-        break;
-      case kind::get:
-        out.begin("GET");
-        break;
-      case kind::get_and_set:
-        out.begin("GETSET");
-        break;
-      default:
-        out.begin("DEL");
-        break;
-    }
+    constexpr std::string_view commands[] = {"SETNX", "GET", "GETSET", "DEL"};  // by kind
+    out.begin(commands[static_cast<std::size_t>(action.what)]);
     out.add(key);
     if (!action.value.empty()) out.add(action.value);
     out.end();
   }
   result<value_type> parse(reply const& answer) const {
-    using kind = getset_action::kind;
     if (action.what == kind::get || action.what == kind::get_and_set) {
       if (answer.kind() == reply_kind::null) return value_type{};
       if (answer.kind() != reply_kind::text) return unexpected_reply(name());
@@ -134,18 +104,23 @@ struct step_message {
   }
 };
 
-// Does what the machine said, one command after the other. Kept alive by the command under way.
-template <getset_verb Verb>
-class getset_operation final : public std::enable_shared_from_this<getset_operation<Verb>> {
- public:
-  using value_type = typename answer_to<Verb>::value_type;
+struct lease_asked {
+  resource name;
+  algo::getset_marks marks{};
+  milliseconds ttl{0};
+};
 
-  getset_operation(std::shared_ptr<connection> home, resource what, algo::getset_machine machine,
-                   handler<value_type> done)
+// Does what the machine said, one command after the other. Kept alive by the command under way.
+template <class Reply>
+class getset_operation final : public std::enable_shared_from_this<getset_operation<Reply>> {
+ public:
+  getset_operation(std::shared_ptr<connection> home, asked_verb<Reply> const& asks, lease_asked of,
+                   handler<Reply> done)
       : home_(std::move(home)),
-        what_(std::move(what)),
+        asks_(asks),
+        what_(std::move(of.name)),
         key_(home_->how().prefix + what_.str()),
-        machine_(std::move(machine)),
+        machine_(asks.what, std::move(of.marks), {of.ttl, home_->how().skew}),
         done_(std::move(done)),
         deadline_(asked_ + home_->how().timeout) {}
 
@@ -159,8 +134,8 @@ class getset_operation final : public std::enable_shared_from_this<getset_operat
     auto on_reply = [self = this->shared_from_this()](result<algo::getset_reply> answer) {
       self->resume(std::move(answer));
     };
-    operation<step_message<Verb>>::start(
-        *home_, step_message<Verb>{what_, key_, std::move(action)},
+    operation<step_message>::start(
+        *home_, step_message{asks_.verb, what_, key_, std::move(action)},
         handler<algo::getset_reply>(asio::bind_cancellation_slot(slot, std::move(on_reply))));
   }
 
@@ -168,7 +143,7 @@ class getset_operation final : public std::enable_shared_from_this<getset_operat
     if (answer.has_error()) return complete(answer.error());
     auto action = machine_.resume(*answer, wall_now());
     if (action.what == getset_action::kind::finish) {
-      return complete(answer_to<Verb>::of(machine_, asked_));
+      return complete(asks_.answer(machine_, asked_));
     }
     // Each command has the store's timeout; begun before the first one's end, the last ends by two.
     if (clock::now() >= deadline_) return complete(too_slow());
@@ -176,24 +151,25 @@ class getset_operation final : public std::enable_shared_from_this<getset_operat
   }
 
   failure too_slow() const {
-    return make_failure(errc::timed_out, "cannot " + std::string(answer_to<Verb>::verb) + " " +
+    return make_failure(errc::timed_out, "cannot " + std::string(asks_.verb) + " " +
                                              in_quotes(what_.str()) + " at " +
                                              home_->how().display_name +
                                              ": the server answers too slowly for the several "
                                              "steps of dialect=getset; raise the timeout");
   }
 
-  void complete(result<value_type> outcome) {
+  void complete(result<Reply> outcome) {
     detail::dispatch_result(home_->executor(), std::move(done_), std::move(outcome));
   }
 
   std::shared_ptr<connection> home_;
+  asked_verb<Reply> const asks_;
   resource what_;
   std::string key_;
-  algo::getset_machine machine_;
-  handler<value_type> done_;
-  clock::time_point asked_ = clock::now();
-  clock::time_point deadline_;
+  getset_machine machine_;
+  handler<Reply> done_;
+  time_point asked_ = clock::now();
+  time_point deadline_;
 };
 
 class getset_dialect final : public lease_store {
@@ -202,21 +178,21 @@ class getset_dialect final : public lease_store {
       : connection_(std::move(commands)), list_(connection_->executor(), listed(connection_)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
-    start<getset_verb::acquire>(std::move(request.name), marks_of(request.owner), request.ttl,
-                                std::move(done));
+    lease_asked of{std::move(request.name), marks_of(request.owner), request.ttl};
+    start(connection_, to_acquire, std::move(of), std::move(done));
   }
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    start<getset_verb::renew>(std::move(name), marks_of(owner), ttl, std::move(done));
+    start(connection_, to_renew, {std::move(name), marks_of(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
-    start<getset_verb::release>(std::move(name), marks_of(owner), {}, std::move(done));
+    start(connection_, to_release, {std::move(name), marks_of(owner)}, std::move(done));
   }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
-    start<getset_verb::inspect>(std::move(name), {}, {}, std::move(done));
+    start(connection_, to_inspect, {std::move(name)}, std::move(done));
   }
   void force_release(resource name, handler<release_reply> done) override {
-    start<getset_verb::force_release>(std::move(name), {}, {}, std::move(done));
+    start(connection_, to_force, {std::move(name)}, std::move(done));
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
@@ -229,25 +205,17 @@ class getset_dialect final : public lease_store {
     auto from = leases_of_dialect(at);
     from.inspected = true;
     from.inspect = [at](resource name, handler<std::optional<lease_info>> done) {
-      start_at<getset_verb::inspect>(at, std::move(name), {}, {}, std::move(done));
+      start(at, to_inspect, {std::move(name)}, std::move(done));
     };
     return from;
   }
 
-  template <getset_verb Verb>
-  static void start_at(std::shared_ptr<connection> const& at, resource name,
-                       algo::getset_marks marks, milliseconds ttl,
-                       handler<typename answer_to<Verb>::value_type> done) {
-    algo::getset_machine machine(Verb, std::move(marks), {ttl, at->how().skew});
-    std::make_shared<getset_operation<Verb>>(at, std::move(name), std::move(machine),
-                                             std::move(done))
-        ->start();
+  template <class Reply>
+  static void start(std::shared_ptr<connection> const& at, asked_verb<Reply> const& asks,
+                    lease_asked of, handler<Reply> done) {
+    std::make_shared<getset_operation<Reply>>(at, asks, std::move(of), std::move(done))->start();
   }
-  template <getset_verb Verb>
-  void start(resource name, algo::getset_marks marks, milliseconds ttl,
-             handler<typename answer_to<Verb>::value_type> done) {
-    start_at<Verb>(connection_, std::move(name), std::move(marks), ttl, std::move(done));
-  }
+
   std::shared_ptr<connection> connection_;
   lease_list list_;
 };

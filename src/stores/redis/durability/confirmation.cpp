@@ -8,74 +8,27 @@
 namespace herdlock::redis {
 namespace {
 
-struct text_answer {
-  using value_type = std::string;
+// One command of a round; its answer is a number or a text.
+template <class T>
+struct round_command {
+  using value_type = T;
   static constexpr std::string_view verb = "confirm";
   std::string subject;
+  std::function<void(command_writer& out, script_form form)> write;
 
   std::string_view name() const { return subject; }
-  static result<std::string> parse(reply const& answer) { return std::string(answer.text()); }
-};
-
-struct info_message : text_answer {
-  void encode(command_writer& out, script_form) const {
-    out.begin("INFO");
-    out.end();
-  }
-};
-
-// Of many leases at once; the answer is in their order.
-struct held_message : text_answer {
-  std::vector<std::pair<std::string, std::string>> leases;  // name, owner
-
-  // Always with its source: by its hash alone a server that lacks it would do it in the second
-  // attempt, behind the WAIT.
-  void encode(command_writer& out, script_form) const {
-    out.begin_keys(lease_scripts().held, script_form::with_source);
-    for (auto const& [name, owner] : leases) out.add(name);
-    out.end_keys();
-    for (auto const& [name, owner] : leases) out.add(owner);
-    out.end();
-  }
-};
-
-struct number_answer {
-  using value_type = std::int64_t;
-  static constexpr std::string_view verb = "confirm";
-  std::string subject;
-
-  std::string_view name() const { return subject; }
-  result<std::int64_t> parse(reply const& answer) const {
-    auto const number = answer.number();
-    if (!number) return unexpected_reply(subject);
-    return *number;
-  }
-};
-
-struct wait_message : number_answer {
-  int replicas;
-  milliseconds limit;
-
-  void encode(command_writer& out, script_form) const {
-    out.begin("WAIT");
-    out.add_number(replicas);
-    out.add_number(limit.count());
-    out.end();
-  }
-};
-
-struct trust_message : number_answer {
-  std::string incarnation;
-  milliseconds quarantine;
-  std::string_view mode;
-
   void encode(command_writer& out, script_form form) const {
-    out.begin(lease_scripts().trust, form);
-    out.add(incarnation_key);
-    out.add(incarnation);
-    out.add_number(quarantine.count());
-    out.add(mode);
+    write(out, form);
     out.end();
+  }
+  result<T> parse(reply const& answer) const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return std::string(answer.text());
+    } else {
+      auto const number = answer.number();
+      if (!number) return unexpected_reply(subject);
+      return *number;
+    }
   }
 };
 
@@ -111,46 +64,59 @@ void confirmation::open() {
 void confirmation::close() {
   if (std::exchange(closed_, true)) return;
   connection_->close();  // ends the round that is under way
-  auto const why = make_failure(errc::canceled, how_.display_name + ": the store is being closed");
+  auto const why = how_.failed(errc::canceled, "the store is being closed");
   for (auto& one : std::exchange(waiting_, {})) {
     asio::post(executor(), [done = std::move(one.done), why] { done(why); });
   }
 }
 
+failure confirmation::refusal(what_happened what, milliseconds ttl) const {
+  auto const quarantine = how_.durable.quarantine;
+  if (quarantine > milliseconds{0} && ttl > quarantine) {
+    return how_.failed(errc::invalid_ttl,
+                       "a ttl of " + std::to_string(ttl.count()) +
+                           " ms is longer than the quarantine of a new master, " +
+                           std::to_string(quarantine.count()) +
+                           " ms; raise quarantine_ttl, in all clients");
+  }
+  bool const too_early = what == what_happened::granted && quarantined() > milliseconds{0};
+  return too_early ? in_quarantine() : failure{};
+}
+
+// How long the master that was seen last grants nothing yet; 0: it grants.
 milliseconds confirmation::quarantined() const {
   auto const left = std::chrono::ceil<milliseconds>(trusted_from_ - clock::now());
   return std::max(left, milliseconds{0});
 }
 
 failure confirmation::in_quarantine() const {
-  return make_failure(errc::unavailable,
-                      how_.display_name + ": the server at " + connection_->how().address() +
-                          " has not been the master for long and may lack leases that are held; "
-                          "it grants nothing for another " +
-                          std::to_string(quarantined().count()) + " ms (quarantine=on)");
+  return how_.failed(errc::unavailable,
+                     "the server at " + connection_->how().address() +
+                         " has not been the master for long and may lack leases that are held; "
+                         "it grants nothing for another " +
+                         std::to_string(quarantined().count()) + " ms (quarantine=on)");
 }
 
 failure confirmation::too_few(std::int64_t replicas) const {
-  return make_failure(errc::unavailable,
-                      how_.display_name + ": only " + std::to_string(replicas) + " of " +
-                          std::to_string(how_.durable.replicas) + " replicas had it after " +
-                          std::to_string(how_.durable.wait.count()) +
-                          " ms, so it does not count and is taken back (wait_replicas=" +
-                          std::to_string(how_.durable.replicas) + "); are they running?");
+  return how_.failed(errc::unavailable,
+                     "only " + std::to_string(replicas) + " of " +
+                         std::to_string(how_.durable.replicas) + " replicas had it after " +
+                         std::to_string(how_.durable.wait.count()) +
+                         " ms, so it does not count and is taken back (wait_replicas=" +
+                         std::to_string(how_.durable.replicas) + "); are they running?");
 }
 
 failure confirmation::too_late() const {
-  return make_failure(errc::timed_out, how_.display_name +
-                                           ": the replicas confirm more slowly than leases are "
-                                           "taken; its turn did not come within " +
-                                           std::to_string(how_.timeout.count()) + " ms");
+  return how_.failed(errc::timed_out,
+                     "the replicas confirm more slowly than leases are taken; its turn did not "
+                     "come within " +
+                         std::to_string(how_.timeout.count()) + " ms");
 }
 
 void confirmation::confirm(what_happened what, resource name, owner_token owner, answer done) {
   if (closed_ || waiting_.size() >= max_outstanding_commands) {
-    auto why = make_failure(closed_ ? errc::canceled : errc::overloaded,
-                            how_.display_name + (closed_ ? ": the store is closed"
-                                                         : ": too many grants wait for replicas"));
+    auto why = closed_ ? how_.failed(errc::canceled, "the store is closed")
+                       : how_.failed(errc::overloaded, "too many grants wait for replicas");
     return asio::post(executor(), [done = std::move(done), why = std::move(why)] { done(why); });
   }
   waiting_.push_back(
@@ -194,37 +160,51 @@ void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
     one->knows_server = true;
     self->ask(one);
   };
-  operation<info_message>::start(*connection_, info_message{{"INFO"}}, std::move(on_info));
+  round_command<std::string> info{"INFO",
+                                  [](command_writer& out, script_form) { out.begin("INFO"); }};
+  operation<round_command<std::string>>::start(*connection_, std::move(info), std::move(on_info));
 }
 
-template <class Message, class T>
-void confirmation::start(std::shared_ptr<round> const& one, Message call, T round::*member) {
+template <class T>
+void confirmation::start(std::shared_ptr<round> const& one, T round::*member,
+                         std::function<void(command_writer&, script_form)> write) {
   ++one->missing;
-  operation<Message>::start(*connection_, std::move(call),
-                            [self = shared_from_this(), one, member](result<T> told) {
-                              if (one->take(told)) (*one).*member = *std::move(told);
-                              self->on_answer(one);
-                            });
+  operation<round_command<T>>::start(*connection_,
+                                     {one->entries.front().name.str(), std::move(write)},
+                                     [self = shared_from_this(), one, member](result<T> told) {
+                                       if (one->take(told)) (*one).*member = *std::move(told);
+                                       self->on_answer(one);
+                                     });
 }
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
   one->connection = connection_->connections();
   one->missing = 1;  // so that the last answer cannot come before the last command
-  std::string const& subject = one->entries.front().name.str();
-  if (how_.durable.quarantine > milliseconds{0}) {
-    start(
-        one,
-        trust_message{
-            {subject}, incarnation_, how_.durable.quarantine, one->knows_server ? "write" : "look"},
-        &round::quarantine);
+  auto const& asked = how_.durable;
+  if (asked.quarantine > milliseconds{0}) {
+    start(one, &round::quarantine,
+          [one, server = incarnation_, span = asked.quarantine](auto& out, auto form) {
+            out.begin(lease_scripts().trust, form);
+            out.add(incarnation_key);
+            out.add(server);
+            out.add_number(span.count());
+            out.add(one->knows_server ? "write" : "look");
+          });
   }
-  held_message held{{subject}, {}};
-  for (auto const& about : one->entries) {
-    held.leases.emplace_back(about.name.str(), about.owner.str());
-  }
-  start(one, std::move(held), &round::held);
-  if (how_.durable.replicas > 0) {
-    start(one, wait_message{{subject}, how_.durable.replicas, how_.durable.wait}, &round::replicas);
+  // Which of the leases are there, in their order. Always with its source: by its hash alone a
+  // server that lacks it would do it in the second attempt, behind the WAIT.
+  start(one, &round::held, [one](auto& out, script_form) {
+    out.begin_keys(lease_scripts().held, script_form::with_source);
+    for (auto const& about : one->entries) out.add(about.name.str());
+    out.end_keys();
+    for (auto const& about : one->entries) out.add(about.owner.str());
+  });
+  if (asked.replicas > 0) {
+    start(one, &round::replicas, [asked](auto& out, script_form) {
+      out.begin("WAIT");
+      out.add_number(asked.replicas);
+      out.add_number(asked.wait.count());
+    });
   }
   asio::post(executor(), [self = shared_from_this(), one] { self->on_answer(one); });
 }
@@ -236,10 +216,8 @@ void confirmation::on_answer(std::shared_ptr<round> const& one) {
 void confirmation::on_answers(std::shared_ptr<round> const& one) {
   if (one->error.code) return complete(*one, one->error);
   if (!connection_->up() || connection_->connections() != one->connection) {
-    return complete(*one,
-                    make_failure(errc::unavailable, how_.display_name +
-                                                        ": the connection that was to confirm it "
-                                                        "was lost"));
+    return complete(
+        *one, how_.failed(errc::unavailable, "the connection that was to confirm it was lost"));
   }
   // The server is not what it was: it was demoted and promoted, or lost the key. Once is enough:
   // who has written the key gets no such answer.
@@ -251,9 +229,9 @@ void confirmation::on_answers(std::shared_ptr<round> const& one) {
 failure confirmation::opinion(round const& one, std::size_t index) const {
   entry const& about = one.entries[index];
   if (index >= one.held.size() || one.held[index] != '1') {
-    return make_failure(errc::unavailable, how_.display_name + ": it is not at the server at " +
-                                               connection_->how().address() +
-                                               " (any more); was there a failover?");
+    return how_.failed(errc::unavailable, "it is not at the server at " +
+                                              connection_->how().address() +
+                                              " (any more); was there a failover?");
   }
   if (about.what == what_happened::granted && one.quarantine > 0) return in_quarantine();
   if (one.replicas < how_.durable.replicas) return too_few(one.replicas);

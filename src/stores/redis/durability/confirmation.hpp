@@ -13,7 +13,6 @@
 // What is asked while a round is under way goes into the next one together.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -45,9 +44,8 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
 
   void confirm(what_happened what, resource name, owner_token owner, answer done);
 
-  /// How long the master that was seen last grants nothing yet; 0: it grants.
-  milliseconds quarantined() const;
-  failure in_quarantine() const;
+  /// Why a lease of that length need not be asked for; without code when there is no reason.
+  failure refusal(what_happened what, milliseconds ttl) const;
   asio::any_io_executor const& executor() const { return connection_->executor(); }
 
  private:
@@ -63,11 +61,14 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   void start_round();
   void learn_incarnation(std::shared_ptr<round> const& one);
   void ask(std::shared_ptr<round> const& one);
-  template <class Message, class T>
-  void start(std::shared_ptr<round> const& one, Message call, T round::*member);
+  template <class T>
+  void start(std::shared_ptr<round> const& one, T round::*member,
+             std::function<void(command_writer&, script_form)> write);
   void on_answer(std::shared_ptr<round> const& one);
   void on_answers(std::shared_ptr<round> const& one);
   failure opinion(round const& one, std::size_t index) const;
+  milliseconds quarantined() const;
+  failure in_quarantine() const;
   void complete(round& one, failure const& why);
   failure too_few(std::int64_t replicas) const;
   failure too_late() const;

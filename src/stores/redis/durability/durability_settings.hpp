@@ -28,7 +28,4 @@ struct durability_settings {
   bool on() const { return replicas > 0 || quarantine > milliseconds{0}; }
 };
 
-/// `timeout` is that of a command.
-durability_settings take_durability(stores::option_reader& in, milliseconds timeout);
-
 }  // namespace herdlock::redis

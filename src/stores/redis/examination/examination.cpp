@@ -1,12 +1,11 @@
-#include "stores/redis/examination/examination.hpp"
+#include "stores/redis/redis_store.hpp"
 
-#include <algorithm>
 #include <set>
 
-#include "stores/common/tls_context.hpp"
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/examination/examine_server.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
+#include "stores/redis/sentinel/sentinel_resolver.hpp"
 
 namespace herdlock {
 namespace {
@@ -18,10 +17,10 @@ using namespace redis;
 std::optional<settings> find_master(settings how, examination& into) {
   if (how.sentinels.empty()) return how;
   std::size_t agree = 0;
-  std::optional<host_and_port> master;
+  std::optional<stores::server_address> master;
   std::string last;
   for (auto const& at : how.sentinels) {
-    auto const one = sentinel_at(how, at);
+    auto const one = sentinel_settings(how, at, how.timeout);
     auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
                                         {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
     if (!answers) {
@@ -35,8 +34,8 @@ std::optional<settings> find_master(settings how, examination& into) {
     }
     auto const& address = answers->at(1);
     if (address.kind() == reply_kind::list && address.number(2)) {
-      master = host_and_port{std::string(address.text(1)),
-                             static_cast<std::uint16_t>(*address.number(2))};
+      master = stores::server_address{std::string(address.text(1)),
+                                      static_cast<std::uint16_t>(*address.number(2))};
     }
   }
   into.expect(agree * 2 > how.sentinels.size(),
@@ -48,7 +47,7 @@ std::optional<settings> find_master(settings how, examination& into) {
                "start the missing sentinels, and let an odd number, at least 3, watch the master"});
   if (!master) return std::nullopt;
   how.host = master->host;
-  how.port = *master->port;
+  how.port = master->port;
   return how;
 }
 
@@ -87,8 +86,6 @@ std::string joined(std::vector<std::string> const& words) {
 result<examination> examine_redis(store_url url) {
   auto how = parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
-    return tls.error();
   examination made;
   if (auto const at = find_master(*how, made)) check_server(*at, made);
   return made;
@@ -97,9 +94,6 @@ result<examination> examine_redis(store_url url) {
 result<examination> examine_redlock(store_url url) {
   auto how = parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
-      tls.has_error())
-    return tls.error();
   examination made;
   auto const told = look_at_all(how->nodes, made);
   std::size_t const all = how->nodes.size();
@@ -130,18 +124,15 @@ result<examination> examine_redlock(store_url url) {
 }
 
 result<examination> examine_redis_cluster(store_url url) {
-  auto hosts = url.hosts;
-  if (hosts.empty()) hosts.push_back({url.host, url.port});
+  auto const hosts = stores::hosts_of(url, 6379);
   auto how = parse_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = stores::make_tls(how->tls, how->display_name); tls.has_error())
-    return tls.error();
   how->part = server_part::cluster_node;
   std::vector<settings> nodes;
   for (auto const& at : hosts) {
     settings one = *how;
     one.host = at.host;
-    one.port = at.port.value_or(6379);
+    one.port = at.port;
     nodes.push_back(std::move(one));
   }
   examination made;

@@ -1,8 +1,5 @@
 #include "stores/redis/examination/examine_server.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include "stores/common/clock_skew.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 

@@ -1,16 +1,24 @@
 #include "stores/redis/queue/lease_messages.hpp"
 
 namespace herdlock::redis {
-namespace {
 
-void add_queue_keys(command_writer& out, std::string const& name) {
-  out.add(name);
-  out.add_side_key(name, fence_role);
-  out.add_side_key(name, queue_role);
+// A script has as many of the keys as it counts.
+void encode_step(command_writer& out, lease_step const& step, resource const& name,
+                 std::initializer_list<step_argument> rest) {
+  constexpr std::string_view side_keys[] = {fence_role, queue_role, last_role};
+  auto const count = whole_number<std::size_t>(step.text.key_count).value_or(1);
+  out.begin(step.text, step.form);
+  out.add(name.str());
+  for (std::size_t i = 0; i + 1 < count; ++i) out.add_side_key(name.str(), side_keys[i]);
+  for (auto const& one : rest) {
+    auto const* number = std::get_if<std::int64_t>(&one);
+    if (number) {
+      out.add_number(*number);
+    } else {
+      out.add(std::get<std::string_view>(one));
+    }
+  }
 }
-
-}  // namespace
-
 result<held> parse_held(reply const& answer, std::string_view name) {
   auto const pttl = answer.number(1);
   auto const fence = answer.number(3);
@@ -69,15 +77,6 @@ std::string_view owner_in(std::string_view member) {
   return member;
 }
 
-void acquire_message::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().acquire, form);
-  add_queue_keys(out, asked.name.str());
-  out.add(asked.owner.str());
-  out.add_number(asked.ttl.count());
-  out.add_number(fence_floor);
-  out.end();
-}
-
 result<acquire_reply> acquire_message::parse(reply const& answer) const {
   auto const parsed = parse_grant_or_held(answer, name());
   if (parsed.has_error()) return parsed.error();
@@ -105,12 +104,8 @@ result<grant_or_held> enter_message::parse(reply const& answer) const {
 }
 
 void enter_message::encode(command_writer& out, script_form how) const {
-  out.begin(lease_scripts().enter, how);
-  add_queue_keys(out, asked.name.str());
-  out.add(asked.owner.str());
-  out.add_number(asked.ttl.count());
-  out.add_number(fence_floor);
-  out.add(member->present());
+  encode_step(out, {lease_scripts().enter, how}, asked.name,
+              {asked.owner.str(), asked.ttl.count(), fence_floor, member->present()});
   for (auto const& other : member->others()) out.add(other);
   out.end();
 }
@@ -118,11 +113,8 @@ void enter_message::encode(command_writer& out, script_form how) const {
 // With its source, always: one that the server does not know by its hash is sent again, and would
 // come behind the owner's next arrival, and take that out of the queue.
 void leave_message::encode(command_writer& out, script_form) const {
-  out.begin(lease_scripts().leave, script_form::with_source);
-  add_queue_keys(out, asked.name.str());
-  out.add(asked.owner.str());
-  out.add_number(fence_floor);
-  out.add(member->present());
+  encode_step(out, {lease_scripts().leave, script_form::with_source}, asked.name,
+              {asked.owner.str(), fence_floor, member->present()});
   for (auto const& other : member->others()) out.add(other);
   out.end();
 }
@@ -132,36 +124,6 @@ result<leave_message::value_type> leave_message::parse(reply const& answer) cons
   auto state = parse_held(answer, name());
   if (state.has_error()) return state.error();
   return value_type(*std::move(state));
-}
-
-void renew_message::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().renew, form);
-  out.add(what.str());
-  out.add(owner.str());
-  out.add_number(ttl.count());
-  out.end();
-}
-
-void release_message::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().release, form);
-  add_queue_keys(out, what.str());
-  out.add_side_key(what.str(), last_role);
-  out.add(owner.str());
-  out.add_number(fence_floor);
-  out.end();
-}
-
-void force_release_message::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().force_release, form);
-  add_queue_keys(out, what.str());
-  out.add_number(fence_floor);
-  out.end();
-}
-
-void inspect_message::encode(command_writer& out, script_form form) const {
-  out.begin(lease_scripts().inspect, form);
-  add_queue_keys(out, what.str());
-  out.end();
 }
 
 result<inspect_message::value_type> inspect_message::parse(reply const& answer) const {

@@ -66,6 +66,16 @@ class member_name {
 /// The owner in a member's name.
 std::string_view owner_in(std::string_view member);
 
+/// A script, its keys (the resource and its side keys) and its arguments, up to the end of the
+/// command.
+struct lease_step {
+  script const& text;
+  script_form form;
+};
+using step_argument = std::variant<std::string_view, std::int64_t>;
+void encode_step(command_writer& out, lease_step const& step, resource const& name,
+                 std::initializer_list<step_argument> rest);
+
 struct acquire_message {
   using value_type = acquire_reply;
   static constexpr std::string_view verb = "acquire";
@@ -76,7 +86,11 @@ struct acquire_message {
   static constexpr std::string_view step_in_bundle = "A";
 
   std::string_view name() const { return asked.name.str(); }
-  void encode(command_writer& out, script_form form) const;
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().acquire, form}, asked.name,
+                {asked.owner.str(), asked.ttl.count(), fence_floor});
+    out.end();
+  }
   /// Asked again by its own holder, the answer is the first grant with what is left of it.
   result<acquire_reply> parse(reply const& answer) const;
 };
@@ -118,7 +132,10 @@ struct renew_message {
   milliseconds ttl;
 
   std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const;
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().renew, form}, what, {owner.str(), ttl.count()});
+    out.end();
+  }
   result<renew_reply> parse(reply const& answer) const {
     return yes_or_no<renew_reply>(answer, name());
   }
@@ -134,7 +151,10 @@ struct release_message {
   static constexpr std::string_view step_in_bundle = "R";
 
   std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const;
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().release, form}, what, {owner.str(), fence_floor});
+    out.end();
+  }
   result<release_reply> parse(reply const& answer) const {
     return yes_or_no<release_reply>(answer, name());
   }
@@ -147,7 +167,10 @@ struct force_release_message {
   std::int64_t fence_floor;
 
   std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const;
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().force_release, form}, what, {fence_floor});
+    out.end();
+  }
   result<release_reply> parse(reply const& answer) const {
     return yes_or_no<release_reply>(answer, name());
   }
@@ -159,7 +182,10 @@ struct inspect_message {
   resource what;
 
   std::string_view name() const { return what.str(); }
-  void encode(command_writer& out, script_form form) const;
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().inspect, form}, what, {});
+    out.end();
+  }
   result<value_type> parse(reply const& answer) const;
 };
 

@@ -1,4 +1,4 @@
-#include "stores/redis/redlock/redlock_acquire.hpp"
+#include "stores/redis/redlock/redlock_ops.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -54,19 +54,17 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     conclude();
   }
 
-  void on_refused(node_verb verb, std::size_t node, failure const& why) override {
-    if (verb != node_verb::raise) return no_answer(node, why);
-    note_failure(why);
-    act(machine_->not_raised(node, clock::now()));
-    conclude();
-  }
-
-  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
-    lost_.set(node);
-    if (verb == node_verb::raise) return on_refused(verb, node, why);
-    note_failure(why);
+  void on_failed(node_verb verb, std::size_t node, failure const& why,
+                 late_grants grants) override {
+    bool const unknown = grants == late_grants::possible;
+    if (unknown) lost_.set(node);
+    if (verb == node_verb::raise) {
+      note_failure(why);
+      act(machine_->not_raised(node, clock::now()));
+      return conclude();
+    }
     // B7: what was given back there meanwhile may have come before it.
-    if (refused_ && !core_->closed()) {
+    if (unknown && refused_ && !core_->closed()) {
       core_->node(node).give_back(node_verb::undo, what_, late_grants::possible);
     }
     no_answer(node, why);

@@ -42,16 +42,13 @@ class redlock_caller : public redlock_op {
 
   /// Too few nodes answered.
   failure no_majority(std::size_t answered) const {
-    auto const code = failure_.code == make_error_code(errc::canceled) || !failure_.code
-                          ? make_error_code(errc::unavailable)
-                          : failure_.code;
     auto why = core_->store_failure(
         errc::unavailable, what_, verb_,
         std::to_string(answered) + " of " + std::to_string(core_->size()) + " nodes answered, " +
             std::to_string(algo::majority_of(core_->size())) + " are needed; " +
             (failure_.code ? failure_.message
                            : "the others did not within " + std::to_string(limit.count()) + " ms"));
-    why.code = code;
+    if (failure_.code && failure_ != errc::canceled) why.code = failure_.code;
     return why;
   }
 

@@ -43,8 +43,9 @@ class node_command final : public command {
     auto const self = take();
     home_->on_command_over(redlock_node::command_end::answered);
     if (answer.is_error()) {
-      return self->on_refused(verb_, home_->index(),
-                              server_failure(answer.text(), home_->display_name()));
+      return self->on_failed(verb_, home_->index(),
+                             server_failure(answer.text(), home_->display_name()),
+                             late_grants::none);
     }
     self->on_answer(verb_, home_->index(), answer);
   }
@@ -52,10 +53,12 @@ class node_command final : public command {
   void fail(failure const& why, completion when) override {
     auto self = take();
     home_->on_command_over(redlock_node::command_end::failed);
-    if (when == completion::now) return self->on_no_answer(verb_, home_->index(), why);
+    if (when == completion::now) {
+      return self->on_failed(verb_, home_->index(), why, late_grants::possible);
+    }
     asio::post(home_->wire().executor(),
                [self = std::move(self), verb = verb_, node = home_->index(), why] {
-                 self->on_no_answer(verb, node, why);
+                 self->on_failed(verb, node, why, late_grants::possible);
                });
   }
 
@@ -166,13 +169,11 @@ class redlock_node::pending_release final : public node_request,
   }
   // Of a server that is loading or busy it can be had a little later; what it will never do is not
   // asked again.
-  void on_refused(node_verb, std::size_t, failure const& why) override {
+  void on_failed(node_verb, std::size_t, failure const& why, late_grants grants) override {
+    bool const unknown = grants == late_grants::possible;
+    late_grant_possible_ = late_grant_possible_ || unknown;
     auto const home = home_.lock();
-    if (home && why == errc::unavailable) home->keep_pending(shared_from_this());
-  }
-  void on_no_answer(node_verb, std::size_t, failure const&) override {
-    late_grant_possible_ = true;
-    if (auto const home = home_.lock()) home->keep_pending(shared_from_this());
+    if (home && (unknown || why == errc::unavailable)) home->keep_pending(shared_from_this());
   }
 
  private:

@@ -3,7 +3,6 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
-#include <functional>
 #include <memory>
 
 #include "stores/redis/client/connection.hpp"
@@ -27,7 +26,7 @@ inline constexpr milliseconds repeated_for{10'000};
 /// Whether a request that grants may still be on its way to a node.
 enum class late_grants { none, possible };
 
-/// Who asks a node, and hears from it: exactly one of the three for each send(), on the executor,
+/// Who asks a node, and hears from it: exactly one of the two for each send(), on the executor,
 /// never inside it.
 class node_request {
  public:
@@ -37,10 +36,10 @@ class node_request {
   node_request& operator=(node_request const&) = delete;
 
   virtual void on_answer(node_verb verb, std::size_t node, reply const& answer) = 0;
-  /// It said no, and has done nothing: a missing right, a key of another type, no memory.
-  virtual void on_refused(node_verb verb, std::size_t node, failure const& why) = 0;
-  /// Whether it acted is unknown.
-  virtual void on_no_answer(node_verb verb, std::size_t node, failure const& why) = 0;
+  /// It said no, and has done nothing (a missing right, a key of another type, no memory); or,
+  /// where late grants are possible, whether it acted is unknown.
+  virtual void on_failed(node_verb verb, std::size_t node, failure const& why,
+                         late_grants grants) = 0;
 
   lease_request const& what() const { return what_; }
 
@@ -95,7 +94,6 @@ class redlock_node final : public connection_listener,
 
   void on_connection_up() override;
   void on_connection_down() override;
-  void on_message(reply const&) override {}
 
   void on_checked(result<std::int64_t> uptime, std::uint64_t generation);
   void become(state to);

@@ -5,7 +5,6 @@
 
 #include "stores/redis/client/operation.hpp"
 #include "stores/redis/lease_list.hpp"
-#include "stores/redis/redlock/redlock_acquire.hpp"
 #include "stores/redis/redlock/redlock_caller.hpp"
 
 namespace herdlock::redis {
@@ -14,10 +13,11 @@ namespace {
 using verdict = algo::quorum_tally::verdict;
 
 // Questions that each node answers with yes or no.
-template <class T>
+template <class T, node_verb Verb>
 class tally_op : public redlock_caller<T> {
  public:
-  using redlock_caller<T>::redlock_caller;
+  tally_op(std::shared_ptr<redlock_core> core, lease_request what, handler<T> done)
+      : redlock_caller<T>(std::move(core), std::move(what), Verb, std::move(done)) {}
 
   void begin() override {
     if (!this->waiting()) return;
@@ -39,7 +39,7 @@ class tally_op : public redlock_caller<T> {
   }
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
     auto const said = answer.number();
-    if (!said) return on_no_answer(verb, node, unexpected_reply(this->what_.name.str()));
+    if (!said) return not_understood(verb, node);
     if (*said != 0) {
       tally_->yes(node);
     } else {
@@ -47,14 +47,14 @@ class tally_op : public redlock_caller<T> {
     }
     conclude();
   }
-  void on_refused(node_verb, std::size_t node, failure const& why) override {
-    no_answer(node, why);
-  }
-  void on_no_answer(node_verb, std::size_t node, failure const& why) override {
+  void on_failed(node_verb, std::size_t node, failure const& why, late_grants) override {
     no_answer(node, why);
   }
 
  protected:
+  void not_understood(node_verb verb, std::size_t node) {
+    this->on_failed(verb, node, unexpected_reply(this->what_.name.str()), late_grants::possible);
+  }
   void no_answer(std::size_t node, failure const& why) override {
     this->note_failure(why);
     tally_->failed(node);
@@ -76,10 +76,9 @@ class tally_op : public redlock_caller<T> {
   std::optional<algo::quorum_tally> tally_;
 };
 
-class renew_op final : public tally_op<renew_reply> {
+class renew_op final : public tally_op<renew_reply, node_verb::renew> {
  public:
-  renew_op(std::shared_ptr<redlock_core> core, lease_request what, handler<renew_reply> done)
-      : tally_op(std::move(core), std::move(what), node_verb::renew, std::move(done)) {}
+  using tally_op::tally_op;
 
  private:
   // Without a majority in either way it is not lost yet: nodes that did not answer may have it.
@@ -88,18 +87,15 @@ class renew_op final : public tally_op<renew_reply> {
   }
 };
 
-class release_op final : public tally_op<release_reply> {
+class release_op final : public tally_op<release_reply, node_verb::release> {
  public:
-  release_op(std::shared_ptr<redlock_core> core, lease_request what, handler<release_reply> done)
-      : tally_op(std::move(core), std::move(what), node_verb::release, std::move(done)) {}
+  using tally_op::tally_op;
 
-  void on_refused(node_verb verb, std::size_t node, failure const& why) override {
-    if (why == errc::unavailable) give_back_later(node, late_grants::none);
-    tally_op::on_refused(verb, node, why);
-  }
-  void on_no_answer(node_verb verb, std::size_t node, failure const& why) override {
-    give_back_later(node, late_grants::possible);
-    tally_op::on_no_answer(verb, node, why);
+  void on_failed(node_verb verb, std::size_t node, failure const& why,
+                 late_grants grants) override {
+    bool const unknown = grants == late_grants::possible;
+    if (unknown || why == errc::unavailable) give_back_later(node, grants);
+    tally_op::on_failed(verb, node, why, grants);
   }
 
  private:
@@ -120,11 +116,9 @@ class release_op final : public tally_op<release_reply> {
   }
 };
 
-class force_release_op final : public tally_op<release_reply> {
+class force_release_op final : public tally_op<release_reply, node_verb::force_release> {
  public:
-  force_release_op(std::shared_ptr<redlock_core> core, lease_request what,
-                   handler<release_reply> done)
-      : tally_op(std::move(core), std::move(what), node_verb::force_release, std::move(done)) {}
+  using tally_op::tally_op;
 
  private:
   // A minority's leftovers are worth telling of, too.
@@ -136,11 +130,9 @@ class force_release_op final : public tally_op<release_reply> {
   }
 };
 
-class inspect_op final : public tally_op<std::optional<lease_info>> {
+class inspect_op final : public tally_op<std::optional<lease_info>, node_verb::inspect> {
  public:
-  inspect_op(std::shared_ptr<redlock_core> core, lease_request what,
-             handler<std::optional<lease_info>> done)
-      : tally_op(std::move(core), std::move(what), node_verb::inspect, std::move(done)) {}
+  using tally_op::tally_op;
 
   void on_answer(node_verb verb, std::size_t node, reply const& answer) override {
     if (answer.kind() == reply_kind::null) {
@@ -149,9 +141,7 @@ class inspect_op final : public tally_op<std::optional<lease_info>> {
     }
     auto const pttl = answer.number(1);
     auto const counter = answer.number(3);
-    if (!pttl || !counter || answer.nodes() != 4) {
-      return on_no_answer(verb, node, unexpected_reply(what_.name.str()));
-    }
+    if (!pttl || !counter || answer.nodes() != 4) return not_understood(verb, node);
     seen_.push_back({std::string(answer.text(2)), milliseconds(std::max<std::int64_t>(*pttl, 0)),
                      static_cast<std::uint64_t>(*counter)});
     tally_->yes(node);

@@ -8,6 +8,9 @@
 
 namespace herdlock::redis {
 
+void redlock_acquire(std::shared_ptr<redlock_core> const& core, acquire_request request,
+                     handler<acquire_reply> done);
+
 std::shared_ptr<lease_store> make_redlock_port(std::shared_ptr<redlock_core> core);
 
 }  // namespace herdlock::redis

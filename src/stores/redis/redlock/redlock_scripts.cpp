@@ -6,12 +6,20 @@
 namespace herdlock::redis {
 namespace {
 
+struct node_step {
+  script text;
+  std::string_view told;  // in messages
+};
+
 // In the order of node_verb.
-script const& script_of(node_verb verb) {
-  static script const all[] = {{lua::redlock_acquire, "2"},    {lua::redlock_raise, "2"},
-                               {lua::redlock_undo, "2"},       {lua::renew, "1"},
-                               {lua::redlock_release, "2"},    {lua::redlock_inspect, "2"},
-                               {lua::plain_force_release, "1"}};
+node_step const& step_of(node_verb verb) {
+  static node_step const all[] = {{{lua::redlock_acquire, "2"}, "acquire"},
+                                  {{lua::redlock_raise, "2"}, "acquire"},
+                                  {{lua::redlock_undo, "2"}, "release"},
+                                  {{lua::renew, "1"}, "renew"},
+                                  {{lua::redlock_release, "2"}, "release"},
+                                  {{lua::redlock_inspect, "2"}, "inspect"},
+                                  {{lua::plain_force_release, "1"}, "force the release of"}};
   static_assert(std::size(all) == std::size(all_node_verbs));
   return all[static_cast<std::size_t>(verb)];
 }
@@ -20,7 +28,7 @@ script const& script_of(node_verb verb) {
 
 void encode_request(node_verb verb, lease_request const& what, command_writer& out,
                     script_form form) {
-  script const& one = script_of(verb);
+  script const& one = step_of(verb).text;
   out.begin(one, form);
   out.add(what.name.str());
   if (one.key_count == "2") {
@@ -36,24 +44,10 @@ void encode_request(node_verb verb, lease_request const& what, command_writer& o
 void encode_load(node_verb verb, command_writer& out) {
   out.begin("SCRIPT");
   out.add("LOAD");
-  out.add(script_of(verb).source);
+  out.add(step_of(verb).text.source);
   out.end();
 }
 
-std::string_view verb_text(node_verb verb) {
-  switch (verb) {
-    case node_verb::acquire:
-    case node_verb::raise:
-      return "acquire";
-    case node_verb::renew:
-      return "renew";
-    case node_verb::inspect:
-      return "inspect";
-    case node_verb::force_release:
-      return "force the release of";
-    default:
-      return "release";
-  }
-}
+std::string_view verb_text(node_verb verb) { return step_of(verb).told; }
 
 }  // namespace herdlock::redis

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint16_t default_port = 6379;
 
-void check_hosts(stores::option_reader& in, std::vector<host_and_port> const& hosts) {
+void check_hosts(stores::option_reader& in, std::vector<stores::server_address> const& hosts) {
   if (hosts.size() < min_redlock_nodes || hosts.size() > algo::max_quorum_nodes) {
     in.refuse("it names " + std::to_string(hosts.size()) + " nodes; write " +
               std::to_string(min_redlock_nodes) + " to " + std::to_string(algo::max_quorum_nodes) +
@@ -17,13 +17,8 @@ void check_hosts(stores::option_reader& in, std::vector<host_and_port> const& ho
               (hosts.size() == 1 ? " (for one server: redis://host)" : ""));
   }
   for (auto one = hosts.begin(); one != hosts.end(); ++one) {
-    auto const same = [&](host_and_port const& other) {
-      return other.host == one->host &&
-             other.port.value_or(default_port) == one->port.value_or(default_port);
-    };
-    if (std::find_if(hosts.begin(), one, same) != one) {
-      in.refuse("the node " + in_quotes(one->host) + ":" +
-                std::to_string(one->port.value_or(default_port)) +
+    if (std::find(hosts.begin(), one, *one) != one) {
+      in.refuse("the node " + in_quotes(one->host) + ":" + std::to_string(one->port) +
                 " is named twice; a majority of votes needs nodes that are independent of each "
                 "other");
     }
@@ -31,7 +26,8 @@ void check_hosts(stores::option_reader& in, std::vector<host_and_port> const& ho
 }
 
 // The rest of the URL is that of a single server. What is wrong with it is told of the whole.
-result<settings> parse_node(store_url url, host_and_port const& where, std::string const& shown) {
+result<settings> parse_node(store_url url, stores::server_address const& where,
+                            std::string const& shown) {
   url.host = where.host;
   url.port = where.port;
   url.hosts.clear();
@@ -54,8 +50,8 @@ result<redlock_settings> parse_redlock_settings(store_url url) {
   redlock_settings s;
   s.display_name = url.redacted();
   stores::option_reader in(url, {"redlock", {redlock_options}});
-  auto hosts = url.hosts;
-  if (hosts.empty() && !url.host.empty()) hosts.push_back({url.host, url.port});
+  auto const hosts = url.host.empty() ? std::vector<stores::server_address>()
+                                      : stores::hosts_of(url, default_port);
   check_hosts(in, hosts);
   s.node_timeout = in.duration("node_timeout");
   s.restart_delay = in.duration("restart_delay");

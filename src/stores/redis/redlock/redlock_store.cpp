@@ -1,6 +1,5 @@
 #include "stores/redis/redlock/redlock_store.hpp"
 
-#include "stores/common/tls_context.hpp"
 #include "stores/redis/redlock/redlock_ops.hpp"
 
 namespace herdlock {
@@ -27,9 +26,6 @@ std::shared_ptr<store_warnings> warnings_for(redis::redlock_settings const& how)
 result<backend> open_redlock(store_url url, asio::any_io_executor executor) {
   auto how = redis::parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
-  if (auto const tls = stores::make_tls(how->nodes.front().tls, how->nodes.front().display_name);
-      tls.has_error())
-    return tls.error();
   auto const warnings = warnings_for(*how);
   auto const core = std::make_shared<redis::redlock_core>(executor, *how, warnings);
   backend made;

@@ -10,15 +10,12 @@
 #include "stores/redis/client/server_errors.hpp"
 
 namespace herdlock::redis {
-namespace {
 
-constexpr std::uint16_t sentinel_port = 26379;
-
-// The same TLS as the data servers, but an account of its own.
-settings sentinel_settings(settings const& how, host_and_port const& at, milliseconds limit) {
+settings sentinel_settings(settings const& how, stores::server_address const& at,
+                           milliseconds limit) {
   settings one;
   one.host = at.host;
-  one.port = at.port.value_or(sentinel_port);
+  one.port = at.port;
   one.display_name = "sentinel " + one.address();
   one.user = how.sentinel_user;
   one.password = how.sentinel_password;
@@ -27,16 +24,17 @@ settings sentinel_settings(settings const& how, host_and_port const& at, millise
   return one;
 }
 
+namespace {
+
 // Leads a connection to each sentinel in turn.
 class next_sentinel final : public address_resolver {
  public:
-  next_sentinel(asio::any_io_executor executor, std::vector<host_and_port> sentinels)
+  next_sentinel(asio::any_io_executor executor, std::vector<stores::server_address> sentinels)
       : executor_(std::move(executor)), sentinels_(std::move(sentinels)) {}
 
   std::shared_ptr<void> where(answer done) override {
     auto request = std::make_shared<answer>(std::move(done));
-    host_and_port at = sentinels_[next_++ % sentinels_.size()];
-    at.port = at.port.value_or(sentinel_port);
+    auto const& at = sentinels_[next_++ % sentinels_.size()];
     asio::post(executor_, [weak = std::weak_ptr(request), at] {
       if (auto const asked = weak.lock()) (*asked)(at, failure_kind::temporary);
     });
@@ -46,7 +44,7 @@ class next_sentinel final : public address_resolver {
 
  private:
   asio::any_io_executor executor_;
-  std::vector<host_and_port> sentinels_;
+  std::vector<stores::server_address> sentinels_;
   std::size_t next_ = 0;
 };
 
@@ -64,26 +62,25 @@ class sentinel_resolver final : public address_resolver,
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
-  std::vector<host_and_port> const& sentinels() const { return sentinels_; }
+  std::vector<stores::server_address> const& sentinels() const { return sentinels_; }
 
   milliseconds limit() const {
     auto const share = how_.timeout / static_cast<milliseconds::rep>(sentinels_.size() + 1);
     return std::clamp(share, min_sentinel_time, max_sentinel_time);
   }
-  void to_the_back(host_and_port const& failed) {
+  void to_the_back(stores::server_address const& failed) {
     auto const at = std::find(sentinels_.begin(), sentinels_.end(), failed);
     if (at != sentinels_.end()) std::rotate(at, at + 1, sentinels_.end());
   }
 
  private:
   void on_connection_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
-  void on_connection_down() override {}
   void on_message(reply const& message) override;
   void unwatch(std::uint64_t id);
 
   asio::any_io_executor executor_;
   settings how_;
-  std::vector<host_and_port> sentinels_;
+  std::vector<stores::server_address> sentinels_;
   std::map<std::uint64_t, news> watchers_;
   std::uint64_t last_watcher_ = 0;
   std::shared_ptr<connection> events_;  // while there are watchers
@@ -172,7 +169,7 @@ class sentinel_query final : public transport_listener,
     if (answer.list_size() != 2 || answer.text(1).empty() || !port || *port < 1 || *port > 65535) {
       return failed(make_failure(errc::protocol, name_ + ": an answer that is no address"));
     }
-    complete(host_and_port{std::string(answer.text(1)), static_cast<std::uint16_t>(*port)},
+    complete(stores::server_address{std::string(answer.text(1)), static_cast<std::uint16_t>(*port)},
              failure_kind::temporary);
   }
 
@@ -180,8 +177,6 @@ class sentinel_query final : public transport_listener,
     if (&from != transport_.get()) return;
     failed(advised(std::move(why)));
   }
-
-  void on_push(transport&, reply const&) override {}
 
   void on_silence() {
     failed(make_failure(errc::unavailable, name_ + ": no answer within " +
@@ -219,9 +214,9 @@ class sentinel_query final : public transport_listener,
                                    : errc::invalid_url;
     std::string const advice =
         unknown_ ? "; is that the name in their `sentinel monitor NAME …`?" : "";
-    complete(make_failure(
-                 code, home_->how().display_name + ": no sentinel tells where the master " +
-                           in_quotes(home_->how().master_name) + " is (" + reasons_ + ")" + advice),
+    complete(home_->how().failed(code, "no sentinel tells where the master " +
+                                           in_quotes(home_->how().master_name) + " is (" +
+                                           reasons_ + ")" + advice),
              may_recover_ ? failure_kind::temporary : failure_kind::refused);
   }
 
@@ -230,7 +225,7 @@ class sentinel_query final : public transport_listener,
     if (auto const old = std::exchange(transport_, nullptr)) old->stop();
   }
 
-  void complete(result<host_and_port> outcome, failure_kind kind) {
+  void complete(result<stores::server_address> outcome, failure_kind kind) {
     auto const self = shared_from_this();  // the answer may let this query go
     stop();
     if (auto const done = std::exchange(done_, nullptr)) done(std::move(outcome), kind);
@@ -238,7 +233,7 @@ class sentinel_query final : public transport_listener,
 
   std::shared_ptr<sentinel_resolver> home_;
   address_resolver::answer done_;
-  std::vector<host_and_port> const left_;
+  std::vector<stores::server_address> const left_;
   asio::steady_timer timer_;
   std::shared_ptr<transport> transport_;
   std::size_t asked_ = 0;

@@ -1,0 +1,19 @@
+// What holds a lease in the server: a store for each mode.
+#pragma once
+
+#include <herdlock/backend.hpp>
+
+#include "stores/common/pending_operations.hpp"
+#include "stores/postgres/settings.hpp"
+
+namespace herdlock::postgres {
+
+/// The table mode: leases are rows of a table, waiters queue in another.
+std::shared_ptr<lease_store> make_table_store(settings what,
+                                              std::shared_ptr<stores::pending_operations> pending);
+
+/// The modes whose locks belong to a session: advisory and row.
+std::shared_ptr<lease_store> make_session_store(
+    settings what, std::shared_ptr<stores::pending_operations> pending);
+
+}  // namespace herdlock::postgres
