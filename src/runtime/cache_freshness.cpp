@@ -1,0 +1,174 @@
+#include "runtime/cache_freshness.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/cache_engine.hpp"
+#include "runtime/random.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+// What the store's clock and ours may differ by when a claim is compared with an entry's end.
+constexpr milliseconds slack{20};
+// An entry of which this much more is left than when it was read has been refreshed.
+constexpr milliseconds refreshed_by{50};
+// Behind the text of an error that is shared; the back-off of the next failure goes by it.
+constexpr std::string_view count_begins = " [failed ";
+constexpr std::string_view count_ends = " times in a row]";
+
+algo::freshness_options freshness_of(cache_options const& options) {
+  algo::failure_back_off const back_off{options.error_back_off,
+                                        std::max(options.error_back_off,
+                                                 options.max_error_back_off)};
+  return {.early_refresh = options.early_refresh,
+          .soft_timeout = options.soft_timeout,
+          .fail_safe = options.fail_safe,
+          .back_off = back_off};
+}
+
+// Takes the count off; 1 when there is none.
+std::uint32_t take_count(std::string& text) {
+  auto const at = text.rfind(count_begins);
+  if (at == std::string::npos || !text.ends_with(count_ends)) return 1;
+  std::uint32_t count = 0;
+  auto const* const end = text.data() + text.size() - count_ends.size();
+  auto const [read, why] = std::from_chars(text.data() + at + count_begins.size(), end, count);
+  if (why != std::errc() || read != end || count == 0) return 1;
+  text.resize(at);
+  return count;
+}
+
+milliseconds in_ms(clock::duration span) {
+  return std::chrono::duration_cast<milliseconds>(span);
+}
+
+}  // namespace
+
+cache_freshness::cache_freshness(cache_engine& home)
+    : home_(home), machine_(freshness_of(home.options())) {}
+
+void cache_freshness::keep_clock(cache_store& values) {
+  auto const sent = clock::now();
+  if (sent < clock_.due() || std::exchange(asking_, true)) return;
+  values.now([weak = home_.weak_from_this(), this, sent](result<std::chrono::microseconds> said) {
+    auto const home = weak.lock();
+    if (!home) return;
+    asking_ = false;
+    // Without it entries last as in a plain cache; the next read asks again.
+    if (said.has_value()) clock_.told(*said, sent, clock::now());
+  });
+}
+
+std::optional<aged_value> cache_freshness::open(cache_value stored) const {
+  auto read = without_header(std::move(stored));
+  auto* const entry = std::get_if<framed_value>(&read);
+  if (!entry) return std::nullopt;
+  auto const times = algo::times_of(entry->header, clock_);
+  return aged_value{std::move(entry->value), std::move(entry->header), times};
+}
+
+void cache_freshness::frame(cache_value& value, milliseconds& ttl,
+                            clock::duration load_time) const {
+  algo::entry_header header;
+  header.load_time = in_ms(load_time);
+  header.ttl = ttl;
+  // Nobody could tell when the entry becomes stale.
+  if (clock_.known()) {
+    header.created = clock_.there(clock::now());
+    header.grace = home_.options().grace;
+  }
+  ttl = std::min(ttl + header.grace, limits::max_ttl);
+  value = with_header({std::move(header), std::move(value)}, home_.form());
+}
+
+algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times) {
+  return machine_.found(key.str(), times, clock::now(), random_unit());
+}
+
+void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh) {
+  machine_.refresh_ended(key.str(), refresh, clock::now());
+}
+
+milliseconds cache_freshness::refresh_below(algo::entry_header const& header,
+                                            algo::entry_times const& times) const {
+  auto const now = clock::now();
+  if (now >= times.expires) return header.grace + slack;
+  auto const left = in_ms(times.ends - now);
+  auto const total = header.ttl + header.grace;
+  return left + std::clamp((total - left) / 2, milliseconds{1}, refreshed_by);
+}
+
+milliseconds cache_freshness::refresh_below() const {
+  auto const grace = home_.options().grace;
+  return grace > milliseconds{0} ? grace + slack : milliseconds{0};
+}
+
+// ------------------------------------------------------------------------------------ failures
+
+shared_failure cache_freshness::load_failed(cache_key const& key, std::string text) {
+  auto const back_off = machine_.load_failed(key.str(), clock::now(), random_unit());
+  auto const count = machine_.failures(key.str());
+  if (home_.options().max_error_back_off > home_.options().error_back_off && count > 1) {
+    text += std::string(count_begins) + std::to_string(count) + std::string(count_ends);
+  }
+  return {std::move(text), back_off};
+}
+
+std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_off what) {
+  auto const now = clock::now();
+  auto const count = take_count(what.error);
+  machine_.told_of_failure(key.str(), count, {now, now + what.remaining});
+  return std::move(what.error);
+}
+
+// ---------------------------------------------------------------------------------- soft waits
+
+void cache_freshness::keep(detail::caller_ptr const& caller, detail::cache_answer stale) {
+  auto const now = clock::now();
+  auto const copy = machine_.keep(caller->key.str(), now);
+  waits_.push_back({caller, std::move(stale), copy, now + home_.options().soft_timeout});
+  waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
+  if (!is_linked()) schedule();
+}
+
+std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_caller& caller,
+                                                              algo::wait_end how) {
+  auto const found = waits_by_caller_.find(&caller);
+  if (found == waits_by_caller_.end()) return std::nullopt;
+  auto const wait = std::move(*found->second);
+  waits_.erase(found->second);
+  waits_by_caller_.erase(found);
+  if (!machine_.wait_over(caller.key.str(), wait.copy, how)) return std::nullopt;
+  return wait.stale;
+}
+
+result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,
+                                                      result<detail::cache_answer> const& answer) {
+  if (waits_.empty()) return answer;
+  auto const how = answer.has_error() ? algo::wait_end::error : algo::wait_end::value;
+  auto stale = end_wait(caller, how);
+  if (!stale) return answer;
+  cache_counters::add(home_.counters.stale_after_error);
+  return *std::move(stale);
+}
+
+void cache_freshness::forget(detail::cache_caller& caller) {
+  if (!waits_.empty()) end_wait(caller, algo::wait_end::value);
+}
+
+void cache_freshness::on_due(clock::time_point now) {
+  while (!waits_.empty() && waits_.front().due <= now) {
+    auto const caller = waits_.front().caller;
+    // One whose copy died goes on waiting: the load tells him.
+    auto stale = end_wait(*caller, algo::wait_end::soft_timeout);
+    if (stale) home_.soft_timeout(*caller, *std::move(stale));
+  }
+  schedule();
+}
+
+void cache_freshness::schedule() {
+  if (!waits_.empty()) home_.home().timers().schedule(*this, waits_.front().due);
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,100 @@
+// The ages of a cache's framed entries: which of them is served as it is, who refreshes it behind
+// the answer, and who waits for a better value with a stale one at hand.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <herdlock/backend.hpp>
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/freshness.hpp"
+#include "algo/store_clock.hpp"
+#include "runtime/cache_frame.hpp"
+#include "runtime/timer_queue.hpp"
+
+namespace herdlock::runtime {
+
+class cache_engine;
+
+/// What a framed entry holds, and its times on the clock of this process.
+struct aged_value {
+  cache_value value;
+  algo::entry_header header;
+  algo::entry_times times;
+};
+
+/// An error that answers for a while, as it is shared with the other processes.
+struct shared_failure {
+  std::string text;
+  milliseconds back_off;
+};
+
+/// Of a cache with framed entries; a plain one has none. All members on the executor.
+class cache_freshness final : private timed {
+ public:
+  explicit cache_freshness(cache_engine& home);
+  ~cache_freshness() override { timer_queue::remove(*this); }
+
+  /// Asks for the store's clock when that is due. On the connection of the reads: those that are
+  /// sent after it are judged by it.
+  void keep_clock(cache_store& values);
+
+  /// Nothing for what is not one of our entries (of a plain cache, of another program, cut short, of
+  /// a newer version): that is a miss.
+  std::optional<aged_value> open(cache_value stored) const;
+  /// As a store keeps it: the request's value with its header, and for so long that it can be stale.
+  void frame(cache_value& value, milliseconds& ttl, clock::duration load_time) const;
+
+  /// What a caller who has a loader gets for this entry.
+  algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
+  /// Of the last use_of() that said serve_and_refresh.
+  std::uint64_t refresh_id() const noexcept { return machine_.refresh_id(); }
+  void refresh_ended(cache_key const& key, std::uint64_t refresh);
+  /// An entry that has less time left than this in the store is claimed although it is there: one
+  /// that is stale, or that was not refreshed since this one was read.
+  milliseconds refresh_below(algo::entry_header const& header, algo::entry_times const& times) const;
+  milliseconds refresh_below() const;
+
+  void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
+  /// Our loader failed: what the others are told, and for how long.
+  shared_failure load_failed(cache_key const& key, std::string text);
+  /// Another's loader failed. Its error as the callers are to see it.
+  std::string told_of_failure(cache_key const& key, load_backing_off what);
+  void expired(cache_key const& key) { machine_.expired(key.str()); }
+  void invalidated(cache_key const& key) { machine_.invalidated(key.str()); }
+
+  /// The caller joins a load, and has this one should it take long or fail.
+  void keep(detail::caller_ptr const& caller, detail::cache_answer stale);
+  /// What the caller is told when the load has ended with this: the answer, or the stale value.
+  result<detail::cache_answer> best_of(detail::cache_caller& caller,
+                                       result<detail::cache_answer> const& answer);
+  /// He has his answer.
+  void forget(detail::cache_caller& caller);
+
+ private:
+  struct soft_wait {
+    detail::caller_ptr caller;
+    detail::cache_answer stale;
+    algo::stale_copy copy;
+    clock::time_point due;
+  };
+  using soft_waits = std::list<soft_wait>;
+
+  void on_due(clock::time_point now) override;
+  void schedule();
+  /// The stale value, if it is the answer to this end of the wait.
+  std::optional<detail::cache_answer> end_wait(detail::cache_caller& caller, algo::wait_end how);
+
+  cache_engine& home_;
+  algo::freshness_machine machine_;
+  algo::store_clock clock_;
+  bool asking_ = false;
+  soft_waits waits_;  // in the order of their coming, which is that of their ends
+  std::unordered_map<detail::cache_caller*, soft_waits::iterator> waits_by_caller_;
+};
+
+}  // namespace herdlock::runtime
