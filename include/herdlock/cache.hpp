@@ -20,6 +20,9 @@
 //    max_loads_without_store at once, and nothing is written. After a failure the store is left
 //    alone for 250 ms to 1 s, then probed beside the callers' own way, so that a store that hangs
 //    costs its timeout only once.
+//  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
+//    it still answers: the loader then runs behind the answer of the caller who brought it. It has
+//    to own what it uses.
 //  * A value over limits::max_value_bytes, or that does not encode, answers those who wait and is
 //    not stored; an entry that does not decode counts as a miss and is overwritten.
 #pragma once
@@ -129,8 +132,8 @@ class cache {
     return initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
-  /// `void(failure, cached<T>)`: what is in the store now. No load is begun or joined.
-  /// Store trouble is an error here, at once while the store is known to fail.
+  /// `void(failure, cached<T>)`: what is in the store now; a stale entry is a miss. No load is
+  /// begun or joined. Store trouble is an error here, at once while the store is known to fail.
   template <class Token = asio::deferred_t>
   auto async_get(std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
@@ -167,6 +170,20 @@ class cache {
         std::forward<Token>(token));
   }
 
+  /// Makes the entry stale and voids running loads of the key, so that the next caller loads it
+  /// anew: `void(failure, bool)`, true when there was an entry. For options.grace the old value is
+  /// what a stale entry is; with a grace of 0 it is removed. errc::not_supported for plain entries.
+  /// Cancellation as for async_put.
+  template <class Token = asio::deferred_t>
+  auto async_expire(std::string_view key, Token&& token = {}) const {
+    return detail::initiate<bool>(
+        get_executor(),
+        [core = core_, key = std::string(key)](handler<bool> h) {
+          core->expire(key, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
   // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread; where
   // nobody runs the store's executor, errc::timed_out after five seconds.
 
@@ -197,6 +214,11 @@ class cache {
 
   bool invalidate(std::string_view key) const {
     auto start = [&](handler<bool> h) { core_->invalidate(key, std::move(h)); };
+    return detail::wait_for<bool>(core_->context(), start).value();
+  }
+
+  bool expire(std::string_view key) const {
+    auto start = [&](handler<bool> h) { core_->expire(key, std::move(h)); };
     return detail::wait_for<bool>(core_->context(), start).value();
   }
 

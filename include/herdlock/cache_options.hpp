@@ -11,6 +11,17 @@
 namespace herdlock {
 inline namespace v0 {
 
+/// How an entry lies in the store.
+enum class cache_format {
+  /// The value alone, as the codec makes it: other programs can read and write it. It has no times
+  /// of its own, so it is there or not.
+  plain,
+  /// With a small header (in front of a string, a field of its own in a hash) that says when it was
+  /// made and when it becomes stale. A cache of one format takes an entry of the other for a miss,
+  /// and overwrites it.
+  framed,
+};
+
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes.
@@ -33,6 +44,24 @@ struct cache_options {
   /// How long the error of a failed load answers everyone before the next load is tried; 0 shares
   /// it only with those who are waiting in this process.
   milliseconds error_back_off = std::chrono::seconds(1);
+  /// The options from here to soft_timeout need `framed`, and values and claims in one store.
+  cache_format format = cache_format::plain;
+  /// Above 0, an entry is loaded anew shortly before its ttl ends, behind an answer: the
+  /// more often it is asked for and the longer its load takes, the earlier (XFetch, with this beta;
+  /// 1 is a good value). One load for the fleet, and nobody waits for it. 0 to 10.
+  double early_refresh = 0;
+  /// How long an entry is kept behind its ttl: it is stale then, and answers while it is loaded
+  /// anew. 0 for not at all.
+  milliseconds grace{0};
+  /// A stale entry is a better answer than the error of its load.
+  bool fail_safe = false;
+  /// How long a caller who finds a stale entry waits for the new one: after that the stale one is
+  /// its answer, and the load goes on. 0: it does not wait. Less than `wait`; wait_forever, which
+  /// needs fail_safe: only an error or the end of `wait` makes the stale one its answer.
+  milliseconds soft_timeout{0};
+  /// When loads of a key fail in a row, error_back_off is doubled each time up to this, give or
+  /// take a tenth; a success ends that. 0: it does not grow.
+  milliseconds max_error_back_off{0};
   /// Loads of this cache object at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
   /// The same while the store fails. This is what then reaches the database, per process.
@@ -54,22 +83,28 @@ struct load_context {
 };
 
 /// Counts since the cache was made. Each caller of get_or_load is counted once among hits,
-/// negative_hits and misses; those who join a running load without a look are misses.
+/// negative_hits and misses; those who join a running load are misses.
 struct cache_stats {
   std::uint64_t hits = 0;           ///< answered by the first plain read
   std::uint64_t negative_hits = 0;  ///< the same, with a negative entry
+  std::uint64_t stale_hits = 0;     ///< of both: the entry was stale
   std::uint64_t misses = 0;
-  std::uint64_t joined = 0;           ///< misses answered by a load that another began here
-  std::uint64_t loads = 0;            ///< loaders run, of all kinds
-  std::uint64_t unguarded_loads = 0;  ///< of these, without the store
-  std::uint64_t load_errors = 0;      ///< loaders that threw
-  std::uint64_t superseded = 0;       ///< loaded values that a newer put, invalidate or load beat
-  std::uint64_t unstorable = 0;       ///< loaded values over the limit, or that did not encode
-  std::uint64_t undecodable = 0;      ///< stored entries that did not decode
-  std::uint64_t store_errors = 0;     ///< operations of the store that failed
-  std::uint64_t overloaded = 0;       ///< callers turned away at max_waiting
-  std::uint64_t timed_out = 0;        ///< callers whose deadline passed
-  std::uint64_t canceled = 0;         ///< callers who cancelled, or whose cache was destroyed
+  std::uint64_t joined = 0;             ///< misses answered by a load that another began here
+  std::uint64_t loads = 0;              ///< loaders run, of all kinds
+  std::uint64_t unguarded_loads = 0;    ///< of these, without the store
+  std::uint64_t load_errors = 0;        ///< loaders that threw
+  std::uint64_t shared_errors = 0;      ///< errors of another's load that answered a load here
+  std::uint64_t refreshes = 0;          ///< loads behind an answer that were asked for
+  std::uint64_t refused_refreshes = 0;  ///< of these, not begun: another was at it, or had been
+  std::uint64_t soft_timeouts = 0;      ///< misses that soft_timeout gave the stale entry
+  std::uint64_t stale_after_error = 0;  ///< misses that had the stale entry instead of an error
+  std::uint64_t superseded = 0;         ///< loaded values that a newer put, invalidate or load beat
+  std::uint64_t unstorable = 0;         ///< loaded values over the limit, or that did not encode
+  std::uint64_t undecodable = 0;        ///< stored entries that did not decode
+  std::uint64_t store_errors = 0;       ///< operations of the store that failed
+  std::uint64_t overloaded = 0;         ///< callers turned away at max_waiting
+  std::uint64_t timed_out = 0;          ///< callers whose deadline passed
+  std::uint64_t canceled = 0;           ///< callers who cancelled, or whose cache was destroyed
 };
 
 }  // namespace v0

@@ -63,7 +63,7 @@ load_plan load_machine::claim_unreadable() {
 
 load_plan load_machine::clear_replied() {
   if (state_ != state::clearing) return {};
-  if (abandoned_) return finish(std::nullopt);
+  if (abandoned_ && !settings_.behind_answer) return finish(std::nullopt);
   return queue();
 }
 
@@ -73,7 +73,7 @@ load_plan load_machine::claim_granted(clock::time_point now) {
   if (state_ != state::claiming) return {};
   claim_ = claim::held;
   held_until_ = sent_ + settings_.claim_ttl;
-  if (abandoned_) {
+  if (abandoned_ && !settings_.behind_answer) {
     state_ = state::ending;
     return {.call = load_call::give_up, .free_slot = true, .detach = true};
   }
@@ -237,7 +237,8 @@ load_plan load_machine::lose() {
 
 load_plan load_machine::store_replied() {
   if (state_ != state::returning) return store_ended();
-  return abandoned_ ? finish(std::nullopt) : queue();
+  if (abandoned_ && !settings_.behind_answer) return finish(std::nullopt);
+  return queue();
 }
 
 load_plan load_machine::store_failed() {
@@ -298,6 +299,8 @@ load_plan load_machine::everyone_left() {
   abandoned_ = true;
   switch (state_) {
     case state::queued:
+      if (settings_.behind_answer && guard_ == load_guard::guarded) return {};
+      return finish(std::nullopt);
     case state::watching:
     case state::pausing:
       return finish(std::nullopt);

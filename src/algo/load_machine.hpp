@@ -34,6 +34,9 @@ struct load_settings {
   /// After it the claim is not extended any more, and an unguarded load is not joined any more.
   milliseconds max_load_time;
   load_waiting waiting;
+  /// Its caller has an answer already, so it loads with nobody waiting; only where another is at
+  /// it, or without a claim, it does not.
+  bool behind_answer = false;
   backoff_options busy_backoff{milliseconds{1}, milliseconds{25}};
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
 };
@@ -120,7 +123,8 @@ class load_machine {
   load_plan timer(clock::time_point now);
 
   void joined() { abandoned_ = false; }
-  /// The last caller left. A running loader goes on and stores its value; anything else ends.
+  /// The last caller left. A running loader goes on and stores its value; anything else ends, but
+  /// for what is loaded behind an answer.
   load_plan everyone_left();
   /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
   /// that is on its way may have looked before it: such a claim is given back for another look.

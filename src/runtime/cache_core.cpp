@@ -19,8 +19,46 @@ void check_duration(char const* what, milliseconds value) {
   }
 }
 
-void check_that(bool holds, char const* what) {
-  if (!holds) throw error(make_failure(errc::invalid_value, std::string("cache option ") + what));
+void check_that(bool holds, std::string const& what) {
+  if (!holds) throw error(make_failure(errc::invalid_value, "cache option " + what));
+}
+
+// What rests on an entry's own times.
+void check_freshness(cache_options const& options, bool has_locks) {
+  constexpr milliseconds none{0};
+  bool const framed = options.format == cache_format::framed;
+  auto const needs_frame = [&](bool is_set, char const* what) {
+    check_that(!is_set || framed,
+               what + std::string(": needs format = cache_format::framed; a plain entry has no "
+                                  "times of its own"));
+  };
+  needs_frame(options.early_refresh != 0, "early_refresh");
+  needs_frame(options.grace != none, "grace");
+  needs_frame(options.fail_safe, "fail_safe");
+  needs_frame(options.soft_timeout != none, "soft_timeout");
+  needs_frame(options.max_error_back_off != none, "max_error_back_off");
+  check_that(!framed || !has_locks,
+             "format: framed entries need values and claims in one store; give the cache no store "
+             "for its locks, or use cache_format::plain");
+  check_that(options.early_refresh >= 0 && options.early_refresh <= 10,
+             "early_refresh: use 0 to 10");
+  if (options.grace != none) check_duration("grace", options.grace);
+  check_that(options.ttl <= limits::max_ttl - options.grace,
+             "grace: together with ttl at most 365 days");
+  check_that(!options.fail_safe || options.grace != none,
+             "fail_safe: needs a grace, for which a stale entry is kept");
+  check_that(options.soft_timeout >= none, "soft_timeout: use 0 or more");
+  check_that(options.soft_timeout == none || options.grace != none,
+             "soft_timeout: needs a grace, for which a stale entry is kept");
+  if (options.soft_timeout == wait_forever) {
+    check_that(options.fail_safe, "soft_timeout: wait_forever needs fail_safe");
+  } else {
+    check_that(options.soft_timeout < options.wait, "soft_timeout: use less than wait");
+  }
+  check_that(
+      options.max_error_back_off == none || (options.max_error_back_off >= options.error_back_off &&
+                                             options.max_error_back_off <= limits::max_ttl),
+      "max_error_back_off: use error_back_off to 365 days, or 0");
 }
 
 void check_options(cache_options const& options) {
@@ -84,6 +122,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
                        cache_decode decode)
     : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
   check_options(options);
+  check_freshness(options, locks_.has_value());
   check_keeps_values(values_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
@@ -149,7 +188,8 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
 
 void cache_core::put(std::string_view key, result<cache_value> value, handler<void> done) {
   auto full = full_key(key);
-  failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_);
+  failure why = full.has_error() ? full.error()
+                                 : runtime::check_storable(value, form_, engine_->options().format);
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
   auto const ttl = engine_->ttl_of(*value);
   put_request request{*std::move(full), *std::move(value), ttl};
@@ -167,6 +207,23 @@ void cache_core::invalidate(std::string_view key, handler<bool> done) {
   asio::post(get_executor(), [engine = engine_, key = *std::move(full),
                               done = with_work<bool>(get_executor(), std::move(done))]() mutable {
     engine->invalidate(std::move(key), std::move(done));
+  });
+}
+
+void cache_core::expire(std::string_view key, handler<bool> done) {
+  auto full = full_key(key);
+  if (full.has_value() && engine_->options().format == cache_format::plain) {
+    full = make_failure(errc::not_supported, "cannot expire " + full->str() +
+                                                 ": its entry has no times of its own; make the "
+                                                 "cache with format = cache_format::framed, or "
+                                                 "use invalidate");
+  }
+  if (full.has_error()) {
+    return post_result<bool>(get_executor(), std::move(done), std::move(full).error());
+  }
+  asio::post(get_executor(), [engine = engine_, key = *std::move(full),
+                              done = with_work<bool>(get_executor(), std::move(done))]() mutable {
+    engine->expire_entry(std::move(key), std::move(done));
   });
 }
 

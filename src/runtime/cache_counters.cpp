@@ -5,12 +5,26 @@ namespace {
 
 using count = std::uint64_t cache_stats::*;
 
-constexpr count all_counts[] = {
-    &cache_stats::hits,        &cache_stats::negative_hits, &cache_stats::misses,
-    &cache_stats::joined,      &cache_stats::loads,         &cache_stats::unguarded_loads,
-    &cache_stats::load_errors, &cache_stats::superseded,    &cache_stats::unstorable,
-    &cache_stats::undecodable, &cache_stats::store_errors,  &cache_stats::overloaded,
-    &cache_stats::timed_out,   &cache_stats::canceled};
+constexpr count all_counts[] = {&cache_stats::hits,
+                                &cache_stats::negative_hits,
+                                &cache_stats::stale_hits,
+                                &cache_stats::misses,
+                                &cache_stats::joined,
+                                &cache_stats::loads,
+                                &cache_stats::unguarded_loads,
+                                &cache_stats::load_errors,
+                                &cache_stats::shared_errors,
+                                &cache_stats::refreshes,
+                                &cache_stats::refused_refreshes,
+                                &cache_stats::soft_timeouts,
+                                &cache_stats::stale_after_error,
+                                &cache_stats::superseded,
+                                &cache_stats::unstorable,
+                                &cache_stats::undecodable,
+                                &cache_stats::store_errors,
+                                &cache_stats::overloaded,
+                                &cache_stats::timed_out,
+                                &cache_stats::canceled};
 static_assert(sizeof all_counts / sizeof(count) == sizeof(cache_stats) / sizeof(std::uint64_t));
 
 void add_to(cache_stats& sum, duration_histogram& load_time, cache_counters const& one) {
@@ -29,11 +43,17 @@ cache_stats cache_counters::read() const {
   };
   return {.hits = of(hits),
           .negative_hits = of(negative_hits),
+          .stale_hits = of(stale_hits),
           .misses = of(misses),
           .joined = of(joined),
           .loads = of(loads),
           .unguarded_loads = of(unguarded_loads),
           .load_errors = of(load_errors),
+          .shared_errors = of(shared_errors),
+          .refreshes = of(refreshes),
+          .refused_refreshes = of(refused_refreshes),
+          .soft_timeouts = of(soft_timeouts),
+          .stale_after_error = of(stale_after_error),
           .superseded = of(superseded),
           .unstorable = of(unstorable),
           .undecodable = of(undecodable),

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include <herdlock/cache_options.hpp>
+#include <herdlock/detail/cache_core.hpp>
 
 #include "runtime/duration_counts.hpp"
 
@@ -13,12 +13,17 @@ namespace herdlock::runtime {
 
 /// Counters written on the executor and read from any thread.
 struct cache_counters {
-  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, misses{0}, joined{0}, loads{0},
-      unguarded_loads{0}, load_errors{0}, superseded{0}, unstorable{0}, undecodable{0},
-      store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
+  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, stale_hits{0}, misses{0}, joined{0},
+      loads{0}, unguarded_loads{0}, load_errors{0}, shared_errors{0}, refreshes{0},
+      refused_refreshes{0}, soft_timeouts{0}, stale_after_error{0}, superseded{0}, unstorable{0},
+      undecodable{0}, store_errors{0}, overloaded{0}, timed_out{0}, canceled{0};
   duration_counts load_time;
 
   static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
+  void count_hits(detail::entry_kind kind, std::size_t callers) {
+    auto& count = kind == detail::entry_kind::value ? hits : negative_hits;
+    count.fetch_add(callers, std::memory_order_relaxed);
+  }
   cache_stats read() const;
 };
 

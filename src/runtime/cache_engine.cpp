@@ -45,6 +45,9 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
       guarded_slots_(settings_.options.max_loads),
       unguarded_slots_(settings_.options.max_loads_without_store) {
   values_->caches().open(counters);
+  if (options().format == cache_format::framed) {
+    freshness_ = std::make_unique<cache_freshness>(*this);
+  }
   if (!locks) return;
   auto& claim_ttl = settings_.options.claim_ttl;
   claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
@@ -80,7 +83,7 @@ void cache_engine::submit(detail::caller_ptr caller) {
 
 void cache_engine::turn_away(detail::cache_caller& caller) {
   cache_counters::add(counters.overloaded);
-  finish(caller, make_failure(errc::overloaded, "cache in " + store_name() + ": " +
+  finish(caller, make_failure(errc::overloaded, "cache in " + values_->display_name() + ": " +
                                                     std::to_string(settings_.options.max_waiting) +
                                                     " callers are waiting already (max_waiting)"));
 }
@@ -96,7 +99,7 @@ void cache_engine::drain() {
   auto const now = clock::now();
   for (auto& caller : batch_) accept(std::move(caller), now);
   batch_.clear();
-  send_looks();
+  looks_.send_all([this](look_group group) { send_look(std::move(group)); });
 }
 
 void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
@@ -105,44 +108,32 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   caller->deadline = wait > limits::max_ttl ? clock::time_point::max() : now + wait;
   bool const full = callers_.size() >= settings_.options.max_waiting;
   callers_.push_back(*caller);
-  if (closed_) return finish(*caller, closed_failure());
+  if (closed_) return finish(*caller, values_->closed_failure());
   if (full) return turn_away(*caller);
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
     values_->timers().schedule(deadlines_, caller->deadline);
   }
-  if (caller->wish == detail::caller_wish::load && flights_.flying(caller->key.str())) {
-    cache_counters::add(counters.misses);
-    return launch(std::move(caller), algo::load_guard::guarded);
-  }
-  auto const use = health_.next(now);
-  if (use == algo::store_use::ask) return look(std::move(caller));
-  if (use == algo::store_use::skip_and_probe) probe(caller->key);
-  skip_store(std::move(caller));
-}
-
-void cache_engine::look(detail::caller_ptr caller) {
-  if (batch_.size() > 1) {
-    auto const [found, fresh] = looks_by_key_.try_emplace(caller->key.str(), looks_.size());
-    if (!fresh) {
-      looks_[found->second].rest.push_back(std::move(caller));
-      return;
+  if (caller->wish == detail::caller_wish::load) {
+    // Where there is a value to be served meanwhile, it is looked for.
+    auto const flying = flights_.flying(caller->key.str());
+    if (flying && !(*flights_.state(*flying))->behind_answer()) {
+      cache_counters::add(counters.misses);
+      return launch(std::move(caller), algo::load_guard::guarded);
     }
   }
-  looks_.push_back(look_group{std::move(caller), {}});
-}
-
-void cache_engine::send_looks() {
-  looks_by_key_.clear();
-  for (auto& group : looks_) send_look(std::move(group));
-  looks_.clear();
+  auto const use = health_.next(now);
+  if (use == algo::store_use::ask) return looks_.add(std::move(caller), batch_.size() == 1);
+  if (use == algo::store_use::skip_and_probe) probe(caller->key);
+  skip_store(std::move(caller));
 }
 
 void cache_engine::send_look(look_group group) {
   auto const& values = values_->values();
   if (!values) {
-    group.for_each([&](auto const& caller) { finish(*caller, closed_failure()); });
+    group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
+  if (freshness_) freshness_->keep_clock(*values);
   cache_key key = group.head->key;
   auto on_reply = [self = shared_from_this(), group = std::move(group)](
                       result<cache_lookup> reply) { self->on_look(group, std::move(reply)); };
@@ -155,19 +146,17 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
     return;
   }
-  store_worked();
-  std::optional<detail::cache_answer> found;
-  if (reply->has_value()) found = decode(**reply);
+  health_.succeeded();
+  std::optional<found_entry> found;
+  if (reply->has_value()) found = read(**std::move(reply));
   if (found) {
-    bool const value = found->kind == detail::entry_kind::value;
-    auto& count = value ? counters.hits : counters.negative_hits;
-    count.fetch_add(1 + group.rest.size(), std::memory_order_relaxed);
-    if (group.rest.empty()) {
-      found->sole = true;
-      return finish(*group.head, *std::move(found));
+    found->answer.sole = group.rest.empty();
+    if (found->age) {
+      return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
     }
-    group.for_each([&](auto const& caller) { finish(*caller, *found); });
-    return;
+    counters.count_hits(found->answer.kind, 1 + group.rest.size());
+    if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
+    return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
   }
   group.for_each([&](auto const& caller) {
     if (caller->answered) return;
@@ -177,6 +166,29 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
     }
     launch(caller, algo::load_guard::guarded);
   });
+}
+
+// An entry with times of its own. Whoever only looks takes a stale one for a miss.
+void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry) {
+  if (caller->answered) return;
+  bool const stale = clock::now() >= entry.age->times.expires;
+  bool const looks = caller->wish == detail::caller_wish::look;
+  auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
+  load_purpose purpose{.refresh_below = freshness_->refresh_below(*entry.age)};
+  if (!looks) use = freshness_->use_of(caller->key, entry.age->times);
+  if (use == algo::entry_use::serve_and_refresh) {
+    purpose.refresh = freshness_->refresh_id();
+    refresh(caller, purpose);
+  } else if (use != algo::entry_use::serve) {
+    cache_counters::add(counters.misses);
+    if (looks) return finish(*caller, detail::cache_answer{});
+    purpose.waits_softly = use == algo::entry_use::wait_softly;
+    if (purpose.waits_softly) freshness_->keep(caller, entry.answer);
+    return launch(caller, algo::load_guard::guarded, purpose);
+  }
+  counters.count_hits(entry.answer.kind, 1);
+  if (stale) cache_counters::add(counters.stale_hits);
+  finish(*caller, entry.answer);
 }
 
 void cache_engine::on_look_failed(detail::caller_ptr const& caller, failure const& why) {
@@ -202,7 +214,7 @@ void cache_engine::probe(cache_key const& key) {
     if (reply.has_error() && is_store_trouble(reply.error())) {
       self->read_failed(reply.error());
     } else {
-      self->store_worked();
+      self->health_.succeeded();
     }
   };
   values->get(key, settings_.form, std::move(on_reply));
@@ -218,24 +230,30 @@ bool cache_engine::answer_again(detail::cache_caller& caller) {
   return true;
 }
 
-void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
+void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
   if (caller->answered) return;
-  if (closed_) return finish(*caller, closed_failure());
+  if (closed_) return finish(*caller, values_->closed_failure());
   bool const claims = guard == algo::load_guard::guarded && !flights_.flying(caller->key.str());
   auto const use = claims ? claim_health_.next(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
   bool const probe = use == algo::store_use::skip_and_probe;
-  if (use == algo::store_use::skip) guard = algo::load_guard::unguarded;
-  if ((probe || guard == algo::load_guard::unguarded) && answer_again(*caller)) {
+  if (use == algo::store_use::skip) {
+    if (purpose.is_refresh()) return;
+    guard = algo::load_guard::unguarded;
+  }
+  bool const again = probe || guard == algo::load_guard::unguarded;
+  if (again && !purpose.is_refresh() && answer_again(*caller)) {
     if (probe) claim_probe_over();
     return;
   }
   auto const reply = flights_.join(caller->key.str(), detail::caller_ptr(caller));
   if (!reply.accepted()) {
     if (probe) claim_probe_over();
+    if (purpose.is_refresh()) return;
     cache_counters::add(counters.overloaded);
-    return finish(*caller, make_failure(errc::overloaded, "too many loads of the cache in " +
-                                                              store_name() + " (max_waiting)"));
+    return finish(*caller,
+                  make_failure(errc::overloaded, "too many loads of the cache in " +
+                                                     values_->display_name() + " (max_waiting)"));
   }
   caller->seated = true;
   caller->flight = reply.ticket.flight.value;
@@ -249,18 +267,28 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard) {
     return;
   }
   caller->leads = true;
-  flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller);
+  purpose.probes_claims = probe;
+  flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
   auto const started = flight;
   live_.emplace(started->key().str(), started.get());
-  if (probe) started->probe_claims();
   started->start(guard);
 }
 
-algo::load_settings cache_engine::load_settings() const {
+// The caller's loader runs behind its answer, unless somebody is at it, or claims cannot be had.
+void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
+  cache_counters::add(counters.refreshes);
+  if (!flights_.flying(caller->key.str())) launch(caller, algo::load_guard::guarded, purpose);
+  if (caller->leads) return leave_flight(*caller);
+  cache_counters::add(counters.refused_refreshes);
+  freshness_->refresh_ended(caller->key, purpose.refresh);
+}
+
+algo::load_settings cache_engine::load_settings(load_purpose const& purpose) const {
   bool const pushed = !over_locks_ && values_->traits().pushes_fills;
   return {.claim_ttl = options().claim_ttl,
           .max_load_time = options().max_load_time,
-          .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off};
+          .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
+          .behind_answer = purpose.behind_answer()};
 }
 
 cache_store* cache_engine::claims() const {
@@ -278,23 +306,32 @@ void cache_engine::free_slot(algo::load_guard guard) {
 
 void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer) {
   auto const joiners = flights_.finish(id);
-  for (auto const& caller : joiners) finish(*caller, answer);
+  bool const aged = freshness_ && !closed_;
+  for (auto const& caller : joiners) {
+    finish(*caller, aged ? freshness_->best_of(*caller, answer) : answer);
+  }
 }
 
 void cache_engine::forget(algo::flight_id id) {
-  for (auto const& caller : flights_.finish(id)) finish(*caller, closed_failure());
+  for (auto const& caller : flights_.finish(id)) finish(*caller, values_->closed_failure());
 }
 
-std::optional<detail::cache_answer> cache_engine::decode(cache_value const& value) {
-  if (std::holds_alternative<absent>(value)) {
-    return detail::cache_answer{.kind = detail::entry_kind::absent};
+std::optional<found_entry> cache_engine::read(cache_value stored) {
+  found_entry entry;
+  // What the other format keeps is none of ours.
+  bool readable = freshness_ ? freshness_->open(stored, entry.age) : !is_framed(stored);
+  if (readable && std::holds_alternative<absent>(stored)) {
+    entry.answer.kind = detail::entry_kind::absent;
+    return entry;
   }
-  auto object = settings_.decode(value);
-  if (object.has_error()) {
-    cache_counters::add(counters.undecodable);
-    return std::nullopt;
+  if (readable) {
+    auto object = settings_.decode(stored);
+    readable = object.has_value();
+    if (readable) entry.answer = {detail::entry_kind::value, *std::move(object)};
   }
-  return detail::cache_answer{.kind = detail::entry_kind::value, .object = *std::move(object)};
+  if (readable) return entry;
+  cache_counters::add(counters.undecodable);
+  return std::nullopt;
 }
 
 void cache_engine::read_failed(failure const& why) {
@@ -336,65 +373,6 @@ milliseconds cache_engine::ttl_of(cache_value const& value) const {
   double const share = 1.0 + options().ttl_jitter * (2 * random_unit() - 1);
   auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
   return std::clamp(varied, limits::min_ttl, limits::max_ttl);
-}
-
-// --------------------------------------------------------------------------- callers leave
-
-void cache_engine::finish(detail::cache_caller& caller, result<detail::cache_answer> answer) {
-  if (std::exchange(caller.answered, true)) return;
-  auto const keep = caller.shared_from_this();
-  if (caller.is_linked()) callers_.erase(callers_.iterator_to(caller));
-  caller.seated = false;
-  if (!caller.leads) caller.drop_loader();
-  answers_->add(keep, std::move(answer));
-}
-
-void cache_engine::leave_flight(detail::cache_caller& caller) {
-  if (!std::exchange(caller.seated, false)) return;
-  algo::flight_ticket const ticket{{caller.flight}, caller.slot, caller.visit};
-  auto const left = flights_.leave(ticket);
-  if (!left.joiner || left.remaining > 0) return;
-  if (auto* const flight = flights_.state(ticket.flight)) {
-    auto const keep = *flight;
-    keep->everyone_left();
-  }
-}
-
-void cache_engine::cancel(detail::cache_caller& caller) {
-  if (caller.answered) return;
-  cache_counters::add(counters.canceled);
-  leave_flight(caller);
-  finish(caller, make_failure(errc::canceled, "the call for " + caller.key.str() +
-                                                  " was cancelled; a load that runs goes on"));
-}
-
-void cache_engine::expire(clock::time_point now) {
-  while (!callers_.empty() && callers_.front().deadline <= now) {
-    auto const late = callers_.front().shared_from_this();
-    cache_counters::add(counters.timed_out);
-    leave_flight(*late);
-    finish(*late, make_failure(errc::timed_out, "no value for " + late->key.str() + " from " +
-                                                    store_name() + " or its loader within " +
-                                                    std::to_string(settings_.options.wait.count()) +
-                                                    " ms; a load that runs goes on"));
-  }
-  if (!callers_.empty()) values_->timers().schedule(deadlines_, callers_.front().deadline);
-}
-
-void cache_engine::on_closing() {
-  if (std::exchange(closed_, true)) return;
-  back_->shut();
-  for (auto const id : flights_.running()) {
-    auto* const state = flights_.state(id);
-    if (!state) continue;
-    auto const flight = *state;
-    flight->close();
-  }
-  while (!callers_.empty()) {
-    cache_counters::add(counters.canceled);
-    finish(callers_.front(), closed_failure());
-  }
-  timer_queue::remove(deadlines_);
 }
 
 }  // namespace herdlock::runtime

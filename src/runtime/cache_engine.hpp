@@ -4,6 +4,7 @@
 #include <boost/intrusive/list.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -16,7 +17,9 @@
 #include "runtime/cache_answers.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
+#include "runtime/cache_freshness.hpp"
 #include "runtime/cache_unguarded_answers.hpp"
+#include "runtime/shared_looks.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
@@ -72,16 +75,19 @@ class cache_engine final : public closing_listener,
   void cancel(detail::cache_caller& caller);
   void put(put_request request, handler<void> done);
   void invalidate(cache_key key, handler<bool> done);
+  /// REQUIRES: framed entries.
+  void expire_entry(cache_key key, handler<bool> done);
   /// Answers everyone with errc::canceled and gives the claims up.
   void on_closing() override;
 
   // For the flights.
   cache_store* claims() const;
-  asio::any_io_executor const& executor() const { return values_->executor(); }
   store_core& home() const { return *values_; }
   cache_options const& options() const { return settings_.options; }
   layout form() const { return settings_.form; }
-  algo::load_settings load_settings() const;
+  /// Null when entries have no times of their own.
+  cache_freshness* freshness() const { return freshness_.get(); }
+  algo::load_settings load_settings(load_purpose const& purpose) const;
   algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
   void free_slot(algo::load_guard guard);
   void detach(algo::flight_id id) { flights_.detach(id); }
@@ -91,8 +97,9 @@ class cache_engine final : public closing_listener,
   void forget(algo::flight_id id);
   void answer(algo::flight_id id, result<detail::cache_answer> const& answer);
   /// Nothing when the entry cannot be decoded.
-  std::optional<detail::cache_answer> decode(cache_value const& value);
-  void store_worked() { health_.succeeded(); }
+  std::optional<found_entry> read(cache_value stored);
+  /// The caller has waited long enough for a better value than this one.
+  void soft_timeout(detail::cache_caller& caller, detail::cache_answer stale);
   /// A read failed: the store is left alone for a while (S9).
   void read_failed(failure const& why);
   /// Another step failed: claims are left alone for a while if it could not be carried out at all,
@@ -107,7 +114,6 @@ class cache_engine final : public closing_listener,
   }
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
-  std::string const& store_name() const { return values_->display_name(); }
 
   cache_counters counters;
 
@@ -115,16 +121,7 @@ class cache_engine final : public closing_listener,
   using flights_type = algo::flight_table<detail::caller_ptr, std::shared_ptr<load_flight>>;
   using callers_type = boost::intrusive::list<detail::cache_caller>;
 
-  // Callers who share one read. The first is apart so that one caller alone costs no vector.
-  struct look_group {
-    detail::caller_ptr head;
-    std::vector<detail::caller_ptr> rest;
-    template <class Visit>
-    void for_each(Visit&& visit) const {
-      visit(head);
-      for (auto const& caller : rest) visit(caller);
-    }
-  };
+  using look_group = shared_looks::group;
 
   struct deadline_watch final : timed {
     explicit deadline_watch(cache_engine& e) : engine(e) {}
@@ -136,21 +133,22 @@ class cache_engine final : public closing_listener,
   void drain();
   void turn_away(detail::cache_caller& caller);
   void accept(detail::caller_ptr caller, clock::time_point now);
-  void look(detail::caller_ptr caller);
-  void send_looks();
   void send_look(look_group group);
   void on_look(look_group const& group, result<cache_lookup> reply);
+  void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry);
   void on_look_failed(detail::caller_ptr const& caller, failure const& why);
   void skip_store(detail::caller_ptr caller);
   void probe(cache_key const& key);
-  void launch(detail::caller_ptr caller, algo::load_guard guard);
+  void launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose = {});
+  void refresh(detail::caller_ptr const& caller, load_purpose purpose);
   bool answer_again(detail::cache_caller& caller);
   void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
   void leave_flight(detail::cache_caller& caller);
   void expire(clock::time_point now);
-  void void_loads(cache_key const& key);
+  template <class Reply, class Send>
+  void write(cache_key const& key, stale_copies copies, handler<Reply> done, Send&& send);
+  void void_loads(cache_key const& key, stale_copies copies);
   void note_store_error(failure const& why);
-  failure closed_failure() const { return values_->closed_failure(); }
 
   std::shared_ptr<store_core> values_;
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
@@ -164,8 +162,7 @@ class cache_engine final : public closing_listener,
   failure last_store_error_;                  // mutex_
 
   std::vector<detail::caller_ptr> batch_;
-  std::vector<look_group> looks_;  // reads of this turn, not sent yet
-  std::unordered_map<std::string_view, std::size_t> looks_by_key_;
+  shared_looks looks_;    // of this turn, not sent yet
   callers_type callers_;  // in the order of their deadlines, which is that of their coming
   deadline_watch deadlines_{*this};
   flights_type flights_;
@@ -176,6 +173,7 @@ class cache_engine final : public closing_listener,
   algo::store_health health_;        // of reads
   algo::store_health claim_health_;  // of claims, which may be in another store
   unguarded_answers unguarded_answers_{*values_, settings_.options};
+  std::unique_ptr<cache_freshness> freshness_;  // null when entries have no times of their own
   bool closed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// put and invalidate, and what they do to the loads that are running.
+// put, invalidate and expire, and what they do to the loads that are running.
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_over_locks.hpp"
 
@@ -11,7 +11,8 @@ void cache_engine::unlist(load_flight& flight) {
 }
 
 // Those that nobody can join any more, too: they may have a claim, and store what they load.
-void cache_engine::void_loads(cache_key const& key) {
+void cache_engine::void_loads(cache_key const& key, stale_copies copies) {
+  if (freshness_) freshness_->voided(key, copies);
   flights_.detach(key.str());
   unguarded_answers_.erase(key);
   std::vector<std::shared_ptr<load_flight>> flights;
@@ -27,30 +28,45 @@ void cache_engine::void_loads(cache_key const& key) {
 
 // The loads are voided before and after: one that began in between may have been answered by the
 // store before it carried this out, and whoever comes after the completion must not join it.
-void cache_engine::put(put_request request, handler<void> done) {
-  void_loads(request.key);
+// `send` gets the store, and what the store's answer goes to.
+template <class Reply, class Send>
+void cache_engine::write(cache_key const& key, stale_copies copies, handler<Reply> done,
+                         Send&& send) {
+  void_loads(key, copies);
   auto const& values = values_->values();
-  if (!values) return detail::post_result<void>(executor(), std::move(done), closed_failure());
-  auto on_reply = [self = shared_from_this(), key = request.key,
-                   done = std::move(done)](result<void> reply) mutable {
+  if (!values) {
+    return detail::post_result<Reply>(values_->executor(), std::move(done),
+                                      values_->closed_failure());
+  }
+  send(*values, [self = shared_from_this(), key, copies,
+                 done = std::move(done)](result<Reply> reply) mutable {
     if (reply.has_error()) cache_counters::add(self->counters.store_errors);
-    self->void_loads(key);
-    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
-  };
-  values->put(std::move(request), std::move(on_reply));
+    self->void_loads(key, copies);
+    detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
+  });
+}
+
+void cache_engine::put(put_request request, handler<void> done) {
+  auto const key = request.key;
+  write<void>(key, stale_copies::die, std::move(done),
+              [&](cache_store& values, handler<void> on_reply) {
+                if (!freshness_) return values.put(std::move(request), std::move(on_reply));
+                freshness_->put_framed(values, std::move(request), std::move(on_reply));
+              });
 }
 
 void cache_engine::invalidate(cache_key key, handler<bool> done) {
-  void_loads(key);
-  auto const& values = values_->values();
-  if (!values) return detail::post_result<bool>(executor(), std::move(done), closed_failure());
-  auto on_reply = [self = shared_from_this(), key,
-                   done = std::move(done)](result<bool> reply) mutable {
-    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
-    self->void_loads(key);
-    detail::dispatch_result(self->executor(), std::move(done), std::move(reply));
-  };
-  values->invalidate(std::move(key), std::move(on_reply));
+  write<bool>(key, stale_copies::die, std::move(done),
+              [&](cache_store& values, handler<bool> on_reply) {
+                values.invalidate(key, std::move(on_reply));
+              });
+}
+
+void cache_engine::expire_entry(cache_key key, handler<bool> done) {
+  write<bool>(key, stale_copies::live, std::move(done),
+              [&](cache_store& values, handler<bool> on_reply) {
+                values.expire(key, options().grace, std::move(on_reply));
+              });
 }
 
 }  // namespace herdlock::runtime

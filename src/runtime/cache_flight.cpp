@@ -4,6 +4,7 @@
 
 #include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_engine.hpp"
+#include "runtime/cache_frame.hpp"
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
@@ -14,15 +15,29 @@ bool fits_form(cache_value const& value, layout form) {
   return std::holds_alternative<std::string>(value) == (form == layout::string);
 }
 
+// The error of another's load, as our callers see it.
+std::string error_told(cache_engine& home, cache_key const& key, load_backing_off what) {
+  cache_counters::add(home.counters.shared_errors);
+  auto* const freshness = home.freshness();
+  return freshness ? freshness->told_of_failure(key, std::move(what)) : std::move(what.error);
+}
+
+// The error of our load, as the others are told of it.
+shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text) {
+  if (auto* const freshness = home.freshness()) return freshness->load_failed(key, text);
+  return {text, home.options().error_back_off};
+}
+
 }  // namespace
 
-failure check_storable(result<cache_value> const& value, layout form) {
+failure check_storable(result<cache_value> const& value, layout form, cache_format format) {
   if (value.has_error()) return value.error();
   if (!fits_form(*value, form)) {
     return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
   }
   // Counted as the stores count it, so that nothing is sent which they refuse.
-  std::size_t const bytes = value_bytes(*value);
+  std::size_t bytes = value_bytes(*value);
+  if (format == cache_format::framed) bytes += frame_bytes(form);
   if (bytes <= limits::max_value_bytes) return {};
   return make_failure(errc::invalid_value,
                       "a value of " + std::to_string(bytes) + " bytes is not stored; at most " +
@@ -30,13 +45,14 @@ failure check_storable(result<cache_value> const& value, layout form) {
 }
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
-                         detail::caller_ptr first)
+                         detail::caller_ptr first, load_purpose const& purpose)
     : home_(home),
       id_(id),
       key_(first->key),
       first_(std::move(first)),
       owner_(owner_token::generate()),
-      machine_(home->load_settings()) {}
+      purpose_(purpose),
+      machine_(home->load_settings(purpose)) {}
 
 load_flight::~load_flight() {
   timer_queue::remove(*this);
@@ -47,7 +63,7 @@ load_flight::~load_flight() {
 }
 
 void load_flight::end_probe(cache_engine& home) {
-  if (std::exchange(probes_claims_, false)) home.claim_probe_over();
+  if (std::exchange(purpose_.probes_claims, false)) home.claim_probe_over();
 }
 
 void load_flight::slot_granted() {
@@ -75,6 +91,11 @@ void load_flight::apply(algo::load_plan const& plan) {
   if (machine_.done()) {
     home->unlist(*this);
     end_probe(*home);
+    if (purpose_.is_refresh()) {
+      bool const refused = load_began_ == clock::time_point();
+      if (refused) cache_counters::add(home->counters.refused_refreshes);
+      home->freshness()->refresh_ended(key_, purpose_.refresh);
+    }
     home->forget(id_);
   }
   if (machine_.due() == clock::time_point::max()) {
@@ -107,9 +128,9 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
     case algo::load_call::fill:
       return fill(home, *claims);
     case algo::load_call::share_error:
-      return end_claim(home, *claims, home.options().error_back_off);
+      return end_claim(home, *claims, error_to_tell(home, key_, *said_.outcome.error));
     case algo::load_call::give_up:
-      return end_claim(home, *claims, milliseconds{0});
+      return end_claim(home, *claims, {});
     default:
       return;
   }
@@ -118,15 +139,15 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
 result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
   switch (what) {
     case algo::load_answer::found:
-      return found_;
+      return said_.found;
     case algo::load_answer::loaded:
-      return outcome_.answer;
+      return said_.outcome.answer;
     case algo::load_answer::shared_error:
-      return make_failure(errc::load_failed, shared_error_);
+      return make_failure(errc::load_failed, said_.shared_error);
     case algo::load_answer::load_error:
-      return make_failure(errc::load_failed, outcome_.error.value_or(std::string()));
+      return make_failure(errc::load_failed, said_.outcome.error.value_or(std::string()));
     case algo::load_answer::refused:
-      return refused_;
+      return said_.refusal;
     case algo::load_answer::closed:
       break;
   }
@@ -143,7 +164,8 @@ void load_flight::take_slot(cache_engine& home) {
 }
 
 void load_flight::claim(cache_engine& home, cache_store& claims) {
-  claim_request request{key_, owner_, home.options().claim_ttl, home.form()};
+  claim_request request{key_, owner_, home.options().claim_ttl, home.form(),
+                        purpose_.refresh_below};
   auto on_reply = [self = shared_from_this()](result<claim_reply> reply) {
     self->on_claim(std::move(reply));
   };
@@ -156,27 +178,34 @@ void load_flight::on_claim(result<claim_reply> reply) {
   end_probe(*home);
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
-      refused_ = reply.error();
+      said_.refusal = reply.error();
       return apply(machine_.refused());
     }
     home->step_failed(reply.error());
     return apply(machine_.claim_failed());
   }
   home->claims_worked();
-  if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
-    auto entry = home->decode(hit->value);
-    if (!entry) return apply(machine_.claim_unreadable());
-    found_ = *std::move(entry);
-    return apply(machine_.claim_hit());
-  }
   if (auto* const ours = std::get_if<claimed>(&*reply)) {
     fencing_ = ours->fencing;
     return apply(machine_.claim_granted(clock::now()));
   }
+  if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
+    auto entry = home->read(std::move(hit->value));
+    if (!entry) return apply(machine_.claim_unreadable());
+    // Stale already, by a grace that is longer than ours: it is claimed as what it is.
+    if (entry->age && clock::now() >= entry->age->times.expires) {
+      auto const below = home->freshness()->refresh_below(*entry->age);
+      if (std::exchange(purpose_.refresh_below, below) < below) {
+        return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
+      }
+    }
+    said_.found = std::move(entry->answer);
+    return apply(machine_.claim_hit());
+  }
   if (auto* const other = std::get_if<claim_busy>(&*reply)) {
     return apply(machine_.claim_busy(other->remaining, clock::now(), random_unit()));
   }
-  shared_error_ = std::move(std::get<load_backing_off>(*reply).error);
+  said_.shared_error = error_told(*home, key_, std::get<load_backing_off>(std::move(*reply)));
   apply(machine_.claim_backing_off());
 }
 
@@ -204,7 +233,7 @@ void load_flight::on_watch(result<watch_reply> reply) {
   if (!home || machine_.done()) return;
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
-      refused_ = reply.error();
+      said_.refusal = reply.error();
       return apply(machine_.refused());
     }
     home->step_failed(reply.error());
@@ -215,13 +244,14 @@ void load_flight::on_watch(result<watch_reply> reply) {
     return apply(machine_.watch_failed());
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
-    auto entry = home->decode(hit->value);
-    if (!entry) return apply(machine_.watch_look_again(clock::now(), random_unit()));
-    found_ = *std::move(entry);
+    auto entry = home->read(std::move(hit->value));
+    bool const stale = entry && entry->age && clock::now() >= entry->age->times.expires;
+    if (!entry || stale) return apply(machine_.watch_look_again(clock::now(), random_unit()));
+    said_.found = std::move(entry->answer);
     return apply(machine_.watch_hit());
   }
   if (auto* const failed = std::get_if<load_backing_off>(&*reply)) {
-    shared_error_ = std::move(failed->error);
+    said_.shared_error = error_told(*home, key_, std::move(*failed));
     return apply(machine_.watch_error());
   }
   apply(machine_.watch_look_again(clock::now(), random_unit()));
@@ -252,24 +282,25 @@ void load_flight::run_loader(cache_engine& home) {
 void load_flight::on_loaded(detail::load_outcome outcome) {
   auto const home = home_.lock();
   if (!home || !machine_.loading()) return;
-  outcome_ = std::move(outcome);
+  said_.outcome = std::move(outcome);
   home->counters.load_time.note(clock::now() - load_began_);
   first_->drop_loader();
   auto what = algo::load_result::storable;
-  if (outcome_.error) {
+  if (said_.outcome.error) {
     cache_counters::add(home->counters.load_errors);
-    what = outcome_.unfinished ? algo::load_result::unfinished : algo::load_result::failed;
-  } else if (outcome_.answer.kind == detail::entry_kind::absent &&
+    what = said_.outcome.unfinished ? algo::load_result::unfinished : algo::load_result::failed;
+  } else if (said_.outcome.answer.kind == detail::entry_kind::absent &&
              home->options().negative_ttl == milliseconds{0}) {
     what = algo::load_result::unstorable;
-  } else if (check_storable(outcome_.encoded, home->form()).code) {
+  } else if (check_storable(said_.outcome.encoded, home->form(), home->options().format).code) {
     cache_counters::add(home->counters.unstorable);
     what = algo::load_result::unstorable;
   }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
   bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  if (unguarded && joinable_ && !outcome_.unfinished) {
-    auto const kind = outcome_.error ? algo::load_answer::load_error : algo::load_answer::loaded;
+  if (unguarded && joinable_ && !said_.outcome.unfinished) {
+    auto const kind =
+        said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
     home->keep_answer(key_, answer_for(kind));
   }
   apply(machine_.loader_done(what, clock::now()));
@@ -293,17 +324,21 @@ void load_flight::on_extend(result<renew_reply> const& reply) {
 }
 
 void load_flight::fill(cache_engine& home, cache_store& claims) {
-  auto const ttl = home.ttl_of(*outcome_.encoded);
-  fill_request request{key_, owner_, *std::move(outcome_.encoded), ttl};
+  auto ttl = home.ttl_of(*said_.outcome.encoded);
+  fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
+  if (auto* const freshness = home.freshness()) {
+    freshness->frame(request.value, request.ttl, clock::now() - load_began_);
+    freshness->load_succeeded(key_);
+  }
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };
   claims.fill(std::move(request), std::move(on_reply));
 }
 
-void load_flight::end_claim(cache_engine& home, cache_store& claims, milliseconds back_off) {
+void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_failure what) {
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };
-  claims.fail(key_, owner_, outcome_.error.value_or(std::string()), back_off, std::move(on_reply));
+  claims.fail(key_, owner_, std::move(what.text), what.back_off, std::move(on_reply));
 }
 
 void load_flight::on_stored(result<fill_reply> const& reply) {

@@ -13,11 +13,25 @@
 #include "algo/flight_table.hpp"
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
+#include "runtime/cache_freshness.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
 
 class cache_engine;
+
+/// Why a key is loaded.
+struct load_purpose {
+  /// An entry with less time left in the store is loaded anew although it is there; 0: none is.
+  milliseconds refresh_below{0};
+  std::uint64_t refresh = 0;   ///< the id of a refresh behind an answer; 0: somebody waits
+  bool waits_softly = false;   ///< who waits has a stale value at hand
+  bool probes_claims = false;  ///< its claim is to tell whether claims work again
+
+  bool is_refresh() const noexcept { return refresh != 0; }
+  /// There is something to be served while it runs.
+  bool behind_answer() const noexcept { return is_refresh() || waits_softly; }
+};
 
 /// All members on the executor of the value store. Kept alive by the flight table while callers
 /// may join or the loader runs, and by the operation that is on its way.
@@ -27,11 +41,10 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
 
   /// `first` brings the loader; a flight that was begun by a caller who leaves still runs it.
   load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
-              detail::caller_ptr first);
+              detail::caller_ptr first, load_purpose const& purpose);
   ~load_flight() override;
 
-  /// Its claim is to tell whether claims work again.
-  void probe_claims() { probes_claims_ = true; }
+  bool behind_answer() const { return purpose_.behind_answer(); }
   void start(algo::load_guard guard) { apply(machine_.start(guard)); }
   void slot_granted();
   void joined() { machine_.joined(); }
@@ -62,7 +75,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void run_loader(cache_engine& home);
   void extend(cache_engine& home, cache_store& claims);
   void fill(cache_engine& home, cache_store& claims);
-  void end_claim(cache_engine& home, cache_store& claims, milliseconds back_off);
+  void end_claim(cache_engine& home, cache_store& claims, shared_failure what);
 
   void on_claim(result<claim_reply> reply);
   void on_watch(result<watch_reply> reply);
@@ -75,23 +88,25 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   cache_key key_;
   detail::caller_ptr first_;  // for its loader
   owner_token owner_;
+  load_purpose purpose_;
   algo::load_machine machine_;
   algo::load_guard slot_kind_ = algo::load_guard::guarded;
   std::optional<queue_position> queued_at_;
   bool watching_ = false;
-  bool probes_claims_ = false;
   bool joinable_ = true;  // by whoever comes: nothing has made what it loads out of date
   std::stop_source lost_;
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
-  detail::cache_answer found_;  // an entry, from claim or watch
-  std::string shared_error_;    // the store's word of another's failed load
-  failure refused_;
-  detail::load_outcome outcome_;  // of our loader
+  struct {
+    detail::cache_answer found;    // an entry, from claim or watch
+    std::string shared_error;      // the store's word of another's failed load
+    failure refusal;               // the store's
+    detail::load_outcome outcome;  // of our loader
+  } said_;
   clock::time_point load_began_;
 };
 
 /// Why a value cannot be stored (too large, does not encode); success when it can.
-failure check_storable(result<cache_value> const& value, layout form);
+failure check_storable(result<cache_value> const& value, layout form, cache_format format);
 
 }  // namespace herdlock::runtime

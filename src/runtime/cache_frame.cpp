@@ -52,6 +52,12 @@ cache_value with_header(framed_value entry, layout form) {
   return all;
 }
 
+std::size_t frame_bytes(layout form) {
+  static std::size_t const of_string = value_bytes(with_header({}, layout::string));
+  static std::size_t const of_hash = value_bytes(with_header({}, layout::hash));
+  return form == layout::string ? of_string : of_hash;
+}
+
 taken_apart without_header(cache_value stored) {
   if (auto* const text = std::get_if<std::string>(&stored)) return from_string(std::move(*text));
   if (auto* const fields = std::get_if<hash_fields>(&stored)) {

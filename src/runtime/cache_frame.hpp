@@ -18,6 +18,9 @@ struct framed_value {
 /// As a store keeps it. `form` is that of the cache: absent fits both.
 cache_value with_header(framed_value entry, layout form);
 
+/// What the header adds to the bytes of a value, as value_bytes() counts them.
+std::size_t frame_bytes(layout form);
+
 /// What a store kept, taken apart; or why it is a miss.
 std::variant<framed_value, algo::header_fault> without_header(cache_value stored);
 

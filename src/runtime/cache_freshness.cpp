@@ -18,9 +18,8 @@ constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
 
 algo::freshness_options freshness_of(cache_options const& options) {
-  algo::failure_back_off const back_off{options.error_back_off,
-                                        std::max(options.error_back_off,
-                                                 options.max_error_back_off)};
+  algo::failure_back_off const back_off{
+      options.error_back_off, std::max(options.error_back_off, options.max_error_back_off)};
   return {.early_refresh = options.early_refresh,
           .soft_timeout = options.soft_timeout,
           .fail_safe = options.fail_safe,
@@ -39,9 +38,7 @@ std::uint32_t take_count(std::string& text) {
   return count;
 }
 
-milliseconds in_ms(clock::duration span) {
-  return std::chrono::duration_cast<milliseconds>(span);
-}
+milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<milliseconds>(span); }
 
 }  // namespace
 
@@ -51,21 +48,39 @@ cache_freshness::cache_freshness(cache_engine& home)
 void cache_freshness::keep_clock(cache_store& values) {
   auto const sent = clock::now();
   if (sent < clock_.due() || std::exchange(asking_, true)) return;
-  values.now([weak = home_.weak_from_this(), this, sent](result<std::chrono::microseconds> said) {
-    auto const home = weak.lock();
-    if (!home) return;
+  values.now([keep = home_.shared_from_this(), this, sent](result<std::chrono::microseconds> said) {
     asking_ = false;
     // Without it entries last as in a plain cache; the next read asks again.
     if (said.has_value()) clock_.told(*said, sent, clock::now());
+    for (auto& waiting : std::exchange(after_clock_, {})) {
+      std::move(waiting)(boost::system::in_place_value);
+    }
   });
 }
 
-std::optional<aged_value> cache_freshness::open(cache_value stored) const {
+void cache_freshness::put_framed(cache_store& values, put_request request, handler<void> done) {
+  if (clock_.known()) {
+    frame(request.value, request.ttl, {});
+    return values.put(std::move(request), std::move(done));
+  }
+  after_clock_.emplace_back([keep = home_.shared_from_this(), this, request = std::move(request),
+                             done = std::move(done)](result<void> const&) mutable {
+    auto const& store = home_.home().values();
+    if (!store) return std::move(done)(home_.home().closed_failure());
+    frame(request.value, request.ttl, {});
+    store->put(std::move(request), std::move(done));
+  });
+  keep_clock(values);
+}
+
+bool cache_freshness::open(cache_value& stored, std::optional<entry_age>& age) const {
   auto read = without_header(std::move(stored));
   auto* const entry = std::get_if<framed_value>(&read);
-  if (!entry) return std::nullopt;
+  if (!entry) return false;
   auto const times = algo::times_of(entry->header, clock_);
-  return aged_value{std::move(entry->value), std::move(entry->header), times};
+  age = {std::move(entry->header), times};
+  stored = std::move(entry->value);
+  return true;
 }
 
 void cache_freshness::frame(cache_value& value, milliseconds& ttl,
@@ -90,18 +105,24 @@ void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh)
   machine_.refresh_ended(key.str(), refresh, clock::now());
 }
 
-milliseconds cache_freshness::refresh_below(algo::entry_header const& header,
-                                            algo::entry_times const& times) const {
+milliseconds cache_freshness::refresh_below(entry_age const& age) const {
   auto const now = clock::now();
-  if (now >= times.expires) return header.grace + slack;
-  auto const left = in_ms(times.ends - now);
-  auto const total = header.ttl + header.grace;
-  return left + std::clamp((total - left) / 2, milliseconds{1}, refreshed_by);
+  auto const ttl = std::min(age.header.ttl, limits::max_ttl);
+  auto const grace = std::min(age.header.grace, limits::max_ttl - ttl);
+  if (now >= age.times.expires) return grace + std::min(slack, ttl / 2);
+  auto const left = std::min(in_ms(age.times.ends - now), ttl + grace);
+  return left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
 }
 
 milliseconds cache_freshness::refresh_below() const {
   auto const grace = home_.options().grace;
-  return grace > milliseconds{0} ? grace + slack : milliseconds{0};
+  if (grace == milliseconds{0}) return grace;
+  return grace + std::min(slack, home_.options().ttl / 2);
+}
+
+void cache_freshness::voided(cache_key const& key, stale_copies copies) {
+  if (copies == stale_copies::die) return machine_.invalidated(key.str());
+  machine_.expired(key.str());
 }
 
 // ------------------------------------------------------------------------------------ failures

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -20,11 +21,16 @@ namespace herdlock::runtime {
 
 class cache_engine;
 
-/// What a framed entry holds, and its times on the clock of this process.
-struct aged_value {
-  cache_value value;
+/// The header of a framed entry, and its times on the clock of this process.
+struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
+};
+
+/// A decoded entry; one of a plain cache has no age.
+struct found_entry {
+  detail::cache_answer answer;
+  std::optional<entry_age> age;
 };
 
 /// An error that answers for a while, as it is shared with the other processes.
@@ -32,6 +38,9 @@ struct shared_failure {
   std::string text;
   milliseconds back_off;
 };
+
+/// What becomes of the stale values that callers of a key have at hand when its loads are voided.
+enum class stale_copies { live, die };
 
 /// Of a cache with framed entries; a plain one has none. All members on the executor.
 class cache_freshness final : private timed {
@@ -42,12 +51,13 @@ class cache_freshness final : private timed {
   /// Asks for the store's clock when that is due. On the connection of the reads: those that are
   /// sent after it are judged by it.
   void keep_clock(cache_store& values);
-
-  /// Nothing for what is not one of our entries (of a plain cache, of another program, cut short, of
-  /// a newer version): that is a miss.
-  std::optional<aged_value> open(cache_value stored) const;
-  /// As a store keeps it: the request's value with its header, and for so long that it can be stale.
+  /// Takes the header off. False for what is not one of our entries (of a plain cache, of another
+  /// program, cut short, of a newer version), of which nothing may be left: that is a miss.
+  bool open(cache_value& stored, std::optional<entry_age>& age) const;
+  /// As a store keeps it: the value with its header, and for so long that it can be stale.
   void frame(cache_value& value, milliseconds& ttl, clock::duration load_time) const;
+  /// Without the store's clock a value would have no times: the first asks for it.
+  void put_framed(cache_store& values, put_request request, handler<void> done);
 
   /// What a caller who has a loader gets for this entry.
   algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
@@ -56,7 +66,8 @@ class cache_freshness final : private timed {
   void refresh_ended(cache_key const& key, std::uint64_t refresh);
   /// An entry that has less time left than this in the store is claimed although it is there: one
   /// that is stale, or that was not refreshed since this one was read.
-  milliseconds refresh_below(algo::entry_header const& header, algo::entry_times const& times) const;
+  milliseconds refresh_below(entry_age const& age) const;
+  /// The same where no entry was found.
   milliseconds refresh_below() const;
 
   void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
@@ -64,8 +75,8 @@ class cache_freshness final : private timed {
   shared_failure load_failed(cache_key const& key, std::string text);
   /// Another's loader failed. Its error as the callers are to see it.
   std::string told_of_failure(cache_key const& key, load_backing_off what);
-  void expired(cache_key const& key) { machine_.expired(key.str()); }
-  void invalidated(cache_key const& key) { machine_.invalidated(key.str()); }
+  /// By put, invalidate or expire.
+  void voided(cache_key const& key, stale_copies copies);
 
   /// The caller joins a load, and has this one should it take long or fail.
   void keep(detail::caller_ptr const& caller, detail::cache_answer stale);
@@ -93,6 +104,7 @@ class cache_freshness final : private timed {
   algo::freshness_machine machine_;
   algo::store_clock clock_;
   bool asking_ = false;
+  std::vector<handler<void>> after_clock_;
   soft_waits waits_;  // in the order of their coming, which is that of their ends
   std::unordered_map<detail::cache_caller*, soft_waits::iterator> waits_by_caller_;
 };

@@ -127,6 +127,7 @@ class cache_core {
 
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);
+  void expire(std::string_view key, handler<bool> done);
 
   /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
   std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }

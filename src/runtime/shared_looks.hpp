@@ -1,0 +1,47 @@
+// The reads of a cache that have not been sent yet: callers of one key share one.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <herdlock/detail/cache_core.hpp>
+
+namespace herdlock::runtime {
+
+class shared_looks {
+ public:
+  /// Callers who share one read. The first is apart so that one caller alone costs no vector.
+  struct group {
+    detail::caller_ptr head;
+    std::vector<detail::caller_ptr> rest;
+
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+      visit(head);
+      for (auto const& caller : rest) visit(caller);
+    }
+  };
+
+  /// `alone`: nobody else comes before the reads are sent, so nobody is looked for.
+  void add(detail::caller_ptr caller, bool alone) {
+    if (!alone) {
+      auto const [found, fresh] = by_key_.try_emplace(caller->key.str(), groups_.size());
+      if (!fresh) return groups_[found->second].rest.push_back(std::move(caller));
+    }
+    groups_.push_back({std::move(caller), {}});
+  }
+
+  template <class Send>
+  void send_all(Send&& send) {
+    by_key_.clear();
+    for (auto& one : groups_) send(std::move(one));
+    groups_.clear();
+  }
+
+ private:
+  std::vector<group> groups_;
+  std::unordered_map<std::string_view, std::size_t> by_key_;
+};
+
+}  // namespace herdlock::runtime
