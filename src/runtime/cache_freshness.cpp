@@ -148,7 +148,9 @@ std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_
 void cache_freshness::keep(detail::caller_ptr const& caller, detail::cache_answer stale) {
   auto const now = clock::now();
   auto const copy = machine_.keep(caller->key.str(), now);
-  waits_.push_back({caller, std::move(stale), copy, now + home_.options().soft_timeout});
+  auto const soft = home_.options().soft_timeout;
+  auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
+  waits_.push_back({caller, std::move(stale), copy, due});
   waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
   if (!is_linked()) schedule();
 }
@@ -189,7 +191,8 @@ void cache_freshness::on_due(clock::time_point now) {
 }
 
 void cache_freshness::schedule() {
-  if (!waits_.empty()) home_.home().timers().schedule(*this, waits_.front().due);
+  if (waits_.empty() || waits_.front().due == clock::time_point::max()) return;
+  home_.home().timers().schedule(*this, waits_.front().due);
 }
 
 }  // namespace herdlock::runtime

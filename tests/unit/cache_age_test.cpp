@@ -1,0 +1,551 @@
+// A cache whose entries have times of their own: what is served at which age, and who loads.
+#include <deque>
+
+#include "cache_fixture.hpp"
+#include "runtime/cache_frame.hpp"
+#include "support/as_result.hpp"
+
+namespace herdlock::scripted {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds ttl = 60s;
+constexpr milliseconds grace = 300s;
+
+class CacheAge : public CacheTest {
+ protected:
+  static cache_options framed() {
+    return {.ttl = ttl, .ttl_jitter = 0, .format = cache_format::framed, .grace = grace};
+  }
+  static cache_options failing_safe() {
+    auto options = framed();
+    options.fail_safe = true;
+    options.soft_timeout = wait_forever;
+    return options;
+  }
+
+  /// An entry that was made so long ago.
+  algo::entry_header header_of(milliseconds age) const {
+    return {.created = script->time - age, .load_time = 1ms, .ttl = ttl, .grace = grace};
+  }
+  void store_entry(algo::entry_header header, std::string const& value = "old") {
+    script->time_left = header.ttl + header.grace -
+                        std::chrono::duration_cast<milliseconds>(script->time - header.created);
+    script->entries["k"].value =
+        runtime::with_header({std::move(header), cache_value(value)}, layout::string);
+  }
+  void store_stale() { store_entry(header_of(ttl + 1s)); }
+
+  std::optional<runtime::framed_value> stored() const {
+    auto const& value = script->entries["k"].value;
+    if (!value) return std::nullopt;
+    auto read = runtime::without_header(*value);
+    auto* const entry = std::get_if<runtime::framed_value>(&read);
+    return entry ? std::optional(*entry) : std::nullopt;
+  }
+  std::string stored_text() const {
+    auto const entry = stored();
+    return entry ? std::get<std::string>(entry->value) : "(none)";
+  }
+
+  call& ask() {
+    load(calls.emplace_back());
+    settle();
+    return calls.back();
+  }
+  bool expire() {
+    std::optional<result<bool>> done;
+    strings->async_expire("k", herdlock_test::as_result([&](result<bool> r) { done = r; }));
+    settle();
+    return done && done->has_value() && **done;
+  }
+  void invalidate() {
+    strings->async_invalidate("k", herdlock_test::as_result([](result<bool> const&) {}));
+    settle();
+  }
+
+  std::deque<call> calls;
+};
+
+// ----------------------------------------------------------------------------- in the store
+
+TEST_F(CacheAge, ALoadedValueIsStoredWithItsTimesAndForAsLongAsItCanBeStale) {
+  open(framed());
+  loader.let_go();
+  EXPECT_EQ(ask().value(), "loaded");
+  ASSERT_TRUE(stored());
+  EXPECT_EQ(std::get<std::string>(stored()->value), "loaded");
+  auto const header = stored()->header;
+  EXPECT_EQ(header.ttl, ttl);
+  EXPECT_EQ(header.grace, grace);
+  EXPECT_LT(script->time - header.created, 60s) << "by the store's clock";
+  EXPECT_EQ(script->last_ttl, ttl + grace);
+  EXPECT_EQ(ask().value(), "loaded");
+  EXPECT_EQ(strings->stats().hits, 1u);
+}
+
+TEST_F(CacheAge, TheStoresClockIsAskedForOnceAndThenNotForEachRead) {
+  open(framed());
+  store_entry(header_of(1s));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(script->log, (std::vector<std::string>{"now", "get", "get", "get"}));
+}
+
+TEST_F(CacheAge, WithoutTheStoresClockEntriesLastAsLongAsInAPlainCache) {
+  open(framed());
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  EXPECT_EQ(ask().value(), "loaded");
+  ASSERT_TRUE(stored());
+  EXPECT_EQ(stored()->header.created, 0us);
+  EXPECT_EQ(script->last_ttl, ttl) << "nobody could tell when it becomes stale";
+}
+
+TEST_F(CacheAge, TheFirstPutWaitsForTheStoresClock) {
+  open(framed());
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::delay : fault::none;
+  };
+  std::optional<result<void>> done;
+  strings->async_put("k", "put", herdlock_test::as_result([&](result<void> r) { done = r; }));
+  settle();
+  EXPECT_FALSE(done);
+  script->release_hanging();
+  settle();
+  ASSERT_TRUE(done && done->has_value());
+  ASSERT_TRUE(stored());
+  EXPECT_EQ(stored_text(), "put");
+  EXPECT_NE(stored()->header.created, 0us);
+  EXPECT_EQ(stored()->header.grace, grace);
+}
+
+TEST_F(CacheAge, AnEntryOfAPlainCacheIsAMissAndIsOverwritten) {
+  open(framed());
+  script->entries["k"].value = cache_value("plain");
+  loader.let_go();
+  EXPECT_EQ(ask().value(), "loaded");
+  EXPECT_EQ(stored_text(), "loaded");
+  EXPECT_GE(strings->stats().undecodable, 1u);
+}
+
+TEST_F(CacheAge, APlainCacheTakesAFramedEntryForAMissAndOverwritesIt) {
+  store_entry(header_of(1s));
+  loader.let_go();
+  EXPECT_EQ(ask().value(), "loaded");
+  EXPECT_EQ(script->entries["k"].value, cache_value("loaded"));
+  EXPECT_GE(strings->stats().undecodable, 1u);
+}
+
+TEST_F(CacheAge, AValueThatFitsOnlyWithoutItsHeaderIsNotStored) {
+  open(framed());
+  loader.value = std::string(limits::max_value_bytes, 'x');
+  loader.let_go();
+  EXPECT_EQ(ask().value().size(), limits::max_value_bytes);
+  EXPECT_EQ(script->count("fill"), 0u);
+  EXPECT_EQ(strings->stats().unstorable, 1u);
+}
+
+// ------------------------------------------------------------------------- stale, soft_timeout 0
+
+TEST_F(CacheAge, AStaleValueIsTheAnswerAndOneLoadRunsBehindIt) {
+  open(framed());
+  store_stale();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 1);
+  loader.let_go();
+  settle();
+  EXPECT_EQ(stored_text(), "loaded");
+  auto const stats = strings->stats();
+  EXPECT_EQ(stats.stale_hits, 3u);
+  EXPECT_EQ(stats.hits, 3u);
+  EXPECT_EQ(stats.misses, 0u);
+  EXPECT_EQ(stats.refreshes, 1u);
+  EXPECT_EQ(stats.refused_refreshes, 0u);
+}
+
+TEST_F(CacheAge, ALoadBehindAnAnswerWaitsForItsSlotWithNobodyWaitingForIt) {
+  auto options = framed();
+  options.max_loads = 1;
+  open(options);
+  call other;
+  load(other, "other");
+  settle();
+  store_stale();
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 1) << "of the other key";
+  loader.let_go();
+  settle();
+  EXPECT_EQ(other.value(), "loaded");
+  EXPECT_EQ(loader.runs, 2);
+  EXPECT_EQ(stored_text(), "loaded");
+}
+
+TEST_F(CacheAge, ARefreshThatAnotherHasClaimedIsLeftToIt) {
+  open(framed());
+  store_stale();
+  script->entries["k"].claimant = "somebody else";
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(script->count("claim"), 1u);
+  EXPECT_EQ(script->count("watch"), 0u);
+  EXPECT_EQ(loader.runs, 0);
+  EXPECT_EQ(strings->stats().refused_refreshes, 1u);
+}
+
+TEST_F(CacheAge, AMissJoinsTheLoadThatBeganBehindAnAnswer) {
+  open(framed());
+  store_stale();
+  EXPECT_EQ(ask().value(), "old");
+  script->entries["k"].value.reset();
+  call& miss = ask();
+  EXPECT_EQ(miss.answers, 0);
+  loader.let_go();
+  settle();
+  EXPECT_EQ(miss.value(), "loaded");
+  EXPECT_EQ(loader.runs, 1);
+}
+
+TEST_F(CacheAge, WhoeverOnlyLooksTakesAStaleEntryForAMiss) {
+  open(framed());
+  store_stale();
+  std::optional<cached<std::string>> got;
+  strings->async_get("k", herdlock_test::as_result(
+                              [&](result<cached<std::string>> r) { got = std::move(r).value(); }));
+  settle();
+  EXPECT_TRUE(got && got->is_miss());
+  EXPECT_EQ(script->count("claim"), 0u);
+}
+
+TEST_F(CacheAge, ARefreshThatFailedIsTheErrorOfTheNextUnlessAStaleValueIsBetter) {
+  for (bool const safe : {false, true}) {
+    auto options = framed();
+    options.fail_safe = safe;
+    open(options);
+    loader.hold();
+    loader.error = "database is down";
+    store_stale();
+    EXPECT_EQ(ask().value(), "old");
+    loader.let_go();
+    settle();
+    call const& next = ask();
+    if (safe) {
+      EXPECT_EQ(next.value(), "old");
+      EXPECT_EQ(script->count("claim"), 1u) << "during the back-off nobody asks to load";
+    } else {
+      EXPECT_TRUE(next.failed_with(errc::load_failed)) << next.value();
+    }
+    EXPECT_EQ(script->count("fail"), 1u);
+  }
+}
+
+TEST_F(CacheAge, WhereClaimsFailAStaleValueIsServedAndNothingIsLoadedBesideTheStore) {
+  open(framed());
+  store_stale();
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "claim" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 0);
+  // Nobody misses, so a refresh has to find out that claims work again.
+  script->script = nullptr;
+  EXPECT_TRUE(run_until([&] { return ask().value() == "loaded"; }));
+  EXPECT_EQ(loader.runs, 1);
+}
+
+// --------------------------------------------------------------------------------- early refresh
+
+TEST_F(CacheAge, AnEntryThatIsNearItsEndIsLoadedBehindAnAnswerWhileItIsFresh) {
+  auto options = framed();
+  options.early_refresh = 1;
+  open(options);
+  auto header = header_of(1s);
+  header.load_time = 100'000h;  // elected, however the dice fall
+  store_entry(header);
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 1);
+  loader.let_go();
+  settle();
+  EXPECT_EQ(stored_text(), "loaded");
+  EXPECT_EQ(strings->stats().stale_hits, 0u);
+}
+
+TEST_F(CacheAge, AnEarlyRefreshFindsThatAnotherHasRefreshedIt) {
+  auto options = framed();
+  options.early_refresh = 1;
+  open(options);
+  auto header = header_of(50s);
+  header.load_time = 100'000h;
+  store_entry(header);
+  script->time_left = ttl + grace;  // what stands there by now
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 0);
+  EXPECT_EQ(strings->stats().refused_refreshes, 1u);
+}
+
+// ---------------------------------------------------------------------------------- soft timeout
+
+TEST_F(CacheAge, AfterTheSoftTimeoutTheStaleValueIsTheAnswerAndTheLoadGoesOn) {
+  auto options = framed();
+  options.soft_timeout = 20ms;
+  open(options);
+  store_stale();
+  call& c = ask();
+  EXPECT_EQ(c.answers, 0);
+  ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
+  EXPECT_EQ(c.value(), "old");
+  loader.let_go();
+  settle();
+  EXPECT_EQ(stored_text(), "loaded");
+  EXPECT_EQ(strings->stats().soft_timeouts, 1u);
+  EXPECT_EQ(loader.runs, 1);
+}
+
+TEST_F(CacheAge, ALoadThatEndsWithinTheSoftTimeoutIsTheAnswer) {
+  auto options = framed();
+  options.soft_timeout = 20s;
+  open(options);
+  store_stale();
+  call& first = ask();
+  call& second = ask();
+  loader.let_go();
+  settle();
+  EXPECT_EQ(first.value(), "loaded");
+  EXPECT_EQ(second.value(), "loaded");
+  EXPECT_EQ(loader.runs, 1);
+  EXPECT_EQ(strings->stats().soft_timeouts, 0u);
+}
+
+TEST_F(CacheAge, ALoadWhoseCallersHaveAllSoftlyTimedOutStillGetsItsSlot) {
+  auto options = framed();
+  options.soft_timeout = 10ms;
+  options.max_loads = 1;
+  open(options);
+  call other;
+  load(other, "other");
+  settle();
+  store_stale();
+  call& c = ask();
+  ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
+  EXPECT_EQ(c.value(), "old");
+  loader.let_go();
+  settle();
+  EXPECT_EQ(stored_text(), "loaded");
+}
+
+TEST_F(CacheAge, ACallerWhoCancelsWhileItWaitsSoftlyIsForgotten) {
+  auto options = framed();
+  options.soft_timeout = 10ms;
+  open(options);
+  store_stale();
+  call& c = ask();
+  c.cancel.emit(asio::cancellation_type::terminal);
+  settle();
+  EXPECT_TRUE(c.failed_with(errc::canceled));
+  call& next = ask();
+  ASSERT_TRUE(run_until([&] { return next.answers > 0; }));
+  EXPECT_EQ(c.answers, 1);
+}
+
+TEST_F(CacheAge, ClosingTheCacheCancelsThoseWhoWaitSoftly) {
+  open(failing_safe());
+  store_stale();
+  call& c = ask();
+  strings.reset();
+  settle();
+  EXPECT_TRUE(c.failed_with(errc::canceled)) << c.value();
+}
+
+// ------------------------------------------------------------------------------------- fail-safe
+
+TEST_F(CacheAge, WithFailSafeAStaleValueIsTheAnswerInsteadOfAnError) {
+  open(failing_safe());
+  loader.error = "database is down";
+  store_stale();
+  call& c = ask();
+  EXPECT_EQ(c.answers, 0);
+  loader.let_go();
+  settle();
+  EXPECT_EQ(c.value(), "old");
+  EXPECT_EQ(stored_text(), "old") << "an error lies beside the entry";
+  auto const stats = strings->stats();
+  EXPECT_EQ(stats.stale_after_error, 1u);
+  EXPECT_EQ(stats.load_errors, 1u);
+}
+
+TEST_F(CacheAge, WithFailSafeAStaleValueIsTheAnswerAtTheEndOfTheWait) {
+  auto options = failing_safe();
+  options.wait = 20ms;
+  open(options);
+  store_stale();
+  call& c = ask();
+  ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
+  EXPECT_EQ(c.value(), "old");
+  EXPECT_EQ(strings->stats().timed_out, 0u);
+}
+
+TEST_F(CacheAge, TheErrorOfAnotherIsNoAnswerWhereAStaleValueIs) {
+  open(failing_safe());
+  store_stale();
+  script->entries["k"].error = "theirs";
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(loader.runs, 0);
+  EXPECT_EQ(strings->stats().shared_errors, 1u);
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(script->count("claim"), 1u) << "the back-off is known";
+}
+
+TEST_F(CacheAge, TheBackOffGrowsWithTheFailuresOfTheWholeFleet) {
+  auto options = failing_safe();
+  options.error_back_off = 10ms;
+  options.max_error_back_off = 10s;
+  open(options);
+  loader.error = "down";
+  loader.let_go();
+  store_stale();
+  EXPECT_EQ(ask().value(), "old");
+  EXPECT_GE(script->last_back_off, 9ms);
+  EXPECT_LE(script->last_back_off, 11ms);
+  EXPECT_EQ(script->entries["k"].error, "down");
+  // Another has tried since, and failed for the third time.
+  script->entries["k"].error = "theirs [failed 3 times in a row]";
+  ASSERT_TRUE(run_until([&] {
+    EXPECT_EQ(ask().value(), "old");
+    return strings->stats().shared_errors == 1;
+  }));
+  // By the entry of a later load, everything is well again; without one we are the fourth.
+  script->entries["k"].error.clear();
+  ASSERT_TRUE(run_until([&] {
+    EXPECT_EQ(ask().value(), "old");
+    return loader.runs == 2;
+  }));
+  EXPECT_GE(script->last_back_off, 72ms);
+  EXPECT_LE(script->last_back_off, 88ms);
+  EXPECT_EQ(script->entries["k"].error, "down [failed 4 times in a row]");
+}
+
+TEST_F(CacheAge, TheErrorThatAnotherSharedIsToldWithoutItsCount) {
+  auto options = framed();
+  open(options);
+  script->entries["k"].error = "theirs [failed 3 times in a row]";
+  call const& c = ask();
+  ASSERT_TRUE(c.failed_with(errc::load_failed));
+  EXPECT_EQ(c.got->error().message, "theirs");
+}
+
+// ---------------------------------------------------------------------------- expire, invalidate
+
+TEST_F(CacheAge, ExpireKeepsTheStaleCopyForTheGrace) {
+  open(framed());
+  store_entry(header_of(1s));
+  EXPECT_TRUE(expire());
+  EXPECT_EQ(script->last_keep, grace);
+}
+
+TEST_F(CacheAge, AStaleCopyAtHandIsAnAnswerAfterExpireAndNotAfterInvalidate) {
+  for (bool const kills : {false, true}) {
+    open(failing_safe());
+    loader.hold();
+    loader.error = "down";
+    store_stale();
+    call& c = ask();
+    EXPECT_EQ(c.answers, 0);
+    if (kills) {
+      invalidate();
+    } else {
+      expire();
+    }
+    EXPECT_TRUE(loader.last->lost.stop_requested());
+    loader.let_go();
+    settle();
+    if (kills) {
+      EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
+    } else {
+      EXPECT_EQ(c.value(), "old");
+    }
+  }
+}
+
+TEST_F(CacheAge, APlainEntryCannotBeExpired) {
+  std::optional<result<bool>> done;
+  strings->async_expire("k", herdlock_test::as_result([&](result<bool> r) { done = r; }));
+  settle();
+  ASSERT_TRUE(done && done->has_error());
+  EXPECT_EQ(done->error(), errc::not_supported);
+  EXPECT_NE(done->error().message.find("cache_format::framed"), std::string::npos);
+  EXPECT_EQ(script->count("expire"), 0u);
+}
+
+// --------------------------------------------------------------------------------- mixed fleets
+
+TEST_F(CacheAge, AStaleEntryWithALongerGraceThanOursIsClaimedAsWhatItIs) {
+  auto options = framed();
+  options.grace = 1s;
+  open(options);
+  auto header = header_of(ttl + 1s);
+  store_entry(header);
+  auto const left = script->time_left;
+  script->entries["k"].value.reset();  // missed by the read
+  script->script = [&](std::string const& verb, std::size_t) {
+    if (verb == "claim" && loader.runs == 0 && !script->entries["k"].value) {
+      store_entry(header);
+      script->time_left = left;
+    }
+    return fault::none;
+  };
+  loader.let_go();
+  call& c = ask();
+  ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
+  EXPECT_EQ(c.value(), "loaded");
+  EXPECT_EQ(script->count("claim"), 2u);
+}
+
+// --------------------------------------------------------------------------------------- options
+
+TEST_F(CacheAge, OptionsThatContradictEachOtherAreRefusedByName) {
+  auto const refusal = [&](cache_options const& options) -> std::string {
+    try {
+      cache<std::string> made(*opened, options);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::invalid_value);
+      return e.what();
+    }
+    return "(taken)";
+  };
+  auto const has = [](std::string const& text, char const* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(refusal({.early_refresh = 1}), "early_refresh: needs format"));
+  EXPECT_TRUE(has(refusal({.grace = 1s}), "grace: needs format"));
+  EXPECT_TRUE(has(refusal({.fail_safe = true}), "fail_safe: needs format"));
+  EXPECT_TRUE(has(refusal({.soft_timeout = 1s}), "soft_timeout: needs format"));
+  EXPECT_TRUE(has(refusal({.max_error_back_off = 1s}), "max_error_back_off: needs format"));
+  auto options = framed();
+  options.grace = 0s;
+  options.fail_safe = true;
+  EXPECT_TRUE(has(refusal(options), "fail_safe: needs a grace"));
+  options.fail_safe = false;
+  options.soft_timeout = 1s;
+  EXPECT_TRUE(has(refusal(options), "soft_timeout: needs a grace"));
+  options = framed();
+  options.soft_timeout = options.wait;
+  EXPECT_TRUE(has(refusal(options), "soft_timeout: use less than wait"));
+  options.soft_timeout = wait_forever;
+  EXPECT_TRUE(has(refusal(options), "wait_forever needs fail_safe"));
+  options = framed();
+  options.early_refresh = 10.5;
+  EXPECT_TRUE(has(refusal(options), "early_refresh: use 0 to 10"));
+  options = framed();
+  options.max_error_back_off = 10ms;
+  EXPECT_TRUE(has(refusal(options), "max_error_back_off: use"));
+  options = framed();
+  options.grace = limits::max_ttl;
+  EXPECT_TRUE(has(refusal(options), "grace: together with ttl"));
+  EXPECT_EQ(refusal(failing_safe()), "(taken)");
+  EXPECT_THROW(cache<std::string>(*opened, *opened, framed()), error);
+}
+
+}  // namespace
+}  // namespace herdlock::scripted
