@@ -24,20 +24,26 @@ void check_that(bool holds, std::string const& what) {
 }
 
 // What rests on an entry's own times.
-void check_freshness(cache_options const& options, bool has_locks) {
+void check_freshness(cache_options const& options, std::optional<store> const& locks) {
   constexpr milliseconds none{0};
   bool const framed = options.format == cache_format::framed;
-  auto const needs_frame = [&](bool is_set, char const* what) {
-    check_that(!is_set || framed,
-               what + std::string(": needs format = cache_format::framed; a plain entry has no "
-                                  "times of its own"));
+  struct {
+    char const* name;
+    bool is_set;
+  } const needing_times[] = {
+      {"early_refresh", options.early_refresh != 0},
+      {"grace", options.grace != none},
+      {"fail_safe", options.fail_safe},
+      {"soft_timeout", options.soft_timeout != none},
+      {"max_error_back_off", options.max_error_back_off != none},
   };
-  needs_frame(options.early_refresh != 0, "early_refresh");
-  needs_frame(options.grace != none, "grace");
-  needs_frame(options.fail_safe, "fail_safe");
-  needs_frame(options.soft_timeout != none, "soft_timeout");
-  needs_frame(options.max_error_back_off != none, "max_error_back_off");
-  check_that(!framed || !has_locks,
+  for (auto const& one : needing_times) {
+    check_that(framed || !one.is_set,
+               std::string(one.name) +
+                   ": needs format = cache_format::framed; a plain entry has "
+                   "no times of its own");
+  }
+  check_that(!framed || !locks,
              "format: framed entries need values and claims in one store; give the cache no store "
              "for its locks, or use cache_format::plain");
   check_that(options.early_refresh >= 0 && options.early_refresh <= 10,
@@ -122,7 +128,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
                        cache_decode decode)
     : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
   check_options(options);
-  check_freshness(options, locks_.has_value());
+  check_freshness(options, locks_);
   check_keeps_values(values_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);

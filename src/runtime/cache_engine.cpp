@@ -122,7 +122,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
     }
   }
   auto const use = health_.next(now);
-  if (use == algo::store_use::ask) return looks_.add(std::move(caller), batch_.size() == 1);
+  if (use == algo::store_use::ask) return looks_.add(std::move(caller));
   if (use == algo::store_use::skip_and_probe) probe(caller->key);
   skip_store(std::move(caller));
 }

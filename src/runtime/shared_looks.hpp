@@ -23,9 +23,10 @@ class shared_looks {
     }
   };
 
-  /// `alone`: nobody else comes before the reads are sent, so nobody is looked for.
-  void add(detail::caller_ptr caller, bool alone) {
-    if (!alone) {
+  void add(detail::caller_ptr caller) {
+    if (!groups_.empty()) {
+      // One caller alone is not looked for, and costs no entry.
+      if (by_key_.empty()) by_key_.emplace(groups_.front().head->key.str(), 0);
       auto const [found, fresh] = by_key_.try_emplace(caller->key.str(), groups_.size());
       if (!fresh) return groups_[found->second].rest.push_back(std::move(caller));
     }
