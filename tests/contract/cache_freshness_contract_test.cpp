@@ -1,0 +1,152 @@
+// A cache of framed entries over every store: an entry becomes stale by the store's own clock, is
+// served meanwhile, and one of all processes loads it anew.
+#include <atomic>
+#include <herdlock/herdlock.hpp>
+#include <latch>
+#include <thread>
+
+#include "fixture.hpp"
+
+namespace herdlock_test {
+namespace {
+
+using text = std::optional<std::string>;
+
+class cache_freshness_contract : public testing::TestWithParam<store_case> {
+ protected:
+  static constexpr auto key = "product:1";
+
+  static cache_options framed() {
+    return {.ttl = 50ms, .ttl_jitter = 0, .format = cache_format::framed, .grace = 10min};
+  }
+  static cache_options plain() { return {.ttl = 10min}; }
+
+  auto loader(std::string value) {
+    return [this, value = std::move(value)](load_context const&) -> text {
+      ++loads;
+      return value;
+    };
+  }
+  /// A look takes a stale entry for a miss.
+  static bool becomes_stale(cache<std::string> const& one) {
+    return eventually([&] { return one.get(key).is_miss(); });
+  }
+  cache<std::string> make(cache_options const& options) const {
+    return cache<std::string>(open_store(url_), options);
+  }
+
+  temp_dir scratch_;
+  std::string const url_ = GetParam().url(scratch_.path());
+  std::atomic<int> loads{0};
+};
+
+INSTANTIATE_TEST_SUITE_P(stores, cache_freshness_contract,
+                         testing::ValuesIn(stores_that(keeps_values)), case_name);
+
+TEST_P(cache_freshness_contract, AStaleValueIsServedWhileOneOfTwoProcessesLoadsBehindIt) {
+  auto const one = make(framed());
+  auto const other = make(framed());
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  EXPECT_EQ(other.get_or_load(key, loader("never")), "old");
+  ASSERT_TRUE(becomes_stale(one));
+  std::latch begun(1), go_on(1);
+  std::atomic<int> refreshes{0};
+  auto slow = [&](load_context const&) -> text {
+    ++refreshes;
+    begun.count_down();
+    go_on.wait();
+    return "new";
+  };
+  EXPECT_EQ(one.get_or_load(key, slow), "old");
+  begun.wait();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(one.get_or_load(key, loader("second")), "old");
+    EXPECT_EQ(other.get_or_load(key, loader("third")), "old");
+  }
+  EXPECT_EQ(loads, 1) << "the first";
+  go_on.count_down();
+  // Fresh for a moment only; whatever is loaded then is newer still.
+  EXPECT_TRUE(eventually([&] { return other.get_or_load(key, loader("newer")) != "old"; }));
+  EXPECT_EQ(refreshes, 1);
+  EXPECT_EQ(other.stats().misses, 0u) << "it never waited for a load";
+}
+
+TEST_P(cache_freshness_contract, AnExpiredValueIsServedUntilItIsLoadedAnewAndAnInvalidatedIsNot) {
+  auto options = framed();
+  options.ttl = 10min;
+  auto const one = make(options);
+  auto const other = make(options);
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  EXPECT_EQ(other.get_or_load(key, loader("never")), "old");
+  EXPECT_TRUE(one.expire(key));
+  EXPECT_TRUE(other.get(key).is_miss());
+  EXPECT_EQ(other.get_or_load(key, loader("new")), "old");
+  EXPECT_TRUE(eventually([&] { return one.get_or_load(key, loader("never")) == "new"; }));
+  EXPECT_EQ(loads, 2);
+  EXPECT_TRUE(one.invalidate(key));
+  EXPECT_EQ(other.get_or_load(key, loader("newest")), "newest");
+}
+
+TEST_P(cache_freshness_contract, WithFailSafeAStaleValueOutlivesTheFailuresOfItsLoads) {
+  auto options = framed();
+  options.fail_safe = true;
+  options.soft_timeout = wait_forever;
+  options.error_back_off = 10min;
+  auto const one = make(options);
+  auto const other = make(options);
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  ASSERT_TRUE(becomes_stale(one));
+  auto failing = [this](load_context const&) -> text {
+    ++loads;
+    throw std::runtime_error("the database is down");
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(one.get_or_load(key, failing), "old");
+    EXPECT_EQ(other.get_or_load(key, failing), "old");
+  }
+  EXPECT_EQ(loads, 2) << "one of the fleet failed, and all back off";
+  EXPECT_EQ(other.stats().shared_errors, 1u);
+  EXPECT_EQ(one.stats().stale_after_error, 1u);
+}
+
+TEST_P(cache_freshness_contract, APutIsStaleAfterItsTtlLikeALoadedValue) {
+  auto const one = make(framed());
+  one.put(key, "put");
+  ASSERT_TRUE(becomes_stale(one));
+  EXPECT_EQ(one.get_or_load(key, loader("loaded")), "put");
+  EXPECT_TRUE(eventually([&] { return loads == 1; }));
+}
+
+// A fleet that goes over from one format to the other, and one that cannot agree.
+TEST_P(cache_freshness_contract, EntriesOfTheOtherFormatAreMissesAndAreOverwritten) {
+  auto options = framed();
+  options.ttl = 10min;
+  auto const old_build = make(plain());
+  auto const new_build = make(options);
+  EXPECT_EQ(old_build.get_or_load(key, loader("plain")), "plain");
+  EXPECT_EQ(new_build.get_or_load(key, loader("framed")), "framed");
+  EXPECT_EQ(new_build.get_or_load(key, loader("never")), "framed");
+  EXPECT_EQ(old_build.get_or_load(key, loader("plain again")), "plain again");
+  EXPECT_EQ(old_build.get_or_load(key, loader("never")), "plain again");
+  EXPECT_GE(old_build.stats().undecodable, 1u);
+  EXPECT_GE(new_build.stats().undecodable, 1u);
+  EXPECT_EQ(loads, 3);
+}
+
+TEST_P(cache_freshness_contract, NothingIsRememberedAsNothingAndCanBeStale) {
+  auto options = framed();
+  options.negative_ttl = 50ms;
+  auto const one = make(options);
+  auto nothing = [this](load_context const&) -> text {
+    ++loads;
+    return std::nullopt;
+  };
+  EXPECT_EQ(one.get_or_load(key, nothing), std::nullopt);
+  EXPECT_TRUE(one.get(key).is_negative());
+  ASSERT_TRUE(becomes_stale(one));
+  EXPECT_EQ(one.get_or_load(key, loader("there is one")), std::nullopt);
+  EXPECT_TRUE(eventually([&] { return one.get_or_load(key, loader("never")) == "there is one"; }));
+}
+
+}  // namespace
+}  // namespace herdlock_test
