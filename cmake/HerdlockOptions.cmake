@@ -44,9 +44,10 @@ function(herdlock_compile_alone)
 endfunction()
 
 add_library(herdlock_options INTERFACE)
-# Ours is written without what Asio deprecates. The public headers compile with it and without: it
-# is for their users to say.
-target_compile_definitions(herdlock_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
+# Ours is written without what Asio deprecates, and says `asio::` for `boost::asio::`. The public
+# headers compile with it and without: it is for their users to say.
+target_compile_definitions(herdlock_options INTERFACE
+  BOOST_ASIO_NO_DEPRECATED HERDLOCK_OWN_SOURCES)
 target_compile_options(herdlock_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor $<$<BOOL:${HERDLOCK_WERROR}>:-Werror>)
 if(HERDLOCK_SANITIZE)

@@ -99,27 +99,27 @@ class cache {
                                                    &detail::decode_entry<T, Codec>)) {}
 
   /// Where cancellation timers and the like run: the value store's executor.
-  asio::any_io_executor get_executor() const { return core_->get_executor(); }
+  boost::asio::any_io_executor get_executor() const { return core_->get_executor(); }
 
   /// `void(failure, std::optional<T>)`: the value, or nothing when there is no such thing. A
   /// cache_key is a text, too.
   ///
   /// `loader` is called with a load_context, or with nothing, and returns
-  /// asio::awaitable<std::optional<T>>; it runs on the handler's associated executor (a coroutine's
-  /// own), which must live as long as the load, else on the store's executor, which it must not
-  /// block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12: no
-  /// lambda that owns something inside of a co_await expression).
+  /// boost::asio::awaitable<std::optional<T>>; it runs on the handler's associated executor (a
+  /// coroutine's own), which must live as long as the load, else on the store's executor, which it
+  /// must not block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12:
+  /// no lambda that owns something inside of a co_await expression).
   ///
   /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
   /// options.wait; overloaded; invalid_name (the key is no name, or too long with the prefix);
   /// wrong_type (the key holds something of another kind); canceled. Cancellation: all types; the
   /// load goes on.
-  template <class Loader, class Token = asio::deferred_t>
+  template <class Loader, class Token = boost::asio::deferred_t>
   auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
         "the loader of async_get_or_load is called with a herdlock::load_context, or with "
-        "nothing, and returns an asio::awaitable<std::optional<T>>");
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
     auto start = [core = core_, key = std::string(key),
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
@@ -134,7 +134,7 @@ class cache {
 
   /// `void(failure, cached<T>)`: what is in the store now; a stale entry is a miss. No load is
   /// begun or joined. Store trouble is an error here, at once while the store is known to fail.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_get(std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
       using handler_type = decltype(h);
@@ -147,7 +147,7 @@ class cache {
   /// Stores the value and voids running loads of the key: `void(failure)`; errc::invalid_value for
   /// a value that does not encode or is too large. Not cancellable: it ends by the store's timeout,
   /// and after an error the outcome is unknown.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_put(std::string_view key, T value, Token&& token = {}) const {
     auto encoded = detail::encode_entry<T, Codec>(value);
     return detail::initiate<void>(
@@ -160,7 +160,7 @@ class cache {
 
   /// Removes the entry (also a negative one, or a shared error) and voids running loads of the
   /// key: `void(failure, bool)`, true when there was an entry. Cancellation as for async_put.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_invalidate(std::string_view key, Token&& token = {}) const {
     return detail::initiate<bool>(
         get_executor(),
@@ -174,7 +174,7 @@ class cache {
   /// anew: `void(failure, bool)`, true when there was an entry. For options.grace the old value is
   /// what a stale entry is; with a grace of 0 it is removed. errc::not_supported for plain entries.
   /// Cancellation as for async_put.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_expire(std::string_view key, Token&& token = {}) const {
     return detail::initiate<bool>(
         get_executor(),

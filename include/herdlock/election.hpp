@@ -47,7 +47,7 @@ class election_term {
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   /// Ends when the work is to end; what the coroutine awaits next is cancelled then. For work that
   /// only switches something on: switch on, await this, switch off.
-  asio::awaitable<void> until_stop() const;
+  boost::asio::awaitable<void> until_stop() const;
   /// The lease under the term, to look at and for while_held(). The election renews it and gives it
   /// back; nobody else can.
   lease const& held() const noexcept { return held_; }
@@ -63,7 +63,7 @@ class election_term {
 };
 
 /// A service of the caller's. The term outlives the coroutine.
-using election_service = std::function<asio::awaitable<void>(election_term& term)>;
+using election_service = std::function<boost::asio::awaitable<void>(election_term& term)>;
 
 /// Makes a service of a callable that blocks: it gets a thread of its own for the term, and stops
 /// when term.stop_token() says so.
@@ -108,7 +108,7 @@ struct election_options {
   std::string candidate{};
   /// Where the services run, one handler at a time; by default the store's own executor, on which
   /// nothing may block.
-  std::optional<asio::any_io_executor> executor{};
+  std::optional<boost::asio::any_io_executor> executor{};
   /// Called at each transition, on the store's executor, in order. Must not block.
   std::function<void(election_transition const&)> on_transition{};
 };
@@ -155,7 +155,7 @@ class [[nodiscard]] election {
   ///
   /// Cancellation (every type) of this campaign, not of one before, resigns; it then completes with
   /// errc::canceled.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_campaign(Token&& token = {}) {
     return detail::initiate<void>(
         executor(), [core = core_](handler<void> h) { start_campaign(core, std::move(h)); },
@@ -170,7 +170,7 @@ class [[nodiscard]] election {
 
   /// The same, and completes when the campaign has ended, at once when there is none.
   /// `void(failure)`. Cancellation ends the wait (errc::canceled), not the resignation.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_resign(Token&& token = {}) {
     return detail::initiate<void>(
         executor(), [core = core_](handler<void> h) { start_resign(core, std::move(h)); },
@@ -178,7 +178,7 @@ class [[nodiscard]] election {
   }
 
  private:
-  asio::any_io_executor executor() const;
+  boost::asio::any_io_executor executor() const;
   static void start_campaign(std::shared_ptr<detail::election_core> const&, handler<void>);
   static void start_resign(std::shared_ptr<detail::election_core> const&, handler<void>);
 
@@ -243,7 +243,7 @@ void start_observe(store const& where, resource name, std::optional<leadership> 
 ///
 /// Ends with the store's failure when it cannot answer. Every type of cancellation ends the wait
 /// (errc::canceled). Tokens and executors as with lock::async_acquire.
-template <class Token = asio::deferred_t>
+template <class Token = boost::asio::deferred_t>
 auto async_observe(store where, resource name, std::optional<leadership> known,
                    observe_options options = {}, Token&& token = {}) {
   auto executor = where.get_executor();
@@ -256,7 +256,7 @@ auto async_observe(store where, resource name, std::optional<leadership> known,
       std::forward<Token>(token));
 }
 /// Throws herdlock::error for an invalid name.
-template <class Token = asio::deferred_t>
+template <class Token = boost::asio::deferred_t>
 auto async_observe(store where, std::string_view name, std::optional<leadership> known,
                    observe_options options = {}, Token&& token = {}) {
   return async_observe(std::move(where), resource(name), std::move(known), options,

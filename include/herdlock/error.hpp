@@ -40,9 +40,9 @@ std::error_code make_error_code(errc e) noexcept;
 /// Why an operation could not be carried out: a code to decide on, a sentence to print. The
 /// sentence names the resource, the store (never its password) and the way out.
 ///
-/// As a completion's first argument it is a disposition (`asio::disposition_traits`): in a
-/// coroutine and from a future it is thrown as herdlock::error, `asio::as_tuple` gives it beside
-/// the value.
+/// As a completion's first argument it is a disposition (`boost::asio::disposition_traits`):
+/// in a coroutine and from a future it is thrown as herdlock::error, `boost::asio::as_tuple` gives
+/// it beside the value.
 struct failure {
   std::error_code code;
   std::string message;

@@ -31,6 +31,7 @@ struct examination {
   /// Could not be made: `check: why`.
   std::vector<std::string> skipped;
 
+  // The rest is for those who write a store: url_scheme::examine() fills one.
   void pass(std::string check) { passed.push_back(std::move(check)); }
   void find(finding what) { findings.push_back(std::move(what)); }
   void skip(std::string const& check, std::string const& why) {

@@ -6,6 +6,7 @@
 // What is written is what `operator<<` writes: names and labels for a terminal, no secrets.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <version>

@@ -34,8 +34,8 @@ struct keyed_mutex_options {
   /// Callers that may wait for one key at a time; the next one is refused with errc::overloaded.
   std::size_t max_waiters_per_key = 100'000;
   /// Where handlers without an executor of their own are called, and where the timers of
-  /// asio::cancel_after run. The default is Asio's system thread pool.
-  asio::any_io_executor executor = asio::system_executor();
+  /// boost::asio::cancel_after run. The default is Asio's system thread pool.
+  boost::asio::any_io_executor executor = boost::asio::system_executor();
 };
 
 /// A lock for every key. All members may be called from any thread.
@@ -134,7 +134,7 @@ class keyed_mutex {
   /// caller out of the queue; a key that is handed over while its caller is being cancelled
   /// goes either to the caller (which then completes with it) or on to the next: never lost. A
   /// guard whose handler is dropped without being called is unlocked.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_lock(std::string_view key, Token&& token = {}) {
     return detail::initiate<guard>(
         get_executor(),
@@ -148,7 +148,7 @@ class keyed_mutex {
   /// How many callers wait for the key at this moment; its holder is not counted.
   std::size_t waiting(std::string_view key) const;
 
-  asio::any_io_executor get_executor() const noexcept;
+  boost::asio::any_io_executor get_executor() const noexcept;
 
  private:
   static void start_lock(detail::keyed_mutex_core&, std::string_view key,

@@ -71,7 +71,7 @@ class [[nodiscard]] lease {
   /// Waits for the loss: `void(failure)`, without a failure when the lease is lost (lost_reason()
   /// says why), with errc::canceled when it is released or the wait is cancelled, and with
   /// errc::overloaded when a thousand wait for it already.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_wait_lost(Token&& token = {}) const {
     return detail::initiate<void>(
         executor(), [core = core_](handler<void> h) { wait_lost(core, std::move(h)); },
@@ -83,7 +83,7 @@ class [[nodiscard]] lease {
   /// Completes with `void(failure, renew_reply)`; `lost` when it was ours no more (which is the
   /// loss, as told by the store), errc::not_supported when max_hold is over, errc::canceled when it
   /// is released meanwhile, errc::overloaded when a thousand wait. Cancellation ends the wait only.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_renew(Token&& token = {}) {
     return detail::initiate<renew_reply>(
         executor(), [core = core_](handler<renew_reply> h) { ask_renewal(core, std::move(h)); },
@@ -96,7 +96,7 @@ class [[nodiscard]] lease {
 
   /// Gives the resource back: `void(failure, release_reply)`, `lost` when it was ours no more. The
   /// first outcome is remembered. Cancellation ends the wait, not the release.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_release(Token&& token = {}) {
     return detail::initiate<release_reply>(
         executor(), [core = core_](handler<release_reply> h) { give_back(core, std::move(h)); },
@@ -115,7 +115,7 @@ class [[nodiscard]] lease {
   friend class detail::lease_core;
   lease(std::shared_ptr<detail::store_context> context,
         std::shared_ptr<detail::lease_core> core) noexcept;
-  asio::any_io_executor executor() const;
+  boost::asio::any_io_executor executor() const;
   static void wait_lost(std::shared_ptr<detail::lease_core> const&, handler<void>);
   static void ask_renewal(std::shared_ptr<detail::lease_core> const&, handler<renew_reply>);
   static void give_back(std::shared_ptr<detail::lease_core> const&, handler<release_reply>);

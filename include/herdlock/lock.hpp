@@ -43,12 +43,13 @@ using acquired = std::optional<lease>;
 /// Asynchronous operations take any completion token, complete with `void(failure, T)` on the
 /// handler's executor, and can be cancelled with every cancellation type: they then complete with
 /// errc::canceled, and a grant that crosses the cancellation is given back by the library. In a
-/// coroutine the failure is thrown as herdlock::error; with `asio::as_tuple` nothing is thrown:
+/// coroutine the failure is thrown as herdlock::error; with `boost::asio::as_tuple` nothing is
+/// thrown:
 ///
-///     auto got = co_await report.async_acquire({}, asio::as_tuple);  // name the tuple: GCC 12
-///     auto& [why, held] = got;
+///     auto got = co_await report.async_acquire({}, boost::asio::as_tuple);
+///     auto& [why, held] = got;  // the tuple has a name: GCC 12 needs it
 ///
-/// `asio::redirect_error` takes Boost's error_code only, and does not fit.
+/// `boost::asio::redirect_error` takes Boost's error_code only, and does not fit.
 ///
 /// Blocking operations throw herdlock::error for trouble with the store, and must not be called on
 /// the store's own thread.
@@ -63,7 +64,7 @@ class lock {
 
   /// `void(failure, acquired)`: the lease, or nothing when another held the resource until
   /// options.wait was over.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_acquire(acquire_options const& options = {}, Token&& token = {}) const {
     return detail::initiate<acquired>(
         store_.get_executor(),
@@ -74,7 +75,7 @@ class lock {
   }
 
   /// async_acquire without waiting.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_try_acquire(acquire_options options = {}, Token&& token = {}) const {
     options.wait = milliseconds{0};
     return async_acquire(options, std::forward<Token>(token));
@@ -82,7 +83,7 @@ class lock {
 
   /// `void(failure, acquired)`: the lease of the ticket, proved by a renewal; nothing when it is
   /// not held by the ticket's owner any more. It does not wait.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_restore(lease_ticket ticket, acquire_options const& options = {},
                      Token&& token = {}) const {
     return detail::initiate<acquired>(
@@ -94,7 +95,7 @@ class lock {
   }
 
   /// Who holds the resource; nothing when it is free: `void(failure, std::optional<lease_info>)`.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_inspect(Token&& token = {}) const {
     return detail::initiate<std::optional<lease_info>>(
         store_.get_executor(),

@@ -43,7 +43,7 @@ struct open_options {
   /// runs on it, such a call ends after some seconds (errc::timed_out), whatever its wait. On a
   /// thread of its own a store drops what a handler of yours throws; an executor of yours sees it,
   /// in an event of its own.
-  std::optional<asio::any_io_executor> executor;
+  std::optional<boost::asio::any_io_executor> executor;
   /// With `none` a call alone costs less (on Redis an eighth of its instructions), and what it ends
   /// (a wait for the loss) may be told inside of it. It is a promise: when two threads run the
   /// executor nevertheless, the behaviour is undefined. No meaning without an executor of yours.
@@ -58,13 +58,13 @@ struct open_options {
 class store {
  public:
   /// Makes a backend that is to run on this executor.
-  using backend_factory = std::function<result<backend>(asio::any_io_executor)>;
+  using backend_factory = std::function<result<backend>(boost::asio::any_io_executor)>;
 
   /// Runs over a backend of your own (herdlock/backend.hpp); `make` is called once.
   static result<store> over(backend_factory const& make, open_options options = {});
 
   /// All of herdlock's work for this store happens here, one handler at a time.
-  asio::any_io_executor get_executor() const;
+  boost::asio::any_io_executor get_executor() const;
 
   /// The URL without its password.
   std::string const& display_name() const;
@@ -80,7 +80,7 @@ class store {
   /// Names of resources that are held, a part at a time, as lease_store::list says; lock::inspect
   /// tells more of each. `void(failure, lease_page)`; tokens, executor and cancellation as
   /// with lock::async_acquire.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_list(list_request request = {}, Token&& token = {}) const {
     return detail::initiate<lease_page>(
         get_executor(),
@@ -98,7 +98,7 @@ class store {
   /// are closed, after about two seconds at most; a second call waits for the same. Then nothing of
   /// the store is work for its executor, so that io_context::run() returns. Of a cache over two
   /// stores close the one of its values first. Not cancellable.
-  template <class Token = asio::deferred_t>
+  template <class Token = boost::asio::deferred_t>
   auto async_close(Token&& token = {}) const {
     return detail::initiate<void>(
         get_executor(), [self = *this](handler<void> h) { start_close(self, std::move(h)); },

@@ -60,7 +60,7 @@ class single_flight {
 
   /// Operations of async_run are run on this executor, not on that of the caller who happened to
   /// be first and may be gone.
-  explicit single_flight(asio::any_io_executor executor = asio::system_executor(),
+  explicit single_flight(boost::asio::any_io_executor executor = boost::asio::system_executor(),
                          single_flight_options options = {})
       : executor_(std::move(executor)),
         core_(std::make_shared<detail::single_flight_core>(
@@ -70,9 +70,9 @@ class single_flight {
   /// Completes with the outcome of the key's flight, started now with `operation` if there is none:
   /// `void(std::exception_ptr, T)`, on the handler's executor, never from inside this call.
   ///
-  /// `operation` is a movable callable `asio::awaitable<T>()` or
-  /// `asio::awaitable<T>(std::stop_token)`; it is kept until what it returned has ended, and runs
-  /// on the flight's executor, possibly at once if this call is made there.
+  /// `operation` is a movable callable `boost::asio::awaitable<T>()` or
+  /// `boost::asio::awaitable<T>(std::stop_token)`; it is kept until what it returned has ended, and
+  /// runs on the flight's executor, possibly at once if this call is made there.
   ///
   /// Errors of this function itself are exceptions of type herdlock::error: errc::overloaded (a
   /// bound of single_flight_options); errc::canceled.
@@ -81,7 +81,7 @@ class single_flight {
   /// outcome, when the two cross). It never touches the operation, whoever started it, except as
   /// single_flight_options::abandoned says for the last caller to leave. A flight whose executor
   /// is shut down answers errc::canceled.
-  template <class Operation, class Token = asio::deferred_t>
+  template <class Operation, class Token = boost::asio::deferred_t>
   auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
     auto start = [core = core_, executor = executor_, key = std::string(key),
                   operation = std::move(operation)](auto&& h) mutable {
@@ -91,7 +91,7 @@ class single_flight {
       start_async(core, executor, key, std::move(joiner), std::move(operation));
     };
     using initiation = detail::initiation<decltype(start)>;
-    return asio::async_initiate<Token, void(std::exception_ptr, T)>(
+    return boost::asio::async_initiate<Token, void(std::exception_ptr, T)>(
         initiation{executor_, std::move(start)}, token);
   }
 
@@ -118,7 +118,7 @@ class single_flight {
   /// How many callers wait for the key's running flight at this moment, its leader included.
   std::size_t waiting(std::string_view key) const { return core_->waiting(key); }
 
-  asio::any_io_executor get_executor() const noexcept { return executor_; }
+  boost::asio::any_io_executor get_executor() const noexcept { return executor_; }
 
  private:
   using core = detail::single_flight_core;
@@ -127,24 +127,27 @@ class single_flight {
 
   template <class Operation>
   static void start_async(std::shared_ptr<core> const& flights,
-                          asio::any_io_executor const& executor, std::string const& key,
+                          boost::asio::any_io_executor const& executor, std::string const& key,
                           std::shared_ptr<detail::handler_joiner<T>> joiner, Operation operation) {
-    auto slot = asio::get_associated_cancellation_slot(joiner->waiting_handler());
+    auto slot = boost::asio::get_associated_cancellation_slot(joiner->waiting_handler());
     if (slot.is_connected()) {
       // Weak: a slot may keep its handler long after the operation.
-      slot.assign([flights, weak = std::weak_ptr(joiner), key](asio::cancellation_type type) {
-        auto caller = weak.lock();
-        if (!caller || type == asio::cancellation_type::none || !flights->leave(*caller)) return;
-        caller->settle(detail::failed_outcome<T>(
-            make_failure(errc::canceled, "waiting for key '" + key + "' was cancelled")));
-      });
+      slot.assign(
+          [flights, weak = std::weak_ptr(joiner), key](boost::asio::cancellation_type type) {
+            auto caller = weak.lock();
+            if (!caller || type == boost::asio::cancellation_type::none || !flights->leave(*caller))
+              return;
+            caller->settle(detail::failed_outcome<T>(
+                make_failure(errc::canceled, "waiting for key '" + key + "' was cancelled")));
+          });
     }
     auto const entry = flights->join(key, joiner);
     if (entry.what == role::refused) joiner->settle(detail::failed_outcome<T>(entry.why));
     if (entry.what != role::leads) return;
     auto end = std::make_shared<detail::landing<T>>(flights, entry.flight);
-    asio::co_spawn(executor, detail::fly<T>(std::move(end), std::move(operation), entry.abandoned),
-                   asio::detached);
+    boost::asio::co_spawn(executor,
+                          detail::fly<T>(std::move(end), std::move(operation), entry.abandoned),
+                          boost::asio::detached);
   }
 
   template <class Operation>
@@ -183,7 +186,7 @@ class single_flight {
     return made;
   }
 
-  asio::any_io_executor executor_;
+  boost::asio::any_io_executor executor_;
   std::shared_ptr<core> core_;
 };
 

@@ -1,4 +1,5 @@
-// Store URLs, taken apart once and the same way for every backend.
+// Store URLs, taken apart once and the same way for every backend. For those who write a store
+// (herdlock/url_scheme.hpp); to open one, herdlock/open.hpp is enough.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct store_url {
   std::vector<host_and_port> hosts;  ///< all of them when there are two or more; host is the first
   std::string path;                  ///< with its leading '/' in the `//` form
   std::map<std::string, std::string, std::less<>> options;
-  /// The names that were asked for by take_duration() and take_text().
+  /// The names that the store has asked for by take_duration() and take_text().
   std::vector<std::string> known_options{};
 
   /// Fails with errc::invalid_url; the message shows the URL without its password.

@@ -22,36 +22,38 @@ inline namespace v0 {
 namespace detail {
 
 /// A strand of its own on the executor.
-asio::any_io_executor strand_around(asio::any_io_executor const& given);
+boost::asio::any_io_executor strand_around(boost::asio::any_io_executor const& given);
 
 /// Ends when the lease is lost, and not when it is merely released; throws when the loss cannot be
 /// waited for (errc::overloaded).
-inline asio::awaitable<void> until_lost(lease const& held) {
-  auto told = co_await held.async_wait_lost(asio::as_tuple);
+inline boost::asio::awaitable<void> until_lost(lease const& held) {
+  auto told = co_await held.async_wait_lost(boost::asio::as_tuple);
   auto const& why = std::get<0>(told);
   if (!why) co_return;
   if (!(why == errc::canceled)) throw error(why);
-  asio::steady_timer never(co_await asio::this_coro::executor,
-                           asio::steady_timer::time_point::max());
-  co_await never.async_wait(asio::use_awaitable);
+  boost::asio::steady_timer never(co_await boost::asio::this_coro::executor,
+                                  boost::asio::steady_timer::time_point::max());
+  co_await never.async_wait(boost::asio::use_awaitable);
 }
 
 /// while_held on a strand, where it is started, too: the one that ends first cancels the other.
 template <class T>
-asio::awaitable<T> race_with_loss(lease const& held, asio::awaitable<T> work) {
-  auto const strand = co_await asio::this_coro::executor;
-  auto const early = co_await asio::this_coro::cancellation_state;
-  if (early.cancelled() != asio::cancellation_type::none) {
-    throw boost::system::system_error(asio::error::operation_aborted);
+boost::asio::awaitable<T> race_with_loss(lease const& held, boost::asio::awaitable<T> work) {
+  auto const strand = co_await boost::asio::this_coro::executor;
+  auto const early = co_await boost::asio::this_coro::cancellation_state;
+  if (early.cancelled() != boost::asio::cancellation_type::none) {
+    throw boost::system::system_error(boost::asio::error::operation_aborted);
   }
   // The caller's own state has decided which cancellations come through.
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+  co_await boost::asio::this_coro::reset_cancellation_state(
+      boost::asio::enable_total_cancellation());
   auto watch = until_lost(held);
-  auto group = asio::experimental::make_parallel_group(
-      asio::co_spawn(strand, std::move(work), asio::deferred),
-      asio::co_spawn(strand, std::move(watch), asio::deferred));
+  auto group = boost::asio::experimental::make_parallel_group(
+      boost::asio::co_spawn(strand, std::move(work), boost::asio::deferred),
+      boost::asio::co_spawn(strand, std::move(watch), boost::asio::deferred));
   // Both have ended when the wait returns.
-  auto race = group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  auto race =
+      group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
   // Not bound to names: compilers up to GCC 16 forget to destroy what is bound here.
   auto ended = co_await std::move(race);
   auto const& order = std::get<0>(ended);
@@ -76,24 +78,25 @@ asio::awaitable<T> race_with_loss(lease const& held, asio::awaitable<T> work) {
 /// call; it is not released. When the work never reaches a suspension that honours cancellation,
 /// use lease::lost_token() inside it.
 template <class T>
-asio::awaitable<T> while_held(lease const& held, asio::awaitable<T> work) {
-  auto const strand = detail::strand_around(co_await asio::this_coro::executor);
+boost::asio::awaitable<T> while_held(lease const& held, boost::asio::awaitable<T> work) {
+  auto const strand = detail::strand_around(co_await boost::asio::this_coro::executor);
   auto race = detail::race_with_loss<T>(held, std::move(work));
-  auto ended = asio::co_spawn(strand, std::move(race), asio::use_awaitable);
+  auto ended = boost::asio::co_spawn(strand, std::move(race), boost::asio::use_awaitable);
   co_return co_await std::move(ended);
 }
 
 /// The coroutine form of lock::with: acquires, runs `work(lease&)` (a callable that returns
-/// asio::awaitable<void>) under while_held, and releases in every case, also when the work throws
-/// or is cancelled. False when another held the resource until the wait was over.
+/// boost::asio::awaitable<void>) under while_held, and releases in every case, also when the work
+/// throws or is cancelled. False when another held the resource until the wait was over.
 ///
 /// Throws herdlock::error for trouble with the store on acquiring, and for errc::lost.
 template <class Work>
-[[nodiscard]] asio::awaitable<bool> async_with(lock where, acquire_options options, Work work) {
-  static_assert(std::same_as<std::invoke_result_t<Work&, lease&>, asio::awaitable<void>>,
-                "async_with calls its work with a herdlock::lease&, and it returns an "
-                "asio::awaitable<void>");
-  acquired held = co_await where.async_acquire(options, asio::use_awaitable);
+[[nodiscard]] boost::asio::awaitable<bool> async_with(lock where, acquire_options options,
+                                                      Work work) {
+  static_assert(std::same_as<std::invoke_result_t<Work&, lease&>, boost::asio::awaitable<void>>,
+                "async_with calls its work with a herdlock::lease&, and it returns a "
+                "boost::asio::awaitable<void>");
+  acquired held = co_await where.async_acquire(options, boost::asio::use_awaitable);
   if (!held) co_return false;
   std::exception_ptr thrown;
   try {
@@ -103,8 +106,8 @@ template <class Work>
     thrown = std::current_exception();
   }
   // The release must not be skipped because the caller was cancelled meanwhile.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  auto released = co_await held->async_release(asio::as_tuple);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  auto released = co_await held->async_release(boost::asio::as_tuple);
   if (thrown) std::rethrow_exception(thrown);
   // A store that does not answer does not undo the work.
   if (!std::get<0>(released) && std::get<1>(released) == release_reply::lost) {

@@ -9,6 +9,13 @@
 #error "herdlock decides which parts of Asio its users may use"
 #endif
 
+// A standalone Asio of the program's own is the one that it means by `asio`.
+namespace asio {
+using ours = int;
+}
+using namespace herdlock;
+static_assert(sizeof(asio::ours) == sizeof(int));
+
 namespace {
 
 void require(bool holds, char const* what) {

@@ -25,18 +25,22 @@
 namespace herdlock {
 inline namespace v0 {
 
+#ifdef HERDLOCK_OWN_SOURCES
+// Ours say `asio::` for short. Users have no such alias: with `using namespace herdlock` it would
+// stand beside a standalone Asio of theirs.
 namespace asio = boost::asio;
+#endif
 
 /// The compiled side's handler: called exactly once, never from inside the initiating call.
 template <class T>
-using handler = asio::any_completion_handler<void(result<T>)>;
+using handler = boost::asio::any_completion_handler<void(result<T>)>;
 
 namespace detail {
 
-// Carries the executor that asio::cancel_after and friends run their timers on.
+// Carries the executor that boost::asio::cancel_after and friends run their timers on.
 template <class Start>
 struct initiation {
-  using executor_type = asio::any_io_executor;
+  using executor_type = boost::asio::any_io_executor;
   executor_type executor;
   Start start;
 
@@ -86,9 +90,9 @@ struct wrapping_start {
 /// Starts `start(h)` under any completion token, with a handler of result<T>. `start` is called
 /// once.
 template <class T, class Start, class Token>
-auto initiate(asio::any_io_executor executor, Start start, Token&& token) {
+auto initiate(boost::asio::any_io_executor executor, Start start, Token&& token) {
   using wrapped = wrapping_start<T, Start>;
-  return asio::async_initiate<Token, typename completion_signature<T>::type>(
+  return boost::asio::async_initiate<Token, typename completion_signature<T>::type>(
       initiation<wrapped>{std::move(executor), wrapped{std::move(start)}}, token);
 }
 
@@ -101,17 +105,18 @@ struct bound_completion {
 
 /// What a user's code has thrown leaves in an event of its own: nothing of ours is left in the
 /// middle. To be called in a catch block.
-inline void rethrow_later(asio::any_io_executor const& executor) {
-  asio::post(executor, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+inline void rethrow_later(boost::asio::any_io_executor const& executor) {
+  boost::asio::post(executor,
+                    [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
 }
 
 /// Completes on the handler's own executor, at once if this is it: for use in event handlers.
 /// Whatever the handler throws leaves on `fallback`, later.
 template <class T>
-void dispatch_result(asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
-  auto executor = asio::get_associated_executor(h, fallback);
+void dispatch_result(boost::asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
+  auto executor = boost::asio::get_associated_executor(h, fallback);
   try {
-    asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
+    boost::asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
   } catch (...) {
     rethrow_later(fallback);
   }
@@ -121,8 +126,8 @@ void dispatch_result(asio::any_io_executor const& fallback, handler<T> h, result
 /// initiating call. `through` is any executor; the completion passes through its queue, since an
 /// erased completion executor cannot promise not to run things at once.
 template <class T>
-void post_result(asio::any_io_executor const& through, handler<T> h, result<T> r) {
-  asio::post(through, [through, h = std::move(h), r = std::move(r)]() mutable {
+void post_result(boost::asio::any_io_executor const& through, handler<T> h, result<T> r) {
+  boost::asio::post(through, [through, h = std::move(h), r = std::move(r)]() mutable {
     dispatch_result<T>(through, std::move(h), std::move(r));
   });
 }

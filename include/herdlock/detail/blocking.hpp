@@ -30,7 +30,7 @@ class blocking_wait {
   /// store's patience (store_context::patience), and no answer came.
   bool until(std::function<bool(milliseconds)> const& answered_within) const;
   /// Emits the cancellation on the executor, as soon as somebody runs it.
-  void cancel_once_run(std::shared_ptr<asio::cancellation_signal> signal) const;
+  void cancel_once_run(std::shared_ptr<boost::asio::cancellation_signal> signal) const;
 
   failure nobody_runs_it() const;
   failure closed() const;
@@ -42,7 +42,7 @@ class blocking_wait {
 template <class T>
 struct blocking_call {
   std::promise<result<T>> answer;
-  asio::cancellation_signal give_up;
+  boost::asio::cancellation_signal give_up;
   std::atomic<bool> over{false};
 
   /// True for who is first: the answer, or the caller who gives up.
@@ -68,9 +68,10 @@ result<T> wait_for(store_context const& context, Start&& start, Late late = {}) 
   auto answer = call->answer.get_future();
   // The handler alone keeps the call: one that is dropped uncalled breaks the promise.
   std::weak_ptr const under_way(call);
-  auto const slot = wait.may_be_given_up() ? call->give_up.slot() : asio::cancellation_slot();
+  auto const slot =
+      wait.may_be_given_up() ? call->give_up.slot() : boost::asio::cancellation_slot();
   std::forward<Start>(start)(
-      asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T> r) {
+      boost::asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T> r) {
         if (call->end()) return call->answer.set_value(std::move(r));
         late(std::move(r));
       }));

@@ -64,9 +64,10 @@ T take_value(cache_answer& answer) {
 
 /// The executor a loader runs on: the caller's own where it has one for coroutines.
 template <class Handler>
-asio::any_io_executor loader_executor(Handler const& h, asio::any_io_executor const& fallback) {
-  auto own = asio::get_associated_executor(h, fallback);
-  if constexpr (std::convertible_to<decltype(own), asio::any_io_executor>) {
+boost::asio::any_io_executor loader_executor(Handler const& h,
+                                             boost::asio::any_io_executor const& fallback) {
+  auto own = boost::asio::get_associated_executor(h, fallback);
+  if constexpr (std::convertible_to<decltype(own), boost::asio::any_io_executor>) {
     return own;
   } else {
     return fallback;
@@ -98,7 +99,7 @@ concept blocking_loader_of =
 
 template <class Loader, class T>
 concept coroutine_loader_of =
-    is_loader<Loader> && std::same_as<loaded_by<Loader>, asio::awaitable<std::optional<T>>>;
+    is_loader<Loader> && std::same_as<loaded_by<Loader>, boost::asio::awaitable<std::optional<T>>>;
 
 /// No loader: for plain looks.
 struct no_loader {
@@ -111,14 +112,14 @@ struct no_loader {
 template <class T, class Codec, class Loader>
 struct coroutine_loader {
   Loader loader;
-  asio::any_io_executor executor;
+  boost::asio::any_io_executor executor;
 
   // The loader may be a lambda coroutine, which must outlive its suspension: `keep` holds it.
   struct run {
     caller_ptr keep;
     Loader* loader;
     load_context context;
-    asio::awaitable<std::optional<T>> operator()() { return call_loader(*loader, context); }
+    boost::asio::awaitable<std::optional<T>> operator()() { return call_loader(*loader, context); }
   };
 
   struct done {
@@ -132,7 +133,7 @@ struct coroutine_loader {
   void start(caller_ptr keep, load_context context, load_sink sink) {
     run body{keep, &loader, std::move(context)};
     done end{std::move(keep), std::move(sink)};
-    asio::co_spawn(executor, std::move(body), std::move(end));
+    boost::asio::co_spawn(executor, std::move(body), std::move(end));
   }
 };
 
@@ -166,12 +167,12 @@ struct blocking_loader {
 template <class Reply, class Handler, class Loader>
 class cache_call final : public cache_caller {
  public:
-  using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
+  using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
 
   cache_call(cache_key full_key, caller_wish what, Handler h, Loader loader,
-             asio::any_io_executor const& fallback)
+             boost::asio::any_io_executor const& fallback)
       : cache_caller(std::move(full_key), what),
-        work_(asio::get_associated_executor(h, fallback)),
+        work_(boost::asio::get_associated_executor(h, fallback)),
         through_(fallback),
         handler_(std::move(h)),
         loader_(std::move(loader)) {}
@@ -183,7 +184,7 @@ class cache_call final : public cache_caller {
     completion last{std::move(*handler_), std::move(answer)};
     handler_.reset();
     if (is_same(work.get_executor(), through)) return last();
-    asio::post(work.get_executor(), std::move(last));
+    boost::asio::post(work.get_executor(), std::move(last));
   }
 
   void start_load(load_context context, load_sink sink) override {
@@ -199,16 +200,16 @@ class cache_call final : public cache_caller {
     void operator()() { std::move(h)(Reply::from(std::move(answer))); }
   };
 
-  static bool is_same(executor_type const& executor, asio::any_io_executor const& other) {
-    if constexpr (std::is_constructible_v<asio::any_io_executor, executor_type>) {
-      return asio::any_io_executor(executor) == other;
+  static bool is_same(executor_type const& executor, boost::asio::any_io_executor const& other) {
+    if constexpr (std::is_constructible_v<boost::asio::any_io_executor, executor_type>) {
+      return boost::asio::any_io_executor(executor) == other;
     } else {
       return false;
     }
   }
 
-  std::optional<asio::executor_work_guard<executor_type>> work_;
-  asio::any_io_executor through_;  // where complete() is called
+  std::optional<boost::asio::executor_work_guard<executor_type>> work_;
+  boost::asio::any_io_executor through_;  // where complete() is called
   std::optional<Handler> handler_;
   std::optional<Loader> loader_;
 };
@@ -218,18 +219,18 @@ template <class Reply, class Handler, class Loader>
 void start_call(cache_core& core, result<cache_key> key, Handler h, Loader loader) {
   auto const executor = core.get_executor();
   if (key.has_error()) {
-    auto const own = asio::get_associated_executor(h, executor);
-    asio::post(own, [h = std::move(h), why = std::move(key).error()]() mutable {
+    auto const own = boost::asio::get_associated_executor(h, executor);
+    boost::asio::post(own, [h = std::move(h), why = std::move(key).error()]() mutable {
       std::move(h)(Reply::from(result<cache_answer>(std::move(why))));
     });
     return;
   }
   constexpr auto wish = std::same_as<Loader, no_loader> ? caller_wish::look : caller_wish::load;
-  auto slot = asio::get_associated_cancellation_slot(h);
+  auto slot = boost::asio::get_associated_cancellation_slot(h);
   caller_ptr caller = std::make_shared<cache_call<Reply, Handler, Loader>>(
       *std::move(key), wish, std::move(h), std::move(loader), executor);
   if (slot.is_connected()) {
-    slot.assign([cancel = core.canceler(caller)](asio::cancellation_type) { cancel(); });
+    slot.assign([cancel = core.canceler(caller)](boost::asio::cancellation_type) { cancel(); });
   }
   core.submit(std::move(caller));
 }

@@ -115,7 +115,7 @@ class cache_core {
   cache_core& operator=(cache_core const&) = delete;
   ~cache_core();
 
-  asio::any_io_executor get_executor() const { return values_.get_executor(); }
+  boost::asio::any_io_executor get_executor() const { return values_.get_executor(); }
   /// The key with the prefix, or errc::invalid_name.
   result<cache_key> full_key(std::string_view key) const;
 

@@ -1,6 +1,6 @@
 // A type-erased handler together with the executor to call it on. An erased handler can still tell
-// its executor, but only as asio::any_completion_executor, which can run a function at once and
-// cannot promise not to; so the executor is taken from the handler before its type is erased.
+// its executor, but only as boost::asio::any_completion_executor, which can run a function at once
+// and cannot promise not to; so the executor is taken from the handler before its type is erased.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -39,11 +39,11 @@ std::shared_ptr<flight_outcome<T> const> failed_outcome(failure why) {
 template <class T>
 class handler_joiner final : public flight_joiner {
  public:
-  using erased_handler = asio::any_completion_handler<void(std::exception_ptr, T)>;
+  using erased_handler = boost::asio::any_completion_handler<void(std::exception_ptr, T)>;
 
   explicit handler_joiner(located<erased_handler> done)
-      : executor_(
-            asio::prefer(std::move(done.executor), asio::execution::outstanding_work.tracked)),
+      : executor_(boost::asio::prefer(std::move(done.executor),
+                                      boost::asio::execution::outstanding_work.tracked)),
         done_(std::move(done.done)) {}
 
   erased_handler const& waiting_handler() const { return done_; }
@@ -51,7 +51,7 @@ class handler_joiner final : public flight_joiner {
   void settle(erased_outcome outcome) override {
     auto typed = std::static_pointer_cast<flight_outcome<T> const>(std::move(outcome));
     auto executor = std::exchange(executor_, {});
-    asio::post(executor, [done = std::move(done_), typed = std::move(typed)]() mutable {
+    boost::asio::post(executor, [done = std::move(done_), typed = std::move(typed)]() mutable {
       if (typed->error) {
         std::move(done)(typed->error, T());
       } else {
@@ -61,7 +61,7 @@ class handler_joiner final : public flight_joiner {
   }
 
  private:
-  asio::any_io_executor executor_;
+  boost::asio::any_io_executor executor_;
   erased_handler done_;
 };
 
@@ -92,7 +92,7 @@ class landing {
 };
 
 template <class T, class Operation>
-asio::awaitable<T> start_operation(Operation& operation, std::stop_token abandoned) {
+boost::asio::awaitable<T> start_operation(Operation& operation, std::stop_token abandoned) {
   if constexpr (std::is_invocable_v<Operation&, std::stop_token>) {
     return operation(std::move(abandoned));
   } else {
@@ -102,11 +102,11 @@ asio::awaitable<T> start_operation(Operation& operation, std::stop_token abandon
 
 // The operation lives in this frame for as long as the coroutine that it returned.
 template <class T, class Operation>
-asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
-                          std::stop_token abandoned) {
+boost::asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
+                                 std::stop_token abandoned) {
   auto outcome = std::make_shared<flight_outcome<T>>();
   try {
-    asio::awaitable<T> running = start_operation<T>(operation, std::move(abandoned));
+    boost::asio::awaitable<T> running = start_operation<T>(operation, std::move(abandoned));
     outcome->value.emplace(co_await std::move(running));
   } catch (...) {
     outcome->error = std::current_exception();
