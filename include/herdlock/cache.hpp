@@ -37,6 +37,7 @@
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/blocking.hpp>
 #include <herdlock/detail/cache_call.hpp>
+#include <herdlock/detail/cache_many.hpp>
 #include <herdlock/open.hpp>
 
 namespace herdlock {
@@ -132,6 +133,35 @@ class cache {
     return initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
+  /// The values of many keys: `void(failure, std::vector<result<std::optional<T>>>)`, each key's
+  /// own in the order of the keys, with the errors of async_get_or_load; the failure is never set.
+  ///
+  /// The keys are read together. `loader` is called once with those that this process is to load
+  /// (`std::vector<std::string> const&`, without the prefix), and returns
+  /// boost::asio::awaitable<Values>, where Values is a map from key to T, std::optional<T> or a
+  /// result of one of these; a key that is not in it has no value. What others are at is waited for
+  /// meanwhile, so that calls whose keys overlap never wait for each other in a circle. Should
+  /// another fail to load a key, or more keys be missing than max_loads allows at once, the loader
+  /// is called again with what is left. Executor, exceptions and cancellation as for
+  /// async_get_or_load.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
+                              Token&& token = {}) const {
+    static_assert(detail::coroutine_many_loader_of<Loader, T>,
+                  "the loader of async_get_many_or_load is called with a "
+                  "std::vector<std::string> const& and returns an asio::awaitable of a map from "
+                  "key to T");
+    auto start = [core = core_, keys = std::move(keys),
+                  loader = std::move(loader)](auto h) mutable {
+      using loads_type = detail::coroutine_many<T, Codec, Loader>;
+      auto where = detail::loader_executor(h, core->get_executor());
+      detail::start_many<T>(*core, keys, std::move(h), [&](std::size_t valid) {
+        return std::make_shared<loads_type>(*core, valid, std::move(loader), std::move(where));
+      });
+    };
+    return initiate<detail::many_values<T>>(std::move(start), std::forward<Token>(token));
+  }
+
   /// `void(failure, cached<T>)`: what is in the store now; a stale entry is a miss. No load is
   /// begun or joined. Store trouble is an error here, at once while the store is known to fail.
   template <class Token = boost::asio::deferred_t>
@@ -199,6 +229,22 @@ class cache {
     using call_loader = detail::blocking_loader<T, Codec, Loader>;
     return wait_for<std::optional<T>, load_reply>(key,
                                                   call_loader{std::move(loader), core_->pool()});
+  }
+
+  /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load.
+  template <class Loader>
+  std::vector<result<std::optional<T>>> get_many_or_load(std::vector<std::string> const& keys,
+                                                         Loader loader) const {
+    static_assert(detail::blocking_many_loader_of<Loader, T>,
+                  "the loader of get_many_or_load is called with a "
+                  "std::vector<std::string> const& and returns a map from key to T");
+    auto start = [&](auto done) {
+      detail::start_many<T>(*core_, keys, std::move(done), [&](std::size_t valid) {
+        using loads_type = detail::blocking_many<T, Codec, Loader>;
+        return std::make_shared<loads_type>(*core_, valid, std::move(loader));
+      });
+    };
+    return detail::wait_for<detail::many_values<T>>(core_->context(), start).value();
   }
 
   cached<T> get(std::string_view key) const {

@@ -179,7 +179,9 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
   return cache_key::parse(full);
 }
 
-void cache_core::submit(caller_ptr caller) { engine_->submit(std::move(caller)); }
+void cache_core::submit(caller_ptr caller) { engine_->submit({&caller, 1}); }
+
+void cache_core::submit_all(std::vector<caller_ptr> callers) { engine_->submit(callers); }
 
 std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   using weak_caller = std::weak_ptr<cache_caller>;

@@ -67,18 +67,22 @@ failure cache_engine::last_store_error() const {
 
 // -------------------------------------------------------------------------- callers come
 
-void cache_engine::submit(detail::caller_ptr caller) {
+void cache_engine::submit(std::span<detail::caller_ptr> callers) {
+  bool drains = true;  // somebody else sees to it
   {
     std::lock_guard const lock(mutex_);
-    if (incoming_.size() < settings_.options.max_waiting) {
-      incoming_.push_back(std::move(caller));
-      if (std::exchange(drain_posted_, true)) return;
-      return asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+    while (!callers.empty() && incoming_.size() < settings_.options.max_waiting) {
+      incoming_.push_back(std::move(callers.front()));
+      callers = callers.subspan(1);
+      drains = std::exchange(drain_posted_, true) && drains;
     }
   }
-  asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
-    if (!caller->answered) self->turn_away(*caller);
-  });
+  if (!drains) asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+  for (auto& caller : callers) {
+    asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
+      if (!caller->answered) self->turn_away(*caller);
+    });
+  }
 }
 
 void cache_engine::turn_away(detail::cache_caller& caller) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -64,7 +65,7 @@ class cache_engine final : public closing_listener,
   ~cache_engine() override;
 
   // Any thread.
-  void submit(detail::caller_ptr caller);
+  void submit(std::span<detail::caller_ptr> callers);
   /// Null when the claims are in the value store.
   std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }

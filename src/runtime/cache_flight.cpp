@@ -160,6 +160,7 @@ void load_flight::take_slot(cache_engine& home) {
   slot_kind_ = machine_.guard();
   auto& slots = home.slots(slot_kind_);
   if (slots.try_take()) return slot_granted();
+  first_->load_decided();
   queued_at_ = slots.wait(shared_from_this());
 }
 
@@ -176,6 +177,8 @@ void load_flight::on_claim(result<claim_reply> reply) {
   auto const home = home_.lock();
   if (!home) return;
   end_probe(*home);
+  bool const ours = reply.has_value() && std::holds_alternative<claimed>(*reply);
+  if (!ours) first_->load_decided();
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
       said_.refusal = reply.error();
@@ -185,8 +188,8 @@ void load_flight::on_claim(result<claim_reply> reply) {
     return apply(machine_.claim_failed());
   }
   home->claims_worked();
-  if (auto* const ours = std::get_if<claimed>(&*reply)) {
-    fencing_ = ours->fencing;
+  if (ours) {
+    fencing_ = std::get<claimed>(*reply).fencing;
     return apply(machine_.claim_granted(clock::now()));
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/detail/async.hpp>
@@ -85,6 +86,9 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   virtual void start_load(load_context context, load_sink sink) = 0;
   /// The loader will not be needed (any more).
   virtual void drop_loader() = 0;
+  /// It is known whether the loader runs now: another is at it, or it has to queue. Not called where
+  /// the loader is started or dropped.
+  virtual void load_decided() {}
 
   // The engine's.
   cache_key key;  ///< prefix included
@@ -121,6 +125,8 @@ class cache_core {
 
   /// Any thread. The caller is completed exactly once, never inside the call.
   void submit(caller_ptr caller);
+  /// The same for many: their reads are sent together.
+  void submit_all(std::vector<caller_ptr> callers);
   /// Any thread: completes the caller with errc::canceled if it is still waiting. Keeps neither the
   /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
