@@ -163,6 +163,10 @@ std::string settings::address() const {
 failure settings::failed(errc code, std::string const& why) const {
   return make_failure(code, display_name + ": " + why);
 }
+failure cannot(std::string_view verb, std::string_view name, failure const& why) {
+  return {why.code, "cannot " + std::string(verb) + " " + in_quotes(name) + " at " + why.message};
+}
+
 
 failure refuse_single_server_options(settings const& how) {
   if (!how.durable.on() && how.speaks == dialect::herdlock) return {};
