@@ -7,6 +7,8 @@
 #include <herdlock/types.hpp>
 #include <string>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock {
 
 /// Wall clocks that differ by more are a finding.
@@ -26,13 +28,13 @@ inline milliseconds skew_of(std::int64_t server, std::int64_t before, std::int64
 
 inline void check_skew(examination& into, std::string check, std::string const& place,
                        milliseconds skew) {
-  into.expect(skew <= tolerated_skew,
-              {std::move(check), severity::warning,
-               "the clocks of this machine and of the server at " + place + " differ by " +
-                   std::to_string(skew.count()) + " ms",
-               "leases are counted by the server's clock alone and hold, but times in logs cannot "
-               "be compared, and a clock that is being set makes leases end early or late",
-               "run NTP (chrony, systemd-timesyncd) on both"});
+  into.expect(
+      skew <= tolerated_skew,
+      {std::move(check), severity::warning,
+       "the clocks of this machine and of the server at " + place + " differ by " + in_ms(skew),
+       "leases are counted by the server's clock alone and hold, but times in logs cannot "
+       "be compared, and a clock that is being set makes leases end early or late",
+       "run NTP (chrony, systemd-timesyncd) on both"});
 }
 
 }  // namespace herdlock

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,11 @@ template <class T>
 std::string in_hex(T value) {
   char text[16];
   return {text, std::to_chars(text, text + sizeof text, value, 16).ptr};
+}
+
+/// For messages.
+inline std::string in_ms(std::chrono::milliseconds span) {
+  return std::to_string(span.count()) + " ms";
 }
 
 /// Takes a number and the mark behind it off the front; nothing, and the text stays, when they are

@@ -4,8 +4,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "stores/common/numbers.hpp"
-
 namespace herdlock::stores {
 namespace {
 

@@ -12,6 +12,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::stores {
 

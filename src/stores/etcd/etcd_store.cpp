@@ -222,9 +222,8 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   if (!tls) return tls.error();
   auto pending = std::make_shared<stores::pending_operations>(
       executor, stores::pending_settings{.store = settings->display_name,
-                                         .late = "no answer within " +
-                                                 std::to_string(settings->timeout.count()) +
-                                                 " ms; does the cluster have a leader?",
+                                         .late = "no answer within " + in_ms(settings->timeout) +
+                                                 "; does the cluster have a leader?",
                                          .max_pending = settings->max_pending,
                                          .timeout = settings->timeout});
   std::string display_name = settings->display_name;

@@ -14,12 +14,11 @@ constexpr std::size_t command_connections = 4;
 template <class State>
 std::shared_ptr<State> make_state(settings const& how, asio::any_io_executor const& executor) {
   auto pending = std::make_shared<stores::pending_operations>(
-      executor,
-      stores::pending_settings{.store = how.display_name,
-                               .late = how.address() + " did not answer within " +
-                                       std::to_string(how.timeout.count()) +
-                                       " ms; is it overloaded, or the network in between down?",
-                               .max_pending = how.max_pending});
+      executor, stores::pending_settings{
+                    .store = how.display_name,
+                    .late = how.address() + " did not answer within " + in_ms(how.timeout) +
+                            "; is it overloaded, or the network in between down?",
+                    .max_pending = how.max_pending});
   bool const table = how.mode == lock_mode::table;
   return std::make_shared<State>(how, std::move(pending), table ? how.pool : command_connections,
                                  table ? 0 : how.pool);

@@ -54,8 +54,7 @@ void connection::open() {
   open_timer_.expires_after(what_.timeout);
   open_timer_.async_wait([self](boost::system::error_code ec) {
     if (ec) return;
-    self->opened(sql_error{
-        "", "no connection within " + std::to_string(self->what_.timeout.count()) + " ms"});
+    self->opened(sql_error{"", "no connection within " + in_ms(self->what_.timeout)});
   });
   if (what_.host.front() == '/') return asio::post(executor_, [self] { self->start_libpq(""); });
   // A little before the time is up: its answer tells more.

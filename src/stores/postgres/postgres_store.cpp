@@ -10,8 +10,7 @@ result<backend> open_postgres(store_url url, asio::any_io_executor executor) {
   auto what = postgres::take_settings(std::move(url));
   if (!what) return what.error();
   bool const table = what->mode == postgres::lock_mode::table;
-  std::string late =
-      "the server did not answer within " + std::to_string(what->timeout.count()) + " ms";
+  std::string late = "the server did not answer within " + in_ms(what->timeout);
   if (!table) {
     late += ", or all sessions are taken (sessions=" + std::to_string(what->sessions) + ")";
   }

@@ -198,9 +198,8 @@ class walk : public std::enable_shared_from_this<walk> {
 lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
     : pending_(std::make_shared<stores::pending_operations>(
           executor, stores::pending_settings{.store = from.store,
-                                             .late = "no answer within " +
-                                                     std::to_string(from.timeout.count()) +
-                                                     " ms; is a server overloaded, or unreachable?",
+                                             .late = "no answer within " + in_ms(from.timeout) +
+                                                     "; is a server overloaded, or unreachable?",
                                              .timeout = from.timeout})),
       from_(std::make_shared<lease_source const>(std::move(from))) {}
 

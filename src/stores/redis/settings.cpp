@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "stores/common/numbers.hpp"
 #include "stores/common/tls_context.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
 
@@ -137,7 +136,7 @@ void take_replicas(durability_settings& into, stores::option_reader& in, millise
   // wait for the one before it.
   if (into.wait > longest) {
     in.refuse("wait_timeout must be from 1ms to half of the timeout, and at most 5s: here " +
-              std::to_string(longest.count()) + " ms");
+              in_ms(longest));
   }
 }
 
@@ -162,6 +161,10 @@ std::string settings::address() const {
 
 failure settings::failed(errc code, std::string const& why) const {
   return make_failure(code, display_name + ": " + why);
+}
+
+failure cannot(std::string_view verb, std::string_view name, failure const& why) {
+  return {why.code, "cannot " + std::string(verb) + " " + in_quotes(name) + " at " + why.message};
 }
 
 failure refuse_single_server_options(settings const& how) {

@@ -57,6 +57,9 @@ struct settings {
   failure failed(errc code, std::string const& why) const;
 };
 
+/// `cannot VERB 'NAME' at STORE: …` of a failure that begins with the store.
+failure cannot(std::string_view verb, std::string_view name, failure const& why);
+
 /// errc::invalid_url when they ask for what only a single server, or Sentinel, can give.
 failure refuse_single_server_options(settings const& how);
 

@@ -225,8 +225,8 @@ failure describe(sql_error const& error, file_settings const& file) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return make_failure(errc::timed_out, path + " stayed locked by another process for " +
-                                               std::to_string(file.timeout.count()) +
-                                               " ms; see who holds it open, or raise ?timeout=");
+                                               in_ms(file.timeout) +
+                                               "; see who holds it open, or raise ?timeout=");
     case SQLITE_INTERRUPT:
       return make_failure(errc::canceled, path + " is being closed");
     case SQLITE_READONLY:

@@ -255,9 +255,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
   auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
       stores::pending_settings{.store = "sqlite",
-                               .late = file.path + " did not answer within " +
-                                       std::to_string(file.timeout.count()) +
-                                       " ms; the disk hangs or too many commands wait for it",
+                               .late = file.path + " did not answer within " + in_ms(file.timeout) +
+                                       "; the disk hangs or too many commands wait for it",
                                .closed = file.path + " is being closed",
                                .max_pending = settings->max_pending});
   auto store =

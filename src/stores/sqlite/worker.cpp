@@ -1,6 +1,5 @@
 #include "stores/sqlite/worker.hpp"
 
-#include <cerrno>
 #include <system_error>
 
 #include "stores/sqlite/statements.hpp"
@@ -13,7 +12,7 @@ worker::worker(std::unique_ptr<connection> db, kind what)
       until_sweep_(clock::now().time_since_epoch().count() % commands_per_sweep),
       thread_(what == kind::reads ? "herdlock-read" : "herdlock-write", 1) {
   if (thread_.add([] {})) return;
-  throw std::system_error(EAGAIN, std::system_category(), "a thread");
+  throw std::system_error(make_error_code(std::errc::resource_unavailable_try_again));
 }
 
 worker::~worker() {

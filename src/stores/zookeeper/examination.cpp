@@ -107,16 +107,15 @@ void check_session(settings const& how, examination& into) {
   by_address.servers = addresses_of(how);
   std::optional<milliseconds> agreed;
   if (!by_address.servers.empty()) agreed = granted_timeout(by_address);
-  into.expect(
-      agreed.has_value(),
-      {"zookeeper.reachable", severity::error,
-       how.servers + " give no session within " + std::to_string(how.timeout.count()) + " ms",
-       "there is no lock to be had", "start them; an ensemble without a majority serves nobody"});
+  into.expect(agreed.has_value(), {"zookeeper.reachable", severity::error,
+                                   how.servers + " give no session within " + in_ms(how.timeout),
+                                   "there is no lock to be had",
+                                   "start them; an ensemble without a majority serves nobody"});
   if (!agreed) return;
   into.expect(*agreed == how.session_timeout,
               {"zookeeper.session", severity::warning,
-               "asked for a session timeout of " + std::to_string(how.session_timeout.count()) +
-                   " ms, the server gives " + std::to_string(agreed->count()) + " ms",
+               "asked for a session timeout of " + in_ms(how.session_timeout) +
+                   ", the server gives " + in_ms(*agreed),
                *agreed < how.session_timeout
                    ? "a pause that was thought harmless ends the session and its leases"
                    : "the leases of a dead holder are kept longer than was asked",

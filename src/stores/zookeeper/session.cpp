@@ -99,8 +99,8 @@ void session::on_handle_event(std::uint64_t number, handle_event what, milliseco
 void session::on_connected(milliseconds timeout) {
   refusal_.clear();
   if (timeout < settings_.session_timeout) {
-    refusal_ = "the server grants sessions of at most " + std::to_string(timeout.count()) +
-               " ms; set session_timeout to that, or raise its maxSessionTimeout";
+    refusal_ = "the server grants sessions of at most " + in_ms(timeout) +
+               "; set session_timeout to that, or raise its maxSessionTimeout";
   }
   std::shared_ptr<client_handle> handle;
   {

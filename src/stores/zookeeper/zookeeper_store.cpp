@@ -80,9 +80,8 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
       stores::pending_settings{.store = "zookeeper",
-                               .late = name + " did not answer within " +
-                                       std::to_string(how->timeout.count()) +
-                                       " ms; is it running, and a majority of the ensemble up?",
+                               .late = name + " did not answer within " + in_ms(how->timeout) +
+                                       "; is it running, and a majority of the ensemble up?",
                                .closed = name + " is being closed",
                                .max_pending = how->max_pending,
                                .timeout = how->timeout});

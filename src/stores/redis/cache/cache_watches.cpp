@@ -55,10 +55,9 @@ cache_watches::entry::entry(cache_watches& home, channel& where, watch_request r
 
 void cache_watches::watch(watch_request request, handler<watch_reply> done) {
   auto refuse = [&](errc code, std::string const& why) {
-    detail::post_result(commands_->executor(), std::move(done),
-                        result<watch_reply>(make_failure(
-                            code, "cannot watch " + in_quotes(request.key.str()) + " at " +
-                                      commands_->how().display_name + ": " + why)));
+    detail::post_result<watch_reply>(
+        commands_->executor(), std::move(done),
+        cannot("watch", request.key.str(), commands_->how().failed(code, why)));
   };
   if (closed_) return refuse(errc::canceled, "the store is closed");
   if (watches_.size() >= max_watches) {

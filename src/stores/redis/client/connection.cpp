@@ -97,7 +97,7 @@ failure connection::no_connection(errc code) const {
                                     ? "; is it reachable?"
                                     : "; is it reachable, and does it speak TLS on this port?";
   return how_.failed(code, "no connection to " + how_.address() + " within " +
-                               std::to_string(attempt_limit().count()) + " ms" + std::string(hint));
+                               in_ms(attempt_limit()) + std::string(hint));
 }
 
 void connection::on_ready(transport& from) {
@@ -193,7 +193,7 @@ void connection::refuse_waiting() {
 }
 
 failure connection::missed_deadline(command const& one) const {
-  std::string const limit = " within " + std::to_string(how_.timeout.count()) + " ms";
+  std::string const limit = " within " + in_ms(how_.timeout);
   if (one.sent) {
     return how_.failed(errc::timed_out,
                        "the server did not answer" + limit + "; whether it acted is unknown");

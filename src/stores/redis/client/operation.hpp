@@ -61,9 +61,7 @@ class operation final : public command {
   }
 
   void fail(failure const& why, completion when) override {
-    complete(failure{why.code, "cannot " + std::string(message_.verb) + " " +
-                                   in_quotes(message_.name()) + " at " + why.message},
-             when);
+    complete(cannot(message_.verb, message_.name(), why), when);
   }
 
   bool open() const override { return caller_.open(); }

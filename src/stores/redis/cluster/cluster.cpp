@@ -173,15 +173,13 @@ void cluster::try_again(command_ptr one, failure const& why) {
 }
 
 failure cluster::out_of_time(failure const& why) const {
-  return {why.code, why.message + " (tried again and again within " +
-                        std::to_string(how_.timeout.count()) + " ms)"};
+  return {why.code, why.message + " (tried again and again within " + in_ms(how_.timeout) + ")"};
 }
 
 failure cluster::no_map_in_time() const {
   if (last_failure_.code) return out_of_time(last_failure_);
   return how_.failed(errc::timed_out, "no node of the cluster said who serves which slot within " +
-                                          std::to_string(how_.timeout.count()) +
-                                          " ms; are its nodes reachable?");
+                                          in_ms(how_.timeout) + "; are its nodes reachable?");
 }
 
 // ---------------------------------------------------------------------------------- redirections

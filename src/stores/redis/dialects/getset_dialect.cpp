@@ -151,11 +151,10 @@ class getset_operation final : public std::enable_shared_from_this<getset_operat
   }
 
   failure too_slow() const {
-    return make_failure(errc::timed_out, "cannot " + std::string(asks_.verb) + " " +
-                                             in_quotes(what_.str()) + " at " +
-                                             home_->how().display_name +
-                                             ": the server answers too slowly for the several "
-                                             "steps of dialect=getset; raise the timeout");
+    auto const why = home_->how().failed(errc::timed_out,
+                                         "the server answers too slowly for the several steps of "
+                                         "dialect=getset; raise the timeout");
+    return cannot(asks_.verb, what_.str(), why);
   }
 
   void complete(result<Reply> outcome) {

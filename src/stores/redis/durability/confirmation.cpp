@@ -73,11 +73,10 @@ void confirmation::close() {
 failure confirmation::refusal(what_happened what, milliseconds ttl) const {
   auto const quarantine = how_.durable.quarantine;
   if (quarantine > milliseconds{0} && ttl > quarantine) {
-    return how_.failed(errc::invalid_ttl,
-                       "a ttl of " + std::to_string(ttl.count()) +
-                           " ms is longer than the quarantine of a new master, " +
-                           std::to_string(quarantine.count()) +
-                           " ms; raise quarantine_ttl, in all clients");
+    return how_.failed(errc::invalid_ttl, "a ttl of " + in_ms(ttl) +
+                                              " is longer than the quarantine of a new master, " +
+                                              in_ms(quarantine) +
+                                              "; raise quarantine_ttl, in all clients");
   }
   bool const too_early = what == what_happened::granted && quarantined() > milliseconds{0};
   return too_early ? in_quarantine() : failure{};
@@ -94,15 +93,15 @@ failure confirmation::in_quarantine() const {
                      "the server at " + connection_->how().address() +
                          " has not been the master for long and may lack leases that are held; "
                          "it grants nothing for another " +
-                         std::to_string(quarantined().count()) + " ms (quarantine=on)");
+                         in_ms(quarantined()) + " (quarantine=on)");
 }
 
 failure confirmation::too_few(std::int64_t replicas) const {
   return how_.failed(errc::unavailable,
                      "only " + std::to_string(replicas) + " of " +
                          std::to_string(how_.durable.replicas) + " replicas had it after " +
-                         std::to_string(how_.durable.wait.count()) +
-                         " ms, so it does not count and is taken back (wait_replicas=" +
+                         in_ms(how_.durable.wait) +
+                         ", so it does not count and is taken back (wait_replicas=" +
                          std::to_string(how_.durable.replicas) + "); are they running?");
 }
 
@@ -110,7 +109,7 @@ failure confirmation::too_late() const {
   return how_.failed(errc::timed_out,
                      "the replicas confirm more slowly than leases are taken; its turn did not "
                      "come within " +
-                         std::to_string(how_.timeout.count()) + " ms");
+                         in_ms(how_.timeout));
 }
 
 void confirmation::confirm(what_happened what, resource name, owner_token owner, answer done) {

@@ -16,8 +16,7 @@ struct lease_in_question {
   owner_token owner;
 
   failure about(failure const& why) const {
-    std::string const verb = what == what_happened::granted ? "acquire" : "renew";
-    return failure{why.code, "cannot " + verb + " " + in_quotes(name.str()) + " at " + why.message};
+    return cannot(what == what_happened::granted ? "acquire" : "renew", name.str(), why);
   }
 };
 

@@ -20,7 +20,8 @@ std::optional<settings> find_master(settings how, examination& into) {
   std::optional<stores::server_address> master;
   std::string last;
   for (auto const& at : how.sentinels) {
-    auto const one = sentinel_settings(how, at, how.timeout);
+    auto one = sentinel_settings(how, at, how.timeout);
+    one.display_name = how.display_name;  // what fails is told of the store
     auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
                                         {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
     if (!answers) {

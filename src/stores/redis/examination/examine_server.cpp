@@ -132,11 +132,11 @@ class server_examination {
     auto const skew = skew_of(*facts_.time_us, before, after);
     if (how_.speaks != dialect::getset)
       return check_skew(into_, "redis.clock", how_.address(), skew);
-    into_.expect(skew <= how_.skew, {"redis.clock", severity::error,
-                                     "the clocks of this machine and of " + at_ + " differ by " +
-                                         std::to_string(skew.count()) + " ms",
-                                     "this dialect compares clients' clocks: two may hold at once",
-                                     "run NTP on all clients, or give skew= what they may differ"});
+    into_.expect(skew <= how_.skew,
+                 {"redis.clock", severity::error,
+                  "the clocks of this machine and of " + at_ + " differ by " + in_ms(skew),
+                  "this dialect compares clients' clocks: two may hold at once",
+                  "run NTP on all clients, or give skew= what they may differ"});
   }
 
   // A dry run of what the scripts do; a user who may not ask is judged by the probe alone.

@@ -11,14 +11,17 @@ void encode_step(command_writer& out, lease_step const& step, resource const& na
   out.add(name.str());
   for (std::size_t i = 0; i + 1 < count; ++i) out.add_side_key(name.str(), side_keys[i]);
   for (auto const& one : rest) {
-    auto const* number = std::get_if<std::int64_t>(&one);
-    if (number) {
+    if (auto const* text = std::get_if<std::string_view>(&one)) {
+      out.add(*text);
+    } else if (auto const* number = std::get_if<std::int64_t>(&one)) {
       out.add_number(*number);
     } else {
-      out.add(std::get<std::string_view>(one));
+      for (auto const& each : std::get<std::span<std::string const>>(one)) out.add(each);
     }
   }
+  out.end();
 }
+
 result<held> parse_held(reply const& answer, std::string_view name) {
   auto const pttl = answer.number(1);
   auto const fence = answer.number(3);
@@ -104,19 +107,16 @@ result<grant_or_held> enter_message::parse(reply const& answer) const {
 }
 
 void enter_message::encode(command_writer& out, script_form how) const {
-  encode_step(out, {lease_scripts().enter, how}, asked.name,
-              {asked.owner.str(), asked.ttl.count(), fence_floor, member->present()});
-  for (auto const& other : member->others()) out.add(other);
-  out.end();
+  encode_step(
+      out, {lease_scripts().enter, how}, asked.name,
+      {asked.owner.str(), asked.ttl.count(), fence_floor, member->present(), member->others()});
 }
 
 // With its source, always: one that the server does not know by its hash is sent again, and would
 // come behind the owner's next arrival, and take that out of the queue.
 void leave_message::encode(command_writer& out, script_form) const {
   encode_step(out, {lease_scripts().leave, script_form::with_source}, asked.name,
-              {asked.owner.str(), fence_floor, member->present()});
-  for (auto const& other : member->others()) out.add(other);
-  out.end();
+              {asked.owner.str(), fence_floor, member->present(), member->others()});
 }
 
 result<leave_message::value_type> leave_message::parse(reply const& answer) const {

@@ -66,13 +66,13 @@ class member_name {
 /// The owner in a member's name.
 std::string_view owner_in(std::string_view member);
 
-/// A script, its keys (the resource and its side keys) and its arguments, up to the end of the
-/// command.
+/// A script, its keys (the resource and its side keys) and its arguments, of which one may stand
+/// for several.
 struct lease_step {
   script const& text;
   script_form form;
 };
-using step_argument = std::variant<std::string_view, std::int64_t>;
+using step_argument = std::variant<std::string_view, std::int64_t, std::span<std::string const>>;
 void encode_step(command_writer& out, lease_step const& step, resource const& name,
                  std::initializer_list<step_argument> rest);
 
@@ -89,7 +89,6 @@ struct acquire_message {
   void encode(command_writer& out, script_form form) const {
     encode_step(out, {lease_scripts().acquire, form}, asked.name,
                 {asked.owner.str(), asked.ttl.count(), fence_floor});
-    out.end();
   }
   /// Asked again by its own holder, the answer is the first grant with what is left of it.
   result<acquire_reply> parse(reply const& answer) const;
@@ -134,7 +133,6 @@ struct renew_message {
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const {
     encode_step(out, {lease_scripts().renew, form}, what, {owner.str(), ttl.count()});
-    out.end();
   }
   result<renew_reply> parse(reply const& answer) const {
     return yes_or_no<renew_reply>(answer, name());
@@ -153,7 +151,6 @@ struct release_message {
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const {
     encode_step(out, {lease_scripts().release, form}, what, {owner.str(), fence_floor});
-    out.end();
   }
   result<release_reply> parse(reply const& answer) const {
     return yes_or_no<release_reply>(answer, name());
@@ -169,7 +166,6 @@ struct force_release_message {
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const {
     encode_step(out, {lease_scripts().force_release, form}, what, {fence_floor});
-    out.end();
   }
   result<release_reply> parse(reply const& answer) const {
     return yes_or_no<release_reply>(answer, name());
@@ -184,7 +180,6 @@ struct inspect_message {
   std::string_view name() const { return what.str(); }
   void encode(command_writer& out, script_form form) const {
     encode_step(out, {lease_scripts().inspect, form}, what, {});
-    out.end();
   }
   result<value_type> parse(reply const& answer) const;
 };

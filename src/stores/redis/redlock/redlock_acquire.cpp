@@ -154,9 +154,8 @@ class acquire_op final : public redlock_caller<acquire_reply> {
       return acquire_reply(busy{holder_, remaining_.value_or(milliseconds{0})});
     }
     return core_->store_failure(errc::timed_out, what_, verb_,
-                                "the nodes granted it too late for the ttl of " +
-                                    std::to_string(what_.ttl.count()) +
-                                    " ms, or let it go again; ask for more");
+                                "the nodes granted it too late for the ttl of " + in_ms(what_.ttl) +
+                                    ", or let it go again; ask for more");
   }
 
   std::optional<algo::quorum_grant> machine_;

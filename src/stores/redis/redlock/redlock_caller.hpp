@@ -46,8 +46,7 @@ class redlock_caller : public redlock_op {
         errc::unavailable, what_, verb_,
         std::to_string(answered) + " of " + std::to_string(core_->size()) + " nodes answered, " +
             std::to_string(algo::majority_of(core_->size())) + " are needed; " +
-            (failure_.code ? failure_.message
-                           : "the others did not within " + std::to_string(limit.count()) + " ms"));
+            (failure_.code ? failure_.message : "the others did not within " + in_ms(limit)));
     if (failure_.code && failure_ != errc::canceled) why.code = failure_.code;
     return why;
   }

@@ -158,9 +158,8 @@ void redlock_core::heard_counter(std::uint64_t counter) {
 
 failure redlock_core::store_failure(errc code, lease_request const& what, node_verb verb,
                                     std::string const& why) const {
-  return make_failure(code, "cannot " + std::string(verb_text(verb)) + " " +
-                                in_quotes(what.name.str()) + " at " + how_.display_name + ": " +
-                                why);
+  return cannot(verb_text(verb), what.name.str(),
+                make_failure(code, how_.display_name + ": " + why));
 }
 
 }  // namespace herdlock::redis

@@ -301,11 +301,11 @@ void redlock_node::on_checked(result<std::int64_t> uptime, std::uint64_t generat
     // The clocks of two machines: a hundredth more.
     auto const rest = restart_delay_ - runs_for;
     votes_from_ = std::chrono::steady_clock::now() + rest + rest / 100;
-    restarted_ = make_failure(
-        errc::unavailable,
-        display_name() + ": it was started " + std::to_string(runs_for.count()) +
-            " s ago and grants nothing until it has run for the restart_delay of " +
-            std::to_string(restart_delay_.count()) + " ms, because it may have forgotten leases");
+    restarted_ =
+        make_failure(errc::unavailable,
+                     display_name() + ": it was started " + std::to_string(runs_for.count()) +
+                         " s ago and grants nothing until it has run for the restart_delay of " +
+                         in_ms(restart_delay_) + ", because it may have forgotten leases");
   }
   become(state::ready);
   retry();

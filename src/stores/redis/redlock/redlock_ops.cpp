@@ -262,10 +262,9 @@ class redlock_port final : public lease_store {
     if (delay.count() == 0 || ttl <= delay) return {};
     return make_failure(
         errc::invalid_ttl,
-        "the ttl of " + std::to_string(ttl.count()) + " ms for " + in_quotes(name.str()) + " at " +
-            core_->how().display_name + " is longer than the restart_delay of " +
-            std::to_string(delay.count()) +
-            " ms, for which restarted nodes grant nothing; raise that option for all clients");
+        "the ttl of " + in_ms(ttl) + " for " + in_quotes(name.str()) + " at " +
+            core_->how().display_name + " is longer than the restart_delay of " + in_ms(delay) +
+            ", for which restarted nodes grant nothing; raise that option for all clients");
   }
 
   std::shared_ptr<redlock_core> core_;

@@ -179,8 +179,7 @@ class sentinel_query final : public transport_listener,
   }
 
   void on_silence() {
-    failed(make_failure(errc::unavailable, name_ + ": no answer within " +
-                                               std::to_string(home_->limit().count()) + " ms"));
+    failed(make_failure(errc::unavailable, name_ + ": no answer within " + in_ms(home_->limit())));
   }
 
   failure explained(std::string_view line) const { return advised(server_failure(line, name_)); }
