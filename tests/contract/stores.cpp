@@ -64,7 +64,7 @@ std::vector<store_case> all_stores() {
   // Started when the first test asks for it.
   stores.push_back({"redis_sentinel",
                     [](auto const&) {
-                      static redis_sentinels group;
+                      static redis_sentinels group({.down_after = never_down});
                       group.flush();
                       return group.url() + patient + "&wait_replicas=1";
                     },

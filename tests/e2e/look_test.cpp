@@ -219,7 +219,7 @@ TEST(LookBadInput, IsOneLineAndTheRightCode) {
     EXPECT_EQ(ended.err.find("s3cret"), std::string::npos) << ended.err;
     EXPECT_EQ(ended.out, "") << what;
   };
-  auto const gone = "redis://:s3cret@127.0.0.1:" + std::to_string(dead_port());
+  auto const gone = "redis://:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "?timeout=200ms";
   for (char const* each : {"wait", "watch"}) refused({each}, 64);
   for (char const* each : {"show", "wait", "watch"}) {
     refused({each, ""}, 64);

@@ -30,7 +30,7 @@ std::int64_t known_for_ms(redis_server const& server) {
 class RedisDurability : public ::testing::Test {
  protected:
   static redis_sentinels& group() {
-    static redis_sentinels one;
+    static redis_sentinels one({.down_after = never_down});
     return one;
   }
   void TearDown() override {

@@ -14,15 +14,16 @@ constexpr int lowest = 10'240;
 constexpr int highest = 32'000;
 constexpr int tries = 1000;
 
-// -1: somebody has it.
-int bound_to(int port) {
+// A socket that `use`, bind or connect, has taken to the port; -1 when it refuses.
+template <class Use>
+int socket_at(int port, Use use) {
   int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) throw std::runtime_error("no socket for a free port");
+  if (fd < 0) throw std::runtime_error("no socket for a port");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+  if (use(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
   ::close(fd);
   return -1;
 }
@@ -37,7 +38,7 @@ bound_port bind_some_port() {
   std::uniform_int_distribution<int> pick(lowest, highest);
   for (int i = 0; i < tries; ++i) {
     int const port = pick(random);
-    int const fd = bound_to(port);
+    int const fd = socket_at(port, ::bind);
     if (fd >= 0) return {fd, static_cast<std::uint16_t>(port)};
   }
   throw std::runtime_error("no free loopback port found");
@@ -52,5 +53,11 @@ std::uint16_t free_port() {
 }
 
 std::uint16_t dead_port() { return bind_some_port().port; }
+
+bool listens(std::uint16_t port) {
+  int const fd = socket_at(port, ::connect);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
 
 }  // namespace herdlock_test

@@ -18,4 +18,7 @@ inline constexpr int start_attempts = 5;
 /// another test starts gets it.
 std::uint16_t dead_port();
 
+/// Whether 127.0.0.1 takes connections on that port: cheaper to ask than by a client's program.
+bool listens(std::uint16_t port);
+
 }  // namespace herdlock_test

@@ -66,7 +66,7 @@ void mariadb_server::start() {
 
 bool mariadb_server::answers() const {
   try {
-    return sql("SELECT 1") == "1\n";
+    return listens(port_) && sql("SELECT 1") == "1\n";
   } catch (std::runtime_error const&) {
     return false;
   }

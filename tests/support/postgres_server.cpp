@@ -15,17 +15,29 @@ namespace {
 // its programs alone, and any user without rights will do.
 std::string postgres_user() { return server_user("postgres"); }
 
-// Debian keeps the server's programs out of PATH.
+// Debian keeps the programs of each version out of PATH; empty when there is none.
+std::string program_of_a_version(std::string const& name) {
+  for (int version = 20; version >= 13; --version) {
+    std::string path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
 std::string server_program(std::string const& name) {
   try {
     return find_program(name, "postgresql-15");
   } catch (std::runtime_error const&) {
-    for (int version = 20; version >= 13; --version) {
-      std::string const path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
-      if (::access(path.c_str(), X_OK) == 0) return path;
-    }
-    throw;
+    auto path = program_of_a_version(name);
+    if (path.empty()) throw;
+    return path;
   }
+}
+
+// What PATH has is a Perl program that starts it, and takes longer than it.
+std::string psql() {
+  auto path = program_of_a_version("psql");
+  return path.empty() ? find_program("psql", "postgresql-client") : path;
 }
 
 child_options as_server_user(std::vector<std::string> argv) {
@@ -96,7 +108,8 @@ void postgres_server::launch() {
 
 bool postgres_server::answers() const {
   try {
-    return sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",
+    return listens(port_) &&
+           sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",
                "SELECT 1") == "1\n";
   } catch (std::runtime_error const&) {
     return false;
@@ -115,7 +128,7 @@ std::string postgres_server::through(std::string url, std::uint16_t from, std::u
 
 child_options postgres_server::session(std::string const& url) const {
   child_options how;
-  how.argv = {find_program("psql", "postgresql-client"),
+  how.argv = {psql(),
               "--no-psqlrc",
               "--no-align",
               "--tuples-only",

@@ -63,7 +63,7 @@ std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
                 std::to_string(servers_[0]->public_port()) + " 2") == "OK",
        "no monitoring");
   if (!options_.password.empty()) set("auth-pass", options_.password);
-  set("down-after-milliseconds", "1000");
+  set("down-after-milliseconds", std::to_string(options_.down_after.count()));
   set("failover-timeout", "3000");
   return one;
 }

@@ -1,6 +1,7 @@
 // A Redis master with two replicas, and three sentinels that fail over between them.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,12 @@ struct sentinels_options {
   /// Of the data servers, also between them. The sentinels then have it, too, always with their
   /// right name.
   redis_tls tls = redis_tls::off;
+  /// A master that is silent for so long loses its place.
+  std::chrono::milliseconds down_after{1'000};
 };
+
+/// Where no test stops a master: longer than a busy machine lets it wait.
+inline constexpr std::chrono::milliseconds never_down{600'000};
 
 /// Starts in the constructor; when that returns both replicas are in step and every sentinel knows
 /// the others. Throws std::runtime_error when that does not come about.

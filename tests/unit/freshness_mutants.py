@@ -57,16 +57,26 @@ class Bench:
         for include in includes:
             self.compile += ["-isystem", include]
         self.folder = Path(folder)
+        # What all of them include, compiled once.
+        common = self.folder / "common.hpp"
+        common.write_text("".join(f'#include "algo/{each}.hpp"\n' for each, _ in (FRESHNESS, LOAD)),
+                          encoding="utf-8")
+        subprocess.run([*self.compile, "-x", "c++-header", common, "-o", f"{common}.gch"],
+                       check=True)
+        self.compile += ["-include", common]
 
     def object(self, source, name):
         made = self.folder / f"{name}.o"
         subprocess.run([*self.compile, "-c", source, "-o", made], check=True)
         return made
 
-    def passes(self, objects, name, test):
-        program = self.folder / f"{name}.run"
+    def program(self, objects, name):
+        made = self.folder / f"{name}.run"
         subprocess.run([self.compile[0], *objects, "-lgtest", "-lgtest_main", "-lpthread", "-o",
-                        program], check=True)
+                        made], check=True)
+        return made
+
+    def passes(self, program, test):
         done = subprocess.run([program, f"--gtest_filter={test}"], capture_output=True, text=True,
                               check=False)
         if "[==========] 1 test " not in done.stdout:
@@ -85,15 +95,16 @@ def main(compiler, includes):
             if code.count(text) != 1:
                 sys.exit(f"{path}: the text of the mutant \"{what}\" is not there once")
             if source not in tests:
-                tests[source] = (bench.object(ROOT / "tests/unit" / test_file, source + "_test"),
-                                 bench.object(path, source))
+                test_object = bench.object(ROOT / "tests/unit" / test_file, source + "_test")
+                sound = bench.program([test_object, bench.object(path, source)], source)
+                tests[source] = (test_object, sound)
             test_object, sound = tests[source]
             changed = bench.folder / f"mutant_{number}.cpp"
             changed.write_text(code.replace(text, replacement), encoding="utf-8")
             mutant = bench.object(changed, f"mutant_{number}")
-            if not bench.passes([test_object, sound], f"sound_{number}", test):
+            if not bench.passes(sound, test):
                 faults.append(f"{test} fails without a mutant")
-            if bench.passes([test_object, mutant], f"mutant_{number}", test):
+            if bench.passes(bench.program([test_object, mutant], f"mutant_{number}"), test):
                 faults.append(f"{test} does not see that {what}")
     print("\n".join(faults) or f"{len(MUTANTS)} mutants, each seen by its test")
     return 1 if faults else 0
