@@ -96,6 +96,32 @@ TEST_F(sqlite_refresh, AClaimOfAnOlderBuildVoidsTheClaim) {
   EXPECT_EQ(c.fill(entry.key, bob, entry.new_value).value(), fill_reply::stored);
 }
 
+// It may have 64 KiB, and the row stays.
+TEST_F(sqlite_refresh, TheTextOfAnErrorGoesWithTheError) {
+  client c(sqlite, url());
+  std::function<void()> const ends[] = {
+      [&] { put_old(c); },
+      [&] { EXPECT_TRUE(expire(c, entry.key, 1min).value()); },
+      [&] {
+        run("UPDATE herdlock_entries SET refresh_us = 1");
+        refreshed_by(c, bob);
+      },
+      [&] {
+        run("UPDATE herdlock_entries SET refresh_us = 1, expires_us = 1");
+        EXPECT_TRUE(is<claimed>(refresh(c, entry, bob, 0ms)));
+      },
+  };
+  for (auto const& end : ends) {
+    ASSERT_TRUE(c.put(entry.key, framed(entry.old_value, entry.form), 1h).has_value());
+    refreshed_by(c, alice);
+    c.fail(entry.key, alice, "no such table", 1h).value();
+    EXPECT_EQ(count("herdlock_entries WHERE refresh_error IS NOT NULL"), 1);
+    end();
+    EXPECT_EQ(count("herdlock_entries WHERE refresh_error IS NOT NULL"), 0);
+    c.invalidate(entry.key).value();
+  }
+}
+
 // The row of an entry that has ended keeps the claim.
 TEST_F(sqlite_refresh, ASweepLeavesTheClaimOnAnEntryThatHasEnded) {
   client c(sqlite, url());
