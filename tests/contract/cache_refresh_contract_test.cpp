@@ -170,6 +170,7 @@ TEST_P(cache_refresh_contract, AfterTheBackOffTheNextMayRefreshIt) {
     refreshed_by(alice, entry);
     c.fail(entry.key, alice, "a moment ago", 50ms).value();
     EXPECT_TRUE(eventually([&] { return is<claimed>(refresh(c, entry, bob, old)); }));
+    EXPECT_TRUE(is<claim_busy>(refresh(c, entry, alice, old))) << "the error is over";
     EXPECT_EQ(c.fill(entry.key, bob, entry.new_value).value(), fill_reply::stored);
     EXPECT_EQ(look(entry), cache_lookup(entry.new_value));
   }

@@ -24,6 +24,13 @@ class sqlite_refresh : public sqlite_store {
   void refreshed_by(client& c, owner_token const& owner) {
     ASSERT_TRUE(is<claimed>(refresh(c, entry, owner, 2h)));
   }
+  // Each so many writes there is a sweep.
+  bool swept_to(client& c, std::int64_t entries) {
+    return eventually([&] {
+      for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
+      return count("herdlock_entries") == entries;
+    });
+  }
   // What those builds do, but for their function of the time.
   void older_build_writes(std::string const& values) {
     run("INSERT INTO herdlock_entries(key, kind, owner, fencing, expires_us, body) VALUES "
@@ -96,16 +103,40 @@ TEST_F(sqlite_refresh, AClaimOfAnOlderBuildVoidsTheClaim) {
   EXPECT_EQ(c.fill(entry.key, bob, entry.new_value).value(), fill_reply::stored);
 }
 
+// It may have 64 KiB, and the row stays.
+TEST_F(sqlite_refresh, TheTextOfAnErrorGoesWithTheError) {
+  client c(sqlite, url());
+  std::function<void()> const ends[] = {
+      [&] { put_old(c); },
+      [&] { EXPECT_TRUE(expire(c, entry.key, 1min).value()); },
+      [&] {
+        run("UPDATE herdlock_entries SET refresh_us = 1");
+        refreshed_by(c, bob);
+      },
+      [&] {
+        run("UPDATE herdlock_entries SET refresh_us = 1, expires_us = 1");
+        EXPECT_TRUE(is<claimed>(refresh(c, entry, bob, 0ms)));
+      },
+  };
+  for (auto const& end : ends) {
+    ASSERT_TRUE(c.put(entry.key, framed(entry.old_value, entry.form), 1h).has_value());
+    refreshed_by(c, alice);
+    c.fail(entry.key, alice, "no such table", 1h).value();
+    EXPECT_EQ(count("herdlock_entries WHERE refresh_error IS NOT NULL"), 1);
+    end();
+    EXPECT_EQ(count("herdlock_entries WHERE refresh_error IS NOT NULL"), 0);
+    c.invalidate(entry.key).value();
+  }
+}
+
 // The row of an entry that has ended keeps the claim.
 TEST_F(sqlite_refresh, ASweepLeavesTheClaimOnAnEntryThatHasEnded) {
   client c(sqlite, url());
-  put_old(c, 20ms);
+  put_old(c);
   refreshed_by(c, alice);
-  ASSERT_TRUE(c.put(cache_key("gone"), std::string("v"), 10ms).has_value());
-  EXPECT_TRUE(eventually([&] {
-    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return count("herdlock_entries") == 1;
-  }));
+  ASSERT_TRUE(c.put(cache_key("gone"), std::string("v"), 1h).has_value());
+  run("UPDATE herdlock_entries SET expires_us = 1");
+  EXPECT_TRUE(swept_to(c, 1));
   EXPECT_EQ(text_of(c.look(entry.key)), "(miss)");
   EXPECT_EQ(c.fill(entry.key, alice, entry.new_value).value(), fill_reply::stored);
   EXPECT_EQ(text_of(c.look(entry.key)), "new");
@@ -113,12 +144,10 @@ TEST_F(sqlite_refresh, ASweepLeavesTheClaimOnAnEntryThatHasEnded) {
 
 TEST_F(sqlite_refresh, AfterTheClaimItIsSweptAway) {
   client c(sqlite, url());
-  put_old(c, 20ms);
-  ASSERT_TRUE(is<claimed>(refresh(c, entry, alice, 2h, 40ms)));
-  EXPECT_TRUE(eventually([&] {
-    for (int more = 0; more < 64; ++more) c.renew(stock, alice).value();
-    return count("herdlock_entries") == 0;
-  }));
+  put_old(c);
+  refreshed_by(c, alice);
+  run("UPDATE herdlock_entries SET expires_us = 1, refresh_us = 1");
+  EXPECT_TRUE(swept_to(c, 0));
 }
 
 }  // namespace

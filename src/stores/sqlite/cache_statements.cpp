@@ -124,7 +124,7 @@ result<claim_reply> claim(connection& db, claim_request const& request) {
         "INSERT INTO herdlock_entries(key, kind, owner, fencing, expires_us, body) "
         "VALUES (?1, 0, ?2, ?3, herdlock_now() + ?4, x'') ON CONFLICT(key) DO UPDATE SET "
         "kind = 0, owner = excluded.owner, fencing = excluded.fencing, "
-        "expires_us = excluded.expires_us, body = x''")
+        "expires_us = excluded.expires_us, body = x'', refresh_error = NULL")
       .blob(1, request.key.str())
       .text(2, request.owner.str())
       .bind(3, static_cast<std::int64_t>(mine.fencing.value))
@@ -226,7 +226,7 @@ void put(connection& db, put_request const& request) {
         "INSERT INTO herdlock_entries(key, kind, owner, fencing, expires_us, body) "
         "VALUES (?1, ?2, '', 0, herdlock_now() + ?3, ?4) ON CONFLICT(key) DO UPDATE SET "
         "kind = excluded.kind, owner = '', fencing = 0, expires_us = excluded.expires_us, "
-        "body = excluded.body")
+        "body = excluded.body, refresh_error = NULL")
       .blob(1, request.key.str())
       .bind(2, static_cast<std::int64_t>(kind_of(request.value)))
       .bind(3, in_us(request.ttl))
@@ -268,7 +268,7 @@ bool expire(connection& db, cache_key const& key, milliseconds keep) {
     std::string space;
     std::string_view body = body_of(*stale, space);
     db.prepare(
-          "UPDATE herdlock_entries SET body = ?2, refresh_us = 0, "
+          "UPDATE herdlock_entries SET body = ?2, refresh_us = 0, refresh_error = NULL, "
           "expires_us = min(expires_us, herdlock_now() + ?3) WHERE key = ?1")
         .blob(1, key.str())
         .blob(2, body)
