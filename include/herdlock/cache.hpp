@@ -34,6 +34,7 @@
 #include <utility>
 
 #include <herdlock/cache_options.hpp>
+#include <herdlock/cached.hpp>
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/blocking.hpp>
 #include <herdlock/detail/cache_call.hpp>
@@ -42,29 +43,6 @@
 
 namespace herdlock {
 inline namespace v0 {
-
-/// What a look without a loader found: a value, a negative entry, or nothing.
-template <class T>
-class cached {
- public:
-  cached() = default;  ///< a miss
-  explicit cached(absent) : negative_(true) {}
-  explicit cached(T value) : value_(std::move(value)) {}
-
-  bool is_miss() const noexcept { return !value_ && !negative_; }
-  /// "We asked, and there is no such thing."
-  bool is_negative() const noexcept { return negative_; }
-  explicit operator bool() const noexcept { return value_.has_value(); }
-
-  /// REQUIRES: a value is there.
-  T const& operator*() const& { return *value_; }
-  T&& operator*() && { return *std::move(value_); }
-  T const* operator->() const { return &*value_; }
-
- private:
-  std::optional<T> value_;
-  bool negative_ = false;
-};
 
 /// A handle on a cache in a store; cheap to copy; safe from any thread. The copies share their
 /// running loads, so make one and keep it. T is copyable and movable; how it is stored is the

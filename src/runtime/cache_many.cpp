@@ -29,21 +29,21 @@ void load_gathering::load_soon() {
 
 void cache_part::complete(result<cache_answer> answer) {
   load_decided();
-  std::exchange(place_.answers, nullptr)->answer(place_.at, std::move(answer));
+  std::exchange(part_.answers, nullptr)->answer(part_.at, std::move(answer));
 }
 
 void cache_part::start_load(load_context context, load_sink sink) {
-  if (place_.loads) place_.loads->add(std::move(context), std::move(sink));
+  if (part_.loads) part_.loads->add(std::move(context), std::move(sink));
   load_decided();
 }
 
 void cache_part::drop_loader() {
   load_decided();
-  place_.loads.reset();
+  part_.loads.reset();
 }
 
 void cache_part::load_decided() {
-  if (place_.loads && !std::exchange(decided_, true)) place_.loads->decided();
+  if (part_.loads && !std::exchange(decided_, true)) part_.loads->decided();
 }
 
 }  // namespace detail

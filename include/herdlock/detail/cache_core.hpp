@@ -86,8 +86,8 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   virtual void start_load(load_context context, load_sink sink) = 0;
   /// The loader will not be needed (any more).
   virtual void drop_loader() = 0;
-  /// It is known whether the loader runs now: another is at it, or it has to queue. Not called where
-  /// the loader is started or dropped.
+  /// It is known whether the loader runs now: another is at it, or it has to queue. Not called
+  /// where the loader is started or dropped.
   virtual void load_decided() {}
 
   // The engine's.

@@ -51,19 +51,19 @@ class load_gathering : public std::enable_shared_from_this<load_gathering> {
 class answer_gathering {
  public:
   virtual ~answer_gathering() = default;
-  virtual void answer(std::size_t place, result<cache_answer> what) = 0;
+  virtual void answer(std::size_t at, result<cache_answer> what) = 0;
 };
 
 /// One key of a call for many.
 class cache_part final : public cache_caller {
  public:
-  struct place_in_call {
+  struct part_of_call {
     std::shared_ptr<answer_gathering> answers;
     std::shared_ptr<load_gathering> loads;
     std::size_t at;
   };
-  cache_part(cache_key full_key, place_in_call place)
-      : cache_caller(std::move(full_key), caller_wish::load), place_(std::move(place)) {}
+  cache_part(cache_key full_key, part_of_call part)
+      : cache_caller(std::move(full_key), caller_wish::load), part_(std::move(part)) {}
 
   void complete(result<cache_answer> answer) override;
   void start_load(load_context context, load_sink sink) override;
@@ -71,7 +71,7 @@ class cache_part final : public cache_caller {
   void load_decided() override;
 
  private:
-  place_in_call place_;
+  part_of_call part_;
   bool decided_ = false;
 };
 
@@ -228,8 +228,8 @@ class many_answers final : public answer_gathering {
         values_(keys, std::optional<T>()),
         left_(keys) {}
 
-  void answer(std::size_t place, result<cache_answer> what) override {
-    values_[place] = value_of<T>(std::move(what));
+  void answer(std::size_t at, result<cache_answer> what) override {
+    values_[at] = value_of<T>(std::move(what));
     if (--left_ == 0) complete();
   }
   /// In an event of its own.
@@ -272,7 +272,7 @@ void start_many(cache_core& core, std::vector<std::string> const& keys, Handler 
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (full[i].has_error()) continue;
     parts.push_back(std::make_shared<cache_part>(*std::move(full[i]),
-                                                 cache_part::place_in_call{answers, loads, i}));
+                                                 cache_part::part_of_call{answers, loads, i}));
     if (slot.is_connected()) cancels.push_back(core.canceler(parts.back()));
   }
   // Before anything can be answered on another thread.

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::sqlite {
 namespace {
 
