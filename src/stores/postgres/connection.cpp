@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stores/common/numbers.hpp"
+
 namespace herdlock::postgres {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <herdlock/url_scheme.hpp>
 
+#include "stores/common/numbers.hpp"
 #include "stores/postgres/modes.hpp"
 
 namespace herdlock {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "stores/common/numbers.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
 namespace herdlock::zookeeper {

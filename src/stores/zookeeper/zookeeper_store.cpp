@@ -2,6 +2,7 @@
 
 #include <herdlock/url_scheme.hpp>
 
+#include "stores/common/numbers.hpp"
 #include "stores/zookeeper/queries.hpp"
 
 namespace herdlock {
