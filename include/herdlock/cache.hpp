@@ -125,10 +125,11 @@ class cache {
   template <class Loader, class Token = boost::asio::deferred_t>
   auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
                               Token&& token = {}) const {
-    static_assert(detail::coroutine_many_loader_of<Loader, T>,
-                  "the loader of async_get_many_or_load is called with a "
-                  "std::vector<std::string> const& and returns an asio::awaitable of a map from "
-                  "key to T");
+    static_assert(
+        detail::coroutine_many_loader_of<Loader, T>,
+        "the loader of async_get_many_or_load is called with a "
+        "std::vector<std::string> const& and returns a boost::asio::awaitable of a map from "
+        "key to T");
     auto start = [core = core_, keys = std::move(keys),
                   loader = std::move(loader)](auto h) mutable {
       using loads_type = detail::coroutine_many<T, Codec, Loader>;

@@ -25,7 +25,7 @@ class load_gathering : public std::enable_shared_from_this<load_gathering> {
     load_sink sink;
   };
 
-  load_gathering(asio::any_io_executor executor, std::size_t keys)
+  load_gathering(boost::asio::any_io_executor executor, std::size_t keys)
       : executor_(std::move(executor)), undecided_(keys) {}
   virtual ~load_gathering() = default;
 
@@ -41,7 +41,7 @@ class load_gathering : public std::enable_shared_from_this<load_gathering> {
  private:
   void load_soon();
 
-  asio::any_io_executor executor_;
+  boost::asio::any_io_executor executor_;
   std::size_t undecided_;
   bool posted_ = false;
   std::vector<wanted> wanted_;
@@ -132,7 +132,7 @@ concept values_by_key = requires(Values& values, std::string const& key) {
 template <class Awaitable>
 struct awaited {};
 template <class Values>
-struct awaited<asio::awaitable<Values>> {
+struct awaited<boost::asio::awaitable<Values>> {
   using type = Values;
 };
 
@@ -170,7 +170,7 @@ template <class T, class Codec, class Loader>
 class coroutine_many final : public load_gathering {
  public:
   coroutine_many(cache_core const& core, std::size_t keys, Loader loader,
-                 asio::any_io_executor where)
+                 boost::asio::any_io_executor where)
       : load_gathering(core.get_executor(), keys),
         loader_(std::move(loader)),
         where_(std::move(where)) {}
@@ -182,7 +182,7 @@ class coroutine_many final : public load_gathering {
     std::shared_ptr<load_gathering> keep;
     Loader* loader;
     std::shared_ptr<many_loads> loads;
-    asio::awaitable<values> operator()() { return (*loader)(std::as_const(loads->keys)); }
+    boost::asio::awaitable<values> operator()() { return (*loader)(std::as_const(loads->keys)); }
   };
   struct done {
     std::shared_ptr<load_gathering> keep;
@@ -203,11 +203,11 @@ class coroutine_many final : public load_gathering {
     auto loads = std::make_shared<many_loads>(std::move(wanted_now));
     run body{shared_from_this(), &loader_, loads};
     done end{shared_from_this(), std::move(loads)};
-    asio::co_spawn(where_, std::move(body), std::move(end));
+    boost::asio::co_spawn(where_, std::move(body), std::move(end));
   }
 
   Loader loader_;
-  asio::any_io_executor where_;
+  boost::asio::any_io_executor where_;
 };
 
 // ------------------------------------------------------------------------------------- the call
@@ -222,8 +222,8 @@ result<std::optional<T>> value_of(result<cache_answer> answer) {
 template <class T, class Handler>
 class many_answers final : public answer_gathering {
  public:
-  many_answers(Handler h, std::size_t keys, asio::any_io_executor const& fallback)
-      : work_(asio::get_associated_executor(h, fallback)),
+  many_answers(Handler h, std::size_t keys, boost::asio::any_io_executor const& fallback)
+      : work_(boost::asio::get_associated_executor(h, fallback)),
         handler_(std::move(h)),
         values_(keys, std::optional<T>()),
         left_(keys) {}
@@ -237,7 +237,7 @@ class many_answers final : public answer_gathering {
     auto const work = *std::exchange(work_, std::nullopt);
     completion last{std::move(*handler_), std::move(values_)};
     handler_.reset();
-    asio::post(work.get_executor(), std::move(last));
+    boost::asio::post(work.get_executor(), std::move(last));
   }
 
  private:
@@ -246,9 +246,9 @@ class many_answers final : public answer_gathering {
     many_values<T> values;
     void operator()() { std::move(h)(result<many_values<T>>(std::move(values))); }
   };
-  using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
+  using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
 
-  std::optional<asio::executor_work_guard<executor_type>> work_;
+  std::optional<boost::asio::executor_work_guard<executor_type>> work_;
   std::optional<Handler> handler_;
   many_values<T> values_;
   std::size_t left_;
@@ -258,7 +258,7 @@ class many_answers final : public answer_gathering {
 template <class T, class Handler, class MakeLoads>
 void start_many(cache_core& core, std::vector<std::string> const& keys, Handler h,
                 MakeLoads&& make_loads) {
-  auto slot = asio::get_associated_cancellation_slot(h);
+  auto slot = boost::asio::get_associated_cancellation_slot(h);
   auto const answers =
       std::make_shared<many_answers<T, Handler>>(std::move(h), keys.size(), core.get_executor());
   if (keys.empty()) return answers->complete();
@@ -280,7 +280,7 @@ void start_many(cache_core& core, std::vector<std::string> const& keys, Handler 
     if (full[i].has_error()) answers->answer(i, std::move(full[i]).error());
   }
   if (slot.is_connected() && !parts.empty()) {
-    slot.assign([cancels = std::move(cancels)](asio::cancellation_type) {
+    slot.assign([cancels = std::move(cancels)](boost::asio::cancellation_type) {
       for (auto const& cancel : cancels) cancel();
     });
   }
