@@ -31,6 +31,11 @@ bool is_out_of_reach(failure const& why) {
   return why == errc::unavailable || why == errc::timed_out;
 }
 
+result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
+                                     result<detail::cache_answer> answer) {
+  return freshness ? freshness->best_of(caller, answer) : std::move(answer);
+}
+
 }  // namespace
 
 cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
@@ -137,7 +142,10 @@ void cache_engine::send_look(look_group group) {
     group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
-  if (freshness_) freshness_->keep_clock(*values);
+  if (freshness_) {
+    freshness_->keep_clock(*values);
+    group.sent = freshness_->look_sent(group.head->key);
+  }
   cache_key key = group.head->key;
   auto on_reply = [self = shared_from_this(), group = std::move(group)](
                       result<cache_lookup> reply) { self->on_look(group, std::move(reply)); };
@@ -145,6 +153,7 @@ void cache_engine::send_look(look_group group) {
 }
 
 void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
+  bool const killed = freshness_ && freshness_->look_over(group.head->key, group.sent);
   if (reply.has_error()) {
     if (is_store_trouble(reply.error())) read_failed(reply.error());
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
@@ -156,6 +165,7 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
   if (found) {
     found->answer.sole = group.rest.empty();
     if (found->age) {
+      found->age->killed = killed;
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
     }
     counters.count_hits(found->answer.kind, 1 + group.rest.size());
@@ -179,7 +189,8 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   bool const looks = caller->wish == detail::caller_wish::look;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
   load_purpose purpose{.refresh_below = freshness_->refresh_below(*entry.age)};
-  if (!looks) use = freshness_->use_of(caller->key, entry.age->times);
+  bool const is_answer = !stale || !entry.age->killed;
+  if (!looks && is_answer) use = freshness_->use_of(caller->key, entry.age->times);
   if (use == algo::entry_use::serve_and_refresh) {
     purpose.refresh = freshness_->refresh_id();
     refresh(caller, purpose);
@@ -187,7 +198,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     cache_counters::add(counters.misses);
     if (looks) return finish(*caller, detail::cache_answer{});
     purpose.waits_softly = use == algo::entry_use::wait_softly;
-    if (purpose.waits_softly) freshness_->keep(caller, entry.answer);
+    if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
   }
   counters.count_hits(entry.answer.kind, 1);
@@ -230,7 +241,7 @@ bool cache_engine::answer_again(detail::cache_caller& caller) {
   auto const* const known = unguarded_answers_.find(caller.key);
   if (!known) return false;
   cache_counters::add(counters.joined);
-  finish(caller, *known);
+  finish(caller, best_of(freshness_.get(), caller, *known));
   return true;
 }
 
@@ -254,10 +265,12 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (!reply.accepted()) {
     if (probe) claim_probe_over();
     if (purpose.is_refresh()) return;
-    cache_counters::add(counters.overloaded);
-    return finish(*caller,
-                  make_failure(errc::overloaded, "too many loads of the cache in " +
-                                                     values_->display_name() + " (max_waiting)"));
+    auto end =
+        best_of(freshness_.get(), *caller,
+                make_failure(errc::overloaded, "too many loads of the cache in " +
+                                                   values_->display_name() + " (max_waiting)"));
+    if (end.has_error()) cache_counters::add(counters.overloaded);
+    return finish(*caller, std::move(end));
   }
   caller->seated = true;
   caller->flight = reply.ticket.flight.value;

@@ -91,13 +91,14 @@ void load_flight::apply(algo::load_plan const& plan) {
   if (machine_.done()) {
     home->unlist(*this);
     end_probe(*home);
-    if (purpose_.is_refresh()) {
-      bool const refused = load_began_ == clock::time_point();
-      if (refused) cache_counters::add(home->counters.refused_refreshes);
-      home->freshness()->refresh_ended(key_, purpose_.refresh);
-    }
-    home->forget(id_);
   }
+  // A loader that hangs has lost its claim, and is not waited for.
+  if (purpose_.is_refresh() && (machine_.done() || plan.signal_lost)) {
+    bool const refused = load_began_ == clock::time_point();
+    if (refused) cache_counters::add(home->counters.refused_refreshes);
+    home->freshness()->refresh_ended(key_, std::exchange(purpose_.refresh, 0));
+  }
+  if (machine_.done()) home->forget(id_);
   if (machine_.due() == clock::time_point::max()) {
     timer_queue::remove(*this);
   } else {
@@ -288,6 +289,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   said_.outcome = std::move(outcome);
   home->counters.load_time.note(clock::now() - load_began_);
   first_->drop_loader();
+  if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_);
   auto what = algo::load_result::storable;
   if (said_.outcome.error) {
     cache_counters::add(home->counters.load_errors);
@@ -331,7 +333,6 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
   if (auto* const freshness = home.freshness()) {
     freshness->frame(request.value, request.ttl, clock::now() - load_began_);
-    freshness->load_succeeded(key_);
   }
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };

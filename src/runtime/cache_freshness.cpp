@@ -16,6 +16,8 @@ constexpr milliseconds refreshed_by{50};
 // Behind the text of an error that is shared; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
+// With the count it is no longer than what all stores keep of it.
+constexpr std::size_t most_of_text = 4000;
 
 algo::freshness_options freshness_of(cache_options const& options) {
   algo::failure_back_off const back_off{
@@ -63,13 +65,14 @@ void cache_freshness::put_framed(cache_store& values, put_request request, handl
     frame(request.value, request.ttl, {});
     return values.put(std::move(request), std::move(done));
   }
-  after_clock_.emplace_back([keep = home_.shared_from_this(), this, request = std::move(request),
-                             done = std::move(done)](result<void> const&) mutable {
-    auto const& store = home_.home().values();
-    if (!store) return std::move(done)(home_.home().closed_failure());
-    frame(request.value, request.ttl, {});
-    store->put(std::move(request), std::move(done));
-  });
+  // The question keeps the cache: kept from here, it would outlast one that is dropped.
+  after_clock_.emplace_back(
+      [this, request = std::move(request), done = std::move(done)](result<void> const&) mutable {
+        auto const& store = home_.home().values();
+        if (!store) return std::move(done)(home_.home().closed_failure());
+        frame(request.value, request.ttl, {});
+        store->put(std::move(request), std::move(done));
+      });
   keep_clock(values);
 }
 
@@ -97,6 +100,18 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl,
   value = with_header({std::move(header), std::move(value)}, home_.form());
 }
 
+std::uint64_t cache_freshness::look_sent(cache_key const& key) {
+  ++looks_[key.str()].count;
+  return ++sequence_;
+}
+
+bool cache_freshness::look_over(cache_key const& key, std::uint64_t sent) {
+  auto const at = looks_.find(key.str());
+  bool const killed = at->second.killed_at > sent;
+  if (--at->second.count == 0) looks_.erase(at);
+  return killed;
+}
+
 algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times) {
   return machine_.found(key.str(), times, clock::now(), random_unit());
 }
@@ -109,20 +124,20 @@ milliseconds cache_freshness::refresh_below(entry_age const& age) const {
   auto const now = clock::now();
   auto const ttl = std::min(age.header.ttl, limits::max_ttl);
   auto const grace = std::min(age.header.grace, limits::max_ttl - ttl);
-  if (now >= age.times.expires) return grace + std::min(slack, ttl / 2);
-  auto const left = std::min(in_ms(age.times.ends - now), ttl + grace);
-  return left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
-}
-
-milliseconds cache_freshness::refresh_below() const {
-  auto const grace = home_.options().grace;
-  if (grace == milliseconds{0}) return grace;
-  return grace + std::min(slack, home_.options().ttl / 2);
+  auto const in_grace = grace + std::min(slack, ttl / 2);
+  bool const expired = age.header.state == algo::header_state::expired;
+  if (!expired && now >= age.times.expires) return in_grace;
+  // One that `expire` made stale may be kept for longer than its own grace.
+  auto const left = std::clamp(in_ms(age.times.ends - now), milliseconds{0}, ttl + grace);
+  auto const below = left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
+  return std::min(expired ? std::max(below, in_grace) : below, limits::max_ttl);
 }
 
 void cache_freshness::voided(cache_key const& key, stale_copies copies) {
-  if (copies == stale_copies::die) return machine_.invalidated(key.str());
-  machine_.expired(key.str());
+  if (copies == stale_copies::live) return machine_.expired(key.str());
+  machine_.invalidated(key.str());
+  auto const looks = looks_.find(key.str());
+  if (looks != looks_.end()) looks->second.killed_at = ++sequence_;
 }
 
 // ------------------------------------------------------------------------------------ failures
@@ -131,6 +146,7 @@ shared_failure cache_freshness::load_failed(cache_key const& key, std::string te
   auto const back_off = machine_.load_failed(key.str(), clock::now(), random_unit());
   auto const count = machine_.failures(key.str());
   if (home_.options().max_error_back_off > home_.options().error_back_off && count > 1) {
+    text.resize(std::min(text.size(), most_of_text));
     text += std::string(count_begins) + std::to_string(count) + std::string(count_ends);
   }
   return {std::move(text), back_off};
@@ -145,12 +161,12 @@ std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_
 
 // ---------------------------------------------------------------------------------- soft waits
 
-void cache_freshness::keep(detail::caller_ptr const& caller, detail::cache_answer stale) {
+void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& stale) {
   auto const now = clock::now();
   auto const copy = machine_.keep(caller->key.str(), now);
   auto const soft = home_.options().soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
-  waits_.push_back({caller, std::move(stale), copy, due});
+  waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due});
   waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
   if (!is_linked()) schedule();
 }
@@ -162,7 +178,8 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
   auto const wait = std::move(*found->second);
   waits_.erase(found->second);
   waits_by_caller_.erase(found);
-  if (!machine_.wait_over(caller.key.str(), wait.copy, how)) return std::nullopt;
+  bool const is_answer = machine_.wait_over(caller.key.str(), wait.copy, how);
+  if (!is_answer || clock::now() >= wait.ends) return std::nullopt;
   return wait.stale;
 }
 

@@ -25,6 +25,7 @@ class cache_engine;
 struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
+  bool killed = false;  ///< by a put or invalidate that came between the read and its answer
 };
 
 /// A decoded entry; one of a plain cache has no age.
@@ -59,6 +60,11 @@ class cache_freshness final : private timed {
   /// Without the store's clock a value would have no times: the first asks for it.
   void put_framed(cache_store& values, put_request request, handler<void> done);
 
+  /// A read is sent. What is returned names it.
+  std::uint64_t look_sent(cache_key const& key);
+  /// It has ended. True when copies of the key died since: what it found stale is no answer.
+  bool look_over(cache_key const& key, std::uint64_t sent);
+
   /// What a caller who has a loader gets for this entry.
   algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
   /// Of the last use_of() that said serve_and_refresh.
@@ -67,8 +73,6 @@ class cache_freshness final : private timed {
   /// An entry that has less time left than this in the store is claimed although it is there: one
   /// that is stale, or that was not refreshed since this one was read.
   milliseconds refresh_below(entry_age const& age) const;
-  /// The same where no entry was found.
-  milliseconds refresh_below() const;
 
   void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
   /// Our loader failed: what the others are told, and for how long.
@@ -79,7 +83,8 @@ class cache_freshness final : private timed {
   void voided(cache_key const& key, stale_copies copies);
 
   /// The caller joins a load, and has this one should it take long or fail.
-  void keep(detail::caller_ptr const& caller, detail::cache_answer stale);
+  /// REQUIRES: an entry with an age.
+  void keep(detail::caller_ptr const& caller, found_entry const& stale);
   /// What the caller is told when the load has ended with this: the answer, or the stale value.
   result<detail::cache_answer> best_of(detail::cache_caller& caller,
                                        result<detail::cache_answer> const& answer);
@@ -90,10 +95,15 @@ class cache_freshness final : private timed {
   struct soft_wait {
     detail::caller_ptr caller;
     detail::cache_answer stale;
+    clock::time_point ends;  // of the stale value's grace
     algo::stale_copy copy;
     clock::time_point due;
   };
   using soft_waits = std::list<soft_wait>;
+  struct flying_looks {
+    std::size_t count = 0;
+    std::uint64_t killed_at = 0;
+  };
 
   void on_due(clock::time_point now) override;
   void schedule();
@@ -105,6 +115,8 @@ class cache_freshness final : private timed {
   algo::store_clock clock_;
   bool asking_ = false;
   std::vector<handler<void>> after_clock_;
+  std::uint64_t sequence_ = 0;  // of looks and the deaths of copies
+  std::unordered_map<std::string, flying_looks> looks_;
   soft_waits waits_;  // in the order of their coming, which is that of their ends
   std::unordered_map<detail::cache_caller*, soft_waits::iterator> waits_by_caller_;
 };

@@ -1,5 +1,7 @@
 // A cache whose entries have times of their own: what is stored, what is served at which age, and
 // who loads.
+#include <herdlock/metrics.hpp>
+
 #include "cache_age_fixture.hpp"
 
 namespace herdlock::scripted {
@@ -57,6 +59,24 @@ TEST_F(CacheAge, TheFirstPutWaitsForTheStoresClock) {
   EXPECT_EQ(stored_text(), "put");
   EXPECT_NE(stored()->header.created, 0us);
   EXPECT_EQ(stored()->header.grace, grace);
+}
+
+TEST_F(CacheAge, APutThatWaitsForTheStoresClockIsNotKeptWhenThatNeverAnswers) {
+  open(framed());
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::hang : fault::none;
+  };
+  auto mine = std::make_shared<int>();
+  std::weak_ptr<int> const kept = mine;
+  strings->async_put("k", "put", herdlock_test::as_result([mine](result<void> const&) {}));
+  mine.reset();
+  settle();
+  strings.reset();
+  opened.reset();
+  settle();
+  EXPECT_FALSE(kept.expired());
+  script->hanging.clear();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST_F(CacheAge, AnEntryOfAPlainCacheIsAMissAndIsOverwritten) {
@@ -192,6 +212,36 @@ TEST_F(CacheAge, WhereClaimsFailAStaleValueIsServedAndNothingIsLoadedBesideTheSt
   EXPECT_EQ(loader.runs, 1);
 }
 
+TEST_F(CacheAge, ARefreshWhoseLoaderHangsHoldsUpTheNextForNoLongerThanItsClaim) {
+  auto options = framed();
+  options.claim_ttl = 30ms;
+  options.max_load_time = 10ms;
+  open(options);
+  store_stale();
+  EXPECT_TRUE(run_until([&] {
+    EXPECT_EQ(ask().value(), "old");
+    return loader.runs == 2;
+  }));
+}
+
+TEST_F(CacheAge, ARefreshThatWasNotBegunIsCountedOnce) {
+  open(framed());
+  store_stale();
+  script->script = [&](std::string const& verb, std::size_t) {
+    return verb == "claim" || script->count("claim") > 0 ? fault::delay : fault::none;
+  };
+  EXPECT_EQ(ask().value(), "old");
+  call other;  // what it reads comes last: the cache is there until then
+  load(other, "other");
+  settle();
+  strings.reset();
+  settle();
+  script->release_hanging();
+  settle();
+  EXPECT_TRUE(other.failed_with(errc::canceled));
+  EXPECT_EQ(opened->metrics().caches.refused_refreshes, 1u);
+}
+
 // --------------------------------------------------------------------------------- early refresh
 
 TEST_F(CacheAge, AnEntryThatIsNearItsEndIsLoadedBehindAnAnswerWhileItIsFresh) {
@@ -244,6 +294,29 @@ TEST_F(CacheAge, AStaleEntryWithALongerGraceThanOursIsClaimedAsWhatItIs) {
   ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
   EXPECT_EQ(c.value(), "loaded");
   EXPECT_EQ(script->count("claim"), 2u);
+}
+
+TEST_F(CacheAge, AnExpiredEntryIsLoadedAnewHoweverMuchTimeItHasLeft) {
+  auto short_grace = header_of(1s);
+  short_grace.grace = 1s;  // of a cache that keeps for less than the one that expired it
+  auto timeless = header_of(1s);
+  timeless.created = 0us;
+  timeless.grace = 0s;
+  auto longest = header_of(-1s);
+  longest.grace = limits::max_ttl - ttl;
+  for (auto header : {short_grace, timeless, longest}) {
+    open(framed());
+    loader.hold();
+    loader.runs = 0;
+    header.state = algo::header_state::expired;
+    store_entry(header);
+    script->time_left = 59s;
+    EXPECT_EQ(ask().value(), "old");
+    EXPECT_EQ(loader.runs, 1);
+    loader.let_go();
+    settle();
+    EXPECT_EQ(stored_text(), "loaded");
+  }
 }
 
 // --------------------------------------------------------------------------------------- options

@@ -156,7 +156,101 @@ TEST_F(CacheStale, TheErrorThatAnotherSharedIsToldWithoutItsCount) {
   EXPECT_EQ(c.got->error().message, "theirs");
 }
 
+TEST_F(CacheStale, AnErrorThatALoadWithoutTheStoreLeftIsNoAnswerWhereAStaleValueIs) {
+  open(failing_safe());
+  loader.error = "down";
+  loader.let_go();
+  store_stale();
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "claim" ? fault::refuse : fault::none;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(strings->stats().stale_after_error, 3u);
+}
+
+TEST_F(CacheStale, WhereTooManyLoadTheStaleValueIsTheAnswer) {
+  auto options = framed();
+  options.fail_safe = true;
+  options.soft_timeout = 10ms;
+  options.max_waiting = 1;
+  open(options);
+  store_stale();
+  script->entries["other"] = script->entries["k"];
+  call& first = ask();
+  ASSERT_TRUE(run_until([&] { return first.answers > 0; }));
+  call c;
+  load(c, "other");
+  settle();
+  EXPECT_EQ(c.value(), "old");
+  EXPECT_EQ(loader.runs, 1);
+  EXPECT_EQ(strings->stats().overloaded, 0u);
+}
+
+TEST_F(CacheStale, AStaleCopyAtHandIsNoAnswerAfterItsGrace) {
+  open(failing_safe());
+  loader.error = "down";
+  auto header = header_of(ttl);
+  header.grace = 100ms;
+  store_entry(header);
+  auto const end = clock::now() + header.grace + 1ms;
+  call& c = ask();
+  ASSERT_TRUE(run_until([&] { return clock::now() > end; }));
+  loader.let_go();
+  settle();
+  EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
+}
+
+TEST_F(CacheStale, AValueThatIsNotStoredEndsARowOfFailures) {
+  auto options = framed();
+  options.error_back_off = 10ms;
+  options.max_error_back_off = 10s;
+  open(options);
+  loader.let_go();
+  for (char const* error : {"down", "", "down"}) {
+    loader.error = error;
+    loader.value = std::string(limits::max_value_bytes, 'x');  // without its header
+    ask();
+    script->entries["k"].error.clear();
+  }
+  EXPECT_EQ(loader.runs, 3);
+  EXPECT_GE(script->last_back_off, 9ms);
+  EXPECT_LE(script->last_back_off, 11ms);
+}
+
+TEST_F(CacheStale, AnErrorThatIsLongIsSharedWithItsCount) {
+  auto options = framed();
+  options.error_back_off = 10ms;
+  options.max_error_back_off = 10s;
+  open(options);
+  loader.error = std::string(100'000, 'x');
+  loader.let_go();
+  ask();
+  script->entries["k"].error.clear();
+  ask();
+  auto const& shared = script->entries["k"].error;
+  EXPECT_TRUE(shared.ends_with(" [failed 2 times in a row]"));
+  EXPECT_LE(shared.size(), 4096u) << "of a longer one the stores cut the end off";
+}
+
 // ---------------------------------------------------------------------------- expire, invalidate
+
+TEST_F(CacheStale, AStaleValueThatWasReadBeforeAnInvalidateIsNoAnswerAfterIt) {
+  for (bool const safe : {false, true}) {
+    open(safe ? failing_safe() : framed());
+    loader.error = "down";
+    loader.let_go();
+    script->script = [](std::string const& verb, std::size_t) {
+      return verb == "get" ? fault::delay : fault::none;
+    };
+    call& c = ask();
+    invalidate();
+    store_stale();  // as it was when the read came
+    script->release_hanging();
+    settle();
+    EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
+    EXPECT_EQ(loader.runs, safe ? 2 : 1);
+  }
+}
 
 TEST_F(CacheStale, ExpireKeepsTheStaleCopyForTheGrace) {
   open(framed());
