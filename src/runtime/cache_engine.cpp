@@ -31,6 +31,11 @@ bool is_out_of_reach(failure const& why) {
   return why == errc::unavailable || why == errc::timed_out;
 }
 
+result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
+                                     result<detail::cache_answer> answer) {
+  return freshness ? freshness->best_of(caller, answer) : std::move(answer);
+}
+
 }  // namespace
 
 cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
@@ -226,7 +231,7 @@ bool cache_engine::answer_again(detail::cache_caller& caller) {
   auto const* const known = unguarded_answers_.find(caller.key);
   if (!known) return false;
   cache_counters::add(counters.joined);
-  finish(caller, *known);
+  finish(caller, best_of(freshness_.get(), caller, *known));
   return true;
 }
 
@@ -250,10 +255,12 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (!reply.accepted()) {
     if (probe) claim_probe_over();
     if (purpose.is_refresh()) return;
-    cache_counters::add(counters.overloaded);
-    return finish(*caller,
-                  make_failure(errc::overloaded, "too many loads of the cache in " +
-                                                     values_->display_name() + " (max_waiting)"));
+    auto end =
+        best_of(freshness_.get(), *caller,
+                make_failure(errc::overloaded, "too many loads of the cache in " +
+                                                   values_->display_name() + " (max_waiting)"));
+    if (end.has_error()) cache_counters::add(counters.overloaded);
+    return finish(*caller, std::move(end));
   }
   caller->seated = true;
   caller->flight = reply.ticket.flight.value;

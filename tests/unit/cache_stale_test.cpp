@@ -156,6 +156,36 @@ TEST_F(CacheStale, TheErrorThatAnotherSharedIsToldWithoutItsCount) {
   EXPECT_EQ(c.got->error().message, "theirs");
 }
 
+TEST_F(CacheStale, AnErrorThatALoadWithoutTheStoreLeftIsNoAnswerWhereAStaleValueIs) {
+  open(failing_safe());
+  loader.error = "down";
+  loader.let_go();
+  store_stale();
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "claim" ? fault::refuse : fault::none;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().value(), "old");
+  EXPECT_EQ(strings->stats().stale_after_error, 3u);
+}
+
+TEST_F(CacheStale, WhereTooManyLoadTheStaleValueIsTheAnswer) {
+  auto options = framed();
+  options.fail_safe = true;
+  options.soft_timeout = 10ms;
+  options.max_waiting = 1;
+  open(options);
+  store_stale();
+  script->entries["other"] = script->entries["k"];
+  call& first = ask();
+  ASSERT_TRUE(run_until([&] { return first.answers > 0; }));
+  call c;
+  load(c, "other");
+  settle();
+  EXPECT_EQ(c.value(), "old");
+  EXPECT_EQ(loader.runs, 1);
+  EXPECT_EQ(strings->stats().overloaded, 0u);
+}
+
 // ---------------------------------------------------------------------------- expire, invalidate
 
 TEST_F(CacheStale, ExpireKeepsTheStaleCopyForTheGrace) {
