@@ -91,13 +91,14 @@ void load_flight::apply(algo::load_plan const& plan) {
   if (machine_.done()) {
     home->unlist(*this);
     end_probe(*home);
-    if (purpose_.is_refresh()) {
-      bool const refused = load_began_ == clock::time_point();
-      if (refused) cache_counters::add(home->counters.refused_refreshes);
-      home->freshness()->refresh_ended(key_, purpose_.refresh);
-    }
-    home->forget(id_);
   }
+  // A loader that hangs has lost its claim, and is not waited for.
+  if (purpose_.is_refresh() && (machine_.done() || plan.signal_lost)) {
+    bool const refused = load_began_ == clock::time_point();
+    if (refused) cache_counters::add(home->counters.refused_refreshes);
+    home->freshness()->refresh_ended(key_, std::exchange(purpose_.refresh, 0));
+  }
+  if (machine_.done()) home->forget(id_);
   if (machine_.due() == clock::time_point::max()) {
     timer_queue::remove(*this);
   } else {

@@ -1,5 +1,7 @@
 // A cache whose entries have times of their own: what is stored, what is served at which age, and
 // who loads.
+#include <herdlock/metrics.hpp>
+
 #include "cache_age_fixture.hpp"
 
 namespace herdlock::scripted {
@@ -190,6 +192,36 @@ TEST_F(CacheAge, WhereClaimsFailAStaleValueIsServedAndNothingIsLoadedBesideTheSt
   script->script = nullptr;
   EXPECT_TRUE(run_until([&] { return ask().value() == "loaded"; }));
   EXPECT_EQ(loader.runs, 1);
+}
+
+TEST_F(CacheAge, ARefreshWhoseLoaderHangsHoldsUpTheNextForNoLongerThanItsClaim) {
+  auto options = framed();
+  options.claim_ttl = 30ms;
+  options.max_load_time = 10ms;
+  open(options);
+  store_stale();
+  EXPECT_TRUE(run_until([&] {
+    EXPECT_EQ(ask().value(), "old");
+    return loader.runs == 2;
+  }));
+}
+
+TEST_F(CacheAge, ARefreshThatWasNotBegunIsCountedOnce) {
+  open(framed());
+  store_stale();
+  script->script = [&](std::string const& verb, std::size_t) {
+    return verb == "claim" || script->count("claim") > 0 ? fault::delay : fault::none;
+  };
+  EXPECT_EQ(ask().value(), "old");
+  call other;  // what it reads comes last: the cache is there until then
+  load(other, "other");
+  settle();
+  strings.reset();
+  settle();
+  script->release_hanging();
+  settle();
+  EXPECT_TRUE(other.failed_with(errc::canceled));
+  EXPECT_EQ(opened->metrics().caches.refused_refreshes, 1u);
 }
 
 // --------------------------------------------------------------------------------- early refresh
