@@ -188,7 +188,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     cache_counters::add(counters.misses);
     if (looks) return finish(*caller, detail::cache_answer{});
     purpose.waits_softly = use == algo::entry_use::wait_softly;
-    if (purpose.waits_softly) freshness_->keep(caller, entry.answer);
+    if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
   }
   counters.count_hits(entry.answer.kind, 1);

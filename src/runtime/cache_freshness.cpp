@@ -145,12 +145,12 @@ std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_
 
 // ---------------------------------------------------------------------------------- soft waits
 
-void cache_freshness::keep(detail::caller_ptr const& caller, detail::cache_answer stale) {
+void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& stale) {
   auto const now = clock::now();
   auto const copy = machine_.keep(caller->key.str(), now);
   auto const soft = home_.options().soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
-  waits_.push_back({caller, std::move(stale), copy, due});
+  waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due});
   waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
   if (!is_linked()) schedule();
 }
@@ -162,7 +162,8 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
   auto const wait = std::move(*found->second);
   waits_.erase(found->second);
   waits_by_caller_.erase(found);
-  if (!machine_.wait_over(caller.key.str(), wait.copy, how)) return std::nullopt;
+  bool const is_answer = machine_.wait_over(caller.key.str(), wait.copy, how);
+  if (!is_answer || clock::now() >= wait.ends) return std::nullopt;
   return wait.stale;
 }
 

@@ -79,7 +79,8 @@ class cache_freshness final : private timed {
   void voided(cache_key const& key, stale_copies copies);
 
   /// The caller joins a load, and has this one should it take long or fail.
-  void keep(detail::caller_ptr const& caller, detail::cache_answer stale);
+  /// REQUIRES: an entry with an age.
+  void keep(detail::caller_ptr const& caller, found_entry const& stale);
   /// What the caller is told when the load has ended with this: the answer, or the stale value.
   result<detail::cache_answer> best_of(detail::cache_caller& caller,
                                        result<detail::cache_answer> const& answer);
@@ -90,6 +91,7 @@ class cache_freshness final : private timed {
   struct soft_wait {
     detail::caller_ptr caller;
     detail::cache_answer stale;
+    clock::time_point ends;  // of the stale value's grace
     algo::stale_copy copy;
     clock::time_point due;
   };

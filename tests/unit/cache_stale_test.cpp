@@ -186,6 +186,20 @@ TEST_F(CacheStale, WhereTooManyLoadTheStaleValueIsTheAnswer) {
   EXPECT_EQ(strings->stats().overloaded, 0u);
 }
 
+TEST_F(CacheStale, AStaleCopyAtHandIsNoAnswerAfterItsGrace) {
+  open(failing_safe());
+  loader.error = "down";
+  auto header = header_of(ttl);
+  header.grace = 100ms;
+  store_entry(header);
+  auto const end = clock::now() + header.grace + 1ms;
+  call& c = ask();
+  ASSERT_TRUE(run_until([&] { return clock::now() > end; }));
+  loader.let_go();
+  settle();
+  EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
+}
+
 // ---------------------------------------------------------------------------- expire, invalidate
 
 TEST_F(CacheStale, ExpireKeepsTheStaleCopyForTheGrace) {
