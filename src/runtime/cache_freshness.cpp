@@ -109,15 +109,13 @@ milliseconds cache_freshness::refresh_below(entry_age const& age) const {
   auto const now = clock::now();
   auto const ttl = std::min(age.header.ttl, limits::max_ttl);
   auto const grace = std::min(age.header.grace, limits::max_ttl - ttl);
-  if (now >= age.times.expires) return grace + std::min(slack, ttl / 2);
-  auto const left = std::min(in_ms(age.times.ends - now), ttl + grace);
-  return left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
-}
-
-milliseconds cache_freshness::refresh_below() const {
-  auto const grace = home_.options().grace;
-  if (grace == milliseconds{0}) return grace;
-  return grace + std::min(slack, home_.options().ttl / 2);
+  auto const in_grace = grace + std::min(slack, ttl / 2);
+  bool const expired = age.header.state == algo::header_state::expired;
+  if (!expired && now >= age.times.expires) return in_grace;
+  // One that `expire` made stale may be kept for longer than its own grace.
+  auto const left = std::clamp(in_ms(age.times.ends - now), milliseconds{0}, ttl + grace);
+  auto const below = left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
+  return std::min(expired ? std::max(below, in_grace) : below, limits::max_ttl);
 }
 
 void cache_freshness::voided(cache_key const& key, stale_copies copies) {

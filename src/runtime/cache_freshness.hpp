@@ -67,8 +67,6 @@ class cache_freshness final : private timed {
   /// An entry that has less time left than this in the store is claimed although it is there: one
   /// that is stale, or that was not refreshed since this one was read.
   milliseconds refresh_below(entry_age const& age) const;
-  /// The same where no entry was found.
-  milliseconds refresh_below() const;
 
   void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
   /// Our loader failed: what the others are told, and for how long.

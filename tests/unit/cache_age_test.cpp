@@ -278,6 +278,29 @@ TEST_F(CacheAge, AStaleEntryWithALongerGraceThanOursIsClaimedAsWhatItIs) {
   EXPECT_EQ(script->count("claim"), 2u);
 }
 
+TEST_F(CacheAge, AnExpiredEntryIsLoadedAnewHoweverMuchTimeItHasLeft) {
+  auto short_grace = header_of(1s);
+  short_grace.grace = 1s;  // of a cache that keeps for less than the one that expired it
+  auto timeless = header_of(1s);
+  timeless.created = 0us;
+  timeless.grace = 0s;
+  auto longest = header_of(-1s);
+  longest.grace = limits::max_ttl - ttl;
+  for (auto header : {short_grace, timeless, longest}) {
+    open(framed());
+    loader.hold();
+    loader.runs = 0;
+    header.state = algo::header_state::expired;
+    store_entry(header);
+    script->time_left = 59s;
+    EXPECT_EQ(ask().value(), "old");
+    EXPECT_EQ(loader.runs, 1);
+    loader.let_go();
+    settle();
+    EXPECT_EQ(stored_text(), "loaded");
+  }
+}
+
 // --------------------------------------------------------------------------------------- options
 
 TEST_F(CacheAge, OptionsThatContradictEachOtherAreRefusedByName) {
