@@ -286,6 +286,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   said_.outcome = std::move(outcome);
   home->counters.load_time.note(clock::now() - load_began_);
   first_->drop_loader();
+  if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_);
   auto what = algo::load_result::storable;
   if (said_.outcome.error) {
     cache_counters::add(home->counters.load_errors);
@@ -329,7 +330,6 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
   if (auto* const freshness = home.freshness()) {
     freshness->frame(request.value, request.ttl, clock::now() - load_began_);
-    freshness->load_succeeded(key_);
   }
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };

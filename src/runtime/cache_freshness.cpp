@@ -16,6 +16,8 @@ constexpr milliseconds refreshed_by{50};
 // Behind the text of an error that is shared; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
+// With the count it is no longer than what all stores keep of it.
+constexpr std::size_t most_of_text = 4000;
 
 algo::freshness_options freshness_of(cache_options const& options) {
   algo::failure_back_off const back_off{
@@ -129,6 +131,7 @@ shared_failure cache_freshness::load_failed(cache_key const& key, std::string te
   auto const back_off = machine_.load_failed(key.str(), clock::now(), random_unit());
   auto const count = machine_.failures(key.str());
   if (home_.options().max_error_back_off > home_.options().error_back_off && count > 1) {
+    text.resize(std::min(text.size(), most_of_text));
     text += std::string(count_begins) + std::to_string(count) + std::string(count_ends);
   }
   return {std::move(text), back_off};

@@ -200,6 +200,38 @@ TEST_F(CacheStale, AStaleCopyAtHandIsNoAnswerAfterItsGrace) {
   EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
 }
 
+TEST_F(CacheStale, AValueThatIsNotStoredEndsARowOfFailures) {
+  auto options = framed();
+  options.error_back_off = 10ms;
+  options.max_error_back_off = 10s;
+  open(options);
+  loader.let_go();
+  for (char const* error : {"down", "", "down"}) {
+    loader.error = error;
+    loader.value = std::string(limits::max_value_bytes, 'x');  // without its header
+    ask();
+    script->entries["k"].error.clear();
+  }
+  EXPECT_EQ(loader.runs, 3);
+  EXPECT_GE(script->last_back_off, 9ms);
+  EXPECT_LE(script->last_back_off, 11ms);
+}
+
+TEST_F(CacheStale, AnErrorThatIsLongIsSharedWithItsCount) {
+  auto options = framed();
+  options.error_back_off = 10ms;
+  options.max_error_back_off = 10s;
+  open(options);
+  loader.error = std::string(100'000, 'x');
+  loader.let_go();
+  ask();
+  script->entries["k"].error.clear();
+  ask();
+  auto const& shared = script->entries["k"].error;
+  EXPECT_TRUE(shared.ends_with(" [failed 2 times in a row]"));
+  EXPECT_LE(shared.size(), 4096u) << "of a longer one the stores cut the end off";
+}
+
 // ---------------------------------------------------------------------------- expire, invalidate
 
 TEST_F(CacheStale, ExpireKeepsTheStaleCopyForTheGrace) {
