@@ -65,13 +65,14 @@ void cache_freshness::put_framed(cache_store& values, put_request request, handl
     frame(request.value, request.ttl, {});
     return values.put(std::move(request), std::move(done));
   }
-  after_clock_.emplace_back([keep = home_.shared_from_this(), this, request = std::move(request),
-                             done = std::move(done)](result<void> const&) mutable {
-    auto const& store = home_.home().values();
-    if (!store) return std::move(done)(home_.home().closed_failure());
-    frame(request.value, request.ttl, {});
-    store->put(std::move(request), std::move(done));
-  });
+  // The question keeps the cache: kept from here, it would outlast one that is dropped.
+  after_clock_.emplace_back(
+      [this, request = std::move(request), done = std::move(done)](result<void> const&) mutable {
+        auto const& store = home_.home().values();
+        if (!store) return std::move(done)(home_.home().closed_failure());
+        frame(request.value, request.ttl, {});
+        store->put(std::move(request), std::move(done));
+      });
   keep_clock(values);
 }
 

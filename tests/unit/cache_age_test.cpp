@@ -61,6 +61,24 @@ TEST_F(CacheAge, TheFirstPutWaitsForTheStoresClock) {
   EXPECT_EQ(stored()->header.grace, grace);
 }
 
+TEST_F(CacheAge, APutThatWaitsForTheStoresClockIsNotKeptWhenThatNeverAnswers) {
+  open(framed());
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::hang : fault::none;
+  };
+  auto mine = std::make_shared<int>();
+  std::weak_ptr<int> const kept = mine;
+  strings->async_put("k", "put", herdlock_test::as_result([mine](result<void> const&) {}));
+  mine.reset();
+  settle();
+  strings.reset();
+  opened.reset();
+  settle();
+  EXPECT_FALSE(kept.expired());
+  script->hanging.clear();
+  EXPECT_TRUE(kept.expired());
+}
+
 TEST_F(CacheAge, AnEntryOfAPlainCacheIsAMissAndIsOverwritten) {
   open(framed());
   script->entries["k"].value = cache_value("plain");
