@@ -138,7 +138,10 @@ void cache_engine::send_look(look_group group) {
     group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
-  if (freshness_) freshness_->keep_clock(*values);
+  if (freshness_) {
+    freshness_->keep_clock(*values);
+    group.sent = freshness_->look_sent(group.head->key);
+  }
   cache_key key = group.head->key;
   auto on_reply = [self = shared_from_this(), group = std::move(group)](
                       result<cache_lookup> reply) { self->on_look(group, std::move(reply)); };
@@ -146,6 +149,7 @@ void cache_engine::send_look(look_group group) {
 }
 
 void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
+  bool const killed = freshness_ && freshness_->look_over(group.head->key, group.sent);
   if (reply.has_error()) {
     if (is_store_trouble(reply.error())) read_failed(reply.error());
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
@@ -157,6 +161,7 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
   if (found) {
     found->answer.sole = group.rest.empty();
     if (found->age) {
+      found->age->killed = killed;
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
     }
     counters.count_hits(found->answer.kind, 1 + group.rest.size());
@@ -180,7 +185,8 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   bool const looks = caller->wish == detail::caller_wish::look;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
   load_purpose purpose{.refresh_below = freshness_->refresh_below(*entry.age)};
-  if (!looks) use = freshness_->use_of(caller->key, entry.age->times);
+  bool const is_answer = !stale || !entry.age->killed;
+  if (!looks && is_answer) use = freshness_->use_of(caller->key, entry.age->times);
   if (use == algo::entry_use::serve_and_refresh) {
     purpose.refresh = freshness_->refresh_id();
     refresh(caller, purpose);

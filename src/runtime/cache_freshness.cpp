@@ -100,6 +100,18 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl,
   value = with_header({std::move(header), std::move(value)}, home_.form());
 }
 
+std::uint64_t cache_freshness::look_sent(cache_key const& key) {
+  ++looks_[key.str()].count;
+  return ++sequence_;
+}
+
+bool cache_freshness::look_over(cache_key const& key, std::uint64_t sent) {
+  auto const at = looks_.find(key.str());
+  bool const killed = at->second.killed_at > sent;
+  if (--at->second.count == 0) looks_.erase(at);
+  return killed;
+}
+
 algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times) {
   return machine_.found(key.str(), times, clock::now(), random_unit());
 }
@@ -122,8 +134,10 @@ milliseconds cache_freshness::refresh_below(entry_age const& age) const {
 }
 
 void cache_freshness::voided(cache_key const& key, stale_copies copies) {
-  if (copies == stale_copies::die) return machine_.invalidated(key.str());
-  machine_.expired(key.str());
+  if (copies == stale_copies::live) return machine_.expired(key.str());
+  machine_.invalidated(key.str());
+  auto const looks = looks_.find(key.str());
+  if (looks != looks_.end()) looks->second.killed_at = ++sequence_;
 }
 
 // ------------------------------------------------------------------------------------ failures

@@ -25,6 +25,7 @@ class cache_engine;
 struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
+  bool killed = false;  ///< by a put or invalidate that came between the read and its answer
 };
 
 /// A decoded entry; one of a plain cache has no age.
@@ -58,6 +59,11 @@ class cache_freshness final : private timed {
   void frame(cache_value& value, milliseconds& ttl, clock::duration load_time) const;
   /// Without the store's clock a value would have no times: the first asks for it.
   void put_framed(cache_store& values, put_request request, handler<void> done);
+
+  /// A read is sent. What is returned names it.
+  std::uint64_t look_sent(cache_key const& key);
+  /// It has ended. True when copies of the key died since: what it found stale is no answer.
+  bool look_over(cache_key const& key, std::uint64_t sent);
 
   /// What a caller who has a loader gets for this entry.
   algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
@@ -94,6 +100,10 @@ class cache_freshness final : private timed {
     clock::time_point due;
   };
   using soft_waits = std::list<soft_wait>;
+  struct flying_looks {
+    std::size_t count = 0;
+    std::uint64_t killed_at = 0;
+  };
 
   void on_due(clock::time_point now) override;
   void schedule();
@@ -105,6 +115,8 @@ class cache_freshness final : private timed {
   algo::store_clock clock_;
   bool asking_ = false;
   std::vector<handler<void>> after_clock_;
+  std::uint64_t sequence_ = 0;  // of looks and the deaths of copies
+  std::unordered_map<std::string, flying_looks> looks_;
   soft_waits waits_;  // in the order of their coming, which is that of their ends
   std::unordered_map<detail::cache_caller*, soft_waits::iterator> waits_by_caller_;
 };

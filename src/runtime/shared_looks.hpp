@@ -1,6 +1,7 @@
 // The reads of a cache that have not been sent yet: callers of one key share one.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,7 @@ class shared_looks {
   struct group {
     detail::caller_ptr head;
     std::vector<detail::caller_ptr> rest;
+    std::uint64_t sent = 0;  ///< cache_freshness::look_sent()
 
     template <class Visit>
     void for_each(Visit&& visit) const {

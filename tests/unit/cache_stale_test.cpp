@@ -234,6 +234,24 @@ TEST_F(CacheStale, AnErrorThatIsLongIsSharedWithItsCount) {
 
 // ---------------------------------------------------------------------------- expire, invalidate
 
+TEST_F(CacheStale, AStaleValueThatWasReadBeforeAnInvalidateIsNoAnswerAfterIt) {
+  for (bool const safe : {false, true}) {
+    open(safe ? failing_safe() : framed());
+    loader.error = "down";
+    loader.let_go();
+    script->script = [](std::string const& verb, std::size_t) {
+      return verb == "get" ? fault::delay : fault::none;
+    };
+    call& c = ask();
+    invalidate();
+    store_stale();  // as it was when the read came
+    script->release_hanging();
+    settle();
+    EXPECT_TRUE(c.failed_with(errc::load_failed)) << c.value();
+    EXPECT_EQ(loader.runs, safe ? 2 : 1);
+  }
+}
+
 TEST_F(CacheStale, ExpireKeepsTheStaleCopyForTheGrace) {
   open(framed());
   store_entry(header_of(1s));
