@@ -13,6 +13,8 @@ namespace {
 constexpr milliseconds slack{20};
 // An entry of which this much more is left than when it was read has been refreshed.
 constexpr milliseconds refreshed_by{50};
+// A store that did not tell its clock is not asked again for so long.
+constexpr milliseconds pause_of_clock{1000};
 // Behind the text of an error that is shared; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
@@ -49,14 +51,12 @@ cache_freshness::cache_freshness(cache_engine& home)
 
 void cache_freshness::keep_clock(cache_store& values) {
   auto const sent = clock::now();
-  if (sent < clock_.due() || std::exchange(asking_, true)) return;
+  if (sent < std::max(clock_.due(), ask_again_) || std::exchange(asking_, true)) return;
   values.now([keep = home_.shared_from_this(), this, sent](result<std::chrono::microseconds> said) {
     asking_ = false;
-    // Without it entries last as in a plain cache; the next read asks again.
-    if (said.has_value()) clock_.told(*said, sent, clock::now());
-    for (auto& waiting : std::exchange(after_clock_, {})) {
-      std::move(waiting)(boost::system::in_place_value);
-    }
+    if (said.has_value()) return clock_.told(*said, sent, clock::now());
+    // Without it entries last as in a plain cache.
+    ask_again_ = clock::now() + pause_of_clock;
   });
 }
 
@@ -65,15 +65,16 @@ void cache_freshness::put_framed(cache_store& values, put_request request, handl
     frame(request.value, request.ttl, {});
     return values.put(std::move(request), std::move(done));
   }
-  // The question keeps the cache: kept from here, it would outlast one that is dropped.
-  after_clock_.emplace_back(
-      [this, request = std::move(request), done = std::move(done)](result<void> const&) mutable {
-        auto const& store = home_.home().values();
-        if (!store) return std::move(done)(home_.home().closed_failure());
-        frame(request.value, request.ttl, {});
-        store->put(std::move(request), std::move(done));
-      });
-  keep_clock(values);
+  // Each asks for itself: the question has the put, and takes it along when the store goes.
+  values.now([keep = home_.shared_from_this(), this, sent = clock::now(),
+              request = std::move(request),
+              done = std::move(done)](result<std::chrono::microseconds> said) mutable {
+    if (said.has_value()) clock_.told(*said, sent, clock::now());
+    auto const& store = home_.home().values();
+    if (!store) return std::move(done)(home_.home().closed_failure());
+    frame(request.value, request.ttl, {});
+    store->put(std::move(request), std::move(done));
+  });
 }
 
 bool cache_freshness::open(cache_value& stored, std::optional<entry_age>& age) const {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -114,7 +113,7 @@ class cache_freshness final : private timed {
   algo::freshness_machine machine_;
   algo::store_clock clock_;
   bool asking_ = false;
-  std::vector<handler<void>> after_clock_;
+  clock::time_point ask_again_{};
   std::uint64_t sequence_ = 0;  // of looks and the deaths of copies
   std::unordered_map<std::string, flying_looks> looks_;
   soft_waits waits_;  // in the order of their coming, which is that of their ends

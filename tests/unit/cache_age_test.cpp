@@ -41,6 +41,8 @@ TEST_F(CacheAge, WithoutTheStoresClockEntriesLastAsLongAsInAPlainCache) {
   ASSERT_TRUE(stored());
   EXPECT_EQ(stored()->header.created, 0us);
   EXPECT_EQ(script->last_ttl, ttl) << "nobody could tell when it becomes stale";
+  EXPECT_EQ(ask().value(), "loaded");
+  EXPECT_EQ(script->count("now"), 1u) << "not for each read";
 }
 
 TEST_F(CacheAge, TheFirstPutWaitsForTheStoresClock) {
