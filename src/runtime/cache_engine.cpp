@@ -143,6 +143,16 @@ void cache_engine::send_look(look_group group) {
     return;
   }
   if (freshness_) {
+    if (freshness_->needs_clock()) {
+      auto then = [self = shared_from_this(),
+                   group = std::move(group)](result<void> asked) mutable {
+        // A store that hangs costs its timeout once.
+        bool const hangs = asked.has_error() && asked.error() == errc::timed_out;
+        if (hangs) return self->on_look(group, std::move(asked).error());
+        self->send_look(std::move(group));
+      };
+      return freshness_->ask_clock(*values, std::move(then));
+    }
     freshness_->keep_clock(*values);
     group.sent = freshness_->look_sent(group.head->key);
   }
@@ -153,7 +163,7 @@ void cache_engine::send_look(look_group group) {
 }
 
 void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
-  bool const killed = freshness_ && freshness_->look_over(group.head->key, group.sent);
+  bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
   if (reply.has_error()) {
     if (is_store_trouble(reply.error())) read_failed(reply.error());
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
@@ -383,13 +393,6 @@ void cache_engine::give_up_claim(cache_key key, owner_token owner) {
   std::shared_ptr<cache_store> over = over_locks_;
   claim_request claim{std::move(key), std::move(owner), options().claim_ttl, form()};
   start_claim_clean_up(values_, std::move(over), claim);
-}
-
-milliseconds cache_engine::ttl_of(cache_value const& value) const {
-  auto const base = std::holds_alternative<absent>(value) ? options().negative_ttl : options().ttl;
-  double const share = 1.0 + options().ttl_jitter * (2 * random_unit() - 1);
-  auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
-  return std::clamp(varied, limits::min_ttl, limits::max_ttl);
 }
 
 }  // namespace herdlock::runtime

@@ -1,6 +1,10 @@
 // put, invalidate and expire, and what they do to the loads that are running.
 #include "runtime/cache_engine.hpp"
+
+#include <algorithm>
+
 #include "runtime/cache_over_locks.hpp"
+#include "runtime/random.hpp"
 
 namespace herdlock::runtime {
 
@@ -44,6 +48,13 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
     self->void_loads(key, copies);
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
   });
+}
+
+milliseconds cache_engine::ttl_of(cache_value const& value) const {
+  auto const base = std::holds_alternative<absent>(value) ? options().negative_ttl : options().ttl;
+  double const share = 1.0 + options().ttl_jitter * (2 * random_unit() - 1);
+  auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
+  return std::clamp(varied, limits::min_ttl, limits::max_ttl);
 }
 
 void cache_engine::put(put_request request, handler<void> done) {

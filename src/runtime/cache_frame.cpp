@@ -1,6 +1,7 @@
 #include "runtime/cache_frame.hpp"
 
 #include <algorithm>
+#include <herdlock/backend.hpp>
 
 namespace herdlock::runtime {
 namespace {

@@ -49,32 +49,38 @@ milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<mil
 cache_freshness::cache_freshness(cache_engine& home)
     : home_(home), machine_(freshness_of(home.options())) {}
 
-void cache_freshness::keep_clock(cache_store& values) {
-  auto const sent = clock::now();
-  if (sent < std::max(clock_.due(), ask_again_) || std::exchange(asking_, true)) return;
-  values.now([keep = home_.shared_from_this(), this, sent](result<std::chrono::microseconds> said) {
-    asking_ = false;
-    if (said.has_value()) return clock_.told(*said, sent, clock::now());
-    // Without it entries last as in a plain cache.
+bool cache_freshness::needs_clock() const { return !clock_.known() && clock::now() >= ask_again_; }
+
+void cache_freshness::ask_clock(cache_store& values, handler<void> done) {
+  values.now([keep = home_.shared_from_this(), this, sent = clock::now(),
+              done = std::move(done)](result<std::chrono::microseconds> said) mutable {
+    if (said.has_value()) {
+      clock_.told(*said, sent, clock::now());
+      return std::move(done)(boost::system::in_place_value);
+    }
     ask_again_ = clock::now() + pause_of_clock;
+    std::move(done)(std::move(said).error());
   });
 }
 
+void cache_freshness::keep_clock(cache_store& values) {
+  auto const now = clock::now();
+  if (now < std::max(clock_.due(), ask_again_) || std::exchange(asking_, true)) return;
+  ask_clock(values, [this](result<void> const&) { asking_ = false; });
+}
+
 void cache_freshness::put_framed(cache_store& values, put_request request, handler<void> done) {
-  if (clock_.known()) {
-    frame(request.value, request.ttl, {});
-    return values.put(std::move(request), std::move(done));
+  if (needs_clock()) {
+    // The question has the put, and takes it along when the store goes.
+    return ask_clock(values, [this, request = std::move(request),
+                              done = std::move(done)](result<void> const&) mutable {
+      auto const& store = home_.home().values();
+      if (!store) return std::move(done)(home_.home().closed_failure());
+      put_framed(*store, std::move(request), std::move(done));
+    });
   }
-  // Each asks for itself: the question has the put, and takes it along when the store goes.
-  values.now([keep = home_.shared_from_this(), this, sent = clock::now(),
-              request = std::move(request),
-              done = std::move(done)](result<std::chrono::microseconds> said) mutable {
-    if (said.has_value()) clock_.told(*said, sent, clock::now());
-    auto const& store = home_.home().values();
-    if (!store) return std::move(done)(home_.home().closed_failure());
-    frame(request.value, request.ttl, {});
-    store->put(std::move(request), std::move(done));
-  });
+  frame(request.value, request.ttl, {});
+  values.put(std::move(request), std::move(done));
 }
 
 bool cache_freshness::open(cache_value& stored, std::optional<entry_age>& age) const {

@@ -48,15 +48,18 @@ class cache_freshness final : private timed {
   explicit cache_freshness(cache_engine& home);
   ~cache_freshness() override { timer_queue::remove(*this); }
 
-  /// Asks for the store's clock when that is due. On the connection of the reads: those that are
-  /// sent after it are judged by it.
+  /// The store's clock is to be asked for before anything is read or stored: without it no entry
+  /// could be judged, and none would get its times.
+  bool needs_clock() const;
+  /// Without it entries last as in a plain cache.
+  void ask_clock(cache_store& values, handler<void> done);
+  /// Asks again when that is due.
   void keep_clock(cache_store& values);
   /// Takes the header off. False for what is not one of our entries (of a plain cache, of another
   /// program, cut short, of a newer version), of which nothing may be left: that is a miss.
   bool open(cache_value& stored, std::optional<entry_age>& age) const;
   /// As a store keeps it: the value with its header, and for so long that it can be stale.
   void frame(cache_value& value, milliseconds& ttl, clock::duration load_time) const;
-  /// Without the store's clock a value would have no times: the first asks for it.
   void put_framed(cache_store& values, put_request request, handler<void> done);
 
   /// A read is sent. What is returned names it.

@@ -63,6 +63,32 @@ TEST_F(CacheAge, TheFirstPutWaitsForTheStoresClock) {
   EXPECT_EQ(stored()->header.grace, grace);
 }
 
+// A load that is quicker than the clock would store a value that has no grace.
+TEST_F(CacheAge, TheFirstReadWaitsForTheStoresClock) {
+  open(framed());
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::delay : fault::none;
+  };
+  loader.let_go();
+  call& c = ask();
+  EXPECT_EQ(c.answers, 0);
+  script->release_hanging();
+  settle();
+  EXPECT_EQ(c.value(), "loaded");
+  EXPECT_EQ(stored()->header.grace, grace);
+}
+
+TEST_F(CacheAge, AStoreThatHangsWhenItIsAskedForItsClockCostsItsTimeoutOnce) {
+  open(framed());
+  script->script = [](auto&&...) { return fault::hang; };
+  loader.let_go();
+  call& c = ask();
+  script->release_hanging();
+  settle();
+  EXPECT_EQ(c.value(), "loaded");
+  EXPECT_EQ(script->log, (std::vector<std::string>{"now"}));
+}
+
 TEST_F(CacheAge, APutThatWaitsForTheStoresClockIsNotKeptWhenThatNeverAnswers) {
   open(framed());
   script->script = [](std::string const& verb, std::size_t) {
