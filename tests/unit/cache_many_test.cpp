@@ -38,11 +38,11 @@ class CacheMany : public CacheTest {
     }
   };
 
-  void ask(many_call& c, names keys) {
+  void ask(many_call& into, names keys) {
     auto load = [this](names const& wanted) { return load_all(wanted); };
-    auto token = asio::bind_cancellation_slot(c.cancel.slot(), [&c](result<texts> r) {
-      ++c.answers;
-      c.got = std::move(r).value();
+    auto token = asio::bind_cancellation_slot(into.cancel.slot(), [&into](result<texts> r) {
+      ++into.answers;
+      into.got = std::move(r).value();
     });
     strings->async_get_many_or_load(std::move(keys), load,
                                     herdlock_test::as_result(std::move(token)));

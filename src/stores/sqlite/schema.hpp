@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <herdlock/error.hpp>
+#include <memory>
 
 #include "stores/sqlite/connection.hpp"
 
