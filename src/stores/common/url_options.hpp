@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <herdlock/error.hpp>
@@ -90,7 +90,10 @@ struct server_address {
   std::string host;
   std::uint16_t port = 0;
   std::string text() const;  ///< `host:port`, an IPv6 address in brackets
-  friend auto operator<=>(server_address const&, server_address const&) = default;
+  friend bool operator==(server_address const&, server_address const&) = default;
+  friend bool operator<(server_address const& a, server_address const& b) {
+    return std::tie(a.host, a.port) < std::tie(b.host, b.port);
+  }
 };
 /// All that a URL names.
 std::vector<server_address> hosts_of(store_url const& url, std::uint16_t usual_port);
