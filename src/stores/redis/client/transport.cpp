@@ -34,6 +34,10 @@ failure refused_greeting(std::string_view line, std::string const& store) {
       store + ": the server does not know HELLO; herdlock needs Redis 6.2 or newer");
 }
 
+failure lost_connection(settings const& how, std::string const& why = {}) {
+  return how.failed(errc::unavailable, "the connection to " + how.address() + " was lost" + why);
+}
+
 class attempt final : public transport, public std::enable_shared_from_this<attempt> {
  public:
   attempt(asio::any_io_executor const& executor, settings const& how, asio::ssl::context tls,
@@ -254,14 +258,11 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void on_hang() {
     forget_unsent();
-    end(lost("the server at " + how_.address() + " hangs: it does not answer"));
+    end(how_.failed(errc::unavailable,
+                    "the server at " + how_.address() + " hangs: it does not answer"));
   }
 
-  void on_lost(std::string const& reason) {
-    end(lost("the connection to " + how_.address() + " was lost (" + reason + ")"));
-  }
-
-  failure lost(std::string const& text) const { return how_.failed(errc::unavailable, text); }
+  void on_lost(std::string const& reason) { end(lost_connection(how_, " (" + reason + ")")); }
 
   // The first reason is the cause; what follows are its consequences.
   void end(failure why, failure_kind kind = failure_kind::temporary) {
@@ -288,7 +289,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     auto const owner = owner_.lock();
     if (!owner) return;
     if (telling_ == telling::now) return give_back_later();  // a handler runs the event loop
-    if (!why_.code) why_ = lost("the connection to " + how_.address() + " was lost");
+    if (!why_.code) why_ = lost_connection(how_);
     try {
       while (read_value()) {
         if (awaited_.whose() == asker::commands) {
