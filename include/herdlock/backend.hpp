@@ -240,7 +240,7 @@ class cache_store {
 
   /// What the store's clock says, since its epoch: a time between the request and its answer. It is
   /// the clock by which entries expire, and can be set where that one can. Of a cluster, one of its
-  /// nodes answers, whichever serves.
+  /// nodes answers, mostly the same; while that one is down it is an error.
   virtual void now(handler<std::chrono::microseconds> done) = 0;
 
   /// Completes when the running claim on the key ends, with its result where the store pushes it;

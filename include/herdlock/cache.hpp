@@ -255,9 +255,7 @@ class cache {
  private:
   struct load_reply {
     static result<std::optional<T>> from(result<detail::cache_answer> answer) {
-      if (answer.has_error()) return std::move(answer).error();
-      if (answer->kind != detail::entry_kind::value) return std::optional<T>();
-      return std::optional<T>(detail::take_value<T>(*answer));
+      return detail::value_of<T>(std::move(answer));
     }
   };
 

@@ -106,6 +106,20 @@ handler<T> with_work(asio::any_io_executor const& fallback, handler<T> done) {
   };
 }
 
+using entry_ending = void (runtime::cache_engine::*)(cache_key key, handler<bool> done);
+
+void end_entry(std::shared_ptr<runtime::cache_engine> engine, entry_ending how,
+               result<cache_key> full, handler<bool> done) {
+  auto const executor = engine->home().executor();
+  if (full.has_error()) {
+    return post_result<bool>(executor, std::move(done), std::move(full).error());
+  }
+  asio::post(executor, [engine = std::move(engine), how, key = *std::move(full),
+                        done = with_work<bool>(executor, std::move(done))]() mutable {
+    ((*engine).*how)(std::move(key), std::move(done));
+  });
+}
+
 }  // namespace
 
 std::string exception_text(std::exception_ptr const& thrown) {
@@ -208,14 +222,7 @@ void cache_core::put(std::string_view key, result<cache_value> value, handler<vo
 }
 
 void cache_core::invalidate(std::string_view key, handler<bool> done) {
-  auto full = full_key(key);
-  if (full.has_error()) {
-    return post_result<bool>(get_executor(), std::move(done), std::move(full).error());
-  }
-  asio::post(get_executor(), [engine = engine_, key = *std::move(full),
-                              done = with_work<bool>(get_executor(), std::move(done))]() mutable {
-    engine->invalidate(std::move(key), std::move(done));
-  });
+  end_entry(engine_, &runtime::cache_engine::invalidate, full_key(key), std::move(done));
 }
 
 void cache_core::expire(std::string_view key, handler<bool> done) {
@@ -226,13 +233,7 @@ void cache_core::expire(std::string_view key, handler<bool> done) {
                                                  "cache with format = cache_format::framed, or "
                                                  "use invalidate");
   }
-  if (full.has_error()) {
-    return post_result<bool>(get_executor(), std::move(done), std::move(full).error());
-  }
-  asio::post(get_executor(), [engine = engine_, key = *std::move(full),
-                              done = with_work<bool>(get_executor(), std::move(done))]() mutable {
-    engine->expire_entry(std::move(key), std::move(done));
-  });
+  end_entry(engine_, &runtime::cache_engine::expire_entry, std::move(full), std::move(done));
 }
 
 void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,

@@ -333,10 +333,8 @@ void cache_engine::free_slot(algo::load_guard guard) {
 
 void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer) {
   auto const joiners = flights_.finish(id);
-  bool const aged = freshness_ && !closed_;
-  for (auto const& caller : joiners) {
-    finish(*caller, aged ? freshness_->best_of(*caller, answer) : answer);
-  }
+  auto* const aged = closed_ ? nullptr : freshness_.get();
+  for (auto const& caller : joiners) finish(*caller, best_of(aged, *caller, answer));
 }
 
 void cache_engine::forget(algo::flight_id id) {

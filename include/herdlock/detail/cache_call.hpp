@@ -62,6 +62,14 @@ T take_value(cache_answer& answer) {
   return std::as_const(shared);
 }
 
+/// What a call for one key answers.
+template <class T>
+result<std::optional<T>> value_of(result<cache_answer> answer) {
+  if (answer.has_error()) return std::move(answer).error();
+  if (answer->kind != entry_kind::value) return std::optional<T>();
+  return std::optional<T>(take_value<T>(*answer));
+}
+
 /// The executor a loader runs on: the caller's own where it has one for coroutines.
 template <class Handler>
 boost::asio::any_io_executor loader_executor(Handler const& h,

@@ -1,4 +1,4 @@
-// The template half of one call for many keys: a cache_call for each of them, and one loader for
+// The template half of one call for many keys: a cache_part for each of them, and one loader for
 // those of them that have to be loaded.
 #pragma once
 
@@ -114,13 +114,13 @@ struct many_loads {
   }
 };
 
-template <class Loader>
-concept loads_many = std::invocable < Loader&,
-        std::vector<std::string>
-const& > ;
+using key_list = std::vector<std::string>;
 
 template <class Loader>
-using many_loaded_by = std::invoke_result_t<Loader&, std::vector<std::string> const&>;
+concept loads_many = std::invocable<Loader&, key_list const&>;
+
+template <class Loader>
+using many_loaded_by = std::invoke_result_t<Loader&, key_list const&>;
 
 /// A map from key to T, std::optional<T>, or a result of one of them.
 template <class Values, class T>
@@ -211,13 +211,6 @@ class coroutine_many final : public load_gathering {
 };
 
 // ------------------------------------------------------------------------------------- the call
-
-template <class T>
-result<std::optional<T>> value_of(result<cache_answer> answer) {
-  if (answer.has_error()) return std::move(answer).error();
-  if (answer->kind != entry_kind::value) return std::optional<T>();
-  return std::optional<T>(take_value<T>(*answer));
-}
 
 template <class T, class Handler>
 class many_answers final : public answer_gathering {
