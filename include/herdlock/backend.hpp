@@ -238,6 +238,10 @@ class cache_store {
   /// errc::invalid_ttl). True when there was an entry.
   virtual void expire(cache_key key, milliseconds keep, handler<bool> done) = 0;
 
+  /// How long the entry is kept from now on; limits::max_ttl for one that does not end. Nothing
+  /// when there is none.
+  virtual void time_left(cache_key key, handler<std::optional<milliseconds>> done) = 0;
+
   /// What the store's clock says, since its epoch: a time between the request and its answer. It is
   /// the clock by which entries expire, and can be set where that one can. Of a cluster, one of its
   /// nodes answers, mostly the same; while that one is down it is an error.

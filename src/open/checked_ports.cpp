@@ -119,6 +119,9 @@ class checked_values final : public cache_store {
     if (says_.refuse("expire", key, check_span("a keep", keep), done)) return;
     to_->expire(std::move(key), keep, std::move(done));
   }
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override {
+    to_->time_left(std::move(key), std::move(done));
+  }
   void now(handler<std::chrono::microseconds> done) override { to_->now(std::move(done)); }
   void watch(watch_request request, handler<watch_reply> done) override {
     to_->watch(std::move(request), std::move(done));

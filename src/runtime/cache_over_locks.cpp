@@ -203,6 +203,10 @@ void cache_over_locks::expire(cache_key key, milliseconds, handler<bool> done) {
   refuse("expire " + in_quotes(key.str()), std::move(done));
 }
 
+void cache_over_locks::time_left(cache_key key, handler<std::optional<milliseconds>> done) {
+  refuse("tell the time left to " + in_quotes(key.str()), std::move(done));
+}
+
 void cache_over_locks::now(handler<std::chrono::microseconds> done) {
   refuse("tell the time of entries", std::move(done));
 }

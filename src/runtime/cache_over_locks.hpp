@@ -40,6 +40,7 @@ class cache_over_locks final : public cache_store,
   void put(put_request request, handler<void> done) override;
   void invalidate(cache_key key, handler<bool> done) override;
   void expire(cache_key key, milliseconds keep, handler<bool> done) override;
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override;
   void now(handler<std::chrono::microseconds> done) override;
   void watch(watch_request request, handler<watch_reply> done) override;
 

@@ -10,7 +10,7 @@
 namespace herdlock_test {
 namespace {
 
-using text = std::optional<std::string>;
+using maybe_text = std::optional<std::string>;
 
 class cache_freshness_contract : public testing::TestWithParam<store_case> {
  protected:
@@ -22,7 +22,7 @@ class cache_freshness_contract : public testing::TestWithParam<store_case> {
   static cache_options plain() { return {.ttl = 10min}; }
 
   auto loader(std::string value) {
-    return [this, value = std::move(value)](load_context const&) -> text {
+    return [this, value = std::move(value)](load_context const&) -> maybe_text {
       ++loads;
       return value;
     };
@@ -53,7 +53,7 @@ TEST_P(cache_freshness_contract, AStaleValueIsServedWhileOneOfTwoProcessesLoadsB
   EXPECT_TRUE(one.expire(key));
   std::latch begun(1), go_on(1);
   std::atomic<int> refreshes{0};
-  auto slow = [&](load_context const&) -> text {
+  auto slow = [&](load_context const&) -> maybe_text {
     ++refreshes;
     begun.count_down();
     go_on.wait();
@@ -102,7 +102,7 @@ TEST_P(cache_freshness_contract, WithFailSafeAStaleValueOutlivesTheFailuresOfIts
   EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
   // By the clock of the store as each knows it.
   ASSERT_TRUE(becomes_stale(one) && becomes_stale(other));
-  auto failing = [this](load_context const&) -> text {
+  auto failing = [this](load_context const&) -> maybe_text {
     ++loads;
     throw std::runtime_error("the database is down");
   };
@@ -144,7 +144,7 @@ TEST_P(cache_freshness_contract, NothingIsRememberedAsNothingAndCanBeStale) {
   options.ttl = 10min;
   options.negative_ttl = 50ms;
   auto const one = make(options);
-  auto nothing = [this](load_context const&) -> text {
+  auto nothing = [this](load_context const&) -> maybe_text {
     ++loads;
     return std::nullopt;
   };

@@ -31,8 +31,8 @@ class CacheAge : public CacheTest {
     return {.created = script->time - age, .load_time = 1ms, .ttl = ttl, .grace = grace};
   }
   void store_entry(algo::entry_header header, std::string const& value = "old") {
-    script->time_left = header.ttl + header.grace -
-                        std::chrono::duration_cast<milliseconds>(script->time - header.created);
+    script->ttl_left = header.ttl + header.grace -
+                       std::chrono::duration_cast<milliseconds>(script->time - header.created);
     script->entries["k"].value =
         runtime::with_header({std::move(header), cache_value(value)}, layout::string);
   }

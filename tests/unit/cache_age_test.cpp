@@ -294,7 +294,7 @@ TEST_F(CacheAge, AnEarlyRefreshFindsThatAnotherHasRefreshedIt) {
   auto header = header_of(50s);
   header.load_time = 100'000h;
   store_entry(header);
-  script->time_left = ttl + grace;  // what stands there by now
+  script->ttl_left = ttl + grace;  // what stands there by now
   EXPECT_EQ(ask().value(), "old");
   EXPECT_EQ(loader.runs, 0);
   EXPECT_EQ(strings->stats().refused_refreshes, 1u);
@@ -308,12 +308,12 @@ TEST_F(CacheAge, AStaleEntryWithALongerGraceThanOursIsClaimedAsWhatItIs) {
   open(options);
   auto header = header_of(ttl + 1s);
   store_entry(header);
-  auto const left = script->time_left;
+  auto const left = script->ttl_left;
   script->entries["k"].value.reset();  // missed by the read
   script->script = [&](std::string const& verb, std::size_t) {
     if (verb == "claim" && loader.runs == 0 && !script->entries["k"].value) {
       store_entry(header);
-      script->time_left = left;
+      script->ttl_left = left;
     }
     return fault::none;
   };
@@ -338,7 +338,7 @@ TEST_F(CacheAge, AnExpiredEntryIsLoadedAnewHoweverMuchTimeItHasLeft) {
     loader.runs = 0;
     header.state = algo::header_state::expired;
     store_entry(header);
-    script->time_left = 59s;
+    script->ttl_left = 59s;
     EXPECT_EQ(ask().value(), "old");
     EXPECT_EQ(loader.runs, 1);
     loader.let_go();
@@ -362,7 +362,6 @@ TEST_F(CacheAge, OptionsThatContradictEachOtherAreRefusedByName) {
   auto const has = [](std::string const& text, char const* part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(has(refusal({.early_refresh = 1}), "early_refresh: needs format"));
   EXPECT_TRUE(has(refusal({.grace = 1s}), "grace: needs format"));
   EXPECT_TRUE(has(refusal({.fail_safe = true}), "fail_safe: needs format"));
   EXPECT_TRUE(has(refusal({.soft_timeout = 1s}), "soft_timeout: needs format"));

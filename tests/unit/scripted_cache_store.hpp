@@ -38,6 +38,7 @@ class scripted_cache_store : public cache_store {
   /// Asked for each operation with its name and its number among all.
   std::function<fault(std::string const& verb, std::size_t number)> script;
   errc refusal = errc::unavailable;
+  errc end_of_hanging = errc::timed_out;
   std::vector<std::string> log;
   std::map<std::string, entry> entries;
   std::vector<std::function<void()>> hanging;
@@ -45,7 +46,7 @@ class scripted_cache_store : public cache_store {
   milliseconds last_back_off{-1};
   milliseconds last_ttl{0};
   milliseconds busy_remaining{5};
-  milliseconds time_left{60'000};  // of each entry
+  milliseconds ttl_left{60'000};  // of each entry
   milliseconds last_keep{-1};
   std::chrono::microseconds time{1'000'000'000};
   std::deque<handler<watch_reply>> watchers;
@@ -67,7 +68,7 @@ class scripted_cache_store : public cache_store {
     run<claim_reply>("claim", std::move(done), [this, request]() -> claim_reply {
       auto& e = entries[request.key.str()];
       if (e.value &&
-          (request.refresh_below == milliseconds{0} || time_left >= request.refresh_below)) {
+          (request.refresh_below == milliseconds{0} || ttl_left >= request.refresh_below)) {
         return cache_hit{*e.value};
       }
       if (!e.error.empty()) return load_backing_off{e.error, milliseconds{1000}};
@@ -135,6 +136,12 @@ class scripted_cache_store : public cache_store {
     });
   }
 
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override {
+    run<std::optional<milliseconds>>("time_left", std::move(done), [this, key] {
+      return entries[key.str()].value ? std::optional(ttl_left) : std::nullopt;
+    });
+  }
+
   void now(handler<std::chrono::microseconds> done) override {
     run<std::chrono::microseconds>("now", std::move(done), [this] { return time; });
   }
@@ -150,7 +157,7 @@ class scripted_cache_store : public cache_store {
   void run(std::string const& verb, handler<Reply> done, Work work) {
     log.push_back(verb);
     fault const what = script ? script(verb, log.size()) : fault::none;
-    auto timeout = make_failure(errc::timed_out, "scripted");
+    auto timeout = make_failure(end_of_hanging, "scripted");
     if (what == fault::hang) {
       auto held = std::make_shared<handler<Reply>>(std::move(done));
       hanging.push_back([this, held, timeout] {

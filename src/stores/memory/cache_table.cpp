@@ -115,6 +115,13 @@ bool cache_table::expire(cache_key const& key, milliseconds keep, clock::time_po
   return true;
 }
 
+std::optional<milliseconds> cache_table::time_left(cache_key const& key,
+                                                   clock::time_point now) const {
+  auto const where = rows_.find(key.str());
+  if (where == rows_.end() || !where->second.value) return std::nullopt;
+  return left(now, where->second.value_end.when);
+}
+
 std::optional<result<watch_reply>> cache_table::watch(watch_request const& request,
                                                       waiter<watch_reply>& who,
                                                       clock::time_point now) {

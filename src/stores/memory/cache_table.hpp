@@ -37,6 +37,7 @@ class cache_table {
   result<void> put(put_request request, clock::time_point now);
   bool invalidate(cache_key const& key);
   bool expire(cache_key const& key, milliseconds keep, clock::time_point now);
+  std::optional<milliseconds> time_left(cache_key const& key, clock::time_point now) const;
   /// Nothing when `who` waits: it was moved from, and is completed later. Without a claim it is
   /// told to look again: a value that is there may be the old one, which a refresh has left.
   std::optional<result<watch_reply>> watch(watch_request const& request, waiter<watch_reply>& who,

@@ -109,6 +109,11 @@ class store final : public lease_store, public cache_store {
     });
   }
 
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override {
+    reply(key.str(), std::move(done),
+          [&](lease_table&, cache_table& values, auto now) { return values.time_left(key, now); });
+  }
+
   // The one by which everything here ends, and so without a mutex.
   void now(handler<std::chrono::microseconds> done) override {
     auto const since = clock::now().time_since_epoch();

@@ -289,6 +289,15 @@ void sweep_entries(connection& db) {
       "ORDER BY expires_us LIMIT 256)");
 }
 
+std::optional<milliseconds> time_left(connection& db, cache_key const& key) {
+  statement query = db.prepare(
+      "SELECT expires_us - herdlock_now() FROM herdlock_entries "
+      "WHERE key = ?1 AND kind >= 2 AND expires_us > herdlock_now()");
+  query.blob(1, key.str());
+  if (!query.step()) return std::nullopt;
+  return remaining(query.number(0));
+}
+
 std::chrono::microseconds now(connection& db) {
   statement query = db.prepare("SELECT herdlock_now()");
   query.step();

@@ -164,6 +164,11 @@ class store final : public lease_store, public cache_store {
           [key, keep](connection& db) { return sqlite::expire(db, key, keep); });
   }
 
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override {
+    read("ask for the time of", key.str(), std::move(done),
+         [key](connection& db) { return sqlite::time_left(db, key); });
+  }
+
   void now(handler<std::chrono::microseconds> done) override {
     read("ask for", "the time", std::move(done), [](connection& db) { return sqlite::now(db); });
   }

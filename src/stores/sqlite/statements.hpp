@@ -42,6 +42,7 @@ fill_reply fail(connection& db, fail_request const& request);
 void put(connection& db, put_request const& request);
 bool invalidate(connection& db, cache_key const& key);
 bool expire(connection& db, cache_key const& key, milliseconds keep);
+std::optional<milliseconds> time_left(connection& db, cache_key const& key);
 
 /// By which leases and entries end.
 std::chrono::microseconds now(connection& db);

@@ -189,6 +189,22 @@ result<bool> expire_message::parse(reply const& answer) const {
   return yes_or_no<bool>(answer, name());
 }
 
+void time_left_message::encode(command_writer& out, script_form) const {
+  out.begin("PTTL");
+  out.add(key.str());
+  out.end();
+}
+
+result<std::optional<milliseconds>> time_left_message::parse(reply const& answer) const {
+  constexpr std::int64_t no_key = -2;
+  constexpr std::int64_t no_end = -1;
+  auto const left = answer.number();
+  if (!left || *left < no_key) return unexpected_reply(name());
+  if (*left == no_key) return std::optional<milliseconds>();
+  if (*left == no_end) return std::optional(limits::max_ttl);
+  return std::optional(std::min(milliseconds(*left), limits::max_ttl));
+}
+
 void time_message::encode(command_writer& out, script_form) const {
   out.begin(name());
   out.end();

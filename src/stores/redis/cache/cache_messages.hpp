@@ -116,6 +116,16 @@ struct expire_message {
   result<bool> parse(reply const& answer) const;
 };
 
+struct time_left_message {
+  using value_type = std::optional<milliseconds>;
+  static constexpr std::string_view verb = "ask for the time of";
+  cache_key key;
+
+  std::string_view name() const { return key.str(); }
+  void encode(command_writer& out, script_form) const;
+  result<std::optional<milliseconds>> parse(reply const& answer) const;
+};
+
 // In a cluster its name leads to the node that serves that slot: mostly the same one, so that the
 // clock is mostly the same.
 struct time_message {

@@ -110,6 +110,10 @@ class cache_port final : public cache_store {
     start(expire_message{std::move(key), keep, events_}, std::move(done));
   }
 
+  void time_left(cache_key key, handler<std::optional<milliseconds>> done) override {
+    start(time_left_message{std::move(key)}, std::move(done));
+  }
+
   void now(handler<std::chrono::microseconds> done) override {
     start(time_message{}, std::move(done));
   }
