@@ -23,8 +23,9 @@
 //  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
 //    it still answers: the loader then runs behind the answer of the caller who brought it. It has
 //    to own what it uses.
-//  * A value over limits::max_value_bytes, or that does not encode, answers those who wait and is
-//    not stored; an entry that does not decode counts as a miss and is overwritten.
+//  * A value over limits::max_value_bytes, or that does not encode, answers those who wait, and for
+//    error_back_off those who come to this process after them; it is not stored. An entry that does
+//    not decode counts as a miss and is overwritten.
 #pragma once
 
 #include <memory>

@@ -22,11 +22,15 @@ enum class cache_format {
   framed,
 };
 
+/// For cache_options::ttl: the entry does not end by itself, but for a store's longest ttl, a year
+/// after it was stored last. It stays until invalidate, or until the store evicts it.
+inline constexpr milliseconds lasting = milliseconds::max();
+
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes.
   std::string prefix = {};
-  /// How long a value is kept.
+  /// How long a value is kept; `lasting` for as long as can be.
   milliseconds ttl = std::chrono::minutes(5);
   /// The ttl varies by ± this share, so that what was filled together does not expire together.
   /// 0 to less than 1.
@@ -42,13 +46,17 @@ struct cache_options {
   /// Deadline of one get_or_load, from 1 ms; wait_forever for none.
   milliseconds wait = std::chrono::seconds(30);
   /// How long the error of a failed load answers everyone before the next load is tried; 0 shares
-  /// it only with those who are waiting in this process.
+  /// it only with those who are waiting in this process. For as long a value that cannot be stored
+  /// (too large, or it does not encode) is given again in this process before it is loaded anew.
   milliseconds error_back_off = std::chrono::seconds(1);
-  /// The options from here to soft_timeout need `framed`, and values and claims in one store.
+  /// `framed`, and what needs it (the options from grace to refresh_every), needs values and claims
+  /// in one store.
   cache_format format = cache_format::plain;
   /// Above 0, an entry is loaded anew shortly before its ttl ends, behind an answer: the
   /// more often it is asked for and the longer its load takes, the earlier (XFetch, with this beta;
-  /// 1 is a good value). One load for the fleet, and nobody waits for it. 0 to 10.
+  /// 1 is a good value). One load for the fleet, and nobody waits for it. Of a plain entry each
+  /// process asks the store once for its end, and takes its own last load for the time that a load
+  /// takes. 0 to 10. Needs values and claims in one store.
   double early_refresh = 0;
   /// How long an entry is kept behind its ttl: it is stale then, and answers while it is loaded
   /// anew. 0 for not at all.
@@ -62,6 +70,18 @@ struct cache_options {
   /// When loads of a key fail in a row, error_back_off is doubled each time up to this, give or
   /// take a tenth; a success ends that. 0: it does not grow.
   milliseconds max_error_back_off{0};
+  /// Of lasting entries, which must be framed: how often each of them is loaded anew, by one
+  /// process of the fleet, while its value answers; give or take ttl_jitter. 0: by put and
+  /// invalidate only. Up to 90 days. The loader of the call that loaded a key is kept for it until
+  /// the entry is invalidated or the cache goes: it has to own what it uses, but for the cache
+  /// itself, and its executor has to live as long. Keys that no living process has loaded are
+  /// loaded anew behind the answer of the next caller.
+  milliseconds refresh_every{0};
+  /// The lasting entries that this cache object has stored and not invalidated, at most: what never
+  /// ends fills the memory. Beyond that put is refused with errc::overloaded, and a loaded value
+  /// answers as one that cannot be stored. Bytes are those of limits::max_value_bytes.
+  std::size_t max_lasting_entries = 10'000;
+  std::size_t max_lasting_bytes = 64 * 1024 * 1024;
   /// Loads of this cache object at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
   /// The same while the store fails. This is what then reaches the database, per process.
@@ -99,12 +119,14 @@ struct cache_stats {
   std::uint64_t soft_timeouts = 0;      ///< misses that soft_timeout gave the stale entry
   std::uint64_t stale_after_error = 0;  ///< misses that had the stale entry instead of an error
   std::uint64_t superseded = 0;         ///< loaded values that a newer put, invalidate or load beat
-  std::uint64_t unstorable = 0;         ///< loaded values over the limit, or that did not encode
+  std::uint64_t unstorable = 0;         ///< loaded values over a limit, or that did not encode
   std::uint64_t undecodable = 0;        ///< stored entries that did not decode
   std::uint64_t store_errors = 0;       ///< operations of the store that failed
   std::uint64_t overloaded = 0;         ///< callers turned away at max_waiting
   std::uint64_t timed_out = 0;          ///< callers whose deadline passed
   std::uint64_t canceled = 0;           ///< callers who cancelled, or whose cache was destroyed
+  std::uint64_t lasting_entries = 0;    ///< now: lasting entries stored here and not invalidated
+  std::uint64_t lasting_bytes = 0;      ///< now: of their values
 };
 
 }  // namespace v0

@@ -41,6 +41,7 @@ struct cache_number {
   char const* name;
   char const* help;
   std::uint64_t cache_stats::*value;
+  char const* type = "counter";
 };
 
 constexpr cache_number cache_numbers[] = {
@@ -78,6 +79,10 @@ constexpr cache_number cache_numbers[] = {
     {"herdlock_cache_timed_out_total", "Callers whose deadline passed.", &cache_stats::timed_out},
     {"herdlock_cache_canceled_total", "Callers who cancelled, or whose cache went.",
      &cache_stats::canceled},
+    {"herdlock_cache_lasting_entries", "Lasting entries that were stored here.",
+     &cache_stats::lasting_entries, "gauge"},
+    {"herdlock_cache_lasting_bytes", "Bytes of their values.", &cache_stats::lasting_bytes,
+     "gauge"},
 };
 
 struct durations {
@@ -151,7 +156,7 @@ std::string prometheus_text(std::vector<store_metrics> const& all) {
     for (auto const& each : all) add_line(text, what.name, each, each.*what.value);
   }
   for (auto const& what : cache_numbers) {
-    head(text, what.name, what.help, "counter");
+    head(text, what.name, what.help, what.type);
     for (auto const& each : all) add_line(text, what.name, each, each.caches.*what.value);
   }
   for (auto const& what : histograms) {

@@ -4,6 +4,7 @@
 #include <boost/asio/prefer.hpp>
 
 #include "runtime/cache_engine.hpp"
+#include "runtime/cache_frame.hpp"
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/store_context.hpp"
@@ -23,6 +24,25 @@ void check_that(bool holds, std::string const& what) {
   if (!holds) throw error(make_failure(errc::invalid_value, "cache option " + what));
 }
 
+void check_lasting(cache_options const& options) {
+  constexpr milliseconds none{0};
+  constexpr milliseconds longest = std::chrono::hours{24 * 90};
+  bool const lasts = options.ttl == herdlock::lasting;
+  bool const scheduled = options.refresh_every != none;
+  check_that(lasts || !scheduled, "refresh_every: needs ttl = lasting");
+  check_that(!scheduled || options.format == cache_format::framed,
+             "refresh_every: needs format = cache_format::framed; a plain entry has no times of "
+             "its own");
+  check_that(
+      !scheduled || (options.refresh_every >= limits::min_ttl && options.refresh_every <= longest),
+      "refresh_every: use 10 ms to 90 days, or 0");
+  check_that(!lasts || options.grace == none, "grace: a lasting entry has none, it does not end");
+  check_that(!lasts || scheduled || options.early_refresh == 0,
+             "early_refresh: a lasting entry is loaded anew by refresh_every only");
+  check_that(!lasts || options.max_lasting_entries > 0, "max_lasting_entries: use 1 or more");
+  check_that(!lasts || options.max_lasting_bytes > 0, "max_lasting_bytes: use 1 or more");
+}
+
 // What rests on an entry's own times.
 void check_freshness(cache_options const& options, std::optional<store> const& locks) {
   constexpr milliseconds none{0};
@@ -31,7 +51,6 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
     char const* name;
     bool is_set;
   } const needing_times[] = {
-      {"early_refresh", options.early_refresh != 0},
       {"grace", options.grace != none},
       {"fail_safe", options.fail_safe},
       {"soft_timeout", options.soft_timeout != none},
@@ -46,15 +65,21 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
   check_that(!framed || !locks,
              "format: framed entries need values and claims in one store; give the cache no store "
              "for its locks, or use cache_format::plain");
+  check_lasting(options);
+  check_that(!locks || options.early_refresh == 0,
+             "early_refresh: needs values and claims in one store; give the cache no store for its "
+             "locks");
   check_that(options.early_refresh >= 0 && options.early_refresh <= 10,
              "early_refresh: use 0 to 10");
   if (options.grace != none) check_duration("grace", options.grace);
-  check_that(options.ttl <= limits::max_ttl - options.grace,
+  bool const lasts = options.ttl == herdlock::lasting;
+  check_that(lasts || options.ttl <= limits::max_ttl - options.grace,
              "grace: together with ttl at most 365 days");
-  check_that(!options.fail_safe || options.grace != none,
+  bool const keeps_stale = options.grace != none || options.refresh_every != none;
+  check_that(!options.fail_safe || keeps_stale,
              "fail_safe: needs a grace, for which a stale entry is kept");
   check_that(options.soft_timeout >= none, "soft_timeout: use 0 or more");
-  check_that(options.soft_timeout == none || options.grace != none,
+  check_that(options.soft_timeout == none || keeps_stale,
              "soft_timeout: needs a grace, for which a stale entry is kept");
   if (options.soft_timeout == wait_forever) {
     check_that(options.fail_safe, "soft_timeout: wait_forever needs fail_safe");
@@ -68,7 +93,7 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
 }
 
 void check_options(cache_options const& options) {
-  check_duration("ttl", options.ttl);
+  if (options.ttl != herdlock::lasting) check_duration("ttl", options.ttl);
   check_duration("claim_ttl", options.claim_ttl);
   check_duration("max_load_time", options.max_load_time);
   if (options.negative_ttl != milliseconds{0}) check_duration("negative_ttl", options.negative_ttl);

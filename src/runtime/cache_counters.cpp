@@ -24,7 +24,9 @@ constexpr count all_counts[] = {&cache_stats::hits,
                                 &cache_stats::store_errors,
                                 &cache_stats::overloaded,
                                 &cache_stats::timed_out,
-                                &cache_stats::canceled};
+                                &cache_stats::canceled,
+                                &cache_stats::lasting_entries,
+                                &cache_stats::lasting_bytes};
 static_assert(sizeof all_counts / sizeof(count) == sizeof(cache_stats) / sizeof(std::uint64_t));
 
 void add_to(cache_stats& sum, duration_histogram& load_time, cache_counters const& one) {
@@ -60,7 +62,9 @@ cache_stats cache_counters::read() const {
           .store_errors = of(store_errors),
           .overloaded = of(overloaded),
           .timed_out = of(timed_out),
-          .canceled = of(canceled)};
+          .canceled = of(canceled),
+          .lasting_entries = of(lasting_entries),
+          .lasting_bytes = of(lasting_bytes)};
 }
 
 void cache_ledger::open(cache_counters const& one) {

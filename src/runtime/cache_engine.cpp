@@ -9,27 +9,7 @@
 
 namespace herdlock::runtime {
 
-bool is_store_trouble(failure const& why) {
-  if (why.code.category() != category()) return true;
-  switch (static_cast<errc>(why.code.value())) {
-    case errc::unavailable:
-    case errc::timed_out:
-    case errc::access_denied:
-    case errc::protocol:
-    case errc::overloaded:
-      return true;
-    default:
-      return false;
-  }
-}
-
 namespace {
-
-// What the next request, whatever it asks for, would meet as well.
-bool is_out_of_reach(failure const& why) {
-  if (why.code.category() != category()) return true;
-  return why == errc::unavailable || why == errc::timed_out;
-}
 
 result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
                                      result<detail::cache_answer> answer) {
@@ -48,11 +28,16 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
       guarded_slots_(settings_.options.max_loads),
-      unguarded_slots_(settings_.options.max_loads_without_store) {
+      unguarded_slots_(settings_.options.max_loads_without_store),
+      trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
   values_->caches().open(counters);
-  if (options().format == cache_format::framed) {
-    freshness_ = std::make_unique<cache_freshness>(*this);
+  if (options().ttl == herdlock::lasting) {
+    cache_lasting::apply_to(settings_.options);
+    lasting_ = std::make_unique<cache_lasting>(*this);
   }
+  bool const refreshes_plain = !framed() && options().early_refresh > 0;
+  if (framed() || refreshes_plain) freshness_ = std::make_unique<cache_freshness>(*this);
+  if (refreshes_plain) plain_times_ = std::make_unique<cache_plain_times>(*this);
   if (!locks) return;
   auto& claim_ttl = settings_.options.claim_ttl;
   claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
@@ -63,11 +48,6 @@ cache_engine::~cache_engine() {
   values_->caches().close(counters);
   back_->shut();
   callers_.clear();
-}
-
-failure cache_engine::last_store_error() const {
-  std::lock_guard const lock(mutex_);
-  return last_store_error_;
 }
 
 // -------------------------------------------------------------------------- callers come
@@ -130,7 +110,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
       return launch(std::move(caller), algo::load_guard::guarded);
     }
   }
-  auto const use = health_.next(now);
+  auto const use = trouble_.next_read(now);
   if (use == algo::store_use::ask) return looks_.add(std::move(caller));
   if (use == algo::store_use::skip_and_probe) probe(caller->key);
   skip_store(std::move(caller));
@@ -142,7 +122,7 @@ void cache_engine::send_look(look_group group) {
     group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
-  if (freshness_) {
+  if (framed()) {
     if (freshness_->needs_clock()) {
       auto then = [self = shared_from_this(),
                    group = std::move(group)](result<void> asked) mutable {
@@ -165,15 +145,16 @@ void cache_engine::send_look(look_group group) {
 void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
   bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
   if (reply.has_error()) {
-    if (is_store_trouble(reply.error())) read_failed(reply.error());
+    if (is_store_trouble(reply.error())) trouble_.read_failed(reply.error());
     group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
     return;
   }
-  health_.succeeded();
+  trouble_.read_worked();
   std::optional<found_entry> found;
   if (reply->has_value()) found = read(**std::move(reply));
   if (found) {
     found->answer.sole = group.rest.empty();
+    if (plain_times_) found->age = plain_times_->of(group.head->key);
     if (found->age) {
       found->age->killed = killed;
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
@@ -182,10 +163,11 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
     if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
     return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
   }
+  if (lasting_ && !live_.contains(group.head->key.str())) lasting_->gone(group.head->key);
   group.for_each([&](auto const& caller) {
     if (caller->answered) return;
     cache_counters::add(counters.misses);
-    if (caller->wish == detail::caller_wish::look) {
+    if (caller->wish != detail::caller_wish::load) {
       return finish(*caller, detail::cache_answer{});
     }
     launch(caller, algo::load_guard::guarded);
@@ -211,6 +193,10 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
   }
+  if (caller->wish == detail::caller_wish::refresh) {
+    if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
+    return finish(*caller, entry.answer);
+  }
   counters.count_hits(entry.answer.kind, 1);
   if (stale) cache_counters::add(counters.stale_hits);
   finish(*caller, entry.answer);
@@ -218,7 +204,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
 
 void cache_engine::on_look_failed(detail::caller_ptr const& caller, failure const& why) {
   if (caller->answered) return;
-  if (caller->wish == detail::caller_wish::look || !is_store_trouble(why)) {
+  if (caller->wish != detail::caller_wish::load || !is_store_trouble(why)) {
     return finish(*caller, why);
   }
   cache_counters::add(counters.misses);
@@ -227,7 +213,7 @@ void cache_engine::on_look_failed(detail::caller_ptr const& caller, failure cons
 
 // The store failed a moment ago (S9): whoever has a loader loads under this process' own bounds.
 void cache_engine::skip_store(detail::caller_ptr caller) {
-  if (caller->wish == detail::caller_wish::look) return finish(*caller, last_store_error());
+  if (caller->wish != detail::caller_wish::load) return finish(*caller, trouble_.latest());
   cache_counters::add(counters.misses);
   launch(std::move(caller), algo::load_guard::unguarded);
 }
@@ -237,9 +223,9 @@ void cache_engine::probe(cache_key const& key) {
   if (!values) return;
   auto on_reply = [self = shared_from_this()](result<cache_lookup> reply) {
     if (reply.has_error() && is_store_trouble(reply.error())) {
-      self->read_failed(reply.error());
+      self->trouble_.read_failed(reply.error());
     } else {
-      self->health_.succeeded();
+      self->trouble_.read_worked();
     }
   };
   values->get(key, settings_.form, std::move(on_reply));
@@ -247,34 +233,30 @@ void cache_engine::probe(cache_key const& key) {
 
 // ----------------------------------------------------------------------------- the flights
 
-bool cache_engine::answer_again(detail::cache_caller& caller) {
-  auto const* const known = unguarded_answers_.find(caller.key);
-  if (!known) return false;
-  cache_counters::add(counters.joined);
-  finish(caller, best_of(freshness_.get(), caller, *known));
-  return true;
-}
-
 void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
   if (caller->answered) return;
   if (closed_) return finish(*caller, values_->closed_failure());
   bool const claims = guard == algo::load_guard::guarded && !flights_.flying(caller->key.str());
-  auto const use = claims ? claim_health_.next(clock::now()) : algo::store_use::ask;
+  auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
   bool const probe = use == algo::store_use::skip_and_probe;
   if (use == algo::store_use::skip) {
     if (purpose.is_refresh()) return;
     guard = algo::load_guard::unguarded;
   }
-  bool const again = probe || guard == algo::load_guard::unguarded;
-  if (again && !purpose.is_refresh() && answer_again(*caller)) {
-    if (probe) claim_probe_over();
-    return;
+  bool const refreshes = purpose.is_refresh();
+  auto const* const known =
+      answers_kept_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
+  if (known) {
+    if (probe) trouble_.claim_probe_over();
+    if (refreshes) return;
+    cache_counters::add(counters.joined);
+    return finish(*caller, best_of(freshness_.get(), *caller, *known));
   }
   auto const reply = flights_.join(caller->key.str(), detail::caller_ptr(caller));
   if (!reply.accepted()) {
-    if (probe) claim_probe_over();
-    if (purpose.is_refresh()) return;
+    if (probe) trouble_.claim_probe_over();
+    if (refreshes) return;
     auto end =
         best_of(freshness_.get(), *caller,
                 make_failure(errc::overloaded, "too many loads of the cache in " +
@@ -344,7 +326,7 @@ void cache_engine::forget(algo::flight_id id) {
 std::optional<found_entry> cache_engine::read(cache_value stored) {
   found_entry entry;
   // What the other format keeps is none of ours.
-  bool readable = freshness_ ? freshness_->open(stored, entry.age) : !is_framed(stored);
+  bool readable = framed() ? freshness_->open(stored, entry.age) : !is_framed(stored);
   if (readable && std::holds_alternative<absent>(stored)) {
     entry.answer.kind = detail::entry_kind::absent;
     return entry;
@@ -357,34 +339,6 @@ std::optional<found_entry> cache_engine::read(cache_value stored) {
   if (readable) return entry;
   cache_counters::add(counters.undecodable);
   return std::nullopt;
-}
-
-void cache_engine::read_failed(failure const& why) {
-  health_.failed(clock::now(), random_unit());
-  note_store_error(why);
-}
-
-// A server that refuses writes (no rights, no memory, a full disk, too few replicas) still has
-// hits, and it says "unavailable" as one does that is gone: the next read finds out which of the
-// two it is. One that is silent is silent to reads as well. What a lock store does is no matter of
-// reads.
-void cache_engine::step_failed(failure const& why) {
-  if (is_out_of_reach(why)) {
-    claim_health_.failed(clock::now(), random_unit());
-    if (!over_locks_ && why != errc::unavailable) health_.failed(clock::now(), random_unit());
-  }
-  note_store_error(why);
-}
-
-void cache_engine::claims_worked() {
-  claim_health_.succeeded();
-  if (!over_locks_) health_.succeeded();
-}
-
-void cache_engine::note_store_error(failure const& why) {
-  cache_counters::add(counters.store_errors);
-  std::lock_guard const lock(mutex_);
-  last_store_error_ = why;
 }
 
 void cache_engine::give_up_claim(cache_key key, owner_token owner) {

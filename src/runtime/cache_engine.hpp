@@ -19,7 +19,10 @@
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/cache_freshness.hpp"
-#include "runtime/cache_unguarded_answers.hpp"
+#include "runtime/cache_kept_answers.hpp"
+#include "runtime/cache_lasting.hpp"
+#include "runtime/cache_plain_times.hpp"
+#include "runtime/cache_trouble.hpp"
 #include "runtime/shared_looks.hpp"
 #include "runtime/store_core.hpp"
 
@@ -69,7 +72,7 @@ class cache_engine final : public closing_listener,
   /// Null when the claims are in the value store.
   std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }
-  failure last_store_error() const;
+  failure last_store_error() const { return trouble_.latest(); }
   std::shared_ptr<posting_gate> const& back() const { return back_; }
 
   // From the handles, posted.
@@ -86,8 +89,13 @@ class cache_engine final : public closing_listener,
   store_core& home() const { return *values_; }
   cache_options const& options() const { return settings_.options; }
   layout form() const { return settings_.form; }
-  /// Null when entries have no times of their own.
+  /// Null when an entry is there or not, whatever its age.
   cache_freshness* freshness() const { return freshness_.get(); }
+  bool framed() const { return options().format == cache_format::framed; }
+  /// Null when entries have times of their own, or need none.
+  cache_plain_times* plain_times() const { return plain_times_.get(); }
+  /// Null when entries end by themselves.
+  cache_lasting* lasting() const { return lasting_.get(); }
   algo::load_settings load_settings(load_purpose const& purpose) const;
   algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
   void free_slot(algo::load_guard guard);
@@ -101,18 +109,8 @@ class cache_engine final : public closing_listener,
   std::optional<found_entry> read(cache_value stored);
   /// The caller has waited long enough for a better value than this one.
   void soft_timeout(detail::cache_caller& caller, detail::cache_answer stale);
-  /// A read failed: the store is left alone for a while (S9).
-  void read_failed(failure const& why);
-  /// Another step failed: claims are left alone for a while if it could not be carried out at all,
-  /// reads only if the store was silent.
-  void step_failed(failure const& why);
-  void claims_worked();
-  /// The flight that was to find out whether claims work again ended without having claimed.
-  void claim_probe_over() { claim_health_.probe_over(); }
-  /// Of a load without the store, for those who come soon.
-  void keep_answer(cache_key const& key, result<detail::cache_answer> answer) {
-    unguarded_answers_.add(key, std::move(answer));
-  }
+  cache_trouble& trouble() { return trouble_; }
+  kept_answers& answers_kept() { return answers_kept_; }
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
 
@@ -142,14 +140,12 @@ class cache_engine final : public closing_listener,
   void probe(cache_key const& key);
   void launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose = {});
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
-  bool answer_again(detail::cache_caller& caller);
   void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
   void leave_flight(detail::cache_caller& caller);
   void expire(clock::time_point now);
   template <class Reply, class Send>
   void write(cache_key const& key, stale_copies copies, handler<Reply> done, Send&& send);
   void void_loads(cache_key const& key, stale_copies copies);
-  void note_store_error(failure const& why);
 
   std::shared_ptr<store_core> values_;
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
@@ -160,7 +156,6 @@ class cache_engine final : public closing_listener,
   mutable std::mutex mutex_;
   std::vector<detail::caller_ptr> incoming_;  // mutex_
   bool drain_posted_ = false;                 // mutex_
-  failure last_store_error_;                  // mutex_
 
   std::vector<detail::caller_ptr> batch_;
   shared_looks looks_;    // of this turn, not sent yet
@@ -171,14 +166,12 @@ class cache_engine final : public closing_listener,
   std::unordered_multimap<std::string_view, load_flight*> live_;
   algo::slot_queue<std::shared_ptr<load_flight>> guarded_slots_;
   algo::slot_queue<std::shared_ptr<load_flight>> unguarded_slots_;
-  algo::store_health health_;        // of reads
-  algo::store_health claim_health_;  // of claims, which may be in another store
-  unguarded_answers unguarded_answers_{*values_, settings_.options};
-  std::unique_ptr<cache_freshness> freshness_;  // null when entries have no times of their own
+  cache_trouble trouble_;
+  kept_answers answers_kept_{*values_, settings_.options};
+  std::unique_ptr<cache_freshness> freshness_;  // null when an entry is there or not
+  std::unique_ptr<cache_plain_times> plain_times_;
+  std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
   bool closed_ = false;
 };
-
-/// Whether the store could not do its work (S9), as opposed to an answer that is not a value.
-bool is_store_trouble(failure const& why);
 
 }  // namespace herdlock::runtime

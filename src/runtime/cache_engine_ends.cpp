@@ -57,6 +57,7 @@ void cache_engine::expire(clock::time_point now) {
 void cache_engine::on_closing() {
   if (std::exchange(closed_, true)) return;
   back_->shut();
+  if (lasting_) lasting_->close();
   for (auto const id : flights_.running()) {
     auto* const state = flights_.state(id);
     if (!state) continue;

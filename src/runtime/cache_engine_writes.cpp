@@ -17,8 +17,9 @@ void cache_engine::unlist(load_flight& flight) {
 // Those that nobody can join any more, too: they may have a claim, and store what they load.
 void cache_engine::void_loads(cache_key const& key, stale_copies copies) {
   if (freshness_) freshness_->voided(key, copies);
+  if (plain_times_) plain_times_->forget(key);
   flights_.detach(key.str());
-  unguarded_answers_.erase(key);
+  answers_kept_.erase(key);
   std::vector<std::shared_ptr<load_flight>> flights;
   for (auto [at, end] = live_.equal_range(key.str()); at != end; ++at) {
     if (auto flight = at->second->weak_from_this().lock()) flights.push_back(std::move(flight));
@@ -59,14 +60,17 @@ milliseconds cache_engine::ttl_of(cache_value const& value) const {
 
 void cache_engine::put(put_request request, handler<void> done) {
   auto const key = request.key;
+  failure why = lasting_ ? lasting_->admit(key, request.value) : failure{};
+  if (why.code) return detail::post_result<void>(values_->executor(), std::move(done), why);
   write<void>(key, stale_copies::die, std::move(done),
               [&](cache_store& values, handler<void> on_reply) {
-                if (!freshness_) return values.put(std::move(request), std::move(on_reply));
+                if (!framed()) return values.put(std::move(request), std::move(on_reply));
                 freshness_->put_framed(values, std::move(request), std::move(on_reply));
               });
 }
 
 void cache_engine::invalidate(cache_key key, handler<bool> done) {
+  if (lasting_) lasting_->gone(key);
   write<bool>(key, stale_copies::die, std::move(done),
               [&](cache_store& values, handler<bool> on_reply) {
                 values.invalidate(key, std::move(on_reply));
@@ -74,6 +78,7 @@ void cache_engine::invalidate(cache_key key, handler<bool> done) {
 }
 
 void cache_engine::expire_entry(cache_key key, handler<bool> done) {
+  if (lasting_ && options().grace == milliseconds{0}) lasting_->gone(key);
   write<bool>(key, stale_copies::live, std::move(done),
               [&](cache_store& values, handler<bool> on_reply) {
                 values.expire(key, options().grace, std::move(on_reply));

@@ -10,11 +10,6 @@
 namespace herdlock::runtime {
 namespace {
 
-bool fits_form(cache_value const& value, layout form) {
-  if (std::holds_alternative<absent>(value)) return true;
-  return std::holds_alternative<std::string>(value) == (form == layout::string);
-}
-
 // The error of another's load, as our callers see it.
 std::string error_told(cache_engine& home, cache_key const& key, load_backing_off what) {
   cache_counters::add(home.counters.shared_errors);
@@ -28,21 +23,23 @@ shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::stri
   return {text, home.options().error_back_off};
 }
 
-}  // namespace
-
-failure check_storable(result<cache_value> const& value, layout form, cache_format format) {
-  if (value.has_error()) return value.error();
-  if (!fits_form(*value, form)) {
-    return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
-  }
-  // Counted as the stores count it, so that nothing is sent which they refuse.
-  std::size_t bytes = value_bytes(*value);
-  if (format == cache_format::framed) bytes += frame_bytes(form);
-  if (bytes <= limits::max_value_bytes) return {};
-  return make_failure(errc::invalid_value,
-                      "a value of " + std::to_string(bytes) + " bytes is not stored; at most " +
-                          std::to_string(limits::max_value_bytes) + " are allowed");
+// What a bound of the cache's own refuses is told as the latest failure.
+bool is_admitted(cache_engine& home, cache_key const& key, cache_value const& value) {
+  failure const why = home.lasting() ? home.lasting()->admit(key, value) : failure{};
+  if (why.code) home.trouble().tell(why);
+  return !why.code;
 }
+
+algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
+  if (outcome.unfinished) return algo::load_result::unfinished;
+  if (outcome.error) return algo::load_result::failed;
+  bool const nothing = outcome.answer.kind == detail::entry_kind::absent;
+  bool const keeps = !nothing || home.options().negative_ttl != milliseconds{0};
+  auto const why = check_storable(outcome.encoded, home.form(), home.options().format);
+  return keeps && !why.code ? algo::load_result::storable : algo::load_result::unstorable;
+}
+
+}  // namespace
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
                          detail::caller_ptr first, load_purpose const& purpose)
@@ -63,7 +60,7 @@ load_flight::~load_flight() {
 }
 
 void load_flight::end_probe(cache_engine& home) {
-  if (std::exchange(purpose_.probes_claims, false)) home.claim_probe_over();
+  if (std::exchange(purpose_.probes_claims, false)) home.trouble().claim_probe_over();
 }
 
 void load_flight::slot_granted() {
@@ -78,11 +75,11 @@ void load_flight::apply(algo::load_plan const& plan) {
   auto const home = home_.lock();
   if (!home) return;
   if (machine_.done()) leave_queues(*home);
-  if (plan.signal_lost) lost_.request_stop();
-  if (plan.detach) {
-    joinable_ = false;
-    home->detach(id_);
+  if (plan.signal_lost) {
+    outdated_ = true;
+    lost_.request_stop();
   }
+  if (plan.detach) home->detach(id_);
   if (plan.clean_up) home->give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, answer_for(*plan.answer));
   // Before the call, which may be for a slot of the other kind.
@@ -185,10 +182,10 @@ void load_flight::on_claim(result<claim_reply> reply) {
       said_.refusal = reply.error();
       return apply(machine_.refused());
     }
-    home->step_failed(reply.error());
+    home->trouble().step_failed(reply.error());
     return apply(machine_.claim_failed());
   }
-  home->claims_worked();
+  home->trouble().claims_worked();
   if (ours) {
     fencing_ = std::get<claimed>(*reply).fencing;
     return apply(machine_.claim_granted(clock::now()));
@@ -203,6 +200,8 @@ void load_flight::on_claim(result<claim_reply> reply) {
         return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
       }
     }
+    // Another has refreshed it.
+    if (home->plain_times()) home->plain_times()->forget(key_);
     said_.found = std::move(entry->answer);
     return apply(machine_.claim_hit());
   }
@@ -240,7 +239,7 @@ void load_flight::on_watch(result<watch_reply> reply) {
       said_.refusal = reply.error();
       return apply(machine_.refused());
     }
-    home->step_failed(reply.error());
+    home->trouble().step_failed(reply.error());
     // Pushes need rights of their own (channels): the claims go on without them.
     if (reply.error() == errc::access_denied) {
       return apply(machine_.watch_denied(clock::now(), random_unit()));
@@ -288,25 +287,28 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   if (!home || !machine_.loading()) return;
   said_.outcome = std::move(outcome);
   home->counters.load_time.note(clock::now() - load_began_);
-  first_->drop_loader();
   if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_);
-  auto what = algo::load_result::storable;
-  if (said_.outcome.error) {
-    cache_counters::add(home->counters.load_errors);
-    what = said_.outcome.unfinished ? algo::load_result::unfinished : algo::load_result::failed;
-  } else if (said_.outcome.answer.kind == detail::entry_kind::absent &&
-             home->options().negative_ttl == milliseconds{0}) {
-    what = algo::load_result::unstorable;
-  } else if (check_storable(said_.outcome.encoded, home->form(), home->options().format).code) {
-    cache_counters::add(home->counters.unstorable);
+  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
+  auto what = result_of(*home, said_.outcome);
+  bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
+  bool const stored =
+      what == algo::load_result::storable && !unguarded && !machine_.claim_is_lost();
+  if (stored && !is_admitted(*home, key_, *said_.outcome.encoded)) {
     what = algo::load_result::unstorable;
   }
+  bool const stays = has_value && stored && what == algo::load_result::storable;
+  if (!stays || !home->lasting() || !home->lasting()->keep_loader(*first_)) first_->drop_loader();
+  if (said_.outcome.error) cache_counters::add(home->counters.load_errors);
+  said_.unstorable = has_value && what == algo::load_result::unstorable;
+  if (said_.unstorable) cache_counters::add(home->counters.unstorable);
+  if (said_.unstorable && !outdated_) {
+    home->answers_kept().add_unstored(key_, said_.outcome.answer);
+  }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
-  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  if (unguarded && joinable_ && !said_.outcome.unfinished) {
+  if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    home->keep_answer(key_, answer_for(kind));
+    home->answers_kept().add_unguarded(key_, answer_for(kind));
   }
   apply(machine_.loader_done(what, clock::now()));
 }
@@ -322,7 +324,7 @@ void load_flight::on_extend(result<renew_reply> const& reply) {
   auto const home = home_.lock();
   if (!home) return;
   if (reply.has_error()) {
-    if (is_store_trouble(reply.error())) home->step_failed(reply.error());
+    if (is_store_trouble(reply.error())) home->trouble().step_failed(reply.error());
     return apply(machine_.extend_failed(clock::now()));
   }
   apply(*reply == renew_reply::renewed ? machine_.extend_renewed() : machine_.extend_lost());
@@ -331,29 +333,44 @@ void load_flight::on_extend(result<renew_reply> const& reply) {
 void load_flight::fill(cache_engine& home, cache_store& claims) {
   auto ttl = home.ttl_of(*said_.outcome.encoded);
   fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
-  if (auto* const freshness = home.freshness()) {
-    freshness->frame(request.value, request.ttl, clock::now() - load_began_);
-  }
+  auto const load_time = clock::now() - load_began_;
+  if (home.framed()) home.freshness()->frame(request.value, request.ttl, load_time);
+  if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };
   claims.fill(std::move(request), std::move(on_reply));
 }
 
 void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_failure what) {
-  auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
-                      result<fill_reply> const& reply) { self->on_stored(reply); };
+  auto on_reply = [self = shared_from_this(), bracket = std::make_shared<give_back_bracket>(
+                                                  home.home())](result<fill_reply> const& reply) {
+    auto const still = self->home_.lock();
+    auto* const values = still ? still->claims() : nullptr;
+    bool const is_refresh = self->purpose_.refresh_below != milliseconds{0};
+    bool const was_ours = reply.has_value() && *reply == fill_reply::stored;
+    if (!values || !was_ours || !self->said_.unstorable || !is_refresh) {
+      return self->on_stored(reply);
+    }
+    // Else the old value would be served for as long as its grace lasts.
+    if (still->lasting()) still->lasting()->gone(self->key_);
+    values->invalidate(self->key_,
+                       [self, bracket, reply](result<bool> const&) { self->on_stored(reply); });
+  };
   claims.fail(key_, owner_, std::move(what.text), what.back_off, std::move(on_reply));
 }
 
 void load_flight::on_stored(result<fill_reply> const& reply) {
   auto const home = home_.lock();
   if (!home) return;
+  bool const is_stored = reply.has_value() && *reply == fill_reply::stored;
+  if (home->plain_times() && !is_stored) home->plain_times()->forget(key_);
   if (reply.has_error()) {
     // The callers have their value, whatever the store thinks of it.
     if (reply.error() == errc::invalid_value && machine_.filling()) {
       cache_counters::add(home->counters.unstorable);
+      if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer);
     } else if (reply.error() != errc::canceled) {
-      home->step_failed(reply.error());
+      home->trouble().step_failed(reply.error());
     }
     return apply(machine_.store_failed());
   }

@@ -52,6 +52,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   /// True when there was a claim, which is lost by this.
   bool voided() {
     bool const was_lost = machine_.claim_is_lost();
+    outdated_ = true;
     apply(machine_.voided());
     return !was_lost && machine_.claim_is_lost();
   }
@@ -93,7 +94,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   algo::load_guard slot_kind_ = algo::load_guard::guarded;
   std::optional<queue_position> queued_at_;
   bool watching_ = false;
-  bool joinable_ = true;  // by whoever comes: nothing has made what it loads out of date
+  bool outdated_ = false;  // what it loads: by a put, an invalidate, or a load that came after
   std::stop_source lost_;
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
@@ -102,11 +103,9 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
     std::string shared_error;      // the store's word of another's failed load
     failure refusal;               // the store's
     detail::load_outcome outcome;  // of our loader
+    bool unstorable = false;       // what it loaded
   } said_;
   clock::time_point load_began_;
 };
-
-/// Why a value cannot be stored (too large, does not encode); success when it can.
-failure check_storable(result<cache_value> const& value, layout form, cache_format format);
 
 }  // namespace herdlock::runtime

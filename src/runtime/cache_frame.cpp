@@ -36,6 +36,11 @@ taken_apart from_fields(hash_fields stored) {
   return entry;
 }
 
+bool fits_form(cache_value const& value, layout form) {
+  if (std::holds_alternative<absent>(value)) return true;
+  return std::holds_alternative<std::string>(value) == (form == layout::string);
+}
+
 }  // namespace
 
 cache_value with_header(framed_value entry, layout form) {
@@ -73,6 +78,20 @@ bool is_framed(cache_value const& stored) noexcept {
   return fields && std::any_of(fields->begin(), fields->end(), [](auto const& field) {
            return is_header(field) && algo::has_header(field.second);
          });
+}
+
+failure check_storable(result<cache_value> const& value, layout form, cache_format format) {
+  if (value.has_error()) return value.error();
+  if (!fits_form(*value, form)) {
+    return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
+  }
+  // Counted as the stores count it, so that nothing is sent which they refuse.
+  std::size_t bytes = value_bytes(*value);
+  if (format == cache_format::framed) bytes += frame_bytes(form);
+  if (bytes <= limits::max_value_bytes) return {};
+  return make_failure(errc::invalid_value,
+                      "a value of " + std::to_string(bytes) + " bytes is not stored; at most " +
+                          std::to_string(limits::max_value_bytes) + " are allowed");
 }
 
 }  // namespace herdlock::runtime

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include <herdlock/cache_options.hpp>
 #include <herdlock/value.hpp>
 
 #include "algo/entry_header.hpp"
@@ -26,5 +27,8 @@ std::variant<framed_value, algo::header_fault> without_header(cache_value stored
 
 /// Whether some version of herdlock put a header there: a plain cache takes it for a miss.
 bool is_framed(cache_value const& stored) noexcept;
+
+/// Why a value cannot be stored (too large, does not encode); success when it can.
+failure check_storable(result<cache_value> const& value, layout form, cache_format format);
 
 }  // namespace herdlock::runtime

@@ -101,7 +101,9 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl,
   // Nobody could tell when the entry becomes stale.
   if (clock_.known()) {
     header.created = clock_.there(clock::now());
-    header.grace = home_.options().grace;
+    // That there is no such thing does not last.
+    bool const ends = home_.lasting() && std::holds_alternative<absent>(value);
+    header.grace = ends ? milliseconds{0} : home_.options().grace;
   }
   ttl = std::min(ttl + header.grace, limits::max_ttl);
   value = with_header({std::move(header), std::move(value)}, home_.form());

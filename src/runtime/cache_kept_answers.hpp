@@ -1,40 +1,77 @@
-// What loads without the store came to, for those who ask again within a moment.
+// Answers that are in no store, for those who ask again within a moment.
 #pragma once
 
 #include <herdlock/detail/cache_core.hpp>
 
+#include "algo/load_machine.hpp"
 #include "algo/recent_answers.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
 
-/// A load without the store stores nothing, so each next caller would load anew: a key that is
-/// asked for a thousand times a second would be loaded as often for as long as the outage lasts.
-/// All members on the executor of the store.
-class unguarded_answers final : private timed {
+/// What a load came to and the store does not have, because it failed or because the value cannot
+/// be stored. Without this each next caller would load anew: a key that is asked for a thousand
+/// times a second would be loaded as often. All members on the executor of the store.
+class kept_answers {
  public:
-  /// How long an answer is given again, at most, and how many are kept.
-  static constexpr milliseconds longest{250};
-  static constexpr std::size_t most = 1024;
+  using answer_type = result<detail::cache_answer>;
 
-  unguarded_answers(store_core& home, cache_options const& options)
-      : home_(home), options_(options) {}
-  ~unguarded_answers() override { timer_queue::remove(*this); }
+  /// How long what was loaded without the store is given again, at most.
+  static constexpr milliseconds longest_unguarded{250};
 
-  void add(cache_key const& key, result<detail::cache_answer> answer);
-  /// Null when there is none.
-  result<detail::cache_answer> const* find(cache_key const& key) const {
-    return answers_.empty() ? nullptr : answers_.find(key.str(), clock::now());
+  kept_answers(store_core& home, cache_options const& options)
+      : unguarded_(home, options, {longest_unguarded, 1024}),
+        // These are mostly the large ones.
+        unstored_(home, options, {options.error_back_off, 64}) {}
+
+  /// Of a load without the store.
+  void add_unguarded(cache_key const& key, answer_type answer) {
+    unguarded_.add(key, std::move(answer));
   }
-  void erase(cache_key const& key) { answers_.erase(key.str()); }
+  /// A value that cannot be stored: it is loaded anew after error_back_off.
+  void add_unstored(cache_key const& key, answer_type answer) {
+    unstored_.add(key, std::move(answer));
+  }
+  /// What answers a call for the key in place of a load of this kind; null when there is none.
+  answer_type const* find(cache_key const& key, algo::load_guard guard) const {
+    auto const* const unstored = unstored_.find(key);
+    return unstored || guard == algo::load_guard::guarded ? unstored : unguarded_.find(key);
+  }
+  void erase(cache_key const& key) {
+    unguarded_.erase(key);
+    unstored_.erase(key);
+  }
 
  private:
-  void on_due(clock::time_point now) override;
-  milliseconds time_of(result<detail::cache_answer> const& answer) const;
+  struct bounds {
+    milliseconds longest;
+    std::size_t most;
+  };
 
-  store_core& home_;
-  cache_options const& options_;
-  algo::recent_answers<result<detail::cache_answer>> answers_{most};
+  class list final : private timed {
+   public:
+    list(store_core& home, cache_options const& options, bounds limits)
+        : home_(home), options_(options), longest_(limits.longest), answers_(limits.most) {}
+    ~list() override { timer_queue::remove(*this); }
+
+    void add(cache_key const& key, answer_type answer);
+    answer_type const* find(cache_key const& key) const {
+      return answers_.empty() ? nullptr : answers_.find(key.str(), clock::now());
+    }
+    void erase(cache_key const& key) { answers_.erase(key.str()); }
+
+   private:
+    void on_due(clock::time_point now) override;
+    milliseconds time_of(answer_type const& answer) const;
+
+    store_core& home_;
+    cache_options const& options_;
+    milliseconds longest_;
+    algo::recent_answers<answer_type> answers_;
+  };
+
+  list unguarded_;
+  list unstored_;
 };
 
 }  // namespace herdlock::runtime

@@ -123,7 +123,7 @@ TEST_F(CacheTrouble, AValueOverTheLimitAnswersAndIsNotStored) {
 
   loader.value = std::string(limits::max_value_bytes, 'x');
   call at_the_limit;
-  load(at_the_limit);
+  load(at_the_limit, "another");
   settle();
   EXPECT_EQ(script->count("fill"), 1u);
 }

@@ -3,7 +3,7 @@
 
 #include "algo/load_gate.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_unguarded_answers.hpp"
+#include "runtime/cache_kept_answers.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -78,7 +78,7 @@ TEST_F(CacheWriteTrouble, AKeyThatCannotBeStoredIsNotLoadedByEveryCaller) {
     settle();
     EXPECT_EQ(each.value(), "loaded");
   }
-  auto const periods = (clock::now() - began) / runtime::unguarded_answers::longest;
+  auto const periods = (clock::now() - began) / runtime::kept_answers::longest_unguarded;
   EXPECT_LE(loader.runs, 1 + periods);
 }
 
@@ -190,6 +190,66 @@ TEST_F(CacheWriteTrouble, AValueThatTheStoreRefusesAnswersAndItsClaimIsGivenUp) 
   EXPECT_EQ(script->entries["k"].claimant, "");
   EXPECT_EQ(strings->stats().unstorable, 1u);
   EXPECT_EQ(strings->stats().store_errors, 0u);
+}
+
+// S1: a value that nobody can store is not loaded by every caller.
+TEST_F(CacheWriteTrouble, AValueThatCannotBeStoredIsLoadedOnceInABackOff) {
+  open({.error_back_off = 10min});
+  loader.value = std::string(limits::max_value_bytes + 1, 'x');
+  loader.let_go();
+  std::deque<call> calls(3);
+  for (auto& each : calls) {
+    load(each);
+    settle();
+    EXPECT_EQ(each.value().size(), limits::max_value_bytes + 1);
+  }
+  EXPECT_EQ(loader.runs, 1);
+  EXPECT_EQ(strings->stats().unstorable, 1u);
+
+  strings->async_invalidate("k", herdlock_test::as_result([](result<bool>) {}));
+  settle();
+  loader.value = "smaller";
+  call after, last;
+  load(after);
+  settle();
+  EXPECT_EQ(after.value(), "smaller");
+  load(last);
+  settle();
+  EXPECT_EQ(loader.runs, 2) << "stored";
+}
+
+TEST_F(CacheWriteTrouble, AValueThatTheStoreRefusesIsLoadedOnceInABackOffUnlessItIsVoided) {
+  open({.error_back_off = 10min});
+  script->refusal = errc::invalid_value;
+  auto how = fault::refuse;
+  script->script = [&](std::string const& asked, std::size_t) {
+    return asked == "fill" ? how : fault::none;
+  };
+  loader.let_go();
+  call first, second;
+  load(first);
+  settle();
+  load(second);
+  settle();
+  EXPECT_EQ(second.value(), "loaded");
+  EXPECT_EQ(loader.runs, 1);
+
+  // The refusal comes when the value is out of date.
+  how = fault::hang;
+  script->end_of_hanging = errc::invalid_value;
+  call third, fourth;
+  load(third, "voided");
+  settle();
+  strings->async_invalidate("voided", herdlock_test::as_result([](result<bool>) {}));
+  settle();
+  script->release_hanging();
+  settle();
+  EXPECT_EQ(third.value(), "loaded");
+  loader.value = "newer";
+  script->script = nullptr;
+  load(fourth, "voided");
+  settle();
+  EXPECT_EQ(fourth.value(), "newer");
 }
 
 TEST_F(CacheWriteTrouble, ClosingStartsNoLoaderThatQueues) {

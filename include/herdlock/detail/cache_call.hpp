@@ -200,6 +200,7 @@ class cache_call final : public cache_caller {
   }
 
   void drop_loader() override { loader_.reset(); }
+  caller_ptr loader_to_keep() override { return shared_from_this(); }
 
  private:
   struct completion {

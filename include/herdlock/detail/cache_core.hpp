@@ -68,8 +68,9 @@ class load_sink {
   deliver_type deliver_;
 };
 
-/// Whether a caller wants what is there, or has a loader for what is not.
-enum class caller_wish { look, load };
+/// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
+/// only for what is there and stale.
+enum class caller_wish { look, load, refresh };
 
 /// One waiting call: its completion handler, its loader, and its slot in the engine. One
 /// allocation per call.
@@ -86,6 +87,8 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   virtual void start_load(load_context context, load_sink sink) = 0;
   /// The loader will not be needed (any more).
   virtual void drop_loader() = 0;
+  /// Who can run the loader again after it has ended; null when nobody can.
+  virtual std::shared_ptr<cache_caller> loader_to_keep() { return nullptr; }
   /// It is known whether the loader runs now: another is at it, or it has to queue. Not called
   /// where the loader is started or dropped.
   virtual void load_decided() {}

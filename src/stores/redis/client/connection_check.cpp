@@ -78,8 +78,9 @@ verdict connection_check::misdirected(std::string const& address) const {
 void connection_check::warn_of_weaknesses(std::string const& address) {
   if (evicts(facts_)) {
     warn("the server at " + address + " has maxmemory-policy " + facts_.policy +
-         ": when memory runs short it throws leases away, and another is granted what is held; set "
-         "noeviction for locks");
+         ": when memory runs short it throws leases and claims away: another is granted what is "
+         "held, "
+         "and a key is loaded by several at once; set noeviction");
   }
   // A master that comes back empty empties its replicas.
   bool const forgets = facts_.append_only == "0" && how_.durable.quarantine == milliseconds{0};

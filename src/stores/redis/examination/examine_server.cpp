@@ -86,9 +86,10 @@ class server_examination {
     into_.expect(!evicts, {"redis.eviction", limited ? severity::error : severity::warning,
                            at_ + " has maxmemory-policy " + facts_.policy +
                                (limited ? "" : " (and no maxmemory yet)"),
-                           "when memory runs short it throws leases away, and another is granted "
-                           "what is held",
-                           "set maxmemory-policy noeviction for locks"});
+                           "when memory runs short it throws leases and claims away: another is "
+                           "granted what is held, and a key is loaded by several at once",
+                           "set maxmemory-policy noeviction; a cache that may be evicted and locks "
+                           "that must not belong to two servers"});
   }
   void persistence_of() {
     if (facts_.append_only.empty()) return;

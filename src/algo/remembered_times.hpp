@@ -1,0 +1,67 @@
+// How long the entries of a cache last that carry no times of their own, as far as this process
+// knows: each is asked for once, and then remembered until it ends. Pure.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock::algo {
+
+/// O(log n) each, but for what drops the old ones when there is no room.
+class remembered_times {
+ public:
+  struct span {
+    clock::time_point known_since;
+    clock::time_point ends;
+    clock::duration load_time{0};
+  };
+  enum class answer { known, ask, wait };
+  struct found {
+    answer what;
+    span times{};
+  };
+
+  explicit remembered_times(std::size_t most) : most_(most) {}
+
+  /// An entry of the key was read. `ask`: the store is to be asked how much time is left to it, and
+  /// told() to be called with the number that asked() gives; `wait`: it is being asked, or there is
+  /// no room.
+  found look(std::string_view key, clock::time_point now);
+  /// Of the last look() that said `ask`.
+  std::uint64_t asked() const noexcept { return last_asked_; }
+  /// The store's answer to the question of that number; nothing when it had none. An answer that
+  /// was overtaken by stored() or forget() changes nothing.
+  void told(std::string_view key, std::uint64_t asked, std::optional<milliseconds> left,
+            clock::time_point now);
+
+  /// An entry was stored by this process.
+  void stored(std::string_view key, span const& times);
+  /// Whatever was known of its entry is so no more.
+  void forget(std::string_view key);
+
+  /// A load took so long: what a load of a key is taken to last that was not loaded here.
+  void loaded_in(clock::duration load_time) { last_load_time_ = load_time; }
+  std::size_t size() const noexcept { return entries_.size(); }
+
+ private:
+  struct entry {
+    std::uint64_t asked = 0;  // 0: known
+    span times{};
+  };
+
+  bool make_room(clock::time_point now);
+
+  std::size_t most_;
+  std::uint64_t last_asked_ = 0;
+  clock::duration last_load_time_{0};
+  clock::time_point next_sweep_{};
+  std::map<std::string, entry, std::less<>> entries_;
+};
+
+}  // namespace herdlock::algo

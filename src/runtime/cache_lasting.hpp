@@ -1,0 +1,57 @@
+// The lasting entries of one cache: how many there may be, and who loads them anew.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <herdlock/backend.hpp>
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/lasting_ledger.hpp"
+#include "runtime/timer_queue.hpp"
+
+namespace herdlock::runtime {
+
+class cache_engine;
+
+/// All members on the executor.
+class cache_lasting {
+ public:
+  explicit cache_lasting(cache_engine& home);
+
+  /// What a cache with lasting entries does in terms of all others: an entry is kept for as long as
+  /// a store keeps anything, and is stale when its refresh is due.
+  static void apply_to(cache_options& options);
+
+  /// The value is to be stored, and counts from now on; or why it is not to be.
+  failure admit(cache_key const& key, cache_value const& value);
+  /// By invalidate, or because it was not found.
+  void gone(cache_key const& key);
+
+  /// The loader of this call has loaded its key: it does so again each refresh_every. False, and
+  /// it is not kept, where there is no schedule, or it cannot run again.
+  bool keep_loader(detail::cache_caller& call);
+  /// A look on behalf of the schedule has found that another process was at it.
+  void fresh_until(cache_key const& key, clock::time_point expires);
+  /// Drops the loaders.
+  void close();
+
+ private:
+  struct schedule final : timed {
+    schedule(cache_lasting& owner, detail::caller_ptr its) : home(owner), loader(std::move(its)) {}
+    ~schedule() override { timer_queue::remove(*this); }
+    void on_due(clock::time_point now) override { home.refresh(*this, now); }
+    cache_lasting& home;
+    detail::caller_ptr loader;
+    std::weak_ptr<void> round;  // the loader runs, or is about to be asked for
+  };
+
+  void refresh(schedule& due, clock::time_point now);
+  void note_sizes();
+
+  cache_engine& home_;
+  algo::lasting_ledger ledger_;
+  std::map<std::string, schedule, std::less<>> schedules_;
+};
+
+}  // namespace herdlock::runtime

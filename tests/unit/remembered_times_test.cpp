@@ -1,0 +1,80 @@
+// What is remembered of the ends of plain entries.
+#include "algo/remembered_times.hpp"
+
+#include <gtest/gtest.h>
+
+namespace herdlock::algo {
+namespace {
+
+using namespace std::chrono_literals;
+using answer = remembered_times::answer;
+
+clock::time_point at(milliseconds time) { return clock::time_point(1h) + time; }
+
+TEST(RememberedTimes, TheStoreIsAskedOnceForAnEntry) {
+  remembered_times times(10);
+  EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
+  auto const asked = times.asked();
+  EXPECT_EQ(times.look("k", at(1ms)).what, answer::wait);
+  times.told("k", asked, 100ms, at(2ms));
+  for (milliseconds const time : {3ms, 50ms, 101ms}) {
+    auto const found = times.look("k", at(time));
+    EXPECT_EQ(found.what, answer::known);
+    EXPECT_EQ(found.times.ends, at(102ms));
+  }
+  EXPECT_EQ(times.look("k", at(102ms)).what, answer::ask) << "another entry";
+}
+
+TEST(RememberedTimes, WhatWasStoredHereIsKnown) {
+  remembered_times times(10);
+  times.stored("k", {at(0ms), at(100ms), 7ms});
+  auto const found = times.look("k", at(50ms));
+  EXPECT_EQ(found.what, answer::known);
+  EXPECT_EQ(found.times.load_time, 7ms);
+}
+
+TEST(RememberedTimes, ALoadOfAKeyThatWasNotLoadedHereTakesAsLongAsTheLastOne) {
+  remembered_times times(10);
+  times.stored("loaded", {at(0ms), at(100ms), 7ms});
+  times.look("k", at(0ms));
+  times.told("k", times.asked(), 100ms, at(0ms));
+  EXPECT_EQ(times.look("k", at(1ms)).times.load_time, 7ms);
+}
+
+TEST(RememberedTimes, AnAnswerThatWasOvertakenChangesNothing) {
+  remembered_times times(10);
+  times.look("k", at(0ms));
+  auto const late = times.asked();
+  times.stored("k", {at(1ms), at(100ms), 1ms});
+  times.told("k", late, 5ms, at(2ms));
+  EXPECT_EQ(times.look("k", at(50ms)).what, answer::known);
+
+  times.forget("k");
+  times.told("k", late, 500ms, at(2ms));
+  EXPECT_EQ(times.look("k", at(3ms)).what, answer::ask);
+  times.told("k", late, 500ms, at(4ms));
+  EXPECT_EQ(times.look("k", at(5ms)).what, answer::wait) << "the answer to another question";
+}
+
+TEST(RememberedTimes, WithoutAnAnswerTheStoreIsAskedAgain) {
+  remembered_times times(10);
+  for (auto const left : {std::optional<milliseconds>(), std::optional(0ms)}) {
+    EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
+    times.told("k", times.asked(), left, at(1ms));
+  }
+  EXPECT_EQ(times.size(), 0u);
+}
+
+TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
+  remembered_times times(2);
+  times.stored("a", {at(0ms), at(100ms), 1ms});
+  EXPECT_EQ(times.look("b", at(0ms)).what, answer::ask);
+  EXPECT_EQ(times.look("c", at(0ms)).what, answer::wait);
+  times.stored("c", {at(0ms), at(100ms), 1ms});
+  EXPECT_EQ(times.size(), 2u);
+  EXPECT_EQ(times.look("c", at(2s)).what, answer::ask) << "in place of one that has ended";
+  EXPECT_EQ(times.size(), 2u);
+}
+
+}  // namespace
+}  // namespace herdlock::algo
