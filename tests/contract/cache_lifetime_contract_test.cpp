@@ -79,7 +79,7 @@ TEST_P(cache_lasting_contract, TheFirstFiveMegabytesArePutAndTheNextValueIsRefus
     EXPECT_NE(std::string(e.what()).find("max_lasting_bytes"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(one.get("the 501st").is_miss());
-  EXPECT_EQ(one.get("product:499").value(), value);
+  EXPECT_EQ(*one.get("product:499"), value);
   EXPECT_EQ(one.stats().lasting_bytes, 5'000'000u);
 }
 
