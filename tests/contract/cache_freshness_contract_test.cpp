@@ -2,10 +2,10 @@
 // served meanwhile, and one of all processes loads it anew.
 #include <atomic>
 #include <herdlock/herdlock.hpp>
-#include <latch>
 #include <thread>
 
 #include "fixture.hpp"
+#include "support/gate.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -51,22 +51,22 @@ TEST_P(cache_freshness_contract, AStaleValueIsServedWhileOneOfTwoProcessesLoadsB
   EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
   EXPECT_EQ(other.get_or_load(key, loader("never")), "old");
   EXPECT_TRUE(one.expire(key));
-  std::latch begun(1), go_on(1);
+  gate begun, go_on;
   std::atomic<int> refreshes{0};
   auto slow = [&](load_context const&) -> maybe_text {
     ++refreshes;
-    begun.count_down();
-    go_on.wait();
+    begun.open();
+    EXPECT_TRUE(go_on.wait());
     return "new";
   };
   EXPECT_EQ(one.get_or_load(key, slow), "old");
-  ASSERT_TRUE(eventually([&] { return begun.try_wait(); }));
+  EXPECT_TRUE(begun.wait());
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(one.get_or_load(key, loader("second")), "old");
     EXPECT_EQ(other.get_or_load(key, loader("third")), "old");
   }
   EXPECT_EQ(loads, 1) << "the first";
-  go_on.count_down();
+  go_on.open();
   EXPECT_TRUE(eventually([&] { return other.get_or_load(key, loader("never")) == "new"; }));
   EXPECT_EQ(refreshes, 1);
   EXPECT_EQ(other.stats().misses, 0u) << "it never waited for a load";

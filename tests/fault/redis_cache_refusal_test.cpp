@@ -7,6 +7,7 @@
 #include <herdlock/cache.hpp>
 #include <herdlock/examination.hpp>
 #include "redis_ports.hpp"
+#include "support/gate.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -74,20 +75,20 @@ TEST(redis_cache_refusal, WithoutChannelsThereIsOneLoadAndAWarning) {
   store const loading = open_store(url);
   store const waiting = open_store(url);
   cache<std::string> const first(loading), second(waiting);
-  std::promise<void> started, go_on;
+  gate started, go_on;
   auto loaded = std::async(std::launch::async, [&] {
     return first.get_or_load(cache_key("k"), [&](load_context const&) {
-      started.set_value();
-      go_on.get_future().wait();
+      started.open();
+      EXPECT_TRUE(go_on.wait());
       return text("loaded once");
     });
   });
-  started.get_future().wait();
+  EXPECT_TRUE(started.wait());
   auto waited = std::async(std::launch::async, [&] {
     return second.get_or_load(cache_key("k"), [](load_context const&) { return text("again"); });
   });
   EXPECT_TRUE(eventually([&] { return !waiting.warnings().empty() || second.stats().loads > 0; }));
-  go_on.set_value();
+  go_on.open();
   EXPECT_EQ(loaded.get(), "loaded once");
   EXPECT_EQ(waited.get(), "loaded once");
   EXPECT_EQ(second.stats().loads, 0u);

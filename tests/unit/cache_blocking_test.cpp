@@ -9,11 +9,14 @@
 
 #include <herdlock/cache.hpp>
 #include <herdlock/lock.hpp>
+#include "support/gate.hpp"
 
 namespace herdlock {
 namespace {
 
 using namespace std::chrono_literals;
+using herdlock_test::eventually;
+using herdlock_test::gate;
 using text = std::optional<std::string>;
 
 cache_key const key("k");
@@ -46,17 +49,17 @@ TEST(BlockingCache, ThreadsThatMissTogetherLoadOnce) {
 TEST(BlockingCache, TwoCachesOverOneStoreLoadOnce) {
   auto const shared = open_store("memory:");
   cache<std::string> one(shared), other(shared);
-  std::promise<void> loading, go;
+  gate loading, go;
   auto slow = [&](load_context const&) -> text {
-    loading.set_value();
-    go.get_future().wait();
+    loading.open();
+    EXPECT_TRUE(go.wait());
     return "first";
   };
   auto first = std::async(std::launch::async, [&] { return one.get_or_load(key, slow); });
-  loading.get_future().wait();
+  EXPECT_TRUE(loading.wait());
   auto second = std::async(std::launch::async, [&] { return other.get_or_load(key, load_value); });
-  while (other.stats().misses == 0) std::this_thread::yield();
-  go.set_value();
+  EXPECT_TRUE(eventually([&] { return other.stats().misses > 0; }));
+  go.open();
   EXPECT_EQ(first.get(), "first");
   EXPECT_EQ(second.get(), "first");
   EXPECT_EQ(other.stats().loads, 0u);
@@ -96,17 +99,20 @@ TEST(BlockingCache, HashesAreKeptAsHashes) {
 
 TEST(BlockingCache, TheLastHandleWaitsForALoaderThatRuns) {
   std::atomic<bool> ended = false;
-  std::promise<void> loading;
+  gate loading;
   auto until_told = [&](load_context const& context) -> text {
-    loading.set_value();
-    while (!context.lost.stop_requested()) std::this_thread::yield();
-    ended = true;
+    loading.open();
+    ended = eventually([&] { return context.lost.stop_requested(); });
     return "late";
   };
   {
-    cache<std::string> strings(open_store("memory:"), {.wait = 10ms});
-    EXPECT_THROW(strings.get_or_load(key, until_told), error);
-    loading.get_future().wait();
+    cache<std::string> strings(open_store("memory:"),
+                               {.format = cache_format::framed, .grace = 10min});
+    strings.put(key, "stale");
+    EXPECT_TRUE(strings.expire(key));
+    EXPECT_EQ(strings.get_or_load(key, until_told), "stale") << "it is loaded behind the answer";
+    EXPECT_TRUE(loading.wait());
+    EXPECT_FALSE(ended);
   }
   EXPECT_TRUE(ended);
 }
@@ -133,17 +139,17 @@ TEST_F(LockedCache, LoadsUnderALeaseOfTheLockStoreAndGivesItBack) {
 
 TEST_F(LockedCache, TheSecondLookUnderTheLockSavesTheLoad) {
   cache<std::string> one(values, locks), other(values, locks);
-  std::promise<void> loading, go;
+  gate loading, go;
   auto slow = [&](load_context const&) -> text {
-    loading.set_value();
-    go.get_future().wait();
+    loading.open();
+    EXPECT_TRUE(go.wait());
     return "first";
   };
   auto first = std::async(std::launch::async, [&] { return one.get_or_load(key, slow); });
-  loading.get_future().wait();
+  EXPECT_TRUE(loading.wait());
   auto second = std::async(std::launch::async, [&] { return other.get_or_load(key, load_value); });
-  while (other.stats().misses == 0) std::this_thread::yield();
-  go.set_value();
+  EXPECT_TRUE(eventually([&] { return other.stats().misses > 0; }));
+  go.open();
   EXPECT_EQ(first.get(), "first");
   EXPECT_EQ(second.get(), "first");
 }

@@ -1,13 +1,13 @@
 // What users' code may do without harm to others: handlers that throw, loaders that are destroyed.
 #include <boost/asio/co_spawn.hpp>
 #include <deque>
-#include <future>
 #include <system_error>
 #include <thread>
 
 #include "cache_fixture.hpp"
 #include "runtime/cache_loader_pool.hpp"
 #include "support/as_result.hpp"
+#include "support/gate.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -156,16 +156,16 @@ TEST_F(CacheHarm, ALoaderThatIsDestroyedIsAnErrorForItsOwnCallersAlone) {
 
 TEST(loader_pool, WorkRunsOnTheThreadsThatLiveWhenNoMoreCanBeMade) {
   int made = 0;
-  std::promise<void> both_queued, done;
+  herdlock_test::gate both_queued, done;
   runtime::loader_pool pool(4, [&](std::function<void()> body) {
     if (++made > 1) throw std::system_error(EAGAIN, std::generic_category());
     return std::thread(std::move(body));
   });
-  pool.run([&] { both_queued.get_future().wait(); });
-  EXPECT_NO_THROW(pool.run([&] { done.set_value(); }));
+  pool.run([&] { EXPECT_TRUE(both_queued.wait()); });
+  EXPECT_NO_THROW(pool.run([&] { done.open(); }));
   EXPECT_EQ(made, 2);
-  both_queued.set_value();
-  EXPECT_EQ(done.get_future().wait_for(20s), std::future_status::ready);
+  both_queued.open();
+  EXPECT_TRUE(done.wait());
 }
 
 TEST(loader_pool, WithoutAnyThreadItSaysSoAndKeepsNothing) {
@@ -178,9 +178,9 @@ TEST(loader_pool, WithoutAnyThreadItSaysSoAndKeepsNothing) {
   EXPECT_THROW(pool.run([work] { ++*work; }), std::system_error);
   EXPECT_EQ(work.use_count(), 1);
   threads_to_be_had = true;
-  std::promise<void> done;
-  pool.run([&] { done.set_value(); });
-  EXPECT_EQ(done.get_future().wait_for(20s), std::future_status::ready);
+  herdlock_test::gate done;
+  pool.run([&] { done.open(); });
+  EXPECT_TRUE(done.wait());
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/eventually.hpp"
+
 namespace {
 
 std::atomic<std::size_t> allocations{0};
@@ -117,7 +119,7 @@ TEST(keyed_mutex_memory, KeysThatWereWaitedForCostNoMemoryEither) {
   {
     guard held = mutex.lock("a");
     std::thread waiter([&] { guard mine = mutex.lock("a"); });
-    while (mutex.waiting("a") == 0) std::this_thread::yield();
+    EXPECT_TRUE(herdlock_test::eventually([&] { return mutex.waiting("a") > 0; }));
     held.unlock();
     waiter.join();
   }

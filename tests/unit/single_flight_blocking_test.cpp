@@ -1,37 +1,36 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <herdlock/single_flight.hpp>
 #include <thread>
 #include <vector>
 
-#include "support/eventually.hpp"
+#include "support/gate.hpp"
 
 namespace herdlock {
 namespace {
 
 using namespace std::chrono_literals;
 using herdlock_test::eventually;
+using herdlock_test::gate;
 
 TEST(single_flight, BlockedCallersShareOneOperation) {
   single_flight<int> flights;
   std::atomic<int> begun{0};
-  std::promise<void> open;
-  auto opened = open.get_future().share();
+  gate go;
   std::vector<std::thread> threads;
   std::atomic<int> sum{0};
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       sum += flights.run("a", [&] {
         ++begun;
-        opened.wait();
+        EXPECT_TRUE(go.wait());
         return 7;
       });
     });
   }
   EXPECT_TRUE(eventually([&] { return flights.waiting("a") == 8; }));
-  open.set_value();
+  go.open();
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(begun, 1);
   EXPECT_EQ(sum, 56);
@@ -46,10 +45,9 @@ TEST(single_flight, ABlockedCallersExceptionIsShared) {
 
 TEST(single_flight, ABlockedCallerGivesUpAtItsDeadlineAndTheOthersDoNot) {
   single_flight<int> flights;
-  std::promise<void> open;
-  std::thread leader(
-      [&] { EXPECT_EQ(flights.run("a", [&] { return open.get_future().wait(), 7; }), 7); });
-  ASSERT_TRUE(eventually([&] { return flights.waiting("a") == 1; }));
+  gate go;
+  std::thread leader([&] { EXPECT_EQ(flights.run("a", [&] { return go.wait() ? 7 : 0; }), 7); });
+  EXPECT_TRUE(eventually([&] { return flights.waiting("a") == 1; }));
   try {
     flights.run_until("a", clock::now() + 1ms, [] { return 0; });
     ADD_FAILURE() << "did not give up";
@@ -57,7 +55,7 @@ TEST(single_flight, ABlockedCallerGivesUpAtItsDeadlineAndTheOthersDoNot) {
     EXPECT_EQ(why.code(), make_error_code(errc::timed_out));
   }
   EXPECT_EQ(flights.waiting("a"), 1u);
-  open.set_value();
+  go.open();
   leader.join();
 }
 
