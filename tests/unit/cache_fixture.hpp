@@ -23,6 +23,9 @@ namespace herdlock::scripted {
 
 using text = std::optional<std::string>;
 
+/// A `wait` that a test waits for, and in which a loaded machine reads, claims and begins to load.
+inline constexpr milliseconds time_to_begin{1000};
+
 /// A loader whose runs wait until they are let go.
 class held_loader {
  public:

@@ -206,7 +206,7 @@ TEST_F(CacheMany, ACallThatIsCancelledWhileItsClaimsAreAwayLoadsNothing) {
 }
 
 TEST_F(CacheMany, OneClaimThatIsSlowDoesNotOutliveTheWaitOfTheOthers) {
-  open({.wait = std::chrono::milliseconds(20)});
+  open({.wait = time_to_begin});
   script->script = [](std::string const& verb, std::size_t number) {
     return verb == "claim" && number == 4 ? fault::hang : fault::none;
   };

@@ -14,7 +14,6 @@ TEST_F(CacheStale, AfterTheSoftTimeoutTheStaleValueIsTheAnswerAndTheLoadGoesOn) 
   open(options);
   store_stale();
   call& c = ask();
-  EXPECT_EQ(c.answers, 0);
   ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
   EXPECT_EQ(c.value(), "old");
   loader.let_go();
@@ -58,7 +57,7 @@ TEST_F(CacheStale, ALoadWhoseCallersHaveAllSoftlyTimedOutStillGetsItsSlot) {
 
 TEST_F(CacheStale, ACallerWhoCancelsWhileItWaitsSoftlyIsForgotten) {
   auto options = framed();
-  options.soft_timeout = 10ms;
+  options.soft_timeout = time_to_begin;
   open(options);
   store_stale();
   call& c = ask();
@@ -98,7 +97,7 @@ TEST_F(CacheStale, WithFailSafeAStaleValueIsTheAnswerInsteadOfAnError) {
 
 TEST_F(CacheStale, WithFailSafeAStaleValueIsTheAnswerAtTheEndOfTheWait) {
   auto options = failing_safe();
-  options.wait = 20ms;
+  options.wait = time_to_begin;
   open(options);
   store_stale();
   call& c = ask();

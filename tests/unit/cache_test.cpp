@@ -151,11 +151,12 @@ TEST_F(CacheTest, EveryCancellationTypeIsHonouredInEveryPhase) {
 
 // S7
 TEST_F(CacheTest, ALoaderThatOutlivesEverybodyStillFills) {
-  open({.wait = 20ms});
+  open({.wait = time_to_begin});
   call c;
   load(c);
   ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
   EXPECT_TRUE(c.failed_with(errc::timed_out));
+  EXPECT_EQ(loader.runs, 1);
   loader.let_go();
   ASSERT_TRUE(run_until([&] { return script->entries["k"].value.has_value(); }));
   EXPECT_EQ(c.answers, 1);
