@@ -31,6 +31,7 @@
 #include <support/child_process.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -298,8 +299,12 @@ bool soak(soak_options options, std::string const& program) {
     }
   };
   auto const wait_for = [&](auto const& holds) {
-    while (!holds()) {
+    auto const patient = patience + options.ttl + options.load + options.outage + options.most;
+    std::uint64_t last = seen.generation;
+    for (auto since = clock::now(); !holds();) {
       alive();
+      if (std::exchange(last, seen.generation.load()) != last) since = clock::now();
+      if (clock::now() - since > patient) throw std::runtime_error("nothing is loaded any more");
       ::poll(nullptr, 0, 20);
     }
   };
