@@ -110,7 +110,7 @@ TEST_P(Elect, AFrozenLeadersCommandIsGoneBeforeTheNextOneBegins) {
   auto a = stand("a", {"--ttl", "2s"});
   ASSERT_TRUE(leads("a", 1)) << a.errors();
   auto b = stand("b", {"--ttl", "2s"});
-  a.pause();
+  a.pause_between_transactions();
   ASSERT_TRUE(leads("b", 2)) << b.errors();
   a.resume();
   b.signal(SIGTERM);

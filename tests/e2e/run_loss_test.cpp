@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(StandardError, RunLossUnread, ::testing::Values("full",
 TEST_F(RunLoss, AfterAPauseLongerThanTheTtlItIsKilledAtOnce) {
   auto const url = "sqlite:" + file("s.db").string();
   auto holder = start(url, {"--ttl", "500ms"}, "echo asked > " + file("asked").string());
-  holder.pause();
+  holder.pause_between_transactions();
   ::kill(-pid("leader"), SIGSTOP);
   herdlock::lock const job(herdlock::open_store(url), "job");
   auto mine = job.acquire({.wait = patience});
@@ -155,7 +155,7 @@ TEST_F(RunLoss, KilledItselfItLeavesNothingOfTheGroup) {
 TEST_F(RunLoss, StoppedItselfItsCommandIsGoneBeforeTheNextHolderStarts) {
   auto const url = "sqlite:" + file("s.db").string();
   auto holder = start(url, {"--ttl", "2s"}, "");
-  holder.pause();
+  holder.pause_between_transactions();
   herdlock::lock const job(herdlock::open_store(url), "job");
   auto const mine = job.acquire({.wait = patience});
   ASSERT_TRUE(mine);

@@ -65,7 +65,7 @@ TEST_P(ProcessTest, AKilledHolderIsSucceededByTheNextWithAGreaterFencingToken) {
 TEST_P(ProcessTest, AStoppedHolderKnowsThatItLostBeforeItActs) {
   auto child = holder(500ms, {"hold"});
   auto const before = fencing_of(child);
-  child.pause();
+  child.pause_between_transactions();
   lock const where(*store_, name);
   auto mine = where.acquire({.ttl = 30s, .wait = herdlock_test::patience});
   ASSERT_TRUE(mine);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <support/child_process.hpp>
@@ -27,6 +28,18 @@ int memory_file(char const* name) {
   if (fd < 0) throw std::runtime_error(std::string("memfd_create: ") + std::strerror(errno));
   ::fcntl(fd, F_SETFL, O_APPEND);
   return fd;
+}
+
+// As of "1: POSIX  ADVISORY  WRITE 708 00:1a:9 120 120".
+bool keeps_a_file_locked(pid_t pid) {
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, how, what;
+    pid_t who = 0;
+    if (words >> number >> kind >> how >> what >> who && what == "WRITE" && who == pid) return true;
+  }
+  return false;
 }
 
 std::string read_all(int fd) {
@@ -248,6 +261,16 @@ void child_process::pause() {
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
            info.si_pid == pid_;
   });
+}
+
+void child_process::pause_between_transactions() {
+  bool const met = eventually([&] {
+    pause();
+    if (!keeps_a_file_locked(pid_)) return true;
+    resume();
+    return false;
+  });
+  if (!met) throw std::runtime_error("it is within a transaction whenever it is stopped");
 }
 
 void child_process::resume() { signal(SIGCONT); }

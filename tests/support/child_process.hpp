@@ -53,7 +53,11 @@ class child_process {
 
   /// Sends the signal to the process, or to its group if it has its own. Nothing once reaped.
   void signal(int number);
-  void pause();        ///< SIGSTOP, and waits until it has stopped
+  void pause();  ///< SIGSTOP, and waits until it has stopped
+  /// The same where it keeps no file locked against everybody, as one that uses SQLite does within
+  /// a transaction: the others would wait for that and not for what it holds in the store. Throws
+  /// when it is never met like that.
+  void pause_between_transactions();
   void resume();       ///< SIGCONT
   exit_status kill();  ///< SIGKILL, and reaps
 
