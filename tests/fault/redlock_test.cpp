@@ -134,8 +134,8 @@ TEST_F(redlock, WhatHangingNodesWereAskedByAFailedAcquireIsGivenBack) {  // B7
 
 // The same when the connections over which they were asked have been given up meanwhile.
 TEST_F(redlock, WhatHangingNodesWereAskedIsGivenBackOverNewConnections) {  // B7
-  redis_ports ports(nodes.url("timeout=100ms&node_timeout=50ms"), &open_redlock);
-  fence_of(ports.acquire("warm", mine));
+  redis_ports ports(nodes.url("timeout=1s&node_timeout=500ms"), &open_redlock);
+  ASSERT_TRUE(ports.wait_for([&] { return ports.acquire("warm", mine).has_value(); }));
   for (std::size_t i : {0, 1, 2}) nodes[i].pause();
   EXPECT_TRUE(ports.acquire("r", mine).has_error());
   EXPECT_TRUE(ports.wait_for([&] {
