@@ -76,14 +76,14 @@ TEST_F(redis_pending_leaves,
   redis_ports waiter(server.url());
   fence_of(holder.acquire("r", mine, 10min));
   for (long i = 0; i < many; ++i) start(waiter);
-  ASSERT_TRUE(waiter.wait_for([&] { return waiting() == many; }));
+  ASSERT_TRUE(waiter.sees([&] { return waiting() == many; })) << waiting();
   server.cli("CONFIG SET min-replicas-to-write 1");
   cancel_all(waiter);
   // Each has been tried, and some of them again.
-  ASSERT_TRUE(waiter.wait_for([&] { return refusals() > many; })) << refusals();
+  ASSERT_TRUE(waiter.sees([&] { return refusals() > many; })) << refusals();
   EXPECT_EQ(waiting(), many);
   server.cli("CONFIG SET min-replicas-to-write 0");
-  ASSERT_TRUE(waiter.wait_for([&] { return waiting() == 0; })) << waiting() << " ghosts";
+  ASSERT_TRUE(waiter.sees([&] { return waiting() == 0; })) << waiting() << " ghosts";
   expect_next_is_served_at_once();
 }
 

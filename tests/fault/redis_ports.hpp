@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -36,10 +37,16 @@ class redis_ports {
   /// Starts `operation(handler<T>)` and waits for its result.
   template <class T, class Operation>
   result<T> get(Operation operation) {
-    std::optional<result<T>> outcome;
-    start<T>(outcome, operation);
-    wait_for([&] { return outcome.has_value(); });
-    return outcome ? *outcome : result<T>(make_failure(errc::protocol, "the test ran out of time"));
+    // An answer that comes too late finds it, too.
+    auto const outcome = std::make_shared<std::optional<result<T>>>();
+    start<T>(*outcome, [&](auto done) {
+      operation(handler<T>([outcome, done = std::move(done)](result<T> r) mutable {
+        std::move(done)(std::move(r));
+      }));
+    });
+    wait_for([&] { return outcome->has_value(); });
+    return *outcome ? **outcome
+                    : result<T>(make_failure(errc::protocol, "the test ran out of time"));
   }
 
   template <class T, class Operation>
@@ -62,6 +69,18 @@ class redis_ports {
       io_.run_one_for(std::min<std::chrono::steady_clock::duration>(left, 20ms));
     }
     return true;
+  }
+
+  /// The same for a look that takes long, as it asks a server: in between the store does all that
+  /// it can, and not a single step.
+  template <class Look>
+  bool sees(Look look) {
+    return eventually([&] {
+      io_.restart();
+      io_.run_one_for(20ms);
+      io_.poll();
+      return look();
+    });
   }
 
   result<acquire_reply> acquire(std::string_view name, owner_token const& owner,

@@ -23,7 +23,7 @@ namespace herdlock::scripted {
 
 using text = std::optional<std::string>;
 
-/// A `wait` that a test waits for, and in which a loaded machine reads, claims and begins to load.
+/// A test can wait for its end, and a loaded machine reads, claims and begins to load before.
 inline constexpr milliseconds time_to_begin{1000};
 
 /// A loader whose runs wait until they are let go.
@@ -51,16 +51,25 @@ class held_loader {
   asio::steady_timer gate_;
 };
 
-/// One call, what it came to, and how often.
-struct call {
-  std::optional<result<text>> got;
-  int answers = 0;
-  asio::cancellation_signal cancel;
+/// One call, what it came to, and how often. It may be answered when a test that failed has left
+/// it.
+class call {
+  struct state {
+    std::optional<result<text>> got;
+    int answers = 0;
+    asio::cancellation_signal cancel;
+  };
+  std::shared_ptr<state> const state_ = std::make_shared<state>();
+
+ public:
+  std::optional<result<text>>& got = state_->got;
+  int& answers = state_->answers;
+  asio::cancellation_signal& cancel = state_->cancel;
 
   auto token() {
-    return asio::bind_cancellation_slot(cancel.slot(), [this](result<text> r) {
-      ++answers;
-      got.emplace(std::move(r));
+    return asio::bind_cancellation_slot(cancel.slot(), [to = state_](result<text> r) {
+      ++to->answers;
+      to->got.emplace(std::move(r));
     });
   }
   std::string value() const {

@@ -45,7 +45,7 @@ class scripted_cache_store : public cache_store {
   std::uint64_t fencing = 0;
   milliseconds last_back_off{-1};
   milliseconds last_ttl{0};
-  milliseconds busy_remaining{5};
+  milliseconds busy_remaining{100};
   milliseconds ttl_left{60'000};  // of each entry
   milliseconds last_keep{-1};
   std::chrono::microseconds time{1'000'000'000};

@@ -12,12 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using herdlock_test::eventually;
-using herdlock_test::gate;
 
 TEST(single_flight, BlockedCallersShareOneOperation) {
   single_flight<int> flights;
   std::atomic<int> begun{0};
-  gate go;
+  herdlock_test::gate go;
   std::vector<std::thread> threads;
   std::atomic<int> sum{0};
   for (int t = 0; t < 8; ++t) {
@@ -45,7 +44,7 @@ TEST(single_flight, ABlockedCallersExceptionIsShared) {
 
 TEST(single_flight, ABlockedCallerGivesUpAtItsDeadlineAndTheOthersDoNot) {
   single_flight<int> flights;
-  gate go;
+  herdlock_test::gate go;
   std::thread leader([&] { EXPECT_EQ(flights.run("a", [&] { return go.wait() ? 7 : 0; }), 7); });
   EXPECT_TRUE(eventually([&] { return flights.waiting("a") == 1; }));
   try {
