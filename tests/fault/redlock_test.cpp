@@ -147,6 +147,21 @@ TEST_F(redlock, WhatHangingNodesWereAskedIsGivenBackOverNewConnections) {  // B7
   EXPECT_TRUE(gone_soon(ports));
 }
 
+// Its connection is kept, since a part of the answer came in time; nobody waits for the rest.
+TEST_F(redlock, ANodeThatWasLateWithTheRestOfAnAnswerIsAskedAgain) {
+  for (std::size_t i : {3, 4}) nodes[i].kill();
+  relay through(nodes[0].port());
+  auto all = nodes.ports();
+  all[0] = through.port();
+  redis_ports ports(redis_nodes::url_of(all, "timeout=200ms&node_timeout=100ms"), &open_redlock);
+  ASSERT_TRUE(ports.wait_for([&] { return ports.acquire("warm", mine).has_value(); }));
+  through.stop_after_bytes(direction::to_client, 1);
+  EXPECT_TRUE(ports.acquire("late", mine).has_error());
+  ports.wait_for([] { return false; }, 150ms);  // for its request at that node
+  through.resume_forwarding();
+  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine).has_value(); }));
+}
+
 TEST_F(redlock, ANodeThatHangsAtTheStartIsNotWaitedForLong) {
   nodes[4].pause();
   redis_ports ports(nodes.url(), &open_redlock);

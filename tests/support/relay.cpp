@@ -20,6 +20,7 @@
 #include <support/free_port.hpp>
 #include <support/relay.hpp>
 #include <thread>
+#include <utility>
 
 namespace herdlock_test {
 
@@ -66,6 +67,7 @@ struct relay::state {
   std::string replacement;
   std::array<std::atomic<std::size_t>, 2> passed{};
   std::array<std::atomic<std::size_t>, 2> allowance{unlimited, unlimited};
+  std::array<std::size_t, 2> before_stop{unlimited, unlimited};
   std::atomic<std::size_t> open{0};
   std::atomic<std::size_t> ever{0};
   std::thread thread;
@@ -137,11 +139,18 @@ struct relay::state {
       if (ec) break;
       if (!up) replace_in({chunk.data(), n});
       co_await hold(*one);
-      std::size_t const pass = take_allowance(way, n);
-      co_await asio::async_write(to, asio::buffer(chunk, pass),
+      std::size_t const early = passes_before_stop(way, n);
+      if (early < n) {
+        co_await asio::async_write(to, asio::buffer(chunk, early),
+                                   asio::redirect_error(asio::use_awaitable, ec));
+        co_await hold(*one);
+      }
+      std::size_t const first = early < n ? early : 0;
+      std::size_t const pass = take_allowance(way, n - first);
+      co_await asio::async_write(to, asio::buffer(chunk.data() + first, pass),
                                  asio::redirect_error(asio::use_awaitable, ec));
       if (ec) break;
-      if (pass < n) {
+      if (pass < n - first) {
         co_await end_half(from, to);
         break;
       }
@@ -164,6 +173,18 @@ struct relay::state {
     if (replaced.empty()) return;
     auto const found = std::ranges::search(text, replaced);
     if (!found.empty()) std::ranges::copy(replacement, found.begin());
+  }
+
+  // Of so many bytes; if not all, it is a black hole from here on.
+  std::size_t passes_before_stop(direction way, std::size_t wanted) {
+    auto& left = before_stop[static_cast<std::size_t>(way)];
+    if (left == unlimited) return wanted;
+    if (left >= wanted) {
+      left -= wanted;
+      return wanted;
+    }
+    stopped = true;
+    return std::exchange(left, unlimited);
   }
 
   std::size_t take_allowance(direction way, std::size_t wanted) {
@@ -218,6 +239,11 @@ void relay::cut_all() {
 
 void relay::stop_forwarding() {
   state_->run([s = state_.get()] { s->stopped = true; });
+}
+
+void relay::stop_after_bytes(direction way, std::size_t bytes) {
+  state_->run(
+      [s = state_.get(), way, bytes] { s->before_stop[static_cast<std::size_t>(way)] = bytes; });
 }
 
 void relay::resume_forwarding() {

@@ -28,6 +28,8 @@ class relay {
   void resume_forwarding();  ///< what was held passes now
   void refuse();             ///< cuts all; new connections are refused by the kernel
   void accept();             ///< takes connections again, on the same port
+  /// A black hole once exactly `bytes` more have passed in this direction.
+  void stop_after_bytes(direction way, std::size_t bytes);
   void set_delay(std::chrono::milliseconds each_way);
 
   /// Lets exactly `bytes` more pass in this direction (0: none), then ends the connection that

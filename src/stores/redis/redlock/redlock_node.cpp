@@ -141,6 +141,26 @@ class check_command final : public command {
   bool open_ = true;
 };
 
+// Whatever it is answered: the node is alive.
+class sign_command final : public command {
+ public:
+  explicit sign_command(std::shared_ptr<redlock_node> home) : home_(std::move(home)) {}
+  void encode(command_writer& out, script_form) const override {
+    out.begin("PING");
+    out.end();
+  }
+  void complete(reply const&) override { end(redlock_node::command_end::answered); }
+  void fail(failure const&, completion) override { end(redlock_node::command_end::failed); }
+  bool open() const override { return home_ != nullptr; }
+
+ private:
+  void end(redlock_node::command_end how) {
+    unlink();
+    std::exchange(home_, nullptr)->on_command_over(how);
+  }
+  std::shared_ptr<redlock_node> home_;
+};
+
 // ---------------------------------------------------------------------------------- giving back
 
 class redlock_node::pending_release final : public node_request,
@@ -262,9 +282,27 @@ void redlock_node::send(node_verb verb, std::shared_ptr<node_request> from) {
 
 void redlock_node::on_command_over(command_end how) {
   --backlog_;
-  if (how == command_end::failed || !std::exchange(silent_, false)) return;
+  if (how == command_end::failed) {
+    if (silent_ && backlog_ == 0) ask_for_a_sign();
+    return;
+  }
+  if (!std::exchange(silent_, false)) return;
   // Later: this may be inside the answer to a pending release.
   if (!pending_releases_.empty() && !closed_) retry_after(milliseconds{0});
+}
+
+// Nothing that is under way could end its silence any more:
+//   1. a request is not answered in time, and nobody asks the node meanwhile;
+//   2. its deadline passes. Since it was sent something was read, so the connection is kept;
+//   3. the answer comes, and nobody waits for it. Without a sign the node would be left out, and
+//      keep what is to be given back, for as long as the connection lives.
+void redlock_node::ask_for_a_sign() {
+  asio::post(connection_->executor(), [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self || self->closed_ || !self->ready() || !self->silent_ || self->backlog_ > 0) return;
+    ++self->backlog_;
+    self->connection_->submit(std::make_unique<sign_command>(self));
+  });
 }
 
 void redlock_node::note_silence() {
