@@ -280,23 +280,20 @@ void redlock_node::send(node_verb verb, std::shared_ptr<node_request> from) {
   connection_->submit(std::make_unique<node_command>(verb, std::move(from), shared_from_this()));
 }
 
-void redlock_node::on_command_over(command_end how) {
-  --backlog_;
-  if (how == command_end::failed) {
-    if (silent_ && backlog_ == 0) ask_for_a_sign();
-    return;
-  }
-  if (!std::exchange(silent_, false)) return;
-  // Later: this may be inside the answer to a pending release.
-  if (!pending_releases_.empty() && !closed_) retry_after(milliseconds{0});
-}
-
-// Nothing that is under way could end its silence any more:
+// A sign of life is asked for when nothing that is under way could end its silence any more:
 //   1. a request is not answered in time, and nobody asks the node meanwhile;
 //   2. its deadline passes. Since it was sent something was read, so the connection is kept;
 //   3. the answer comes, and nobody waits for it. Without a sign the node would be left out, and
 //      keep what is to be given back, for as long as the connection lives.
-void redlock_node::ask_for_a_sign() {
+void redlock_node::on_command_over(command_end how) {
+  --backlog_;
+  if (how == command_end::answered) {
+    // Later: this may be inside the answer to a pending release.
+    bool const owes = !pending_releases_.empty() && !closed_;
+    if (std::exchange(silent_, false) && owes) retry_after(milliseconds{0});
+    return;
+  }
+  if (!silent_ || backlog_ > 0) return;
   asio::post(connection_->executor(), [weak = weak_from_this()] {
     auto const self = weak.lock();
     if (!self || self->closed_ || !self->ready() || !self->silent_ || self->backlog_ > 0) return;

@@ -99,7 +99,6 @@ class redlock_node final : public connection_listener,
   void on_checked(result<std::int64_t> uptime, std::uint64_t generation);
   void become(state to);
   void on_command_over(command_end how);
-  void ask_for_a_sign();
   void keep_pending(std::shared_ptr<pending_release> one);
   void retry_after(milliseconds pause);
   void retry();
