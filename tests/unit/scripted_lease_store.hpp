@@ -35,8 +35,8 @@ class scripted_lease_store : public lease_store {
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     acquires.push_back({std::move(request), std::move(done)});
   }
-  void renew(resource, owner_token owner, milliseconds ttl, handler<renew_reply> done) override {
-    renews.push_back({std::move(owner), ttl, std::move(done)});
+  void renew(resource, owner_token owner, milliseconds span, handler<renew_reply> done) override {
+    renews.push_back({std::move(owner), span, std::move(done)});
   }
   void release(resource, owner_token owner, handler<release_reply> done) override {
     releases.push_back({std::move(owner), std::move(done)});
