@@ -110,10 +110,15 @@ bool write_frame(int fd, frame const& f) {
   return true;
 }
 
+void report::note_error(std::string text) {
+  if (++errors == 1) first_error = std::move(text);
+}
+
 std::string report::pack() const {
   writer to;
   to.number(started_ns);
-  to.all(answered_us);
+  to.all(answers);
+  to.number(waited);
   to.number(errors);
   to.all(std::vector<char>(first_error.begin(), first_error.end()));
   to.all(loads);
@@ -124,7 +129,8 @@ report report::unpack(std::string const& bytes) {
   reader from(bytes);
   report made;
   made.started_ns = from.number<std::int64_t>();
-  made.answered_us = from.all<std::uint32_t>();
+  made.answers = from.all<right_answer>();
+  made.waited = from.number<std::uint64_t>();
   made.errors = from.number<std::uint32_t>();
   auto const text = from.all<char>();
   made.first_error.assign(text.begin(), text.end());

@@ -3,11 +3,11 @@
 //   demo                      worker
 //   orders (JSON)      ─────▶ opens the store
 //                      ◀───── ready
-//   expire (JSON)      ─────▶ (one worker) puts the old entry, waits until it has expired
+//   expire (JSON)      ─────▶ (one worker) keeps the old entry, waits for its expiry
 //                      ◀───── expired
 //   go (JSON)          ─────▶ R requests at once
 //                      ◀───── loading, when this process starts a load
-//                      ◀───── report (binary)
+//                      ◀───── report (binary), when its loads have ended, too
 //   clean_up           ─────▶ (one worker) removes the entry
 //                      ◀───── cleaned
 //   end of file        ─────▶ exits
@@ -69,13 +69,23 @@ struct load_span {
   std::uint32_t to_us = 0;
 };
 
+/// A right answer, in microseconds from the start of the worker's requests.
+struct right_answer {
+  std::uint32_t at_us = 0;
+  std::uint32_t is_old = 0;  ///< 1: the product as it was before the expiry
+};
+
 /// What one worker did in one expiry.
 struct report {
-  std::int64_t started_ns = 0;             ///< steady clock, comparable on one machine
-  std::vector<std::uint32_t> answered_us;  ///< of the right answers, from started_ns
-  std::uint32_t errors = 0;                ///< requests that failed or got a wrong answer
+  std::int64_t started_ns = 0;  ///< steady clock, comparable on one machine
+  std::vector<right_answer> answers;
+  std::uint64_t waited = 0;  ///< requests that waited for a load, of those that followed, too
+  std::uint32_t errors = 0;  ///< requests that failed or got a wrong answer
   std::string first_error;
   std::vector<load_span> loads;
+
+  /// One more; its text is kept if it is the first.
+  void note_error(std::string text);
 
   std::string pack() const;
   /// Throws std::runtime_error when the text is not a report.

@@ -1,64 +1,30 @@
-// One request for the hot product, in each of the three ways.
+// The ways to guard a hot entry that the demo plays, and what it says of each.
 #pragma once
 
-#include <chrono>
-#include <herdlock/cache.hpp>
-#include <herdlock/keyed_mutex.hpp>
-#include <mutex>
-#include <vector>
-
-#include "demo/frame.hpp"
-#include "demo/origin.hpp"
-#include "demo/stampede_options.hpp"
+#include <herdlock/types.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
 
 namespace herdlock::cli {
 
-/// What the requests of one process share. Used on the store's executor.
-class requester {
- public:
-  using steady = std::chrono::steady_clock;
+enum class guard_mode { naive, process, fleet, early, logical, double_lock, hash };
 
-  /// `on_first_load` is called when the first load of an expiry starts, from any thread.
-  requester(store const& entries, worker_orders const& orders, std::function<void()> on_first_load);
-
-  /// Before the requests of an expiry.
-  void begin(int expiry, steady::time_point started);
-
-  /// One request; throws when it fails.
-  asio::awaitable<product> ask();
-
-  /// The loads of this expiry, the first `most` of them.
-  std::vector<load_span> take_loads(std::size_t most);
-
-  /// Puts the product as it is before the expiry, and waits until it has expired in the store.
-  asio::awaitable<void> put_and_let_expire(product before);
-  /// Takes the entry out of the store.
-  asio::awaitable<void> remove();
-  /// The first round trip: fails when the store cannot be used.
-  asio::awaitable<void> look();
-
- private:
-  asio::awaitable<product> ask_naive();
-  asio::awaitable<product> ask_process();
-  asio::awaitable<product> ask_fleet();
-  asio::awaitable<std::optional<product>> get();
-  asio::awaitable<product> query_and_set();
-  asio::awaitable<product> load();
-
-  worker_orders const& orders_;
-  cache_key key_;
-  store store_;
-  cache<product> cache_;
-  cache<product> short_lived_;
-  keyed_mutex mutex_;
-  origin_pool origin_;
-  std::function<void()> on_first_load_;
-
-  std::mutex loads_mutex_;
-  load_label label_;
-  steady::time_point started_;
-  std::vector<load_span> loads_;
-  bool loading_ = false;
+struct mode_facts {
+  guard_mode mode;
+  char const* name;
+  char const* does;  ///< one line
+  /// While the new product is loaded the one before it is a right answer, too.
+  bool serves_old = false;
 };
+
+/// In the order in which they are told.
+std::span<mode_facts const> all_modes();
+mode_facts const& facts_of(guard_mode mode);
+char const* name_of(guard_mode mode);
+std::optional<guard_mode> parse_mode(std::string_view text);
+
+/// How long before the entry would expire the requests come; 0 where they come behind its expiry.
+milliseconds head_start(guard_mode mode, milliseconds load_time);
 
 }  // namespace herdlock::cli

@@ -25,24 +25,29 @@ mode_outcome::mode_outcome(guard_mode m, stampede_options const& options)
       load_time(options.origin.load_time) {}
 
 void mode_outcome::add_expiry(std::int64_t go_ns, std::vector<report> const& reports) {
-  std::vector<double> answered;
+  std::vector<drawn_answer> answered;
   std::vector<drawn_load> spans;
   for (report const& r : reports) {
     double const offset_ms = static_cast<double>(r.started_ns - go_ns) / 1e6;
-    for (auto const us : r.answered_us) answered.push_back(offset_ms + us / 1e3);
+    for (right_answer const& each : r.answers) {
+      answered.push_back({offset_ms + each.at_us / 1e3, each.is_old != 0});
+      answered_us_.push_back(each.at_us);
+      stale += each.is_old;
+    }
     for (auto const& load : r.loads) {
       spans.push_back({offset_ms + load.from_us / 1e3, offset_ms + load.to_us / 1e3, false});
     }
-    answered_us_.insert(answered_us_.end(), r.answered_us.begin(), r.answered_us.end());
-    answers += static_cast<std::int64_t>(r.answered_us.size());
+    answers += static_cast<std::int64_t>(r.answers.size());
+    waited += static_cast<std::int64_t>(r.waited);
     errors += r.errors;
     if (first_error.empty()) first_error = r.first_error;
   }
   sorted_ = false;
-  std::sort(answered.begin(), answered.end());
+  std::sort(answered.begin(), answered.end(),
+            [](auto const& a, auto const& b) { return a.at_ms < b.at_ms; });
   std::sort(spans.begin(), spans.end(),
             [](auto const& a, auto const& b) { return a.from_ms < b.from_ms; });
-  if (!answered.empty()) last_answer_ms_ = std::max(last_answer_ms_, answered.back());
+  if (!answered.empty()) last_answer_ms_ = std::max(last_answer_ms_, answered.back().at_ms);
   if (drawn_for_good) return;
   last = {thinned(answered, timeline::max_drawn), answered.size(),
           thinned(spans, timeline::max_drawn), spans.size()};

@@ -10,18 +10,24 @@
 
 namespace herdlock::cli {
 
-/// A load in the plot; milliseconds after the entry had expired and the requests began.
+/// A load in the plot; milliseconds after the requests were let go.
 struct drawn_load {
   double from_ms = 0;
   double to_ms = 0;
   bool killed = false;
 };
 
+/// An answer in the plot, on the same axis.
+struct drawn_answer {
+  double at_ms = 0;
+  bool is_old = false;
+};
+
 /// One expiry, for the plot: at most max_drawn of each, chosen evenly.
 struct timeline {
   static constexpr std::size_t max_drawn = 1'000;
 
-  std::vector<double> answers_ms;  ///< sorted
+  std::vector<drawn_answer> drawn;  ///< sorted
   std::size_t answers = 0;
   std::vector<drawn_load> loads;  ///< sorted
   std::size_t load_count = 0;     ///< as the processes tell it
@@ -41,6 +47,8 @@ class mode_outcome {
   milliseconds load_time;
   std::int64_t loads = 0;  ///< as the database counts
   std::int64_t answers = 0;
+  std::int64_t stale = 0;   ///< of the answers: the product as it was before
+  std::int64_t waited = 0;  ///< requests that waited for a load
   std::int64_t errors = 0;
   std::string first_error;
   std::string note;             ///< empty, or a line to be printed below the table
@@ -50,7 +58,7 @@ class mode_outcome {
   double loads_per_expiry() const { return static_cast<double>(loads) / expiries; }
   /// Nearest rank; 0 when there was no answer. Sorts.
   double percentile_ms(double share);
-  /// From the expiry to the last answer, in the slowest expiry.
+  /// From when the requests were let go to the last answer, in the slowest expiry.
   double last_answer_ms() const { return last_answer_ms_; }
 
  private:

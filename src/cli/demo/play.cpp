@@ -83,8 +83,8 @@ asio::awaitable<mode_outcome> play::run(progress tell) {
   co_return outcome;
 }
 
-// The old product is put with a short ttl and expires as entries do; the new one is what the
-// database has by now, so an answer that is not loaded after the expiry is seen to be wrong.
+// The old product expires as entries do, or is about to; the new one is what the database has by
+// now, so that an answer which was not loaded anew is told from one that was.
 asio::awaitable<void> play::let_expire(std::int64_t revision) {
   frame const expire{frame_kind::expire, order(0, revision - 1)};
   co_await workers_.front()->send(expire);

@@ -1,6 +1,7 @@
 // The picture: one panel for each mode, all on the same time axis. Above, every load of the
-// database as a bar from its start to its end; below, every request as a thin line from the expiry
-// to its answer, which is a dot. A herd is a wall; one load is one bar.
+// database as a bar from its start to its end; below, every request as a thin line from its coming
+// to its answer, which is a dot, of another colour for a stale one. A herd is a wall; one load is
+// one bar; who waits for nothing is at the left.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +16,15 @@ namespace {
 constexpr double panel_width = 340;
 constexpr double panel_gap = 28;
 constexpr double margin = 32;
-constexpr double loads_top = 150;
+constexpr double head_height = 68;
+// From a panel's top.
+constexpr double loads_at = 82;
 constexpr double loads_height = 170;
-constexpr double answers_top = 362;
+constexpr double answers_at = 294;
 constexpr double answers_height = 170;
-constexpr double axis_y = answers_top + answers_height + 8;
-constexpr double height = axis_y + 58;
+constexpr double axis_at = answers_at + answers_height + 8;
+constexpr double panel_height = axis_at + 58;
+constexpr std::size_t panels_abreast = 4;
 constexpr std::size_t max_rows = 250;  // lines of a panel's half, at most
 
 constexpr char const* style = R"(<style>
@@ -35,20 +39,10 @@ constexpr char const* style = R"(<style>
   .killed { fill: #8a1c1c }
   .wait { stroke: #9dc6b5; stroke-width: 1; stroke-opacity: .55 }
   .answer { fill: #14865f }
+  .stale { fill: #d99100 }
+  .expiry { stroke: #61707f; stroke-width: 1; stroke-dasharray: 4 3 }
 </style>
 )";
-
-char const* explain(guard_mode mode) {
-  switch (mode) {
-    case guard_mode::naive:
-      return "get; on a miss query and set";
-    case guard_mode::process:
-      return "a mutex per key in each process";
-    case guard_mode::fleet:
-      break;
-  }
-  return "herdlock: one load for all processes";
-}
 
 // A round step that gives four to eight ticks.
 double tick_step(double span_ms) {
@@ -60,10 +54,16 @@ double tick_step(double span_ms) {
   return power * 10;
 }
 
+// When the entry expires that the requests find; 0: it has.
+double expiry_of(mode_outcome const& o) {
+  return static_cast<double>(head_start(o.mode, o.load_time).count());
+}
+
 double last_moment(std::vector<mode_outcome> const& outcomes) {
   double last = 1;
   for (mode_outcome const& o : outcomes) {
-    if (!o.last.answers_ms.empty()) last = std::max(last, o.last.answers_ms.back());
+    if (!o.last.drawn.empty()) last = std::max(last, o.last.drawn.back().at_ms);
+    last = std::max(last, expiry_of(o));
     for (auto const& load : o.last.loads) last = std::max(last, load.to_ms);
   }
   return last * 1.03;
@@ -79,14 +79,15 @@ std::vector<T> rows_of(std::vector<T> const& all) {
 
 class panel {
  public:
-  panel(mode_outcome const& o, double left, double span_ms)
-      : o_(o), left_(left), scale_(panel_width / span_ms), span_ms_(span_ms) {}
+  panel(mode_outcome const& o, double left, double top, double span_ms)
+      : o_(o), left_(left), top_(top), scale_(panel_width / span_ms), span_ms_(span_ms) {}
 
   std::string draw() {
     head();
-    back(loads_top, loads_height);
-    back(answers_top, answers_height);
+    back(loads_at, loads_height);
+    back(answers_at, answers_height);
     axis();
+    expiry();
     loads();
     answers();
     return std::move(svg_);
@@ -96,28 +97,30 @@ class panel {
   double x(double ms) const { return left_ + std::max(ms, 0.0) * scale_; }
 
   void text(double y, char const* css, std::string const& words) {
-    svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", left_, y, css,
-                        words);
+    svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", left_, top_ + y,
+                        css, words);
   }
 
   void head() {
-    text(92, "mode", name_of(o_.mode));
+    text(24, "mode", name_of(o_.mode));
     std::size_t const killed = static_cast<std::size_t>(std::count_if(
         o_.last.loads.begin(), o_.last.loads.end(), [](drawn_load const& l) { return l.killed; }));
     std::size_t const count = o_.last.load_count + killed;
     svg_ += fmt::format(
-        "<text x=\"{:.1f}\" y=\"92\" text-anchor=\"end\" class=\"count\">{} {}</text>\n",
-        left_ + panel_width, count, count == 1 ? "load" : "loads");
-    text(112, "label", explain(o_.mode));
-    text(loads_top - 8, "label",
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" class=\"count\">{} {}</text>\n",
+        left_ + panel_width, top_ + 24, count, count == 1 ? "load" : "loads");
+    text(44, "label", facts_of(o_.mode).does);
+    text(loads_at - 8, "label",
          killed ? "Loads of the database (dark: its process was killed)" : "Loads of the database");
-    text(answers_top - 8, "label", fmt::format("{} requests, answered at", o_.last.answers));
+    text(answers_at - 8, "label",
+         fmt::format("{} requests, answered at{}", o_.last.answers,
+                     facts_of(o_.mode).serves_old ? " (amber: the product as it was)" : ""));
   }
 
   void back(double top, double tall) {
     svg_ += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"panel\"/>\n",
-        left_, top, panel_width, tall);
+        left_, top_ + top, panel_width, tall);
   }
 
   void axis() {
@@ -126,13 +129,20 @@ class panel {
       svg_ += fmt::format(
           "<path d=\"M{0:.1f} {1}V{2}M{0:.1f} {3}V{4}\" class=\"grid\"/>"
           "<text x=\"{0:.1f}\" y=\"{5}\" text-anchor=\"middle\" class=\"tick\">{6:g}</text>\n",
-          x(at), loads_top, loads_top + loads_height, answers_top, answers_top + answers_height,
-          axis_y + 12, at);
+          x(at), top_ + loads_at, top_ + loads_at + loads_height, top_ + answers_at,
+          top_ + answers_at + answers_height, top_ + axis_at + 12, at);
     }
     svg_ += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" class=\"label\">ms after the entry "
-        "expired</text>\n",
-        left_ + panel_width / 2, axis_y + 34);
+        "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" class=\"label\">{}</text>\n",
+        left_ + panel_width / 2, top_ + axis_at + 34,
+        expiry_of(o_) > 0 ? "ms after the requests came; dashed: the entry expires"
+                          : "ms after the entry expired");
+  }
+
+  void expiry() {
+    if (expiry_of(o_) <= 0) return;
+    svg_ += fmt::format("<path d=\"M{:.1f} {}V{}\" class=\"expiry\"/>\n", x(expiry_of(o_)),
+                        top_ + loads_at, top_ + answers_at + answers_height);
   }
 
   void loads() {
@@ -143,21 +153,21 @@ class panel {
       double const from = x(rows[i].from_ms);
       svg_ += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" class=\"{}\"/>\n",
-          from, loads_top + static_cast<double>(i) * pitch + (pitch - thick) / 2,
+          from, top_ + loads_at + static_cast<double>(i) * pitch + (pitch - thick) / 2,
           std::max(x(rows[i].to_ms) - from, 1.5), thick, rows[i].killed ? "killed" : "load");
     }
   }
 
   void answers() {
-    auto const rows = rows_of(o_.last.answers_ms);
+    auto const rows = rows_of(o_.last.drawn);
     double const pitch = answers_height / std::max<double>(rows.size(), 1);
     std::string lines;
     std::string dots;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      double const y = answers_top + (static_cast<double>(i) + 0.5) * pitch;
-      lines += fmt::format("M{:.1f} {:.2f}H{:.1f}", left_, y, x(rows[i]));
-      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.2f}\" r=\"1.8\" class=\"answer\"/>\n",
-                          x(rows[i]), y);
+      double const y = top_ + answers_at + (static_cast<double>(i) + 0.5) * pitch;
+      lines += fmt::format("M{:.1f} {:.2f}H{:.1f}", left_, y, x(rows[i].at_ms));
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.2f}\" r=\"1.8\" class=\"{}\"/>\n",
+                          x(rows[i].at_ms), y, rows[i].is_old ? "stale" : "answer");
     }
     if (!lines.empty()) svg_ += fmt::format("<path d=\"{}\" class=\"wait\"/>\n", lines);
     svg_ += dots;
@@ -165,6 +175,7 @@ class panel {
 
   mode_outcome const& o_;
   double left_;
+  double top_;
   double scale_;
   double span_ms_;
   std::string svg_;
@@ -173,8 +184,12 @@ class panel {
 }  // namespace
 
 std::string render_plot(std::vector<mode_outcome>& outcomes) {
-  double const count = static_cast<double>(outcomes.size());
-  double const width = std::max(2 * margin + count * panel_width + (count - 1) * panel_gap, 640.0);
+  std::size_t const abreast = std::min(outcomes.size(), panels_abreast);
+  std::size_t const lines = (outcomes.size() + abreast - 1) / abreast;
+  double const step = panel_width + panel_gap;
+  double const width =
+      std::max(2 * margin + static_cast<double>(abreast) * step - panel_gap, 640.0);
+  double const height = head_height + static_cast<double>(lines) * panel_height;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" role=\"img\">\n<title>One expiry of a hot cache entry</title>\n{2}"
@@ -188,10 +203,10 @@ std::string render_plot(std::vector<mode_outcome>& outcomes) {
       margin, any.processes == 1 ? "1 process" : fmt::format("{} processes", any.processes),
       any.requests, say(any.load_time));
   double const span = last_moment(outcomes);
-  double left = margin;
-  for (mode_outcome const& o : outcomes) {
-    svg += panel(o, left, span).draw();
-    left += panel_width + panel_gap;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    double const left = margin + static_cast<double>(i % abreast) * step;
+    double const top = head_height + static_cast<double>(i / abreast) * panel_height;
+    svg += panel(outcomes[i], left, top, span).draw();
   }
   return svg + "</svg>\n";
 }

@@ -1,8 +1,10 @@
 // What everybody asks for: one row of the table `Product`.
 #pragma once
 
+#include <boost/describe/class.hpp>
 #include <cstdint>
 #include <herdlock/cache.hpp>
+#include <herdlock/codec_described.hpp>
 #include <string>
 
 namespace herdlock::cli {
@@ -19,14 +21,17 @@ struct product {
 
   friend bool operator==(product const&, product const&) = default;
 };
+BOOST_DESCRIBE_STRUCT(product, (), (id, name, price_cents, revision))
 
-}  // namespace herdlock::cli
-
-/// JSON, as many caches keep it.
-template <>
-struct herdlock::codec<herdlock::cli::product> {
+/// A string of JSON, as many caches keep it.
+struct product_json {
   static constexpr layout form = layout::string;
 
-  static result<cache_value> encode(cli::product const& p);
-  static result<cli::product> decode(cache_value const& value);
+  static result<cache_value> encode(product const& p);
+  static result<product> decode(cache_value const& value);
 };
+
+/// A hash, in which others find the price without the rest.
+using product_fields = codec<product>;
+
+}  // namespace herdlock::cli

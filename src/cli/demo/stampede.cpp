@@ -17,6 +17,7 @@
 #include "common/temp_folder.hpp"
 #include "common/warnings.hpp"
 #include "demo/play.hpp"
+#include "demo/scheme.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -46,9 +47,12 @@ class demo {
   int run();
 
  private:
+  void use_a_file(std::string& url, char const* name);
   asio::awaitable<void> play_all();
-  worker_orders orders_for(guard_mode mode);
+  worker_orders orders_for(guard_mode mode) const;
+  int connections() const;
   void check_plot() const;
+  void check_modes() const;
   void write_plot();
   void report_outcomes();
   void tell_warnings() const;
@@ -63,17 +67,34 @@ class demo {
 
 demo::demo(stampede_options options) : options_(std::move(options)) {
   check_plot();
-  if (options_.store_url.empty() || options_.origin.url.empty()) temporary_.emplace();
-  if (options_.store_url.empty()) {
-    options_.store_url = sqlite_url(temporary_->path() / "store.db");
-  }
-  if (options_.origin.url.empty()) {
-    options_.origin.url = sqlite_url(temporary_->path() / "origin.db");
-  }
-  // A store that cannot be opened is told before a database gets tables.
-  value_or_raise(try_open_store(options_.store_url));
+  use_a_file(options_.store_url, "store.db");
+  use_a_file(options_.origin.url, "origin.db");
+  if (plays(options_.modes, guard_mode::double_lock)) use_a_file(options_.locks_url, "locks.db");
+  // Before a database gets tables.
+  check_modes();
   origin_ = open_origin(options_.origin);
   origin_->create();
+}
+
+// Where no URL is given.
+void demo::use_a_file(std::string& url, char const* name) {
+  if (!url.empty()) return;
+  if (!temporary_) temporary_.emplace();
+  url = sqlite_url(temporary_->path() / name);
+}
+
+// Some store cannot be opened, or keeps no values.
+void demo::check_modes() const {
+  for (guard_mode const mode : options_.modes) {
+    worker_orders const orders = orders_for(mode);
+    scheme_stores const stores = open_stores(orders);
+    try {
+      make_scheme(stores, orders, {});
+    } catch (error const& e) {
+      throw command_error(exit_code_of(e.code()),
+                          fmt::format("mode {}: {}", name_of(mode), e.what()));
+    }
+  }
 }
 
 // Before minutes of work, not after them.
@@ -88,26 +109,32 @@ void demo::check_plot() const {
   }
 }
 
-worker_orders demo::orders_for(guard_mode mode) {
+// To the database, of each process.
+int demo::connections() const {
   int const shared =
       std::min(stampede_limits::max_connections, origin_->max_sessions() - 1) / options_.processes;
+  return std::max(1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
+}
+
+worker_orders demo::orders_for(guard_mode mode) const {
   worker_orders orders;
   orders.store_url = options_.store_url;
+  orders.locks_url = options_.locks_url;
   orders.origin = options_.origin;
   orders.mode = mode;
   orders.run = run_;
   orders.key = fmt::format("herdlock-demo:{}:product:{}", run_, hot_product_id);
   orders.processes = options_.processes;
   orders.requests = options_.requests;
-  orders.connections =
-      std::max(1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
   orders.claim_ttl = options_.claim_ttl;
   return orders;
 }
 
 asio::awaitable<void> demo::play_all() {
   for (guard_mode const mode : options_.modes) {
-    play one(options_, orders_for(mode), *origin_);
+    worker_orders orders = orders_for(mode);
+    orders.connections = connections();
+    play one(options_, std::move(orders), *origin_);
     play::progress const tell = [this, mode](int expiry) {
       progress_.show(
           fmt::format("{}: expiry {} of {} …", name_of(mode), expiry, options_.expiries));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/StringTools.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "common/duration.hpp"
@@ -13,15 +15,21 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr char const* stampede_footer = R"(
+constexpr char const* footer_begin = R"(
 A product's cache entry expires while every process gets requests for it. Each
 process is a real one; they share the cache (--store) and the database
 (--origin), whose query is deliberately slow. Loads are counted by the database:
 each one leaves a row in the table herdlock_demo_load.
 
-  naive    get; on a miss query and set: what most code does
-  process  a mutex per key in each process, and a second look after it
-  fleet    herdlock: one load for all processes, everyone gets its answer
+)";
+
+constexpr char const* footer_end = R"(
+A request that finds no answer in the cache when it comes waits for a load, its
+own or another's. early and logical have an answer meanwhile, the product as it
+was before the expiry: a stale answer, which elsewhere is an error. In early the
+requests come two load times before the entry would expire, in the other modes
+when it has. A process of these two goes on asking until it gets the new product;
+if it has to wait for that, this counts as well.
 
 The last answer is that of the slowest expiry. A process has at most 64
 connections to the database, all together at most 256 (MySQL: four fifths of
@@ -29,7 +37,8 @@ its max_connections); further loads wait for one.
 
 A database that you give is left with the tables Product and herdlock_demo_load;
 the cache entry is removed. A password in a URL can be read by every user in the
-list of processes: this command has HERDLOCK_STORE and HERDLOCK_ORIGIN for it.
+list of processes: this command has HERDLOCK_STORE, HERDLOCK_LOCKS and
+HERDLOCK_ORIGIN for it.
 
 Exit status: 0; 1 if a request failed or got a wrong answer; 64 for usage;
 69 if the store or the origin cannot be used.
@@ -37,10 +46,19 @@ Exit status: 0; 1 if a request failed or got a wrong answer; 64 for usage;
 Examples:
   herdlock demo stampede
   herdlock demo stampede --plot stampede.svg
+  herdlock demo stampede --mode fleet,early,logical
   herdlock demo stampede --mode fleet --kill-loader
   herdlock demo stampede --store redis://127.0.0.1:6379 \
     --origin mysql://demo@127.0.0.1/demo --processes 10 --requests 10000 \
     --expiries 20 --mode fleet)";
+
+std::string footer() {
+  std::string text = footer_begin;
+  for (mode_facts const& each : all_modes()) {
+    text += fmt::format("  {:<12} {}\n", each.name, each.does);
+  }
+  return text + footer_end;
+}
 
 milliseconds time_between(char const* option, std::string const& text, milliseconds least,
                           milliseconds most) {
@@ -50,16 +68,38 @@ milliseconds time_between(char const* option, std::string const& text, milliseco
                                                     text, say(least), say(most)));
 }
 
+std::string names_of_all() {
+  std::string names;
+  for (mode_facts const& each : all_modes()) names += fmt::format(", {}", each.name);
+  return names.substr(2);
+}
+
+guard_mode mode_argument(std::string const& name) {
+  if (auto const mode = parse_mode(name)) return *mode;
+  throw command_error(exit_code::usage, fmt::format("--mode {}: is none of all, {}",
+                                                    in_quotes(name), names_of_all()));
+}
+
 std::vector<guard_mode> modes_argument(std::string const& text) {
-  if (text == "all") return {guard_mode::naive, guard_mode::process, guard_mode::fleet};
-  if (auto const mode = parse_mode(text)) return {*mode};
-  throw command_error(exit_code::usage,
-                      fmt::format("--mode '{}': is none of all, naive, process, fleet", text));
+  std::vector<guard_mode> modes;
+  if (text == "all") {
+    for (mode_facts const& each : all_modes()) modes.push_back(each.mode);
+    return modes;
+  }
+  for (std::string const& name : CLI::detail::split(text, ',')) {
+    guard_mode const mode = mode_argument(name);
+    if (plays(modes, mode)) {
+      throw command_error(exit_code::usage,
+                          fmt::format("--mode {}: {} is twice there", text, name));
+    }
+    modes.push_back(mode);
+  }
+  return modes;
 }
 
 void check_kill(stampede_options const& options) {
   if (!options.kill_loader) return;
-  if (options.modes.back() != guard_mode::fleet || options.processes < 2) {
+  if (!plays(options.modes, guard_mode::fleet) || options.processes < 2) {
     throw command_error(exit_code::usage,
                         "--kill-loader: needs the mode fleet and at least 2 processes, so that "
                         "one is left to load");
@@ -87,23 +127,8 @@ void add_numbers(CLI::App& app, stampede_arguments& arguments) {
 
 }  // namespace
 
-char const* name_of(guard_mode mode) {
-  switch (mode) {
-    case guard_mode::naive:
-      return "naive";
-    case guard_mode::process:
-      return "process";
-    case guard_mode::fleet:
-      break;
-  }
-  return "fleet";
-}
-
-std::optional<guard_mode> parse_mode(std::string_view text) {
-  for (auto const mode : {guard_mode::naive, guard_mode::process, guard_mode::fleet}) {
-    if (text == name_of(mode)) return mode;
-  }
-  return std::nullopt;
+bool plays(std::vector<guard_mode> const& modes, guard_mode mode) {
+  return std::find(modes.begin(), modes.end(), mode) != modes.end();
 }
 
 CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
@@ -121,8 +146,13 @@ CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
                   "(default: a temporary SQLite file)")
       ->envname("HERDLOCK_ORIGIN")
       ->type_name("URL");
-  app->add_option("--mode", arguments.mode, "all, naive, process or fleet")
-      ->type_name("MODE")
+  app->add_option("--locks", arguments.locks,
+                  "double-lock: where its locks live, any store\n"
+                  "(default: a temporary SQLite file)")
+      ->envname("HERDLOCK_LOCKS")
+      ->type_name("URL");
+  app->add_option("--mode", arguments.modes, "Which ways are played, or all")
+      ->type_name("MODE,…")
       ->capture_default_str();
   add_numbers(*app, arguments);
   app->add_flag("--kill-loader", arguments.kill_loader,
@@ -130,7 +160,7 @@ CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
   app->add_flag("--json", arguments.json, "Print the figures as JSON");
   app->add_option("--plot", arguments.plot, "Draw the timeline of one expiry of each mode")
       ->type_name("FILE.svg");
-  app->footer(stampede_footer);
+  app->footer(footer());
   return app;
 }
 
@@ -141,8 +171,9 @@ stampede_options check(stampede_arguments const& arguments) {
   require_between("--expiries", arguments.expiries, stampede_limits::max_expiries);
   stampede_options options;
   options.store_url = arguments.store;
+  options.locks_url = arguments.locks;
   options.origin = {arguments.origin, time_between("--load-time", arguments.load_time, 1ms, 10min)};
-  options.modes = modes_argument(arguments.mode);
+  options.modes = modes_argument(arguments.modes);
   options.processes = arguments.processes;
   options.requests = arguments.requests;
   options.expiries = arguments.expiries;
@@ -152,11 +183,13 @@ stampede_options check(stampede_arguments const& arguments) {
   options.plot = arguments.plot;
   check_kill(options);
   require_shareable(options.store_url, options.processes);
+  require_shareable(options.locks_url, options.processes);
   return options;
 }
 
 std::string worker_orders::to_json() const {
   return nlohmann::json{{"store", store_url},
+                        {"locks", locks_url},
                         {"origin", origin.url},
                         {"load_time", origin.load_time.count()},
                         {"mode", name_of(mode)},
@@ -173,6 +206,7 @@ worker_orders worker_orders::from_json(std::string const& text) {
   auto const json = nlohmann::json::parse(text);
   worker_orders orders;
   orders.store_url = json.at("store");
+  orders.locks_url = json.at("locks");
   orders.origin = {json.at("origin"), milliseconds(json.at("load_time").get<std::int64_t>())};
   orders.mode = parse_mode(json.at("mode").get<std::string>()).value();
   orders.run = json.at("run");

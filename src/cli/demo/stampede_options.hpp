@@ -4,10 +4,10 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "demo/modes.hpp"
 #include "demo/origin.hpp"
 
 namespace herdlock::cli {
@@ -23,20 +23,12 @@ inline constexpr int max_connections = 256;
 inline constexpr int max_connections_each = 64;
 }  // namespace stampede_limits
 
-/// How a process protects the origin.
-enum class guard_mode {
-  naive,    ///< get; on a miss query and set
-  process,  ///< the same behind a mutex per key in each process
-  fleet,    ///< herdlock's cache
-};
-char const* name_of(guard_mode mode);
-std::optional<guard_mode> parse_mode(std::string_view text);
-
 /// As typed.
 struct stampede_arguments {
   std::string store;
+  std::string locks;
   std::string origin;
-  std::string mode = "all";
+  std::string modes = "naive,process,fleet";
   int processes = 4;
   int requests = 50;
   int expiries = 3;
@@ -50,6 +42,7 @@ struct stampede_arguments {
 /// As meant.
 struct stampede_options {
   std::string store_url;  ///< empty: a temporary file
+  std::string locks_url;  ///< the same
   origin_terms origin;    ///< url empty: a temporary file
   std::vector<guard_mode> modes;
   int processes = 0;
@@ -65,6 +58,7 @@ struct stampede_options {
 /// would show the password to everybody on the machine.
 struct worker_orders {
   std::string store_url;
+  std::string locks_url;
   origin_terms origin;
   guard_mode mode = guard_mode::fleet;
   std::string run;
@@ -77,6 +71,8 @@ struct worker_orders {
   std::string to_json() const;
   static worker_orders from_json(std::string const& text);
 };
+
+bool plays(std::vector<guard_mode> const& modes, guard_mode mode);
 
 CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments);
 

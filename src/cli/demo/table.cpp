@@ -23,15 +23,17 @@ std::string render_table(stampede_options const& options, std::vector<mode_outco
                   plural(options.processes, "process", "processes"),
                   plural(options.requests, "request", "requests"),
                   plural(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
-  text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9} {:>9} {:>9} {:>12}\n", "mode", "loads/expiry",
-                      "answers", "errors", "p50 ms", "p99 ms", "max ms", "last answer");
+  text += fmt::format("{:<11} {:>12} {:>9} {:>17} {:>7} {:>6} {:>8} {:>8} {:>8} {:>14}\n", "mode",
+                      "loads/expiry", "answers", "waited for a load", "stale", "errors", "p50 ms",
+                      "p99 ms", "max ms", "last answer");
   for (mode_outcome& o : outcomes) {
     double const loads = o.loads_per_expiry();
     std::string const shown =
         std::floor(loads) == loads ? fmt::format("{:.0f}", loads) : fmt::format("{:.1f}", loads);
-    text += fmt::format("{:<8} {:>12} {:>9} {:>7} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} ms\n",
-                        name_of(o.mode), shown, o.answers, o.errors, o.percentile_ms(0.5),
-                        o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms());
+    text += fmt::format(
+        "{:<11} {:>12} {:>9} {:>17} {:>7} {:>6} {:>8.1f} {:>8.1f} {:>8.1f} {:>11.1f} ms\n",
+        name_of(o.mode), shown, o.answers, o.waited, o.stale, o.errors, o.percentile_ms(0.5),
+        o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms());
   }
   for (mode_outcome const& o : outcomes) {
     if (!o.note.empty()) text += fmt::format("\n{}: {}\n", name_of(o.mode), o.note);
@@ -52,6 +54,8 @@ std::string render_json(std::vector<mode_outcome>& outcomes) {
                     {"expiries", o.expiries},
                     {"loads", o.loads},
                     {"answers", o.answers},
+                    {"waited", o.waited},
+                    {"stale", o.stale},
                     {"errors", o.errors},
                     {"p50_ms", rounded(o.percentile_ms(0.5))},
                     {"p99_ms", rounded(o.percentile_ms(0.99))},

@@ -6,7 +6,10 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -14,7 +17,8 @@
 
 #include "common/exit_code.hpp"
 #include "demo/frame.hpp"
-#include "demo/modes.hpp"
+#include "demo/recorded_origin.hpp"
+#include "demo/scheme.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -30,18 +34,36 @@ std::string text_of(std::exception_ptr const& thrown) {
   }
 }
 
+// What the requests of an expiry may be answered.
+struct right_products {
+  product fresh;
+  std::optional<product> old;
+
+  bool is_old(product const& answer) const { return old && answer == *old; }
+};
+
+right_products products_at(std::int64_t revision, guard_mode mode) {
+  right_products right{product_at(revision), std::nullopt};
+  if (facts_of(mode).serves_old) right.old = product_at(revision - 1);
+  return right;
+}
+
+std::string wrong(product const& answer, product const& expected) {
+  return fmt::format("wrong answer: revision {} instead of {}", answer.revision, expected.revision);
+}
+
 // The requests of one expiry. Lives until its last request is answered.
 class herd {
  public:
-  herd(requester& asked, product expected, requester::steady::time_point started)
-      : asked_(asked), expected_(std::move(expected)), started_(started) {
+  herd(scheme& asked, right_products right, recorded_origin::steady::time_point started)
+      : asked_(asked), right_(std::move(right)), started_(started) {
     made_.started_ns = started.time_since_epoch().count();
   }
 
   // On the store's executor, where everything else of this class happens too.
   report answer(asio::any_io_executor executor, int requests) {
     open_ = requests;
-    made_.answered_us.reserve(static_cast<std::size_t>(requests));
+    made_.answers.reserve(static_cast<std::size_t>(requests));
     asio::post(executor, [this, executor, requests] {
       for (int i = 0; i < requests; ++i) {
         asio::co_spawn(executor, asked_.ask(),
@@ -49,46 +71,57 @@ class herd {
       }
     });
     all_.get_future().get();
-    made_.loads = asked_.take_loads(max_reported_loads);
     return std::move(made_);
   }
 
  private:
   void take(std::exception_ptr const& failed, product const& answer) {
-    if (!failed && answer == expected_) {
-      auto const after = requester::steady::now() - started_;
-      made_.answered_us.push_back(static_cast<std::uint32_t>(
-          std::chrono::duration_cast<std::chrono::microseconds>(after).count()));
+    bool const is_old = !failed && right_.is_old(answer);
+    if (failed) {
+      made_.note_error(text_of(failed));
+    } else if (is_old || answer == right_.fresh) {
+      made_.answers.push_back({in_micros(recorded_origin::steady::now() - started_), is_old});
     } else {
-      if (++made_.errors == 1) made_.first_error = why(failed, answer);
+      made_.note_error(wrong(answer, right_.fresh));
     }
     if (--open_ == 0) all_.set_value();
   }
 
-  std::string why(std::exception_ptr const& failed, product const& answer) const {
-    if (failed) return text_of(failed);
-    return fmt::format("wrong answer: revision {} instead of {}", answer.revision,
-                       expected_.revision);
-  }
-
-  requester& asked_;
-  product const expected_;
-  requester::steady::time_point const started_;
+  scheme& asked_;
+  right_products const right_;
+  recorded_origin::steady::time_point const started_;
   report made_;
   int open_ = 0;
   std::promise<void> all_;
 };
 
+// Where old answers are right, one who goes on asking gets the new one nevertheless. Then the load
+// behind them has ended.
+asio::awaitable<void> ask_until_fresh(scheme& asked, right_products right, milliseconds limit) {
+  auto const end = recorded_origin::steady::now() + limit;
+  product answer = co_await asked.ask();
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (right.is_old(answer) && recorded_origin::steady::now() < end) {
+    timer.expires_after(milliseconds(5));
+    co_await timer.async_wait(asio::use_awaitable);
+    answer = co_await asked.ask();
+  }
+  if (answer != right.fresh) throw std::runtime_error(wrong(answer, right.fresh));
+}
+
 class worker {
  public:
   explicit worker(worker_orders const& orders)
       : orders_(orders),
-        store_(value_or_raise(try_open_store(orders.store_url))),
-        requester_(store_, orders_, [this] {
-          say({frame_kind::loading, {}});
-        }) {
-    require_shared_store();
-    wait(requester_.look());
+        stores_(open_stores(orders)),
+        origin_(orders,
+                [this] {
+                  say({frame_kind::loading, {}});
+                }),
+        scheme_(make_scheme(stores_, orders_, [this] { return origin_.load(); })) {
+    require_shared(stores_.values);
+    if (stores_.locks) require_shared(*stores_.locks);
+    wait(scheme_->look());
   }
 
   void serve() {
@@ -102,7 +135,7 @@ class worker {
           go(nlohmann::json::parse(order->body));
           break;
         case frame_kind::clean_up:
-          wait(requester_.remove());
+          wait(scheme_->remove());
           say({frame_kind::cleaned, {}});
           break;
         default:
@@ -112,29 +145,42 @@ class worker {
   }
 
  private:
-  void require_shared_store() const {
-    if (orders_.processes == 1 || store_.traits().across_processes) return;
+  void require_shared(store const& opened) const {
+    if (orders_.processes == 1 || opened.traits().across_processes) return;
     throw command_error(exit_code::usage,
                         fmt::format("{}: lives in one process; use --processes 1, or a store that "
                                     "processes share (sqlite:PATH, redis://…)",
-                                    store_.display_name()));
+                                    opened.display_name()));
   }
 
   void wait(asio::awaitable<void> work) {
-    asio::co_spawn(store_.get_executor(), std::move(work), asio::use_future).get();
+    asio::co_spawn(stores_.values.get_executor(), std::move(work), asio::use_future).get();
   }
 
   void expire(nlohmann::json const& order) {
-    wait(requester_.put_and_let_expire(product_at(order.at("revision"))));
+    wait(scheme_->play_expiry(product_at(order.at("revision"))));
     say({frame_kind::expired, {}});
   }
 
   void go(nlohmann::json const& order) {
-    auto const started = requester::steady::now();
-    requester_.begin(order.at("expiry"), started);
-    herd all(requester_, product_at(order.at("revision")), started);
-    report const made = all.answer(store_.get_executor(), orders_.requests);
+    auto const started = recorded_origin::steady::now();
+    auto const right = products_at(order.at("revision"), orders_.mode);
+    origin_.begin(order.at("expiry"), started);
+    auto const waited_before = scheme_->waited();
+    herd all(*scheme_, right, started);
+    report made = all.answer(stores_.values.get_executor(), orders_.requests);
+    if (right.old) see_it_fresh(right, made);
+    made.waited = scheme_->waited() - waited_before;
+    made.loads = origin_.take_loads(max_reported_loads);
     say({frame_kind::report, made.pack()});
+  }
+
+  void see_it_fresh(right_products const& right, report& made) {
+    try {
+      wait(ask_until_fresh(*scheme_, right, load_limit(orders_)));
+    } catch (std::exception const& e) {
+      made.note_error(e.what());
+    }
   }
 
   void say(frame const& f) {
@@ -144,8 +190,9 @@ class worker {
 
   worker_orders const orders_;
   std::mutex writing_;
-  store store_;
-  requester requester_;
+  scheme_stores stores_;
+  recorded_origin origin_;
+  std::unique_ptr<scheme> scheme_;
 };
 
 void serve_until_closed() {
