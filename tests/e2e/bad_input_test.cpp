@@ -133,6 +133,9 @@ TEST_F(BadInput, OfTheDemoIsRefusedBeforeAnythingIsStarted) {
     expect_refused(options, code, part);
   };
   refuse({"--mode", "hopeful"}, 64, "hopeful");
+  refuse({"--mode", "fleet,hopeful"}, 64, "double-lock, hash");
+  refuse({"--mode", "fleet,early,fleet"}, 64, "fleet is twice");
+  refuse({"--mode", ""}, 64, "--mode");
   refuse({"--processes", "0"}, 64, "--processes");
   refuse({"--processes", "many"}, 64, "many");
   refuse({"--requests", "-1"}, 64, "--requests");
@@ -141,11 +144,28 @@ TEST_F(BadInput, OfTheDemoIsRefusedBeforeAnythingIsStarted) {
   refuse({"--load-time", "50"}, 64, "--load-time");
   refuse({"--store", "memory:"}, 64, "--processes 1");
   refuse({"--mode", "naive", "--kill-loader"}, 64, "--kill-loader");
+  refuse({"--mode", "double-lock", "--locks", "memory:"}, 64, "--processes 1");
+  refuse({"--mode", "double-lock", "--locks", "carrier-pigeon:"}, 64, "carrier-pigeon");
+  refuse({"--mode", "double-lock", "--locks",
+          "mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d"},
+         69, "127.0.0.1");
   refuse({"--plot", "/no/such/folder/x.svg"}, 64, "--plot");
   refuse({"--origin", "postgres://u:s3cret@h/d"}, 64, "postgres");
   refuse({"--origin", "mysql://u:s3cret@h"}, 64, "database");
   refuse({"--origin", "mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d"}, 69,
          "127.0.0.1");
+}
+
+// No server is asked: these are dead.
+TEST_F(BadInput, AModeOfTheDemoThatTheStoreCannotDoIsRefusedByItsName) {
+  std::string const at = "127.0.0.1:" + std::to_string(dead_port());
+  for (std::string const& url :
+       {"mysql://u:s3cret@" + at + "/d", "redis://" + at + "?dialect=getset"}) {
+    expect_refused({"demo", "stampede", "--store", url, "--mode", "early"}, 64,
+                   "mode early: store ");
+    expect_refused({"demo", "stampede", "--store", url, "--mode", "double-lock"}, 64,
+                   "keeps leases only");
+  }
 }
 
 // Somebody's shop has a table Product too.

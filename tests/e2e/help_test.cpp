@@ -39,7 +39,8 @@ TEST(Help, OfTheStampedeTellsTheModesAndGivesExamples) {
   auto const help = run_herdlock({"demo", "stampede", "--help"});
   EXPECT_EQ(help.code, 0);
   for (char const* part :
-       {"naive", "process", "fleet", "--plot", "--json", "--kill-loader", "mysql://", "Examples"}) {
+       {"  naive ", "  process ", "  fleet ", "  early ", "  logical ", "  double-lock ", "  hash ",
+        "--locks", "--plot", "--json", "--kill-loader", "mysql://", "Examples"}) {
     EXPECT_TRUE(has(help.out, part)) << part << "\n" << help.out;
   }
 }

@@ -11,7 +11,7 @@ namespace herdlock_test {
 child_process start_herdlock(std::vector<std::string> arguments, environment env) {
   // In a session of its own, so that no test takes or stops the terminal that it is started from.
   arguments.insert(arguments.begin(), {"setsid", HERDLOCK_COMMAND});
-  environment all{{"HERDLOCK_STORE", ""}, {"HERDLOCK_ORIGIN", ""}};
+  environment all{{"HERDLOCK_STORE", ""}, {"HERDLOCK_LOCKS", ""}, {"HERDLOCK_ORIGIN", ""}};
   for (auto& [name, value] : env) {
     std::erase_if(all, [&](auto const& each) { return each.first == name; });
     all.emplace_back(name, value);

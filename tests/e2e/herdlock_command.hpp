@@ -17,7 +17,8 @@ struct command_result {
 
 using environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Starts `herdlock ARGUMENTS`. HERDLOCK_STORE and HERDLOCK_ORIGIN are empty unless given.
+/// Starts `herdlock ARGUMENTS`. HERDLOCK_STORE, HERDLOCK_LOCKS and HERDLOCK_ORIGIN are empty unless
+/// given.
 child_process start_herdlock(std::vector<std::string> arguments, environment env = {});
 
 /// The same, and waits for its end.

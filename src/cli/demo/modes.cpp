@@ -39,8 +39,10 @@ std::optional<guard_mode> parse_mode(std::string_view text) {
 }
 
 milliseconds head_start(guard_mode mode, milliseconds load_time) {
-  // So that a refresh that begins with the requests ends well before the entry does.
-  return mode == guard_mode::early ? std::max(2 * load_time, limits::min_ttl) : milliseconds{0};
+  // A refresh that begins with the requests is to end before the entry does.
+  constexpr milliseconds slow_machine{100};
+  if (mode != guard_mode::early) return milliseconds{0};
+  return load_time + std::max(load_time, slow_machine);
 }
 
 }  // namespace herdlock::cli

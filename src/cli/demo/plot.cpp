@@ -114,7 +114,7 @@ class panel {
          killed ? "Loads of the database (dark: its process was killed)" : "Loads of the database");
     text(answers_at - 8, "label",
          fmt::format("{} requests, answered at{}", o_.last.answers,
-                     facts_of(o_.mode).serves_old ? " (amber: the product as it was)" : ""));
+                     facts_of(o_.mode).serves_old ? " (amber: stale)" : ""));
   }
 
   void back(double top, double tall) {
@@ -135,7 +135,7 @@ class panel {
     svg_ += fmt::format(
         "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" class=\"label\">{}</text>\n",
         left_ + panel_width / 2, top_ + axis_at + 34,
-        expiry_of(o_) > 0 ? "ms after the requests came; dashed: the entry expires"
+        expiry_of(o_) > 0 ? "ms after the requests came (dashed: expiry)"
                           : "ms after the entry expired");
   }
 

@@ -13,9 +13,11 @@
 namespace herdlock::cli {
 namespace {
 
+constexpr milliseconds short_ttl{20};
 // Longer than the pause that a process makes between two refreshes of a key.
 constexpr milliseconds short_ttl_of_framed{100};
-constexpr milliseconds short_ttl{20};
+// What is not older when a request comes may be taken for what another has just refreshed.
+constexpr milliseconds least_age{100};
 constexpr milliseconds between_looks{5};
 
 // The entry as its load leaves it, for the rest of the demo.
@@ -39,7 +41,7 @@ cache_options expiring(worker_orders const& orders) {
   cache_options options = lasting(orders);
   options.ttl = options.format == cache_format::framed ? short_ttl_of_framed : short_ttl;
   if (orders.mode == guard_mode::early) {
-    options.ttl = head_start(orders.mode, orders.origin.load_time);
+    options.ttl = least_age + head_start(orders.mode, orders.origin.load_time);
   }
   return options;
 }
@@ -72,7 +74,11 @@ class cached_scheme : public scheme {
 
   asio::awaitable<void> play_expiry(product before) override {
     co_await expiring_.async_put(key_.str(), before, asio::use_awaitable);
-    while (co_await get()) co_await sleep_for(between_looks);
+    auto found = co_await get();
+    while (found) {
+      co_await sleep_for(between_looks);
+      found = co_await get();
+    }
   }
 
   asio::awaitable<void> remove() override {
@@ -80,7 +86,10 @@ class cached_scheme : public scheme {
   }
 
   asio::awaitable<void> look() override {
-    if (locks_) co_await lock(*locks_, key_.str()).async_inspect(asio::use_awaitable);
+    if (locks_) {
+      lock const asked(*locks_, key_.str());
+      co_await asked.async_inspect(asio::use_awaitable);
+    }
     co_await get();
   }
 
@@ -175,6 +184,7 @@ class early_scheme final : public guarded_scheme<product_json> {
       co_return before;
     };
     co_await expiring_.async_get_or_load(key_.str(), loader, asio::use_awaitable);
+    co_await sleep_for(least_age);
   }
 
  private:

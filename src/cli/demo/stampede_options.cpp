@@ -27,9 +27,9 @@ constexpr char const* footer_end = R"(
 A request that finds no answer in the cache when it comes waits for a load, its
 own or another's. early and logical have an answer meanwhile, the product as it
 was before the expiry: a stale answer, which elsewhere is an error. In early the
-requests come two load times before the entry would expire, in the other modes
-when it has. A process of these two goes on asking until it gets the new product;
-if it has to wait for that, this counts as well.
+requests come a little before the entry would expire, in the other modes when it
+has. A process of these two goes on asking until it gets the new product; if it
+has to wait for that, this counts as well.
 
 The last answer is that of the slowest expiry. A process has at most 64
 connections to the database, all together at most 256 (MySQL: four fifths of
