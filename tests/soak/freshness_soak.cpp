@@ -11,10 +11,7 @@
 // began in a generation, when a caller waited for a load (but for the first) or had an error, or
 // when the loads of an outage were not those of the back-off, one more or less. `alone` judges
 // nothing.
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -33,6 +30,8 @@
 #include <support/temp_dir.hpp>
 #include <utility>
 #include <vector>
+
+#include "verdict.hpp"
 
 namespace {
 
@@ -81,15 +80,6 @@ struct figures {
   std::atomic<std::int64_t> fails_from_us{0}, fails_until_us{0}, recovered_us{0};
   std::atomic<bool> stop{false};
   histogram cached, plain;
-
-  static figures& in(std::string const& path) {
-    int const fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ::ftruncate(fd, sizeof(figures)) != 0) throw std::runtime_error("no " + path);
-    void* const place = ::mmap(nullptr, sizeof(figures), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    ::close(fd);
-    if (place == MAP_FAILED) throw std::runtime_error("cannot map " + path);
-    return *static_cast<figures*>(place);
-  }
 };
 
 struct soak_options {
@@ -113,7 +103,7 @@ class worker {
  public:
   explicit worker(soak_options const& options)
       : options_(options),
-        shared_(figures::in(options.shared)),
+        shared_(shared_figures<figures>(options.shared)),
         store_(open_store(options.url,
                           {.executor = io_.get_executor(), .guard = executor_guard::none})),
         aged_(store_, terms(options)),
@@ -229,14 +219,6 @@ class worker {
 
 // ------------------------------------------------------------------------------------ the judge
 
-struct verdict {
-  bool good = true;
-  void demand(bool holds, char const* what) {
-    if (!holds) std::printf("NOT SO: %s\n", what);
-    good = good && holds;
-  }
-};
-
 // How many loads an outage sees if the first fails at its beginning.
 int loads_of(milliseconds outage, milliseconds first, milliseconds most) {
   int loads = 0;
@@ -283,7 +265,7 @@ bool soak(soak_options options, std::string const& program) {
   temp_dir folder;
   options.url = server.url();
   options.shared = folder.path() / "figures";
-  auto& seen = figures::in(options.shared);
+  auto& seen = shared_figures<figures>(options.shared);
   cache<std::string>(open_store(options.url), {.prefix = "plain:", .ttl = 1h}).put("k", "v");
   std::vector<std::string> argv{program, "--worker", options.url, options.shared, options.what};
   for (auto const number : {std::int64_t(options.callers), options.ttl.count(),
