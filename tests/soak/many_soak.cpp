@@ -143,7 +143,11 @@ class worker {
     }
     for (auto const& key : wanted) {
       auto const number = number_of(key);
-      ++(number ? shared_.loaded.at(*number) : shared_.needless);
+      if (number) {
+        ++shared_.loaded.at(*number);
+      } else {
+        ++shared_.needless;
+      }
     }
     ::poll(nullptr, 0, std::uniform_int_distribution(5, 20)(dice_));
     return values_of(wanted);

@@ -59,10 +59,10 @@ class lined_store {
     auto& cluster = *behind_.cluster;
     for (std::size_t i = 0; i < cluster.size(); ++i) {
       auto const map = cluster.node(i).cli("CLUSTER SLOTS");
-      auto const names = [&](auto const& line) {
+      auto const is_named = [&](auto const& line) {
         return map.find(std::to_string(line->port())) != map.npos;
       };
-      if (!std::all_of(lines_.begin(), lines_.end(), names)) return false;
+      if (!std::all_of(lines_.begin(), lines_.end(), is_named)) return false;
     }
     return true;
   }
