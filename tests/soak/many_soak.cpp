@@ -165,15 +165,15 @@ class worker {
   }
 
   void check(std::vector<result<std::optional<std::string>>> const& got) {
+    std::uint64_t errors = 0;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (got[i].has_error()) {
-        ++shared_.errors;
-        std::fprintf(stderr, "process %d, %s: %s\n", options_.number, keys_[i].c_str(),
-                     got[i].error().message.c_str());
-      } else if (got[i].value() != value_of(keys_[i])) {
-        ++shared_.wrong;
+      if (got[i].has_error() && ++errors == 1) {
+        std::fprintf(stderr, "process %d, the first error of a call, %s: %s\n", options_.number,
+                     keys_[i].c_str(), got[i].error().message.c_str());
       }
+      if (got[i].has_value() && got[i].value() != value_of(keys_[i])) ++shared_.wrong;
     }
+    shared_.errors += errors;
   }
 
   many_options options_;
