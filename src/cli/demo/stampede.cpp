@@ -83,7 +83,7 @@ void demo::use_a_file(std::string& url, char const* name) {
   url = sqlite_url(temporary_->path() / name);
 }
 
-// Some store cannot be opened, or keeps no values.
+// Not every store can be opened, or keeps values.
 void demo::check_modes() const {
   for (guard_mode const mode : options_.modes) {
     worker_orders const orders = orders_for(mode);
