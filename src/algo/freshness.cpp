@@ -55,6 +55,13 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
   return entry_use::load;
 }
 
+entry_use freshness_machine::found_by_schedule(std::string_view key, entry_times const& times,
+                                               clock::time_point now) {
+  note_entry(key, times, now);
+  bool const stale = freshness_of(times, now, 0, 0) == freshness::stale;
+  return stale ? begin_refresh(key, now) : entry_use::serve;
+}
+
 // An entry that was made after the last failure is a success, whoever had it. One that was there
 // before is none: an early refresh fails while the entry is still fresh.
 void freshness_machine::note_entry(std::string_view key, entry_times const& times,

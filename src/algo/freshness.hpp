@@ -104,6 +104,10 @@ class freshness_machine {
   /// A caller found this entry.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
                   random_number random);
+  /// Nobody asked for it, but its refresh may be due: so it is for a stale entry that nobody works
+  /// at, and whose load did not fail lately.
+  entry_use found_by_schedule(std::string_view key, entry_times const& times,
+                              clock::time_point now);
   /// Of the last serve_and_refresh; never 0. An end that names an older refresh of the key changes
   /// nothing: an invalidate or expire has come between.
   std::uint64_t refresh_id() const noexcept { return last_id_; }

@@ -5,6 +5,8 @@ namespace {
 
 // Each looks at all that is remembered.
 constexpr milliseconds pause_of_sweeps{1000};
+// A store that had no answer is not asked again before.
+constexpr milliseconds pause_of_questions{1000};
 
 }  // namespace
 
@@ -12,7 +14,8 @@ remembered_times::found remembered_times::look(std::string_view key, clock::time
   auto at = entries_.find(key);
   if (at != entries_.end()) {
     entry const& there = at->second;
-    if (there.asked != 0) return {answer::wait};
+    bool const waits = there.asked != 0 || now < there.ask_again;
+    if (waits) return {answer::wait};
     if (now < there.times.ends) return {answer::known, there.times};
   } else if (!make_room(now)) {
     return {answer::wait};
@@ -27,12 +30,13 @@ void remembered_times::told(std::string_view key, std::uint64_t asked,
                             std::optional<milliseconds> left, clock::time_point now) {
   auto const at = entries_.find(key);
   if (at == entries_.end() || at->second.asked != asked) return;
+  at->second.asked = 0;
   if (!left || *left <= milliseconds{0}) {
-    entries_.erase(at);
+    // A right that is missing stays missing: it is not asked for with each read.
+    at->second.ask_again = now + pause_of_questions;
     return;
   }
-  auto& [pending, times] = at->second;
-  pending = 0;
+  auto& times = at->second.times;
   times.known_since = now;
   times.ends = now + *left;
   if (times.load_time == clock::duration{0}) times.load_time = last_load_time_;
@@ -42,9 +46,9 @@ void remembered_times::stored(std::string_view key, span const& times) {
   loaded_in(times.load_time);
   auto const at = entries_.find(key);
   if (at != entries_.end()) {
-    at->second = {0, times};
+    at->second = {times};
   } else if (make_room(times.known_since)) {
-    entries_.emplace(key, entry{0, times});
+    entries_.emplace(key, entry{times});
   }
 }
 
@@ -58,7 +62,8 @@ bool remembered_times::make_room(clock::time_point now) {
   if (now < next_sweep_) return false;
   next_sweep_ = now + pause_of_sweeps;
   std::erase_if(entries_, [now](auto const& one) {
-    return one.second.asked == 0 && one.second.times.ends <= now;
+    entry const& there = one.second;
+    return there.asked == 0 && there.times.ends <= now && there.ask_again <= now;
   });
   return entries_.size() < most_;
 }

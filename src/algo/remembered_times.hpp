@@ -51,8 +51,9 @@ class remembered_times {
 
  private:
   struct entry {
-    std::uint64_t asked = 0;  // 0: known
     span times{};
+    std::uint64_t asked = 0;  // the question that is under way; 0: none
+    clock::time_point ask_again{};
   };
 
   bool make_room(clock::time_point now);

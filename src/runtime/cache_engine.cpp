@@ -163,10 +163,12 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
     if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
     return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
   }
-  if (lasting_ && !live_.contains(group.head->key.str())) lasting_->gone(group.head->key);
+  if (lasting_) lasting_->missed(group.head->key);
+  if (plain_times_) plain_times_->forget(group.head->key);
   group.for_each([&](auto const& caller) {
     if (caller->answered) return;
-    cache_counters::add(counters.misses);
+    bool const counts = caller->wish != detail::caller_wish::refresh;
+    if (counts) cache_counters::add(counters.misses);
     if (caller->wish != detail::caller_wish::load) {
       return finish(*caller, detail::cache_answer{});
     }
@@ -179,10 +181,16 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   if (caller->answered) return;
   bool const stale = clock::now() >= entry.age->times.expires;
   bool const looks = caller->wish == detail::caller_wish::look;
+  bool const by_schedule = caller->wish == detail::caller_wish::refresh;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
   load_purpose purpose{.refresh_below = freshness_->refresh_below(*entry.age)};
   bool const is_answer = !stale || !entry.age->killed;
-  if (!looks && is_answer) use = freshness_->use_of(caller->key, entry.age->times);
+  if (by_schedule) {
+    if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
+    use = freshness_->use_by_schedule(caller->key, entry.age->times);
+  } else if (!looks && is_answer) {
+    use = freshness_->use_of(caller->key, entry.age->times);
+  }
   if (use == algo::entry_use::serve_and_refresh) {
     purpose.refresh = freshness_->refresh_id();
     refresh(caller, purpose);
@@ -193,12 +201,10 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
   }
-  if (caller->wish == detail::caller_wish::refresh) {
-    if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
-    return finish(*caller, entry.answer);
+  if (!by_schedule) {
+    counters.count_hits(entry.answer.kind, 1);
+    if (stale) cache_counters::add(counters.stale_hits);
   }
-  counters.count_hits(entry.answer.kind, 1);
-  if (stale) cache_counters::add(counters.stale_hits);
   finish(*caller, entry.answer);
 }
 

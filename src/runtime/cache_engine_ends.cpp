@@ -48,7 +48,8 @@ void cache_engine::expire(clock::time_point now) {
                                           std::to_string(settings_.options.wait.count()) +
                                           " ms; a load that runs goes on");
     if (freshness_) end = freshness_->best_of(*late, end);
-    if (end.has_error()) cache_counters::add(counters.timed_out);
+    bool const counts = late->wish != detail::caller_wish::refresh;
+    if (end.has_error() && counts) cache_counters::add(counters.timed_out);
     finish(*late, std::move(end));
   }
   if (!callers_.empty()) values_->timers().schedule(deadlines_, callers_.front().deadline);

@@ -60,8 +60,18 @@ milliseconds cache_engine::ttl_of(cache_value const& value) const {
 
 void cache_engine::put(put_request request, handler<void> done) {
   auto const key = request.key;
-  failure why = lasting_ ? lasting_->admit(key, request.value) : failure{};
-  if (why.code) return detail::post_result<void>(values_->executor(), std::move(done), why);
+  if (lasting_ && !closed_) {
+    auto mine = lasting_->admit(key, request.value);
+    if (mine.why.code) {
+      return detail::post_result<void>(values_->executor(), std::move(done), std::move(mine.why));
+    }
+    done = [self = shared_from_this(), key, mine = std::move(mine),
+            done = std::move(done)](result<void> reply) mutable {
+      auto const how = reply.has_error() ? store_end::refused : store_end::stored;
+      self->lasting_->store_ended(key, mine, how);
+      std::move(done)(std::move(reply));
+    };
+  }
   write<void>(key, stale_copies::die, std::move(done),
               [&](cache_store& values, handler<void> on_reply) {
                 if (!framed()) return values.put(std::move(request), std::move(on_reply));

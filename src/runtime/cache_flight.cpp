@@ -23,13 +23,6 @@ shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::stri
   return {text, home.options().error_back_off};
 }
 
-// What a bound of the cache's own refuses is told as the latest failure.
-bool is_admitted(cache_engine& home, cache_key const& key, cache_value const& value) {
-  failure const why = home.lasting() ? home.lasting()->admit(key, value) : failure{};
-  if (why.code) home.trouble().tell(why);
-  return !why.code;
-}
-
 algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
   if (outcome.unfinished) return algo::load_result::unfinished;
   if (outcome.error) return algo::load_result::failed;
@@ -293,15 +286,20 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
   bool const stored =
       what == algo::load_result::storable && !unguarded && !machine_.claim_is_lost();
-  if (stored && !is_admitted(*home, key_, *said_.outcome.encoded)) {
-    what = algo::load_result::unstorable;
+  if (stored && home->lasting()) {
+    said_.admission =
+        home->lasting()->admit_loaded(key_, *said_.outcome.encoded, purpose_.refresh_below);
+    if (said_.admission.why.code) {
+      what = algo::load_result::unstorable;
+      home->trouble().tell(said_.admission.why);
+    }
   }
   bool const stays = has_value && stored && what == algo::load_result::storable;
   if (!stays || !home->lasting() || !home->lasting()->keep_loader(*first_)) first_->drop_loader();
   if (said_.outcome.error) cache_counters::add(home->counters.load_errors);
-  said_.unstorable = has_value && what == algo::load_result::unstorable;
-  if (said_.unstorable) cache_counters::add(home->counters.unstorable);
-  if (said_.unstorable && !outdated_) {
+  bool const unstorable = has_value && what == algo::load_result::unstorable;
+  if (unstorable) cache_counters::add(home->counters.unstorable);
+  if (unstorable && !outdated_) {
     home->answers_kept().add_unstored(key_, said_.outcome.answer);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
@@ -336,6 +334,7 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   auto const load_time = clock::now() - load_began_;
   if (home.framed()) home.freshness()->frame(request.value, request.ttl, load_time);
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
+  if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
   auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
                       result<fill_reply> const& reply) { self->on_stored(reply); };
   claims.fill(std::move(request), std::move(on_reply));
@@ -348,7 +347,8 @@ void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_fail
     auto* const values = still ? still->claims() : nullptr;
     bool const is_refresh = self->purpose_.refresh_below != milliseconds{0};
     bool const was_ours = reply.has_value() && *reply == fill_reply::stored;
-    if (!values || !was_ours || !self->said_.unstorable || !is_refresh) {
+    bool const has_loaded = self->said_.outcome.answer.kind != detail::entry_kind::miss;
+    if (!values || !was_ours || !has_loaded || !is_refresh) {
       return self->on_stored(reply);
     }
     // Else the old value would be served for as long as its grace lasts.
@@ -364,9 +364,15 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
   if (!home) return;
   bool const is_stored = reply.has_value() && *reply == fill_reply::stored;
   if (home->plain_times() && !is_stored) home->plain_times()->forget(key_);
+  if (home->lasting()) {
+    auto const how = is_stored ? store_end::stored : store_end::refused;
+    home->lasting()->store_ended(key_, said_.admission, how);
+  }
   if (reply.has_error()) {
     // The callers have their value, whatever the store thinks of it.
     if (reply.error() == errc::invalid_value && machine_.filling()) {
+      auto* const values = purpose_.refresh_below != milliseconds{0} ? home->claims() : nullptr;
+      if (values) values->invalidate(key_, [](result<bool> const&) {});
       cache_counters::add(home->counters.unstorable);
       if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer);
     } else if (reply.error() != errc::canceled) {

@@ -14,6 +14,7 @@
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
 #include "runtime/cache_freshness.hpp"
+#include "runtime/cache_lasting.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
@@ -103,7 +104,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
     std::string shared_error;      // the store's word of another's failed load
     failure refusal;               // the store's
     detail::load_outcome outcome;  // of our loader
-    bool unstorable = false;       // what it loaded
+    lasting_admission admission;   // of what it loaded
   } said_;
   clock::time_point load_began_;
 };

@@ -125,6 +125,11 @@ algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times 
   return machine_.found(key.str(), times, clock::now(), random_unit());
 }
 
+algo::entry_use cache_freshness::use_by_schedule(cache_key const& key,
+                                                 algo::entry_times const& times) {
+  return machine_.found_by_schedule(key.str(), times, clock::now());
+}
+
 void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh) {
   machine_.refresh_ended(key.str(), refresh, clock::now());
 }

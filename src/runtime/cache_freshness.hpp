@@ -69,7 +69,9 @@ class cache_freshness final : private timed {
 
   /// What a caller who has a loader gets for this entry.
   algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
-  /// Of the last use_of() that said serve_and_refresh.
+  /// What the schedule of a lasting entry does with it.
+  algo::entry_use use_by_schedule(cache_key const& key, algo::entry_times const& times);
+  /// Of the last use that said serve_and_refresh.
   std::uint64_t refresh_id() const noexcept { return machine_.refresh_id(); }
   void refresh_ended(cache_key const& key, std::uint64_t refresh);
   /// An entry that has less time left than this in the store is claimed although it is there: one

@@ -1,5 +1,7 @@
 #include "runtime/cache_lasting.hpp"
 
+#include <algorithm>
+
 #include "runtime/cache_engine.hpp"
 
 namespace herdlock::runtime {
@@ -48,21 +50,43 @@ void cache_lasting::apply_to(cache_options& options) {
   }
 }
 
-failure cache_lasting::admit(cache_key const& key, cache_value const& value) {
-  if (std::holds_alternative<absent>(value)) return {};
+lasting_admission cache_lasting::admit(cache_key const& key, cache_value const& value) {
   auto const bytes = value_bytes(value);
-  bool const admitted = ledger_.admit(key.str(), bytes);
+  auto ticket = ledger_.admit(key.str(), bytes);
   note_sizes();
-  if (admitted) return {};
+  if (ticket) return {{}, ticket};
   auto const& options = home_.options();
-  return make_failure(
-      errc::overloaded,
+  std::string const why =
       key.str() + " is not stored at " + home_.home().display_name() + ": with its " +
-          std::to_string(bytes) + " bytes beside the " + std::to_string(ledger_.bytes()) + " of " +
-          std::to_string(ledger_.entries()) + " other lasting entries it would be over " +
-          "max_lasting_bytes (" + std::to_string(options.max_lasting_bytes) +
-          ") or max_lasting_entries (" + std::to_string(options.max_lasting_entries) +
-          "); invalidate what is not needed, or raise them");
+      std::to_string(bytes) + " bytes beside the " + std::to_string(ledger_.bytes()) + " of " +
+      std::to_string(ledger_.entries()) + " lasting entries it would be over max_lasting_bytes (" +
+      std::to_string(options.max_lasting_bytes) + ") or max_lasting_entries (" +
+      std::to_string(options.max_lasting_entries) +
+      "); invalidate what is not needed, or raise them";
+  return {make_failure(errc::overloaded, why)};
+}
+
+lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value const& value,
+                                              milliseconds refresh_below) {
+  if (std::holds_alternative<absent>(value)) {
+    ledger_.gone(key.str());
+    note_sizes();
+    return {};
+  }
+  bool const takes_place = refresh_below != milliseconds{0};
+  if (takes_place && !ledger_.has(key.str())) return {};
+  return admit(key, value);
+}
+
+void cache_lasting::store_ended(cache_key const& key, lasting_admission const& mine,
+                                store_end how) {
+  if (!mine.ticket) return;
+  if (how == store_end::stored) {
+    ledger_.stored(key.str(), *mine.ticket);
+  } else {
+    ledger_.refused(key.str(), *mine.ticket);
+  }
+  note_sizes();
 }
 
 void cache_lasting::gone(cache_key const& key) {
@@ -71,20 +95,34 @@ void cache_lasting::gone(cache_key const& key) {
   note_sizes();
 }
 
+void cache_lasting::missed(cache_key const& key) {
+  if (ledger_.missed(key.str())) schedules_.erase(key.str());
+  note_sizes();
+}
+
+// ------------------------------------------------------------------------------- the schedule
+
 bool cache_lasting::keep_loader(detail::cache_caller& call) {
   auto const every = home_.options().refresh_every;
-  if (every == milliseconds{0}) return false;
+  if (every == milliseconds{0} || !ledger_.has(call.key.str())) return false;
   auto const loader = call.loader_to_keep();
   if (!loader) return false;
-  auto const at = schedules_.try_emplace(loader->key.str(), *this, loader).first;
-  if (at->second.loader != loader) std::exchange(at->second.loader, loader)->drop_loader();
-  home_.home().timers().schedule(at->second, clock::now() + every);
+  schedule& its = schedules_.try_emplace(loader->key.str(), *this, loader).first->second;
+  if (its.loader != loader) {
+    // The one before may be running: it goes when it has ended.
+    its.loader = loader;
+    its.round.reset();
+  }
+  home_.home().timers().schedule(its, clock::now() + every);
   return true;
 }
 
 void cache_lasting::fresh_until(cache_key const& key, clock::time_point expires) {
   auto const at = schedules_.find(key.str());
-  if (at != schedules_.end()) home_.home().timers().schedule(at->second, expires);
+  if (at == schedules_.end()) return;
+  // One whose end is not known, or is far off, is looked at nevertheless.
+  auto const latest = clock::now() + home_.options().refresh_every;
+  home_.home().timers().schedule(at->second, std::min(expires, latest));
 }
 
 void cache_lasting::refresh(schedule& due, clock::time_point now) {

@@ -14,6 +14,14 @@ namespace herdlock::runtime {
 
 class cache_engine;
 
+/// A store of a lasting entry that is under way, or why it is not to begin.
+struct lasting_admission {
+  failure why;
+  std::optional<algo::lasting_ledger::ticket> ticket = std::nullopt;  // none: it does not count
+};
+
+enum class store_end { stored, refused };
+
 /// All members on the executor.
 class cache_lasting {
  public:
@@ -23,15 +31,22 @@ class cache_lasting {
   /// a store keeps anything, and is stale when its refresh is due.
   static void apply_to(cache_options& options);
 
-  /// The value is to be stored, and counts from now on; or why it is not to be.
-  failure admit(cache_key const& key, cache_value const& value);
-  /// By invalidate, or because it was not found.
+  /// A value is to be stored, and counts from now on unless its store is refused.
+  lasting_admission admit(cache_key const& key, cache_value const& value);
+  /// A loaded one; with a `refresh_below` above 0 it takes the place of an entry that is there. One
+  /// that another process has stored goes on counting there alone.
+  lasting_admission admit_loaded(cache_key const& key, cache_value const& value,
+                                 milliseconds refresh_below);
+  void store_ended(cache_key const& key, lasting_admission const& mine, store_end how);
+  /// By invalidate.
   void gone(cache_key const& key);
+  /// It was not found in the store.
+  void missed(cache_key const& key);
 
   /// The loader of this call has loaded its key: it does so again each refresh_every. False, and
   /// it is not kept, where there is no schedule, or it cannot run again.
   bool keep_loader(detail::cache_caller& call);
-  /// A look on behalf of the schedule has found that another process was at it.
+  /// The entry that was stored or found becomes stale then, which is when its refresh is due.
   void fresh_until(cache_key const& key, clock::time_point expires);
   /// Drops the loaders.
   void close();

@@ -16,6 +16,12 @@ inline constexpr milliseconds grace = 300s;
 
 class CacheAge : public CacheTest {
  protected:
+  // A schedule may run its loader until then, which uses what the test has.
+  void TearDown() override {
+    strings.reset();
+    settle();
+  }
+
   static cache_options framed() {
     return {.ttl = ttl, .ttl_jitter = 0, .format = cache_format::framed, .grace = grace};
   }

@@ -125,6 +125,38 @@ TEST_F(CachePlainRefresh, AStoreThatCannotTellLeavesThePlainCacheAsItIs) {
   EXPECT_EQ(loader.runs, 0);
 }
 
+// A right that is missing is missing for good: a hit stays one plain read.
+TEST_F(CachePlainRefresh, AStoreThatCannotTellIsNotAskedAtEachHit) {
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "time_left" ? fault::refuse : fault::none;
+  };
+  store("old", 10min);
+  std::size_t hits = 0;
+  auto const second = clock::now() + 1s;
+  while (hits < 3 || (hits < 100 && clock::now() < second)) {
+    EXPECT_EQ(ask().value(), "old");
+    ++hits;
+  }
+  EXPECT_LT(script->count("time_left"), hits);
+  // It is asked again later.
+  script->script = nullptr;
+  EXPECT_TRUE(run_until([&] {
+    ask();
+    return script->count("time_left") > 1;
+  }));
+}
+
+TEST_F(CachePlainRefresh, OfAnEntryThatTookThePlaceOfOneThatWasMissedTheEndIsAskedFor) {
+  store("old", 10min);
+  ask();
+  script->entries.erase("k");
+  strings->async_get("k", herdlock_test::as_result([](result<cached<std::string>> const&) {}));
+  settle();
+  store("another's", 100ms);
+  ask();
+  EXPECT_EQ(script->count("time_left"), 2u);
+}
+
 TEST_F(CachePlainRefresh, ItNeedsValuesAndClaimsInOneStore) {
   EXPECT_THROW(cache<std::string>(*opened, *opened, early()), error);
 }

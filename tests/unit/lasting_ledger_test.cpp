@@ -6,41 +6,84 @@
 namespace herdlock::algo {
 namespace {
 
+bool store(lasting_ledger& ledger, std::string_view key, std::size_t bytes) {
+  auto const mine = ledger.admit(key, bytes);
+  if (mine) ledger.stored(key, *mine);
+  return mine.has_value();
+}
+
 TEST(LastingLedger, EntriesAreAdmittedUpToEachBoundAndNotBeyond) {
   lasting_ledger by_bytes({100, 10});
-  EXPECT_TRUE(by_bytes.admit("a", 4));
-  EXPECT_TRUE(by_bytes.admit("b", 6));
-  EXPECT_FALSE(by_bytes.admit("c", 1));
+  EXPECT_TRUE(by_bytes.admit("a", 4)) << "counts from now on";
+  EXPECT_TRUE(store(by_bytes, "b", 6));
+  EXPECT_FALSE(store(by_bytes, "c", 1));
   EXPECT_EQ(by_bytes.entries(), 2u);
   EXPECT_EQ(by_bytes.bytes(), 10u);
   EXPECT_FALSE(lasting_ledger({100, 10}).admit("a", 11));
 
   lasting_ledger by_number({2, 100});
-  EXPECT_TRUE(by_number.admit("a", 1));
-  EXPECT_TRUE(by_number.admit("b", 1));
-  EXPECT_FALSE(by_number.admit("c", 1));
+  EXPECT_TRUE(store(by_number, "a", 1));
+  EXPECT_TRUE(store(by_number, "b", 1));
+  EXPECT_FALSE(store(by_number, "c", 1));
 }
 
 TEST(LastingLedger, AnEntryTakesThePlaceOfTheOneOfItsKey) {
   lasting_ledger ledger({1, 10});
-  EXPECT_TRUE(ledger.admit("a", 10));
-  EXPECT_TRUE(ledger.admit("a", 9));
+  EXPECT_TRUE(store(ledger, "a", 10));
+  EXPECT_TRUE(store(ledger, "a", 9));
   EXPECT_EQ(ledger.bytes(), 9u);
-  EXPECT_FALSE(ledger.admit("a", 11)) << "what is there stays";
+  EXPECT_FALSE(store(ledger, "a", 11)) << "what is there stays";
   EXPECT_EQ(ledger.bytes(), 9u);
-  EXPECT_TRUE(ledger.admit("a", 10));
+  EXPECT_TRUE(store(ledger, "a", 10));
   EXPECT_EQ(ledger.entries(), 1u);
 }
 
-TEST(LastingLedger, WhatIsGoneMakesRoom) {
+TEST(LastingLedger, WhatIsGoneOrWasMissedMakesRoom) {
   lasting_ledger ledger({1, 10});
-  EXPECT_TRUE(ledger.admit("a", 10));
+  EXPECT_TRUE(store(ledger, "a", 10));
   ledger.gone("b");
-  EXPECT_FALSE(ledger.admit("b", 1));
+  EXPECT_FALSE(store(ledger, "b", 1));
   ledger.gone("a");
   ledger.gone("a");
   EXPECT_EQ(ledger.bytes(), 0u);
-  EXPECT_TRUE(ledger.admit("b", 10));
+  EXPECT_TRUE(store(ledger, "b", 10));
+  EXPECT_TRUE(ledger.missed("b"));
+  EXPECT_TRUE(ledger.missed("never there"));
+  EXPECT_EQ(ledger.entries(), 0u);
+}
+
+TEST(LastingLedger, WhatTheStoreRefusedLeavesWhatWasThere) {
+  lasting_ledger ledger({2, 10});
+  EXPECT_TRUE(store(ledger, "a", 3));
+  auto const larger = ledger.admit("a", 7);
+  EXPECT_EQ(ledger.bytes(), 7u);
+  ledger.refused("a", *larger);
+  EXPECT_EQ(ledger.bytes(), 3u);
+  auto const new_one = ledger.admit("b", 7);
+  ledger.refused("b", *new_one);
+  EXPECT_EQ(ledger.entries(), 1u);
+  EXPECT_EQ(ledger.bytes(), 3u);
+}
+
+TEST(LastingLedger, AnEndThatWasOvertakenChangesNothing) {
+  lasting_ledger ledger({1, 10});
+  auto const first = ledger.admit("a", 3);
+  auto const second = ledger.admit("a", 5);
+  ledger.stored("a", *second);
+  ledger.refused("a", *first);
+  EXPECT_EQ(ledger.bytes(), 5u);
+  ledger.gone("a");
+  ledger.refused("a", *second);
+  EXPECT_EQ(ledger.entries(), 0u);
+}
+
+TEST(LastingLedger, AnEntryThatIsOnItsWayIsNotMissed) {
+  lasting_ledger ledger({1, 10});
+  auto const mine = ledger.admit("a", 3);
+  EXPECT_FALSE(ledger.missed("a"));
+  ledger.stored("a", *mine);
+  EXPECT_EQ(ledger.entries(), 1u);
+  EXPECT_TRUE(ledger.missed("a"));
 }
 
 }  // namespace

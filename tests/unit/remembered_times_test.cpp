@@ -56,13 +56,17 @@ TEST(RememberedTimes, AnAnswerThatWasOvertakenChangesNothing) {
   EXPECT_EQ(times.look("k", at(5ms)).what, answer::wait) << "the answer to another question";
 }
 
-TEST(RememberedTimes, WithoutAnAnswerTheStoreIsAskedAgain) {
-  remembered_times times(10);
+TEST(RememberedTimes, WithoutAnAnswerTheStoreIsAskedAgainAfterAWhile) {
+  remembered_times times(1);
   for (auto const left : {std::optional<milliseconds>(), std::optional(0ms)}) {
+    times.forget("k");
     EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
     times.told("k", times.asked(), left, at(1ms));
+    EXPECT_EQ(times.look("k", at(1000ms)).what, answer::wait);
+    EXPECT_EQ(times.look("k", at(1001ms)).what, answer::ask);
+    times.told("k", times.asked(), left, at(1001ms));
   }
-  EXPECT_EQ(times.size(), 0u);
+  EXPECT_EQ(times.look("another", at(2001ms)).what, answer::ask) << "it makes room";
 }
 
 TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
