@@ -33,7 +33,16 @@ struct timeline {
   std::size_t load_count = 0;     ///< as the processes tell it
 };
 
-class mode_outcome {
+/// Over all expiries.
+struct mode_counts {
+  std::int64_t loads = 0;  ///< as the database counts
+  std::int64_t answers = 0;
+  std::int64_t stale = 0;   ///< of the answers: the product as it was before
+  std::int64_t waited = 0;  ///< requests that waited for a load
+  std::int64_t errors = 0;
+};
+
+class mode_outcome : public mode_counts {
  public:
   mode_outcome(guard_mode mode, stampede_options const& options);
 
@@ -45,11 +54,6 @@ class mode_outcome {
   int requests;
   int expiries;
   milliseconds load_time;
-  std::int64_t loads = 0;  ///< as the database counts
-  std::int64_t answers = 0;
-  std::int64_t stale = 0;   ///< of the answers: the product as it was before
-  std::int64_t waited = 0;  ///< requests that waited for a load
-  std::int64_t errors = 0;
   std::string first_error;
   std::string note;             ///< empty, or a line to be printed below the table
   timeline last;                ///< the latest expiry that was added
