@@ -102,7 +102,7 @@ TEST_P(postgres_blocked_table, AGrantOutlivesACrashOfAServerThatDoesNotWaitForIt
 TEST_P(postgres_blocked_session, AHolderWhoseSessionIsSilentHasLost) {
   relay wire(server().port());
   client c(postgres, postgres_server::through(url("&timeout=1s"), server().port(), wire.port()));
-  ASSERT_TRUE(is<grant>(c.acquire(stock, alice, 1h)));
+  ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, alice, 1h)); }));
   wire.stop_forwarding();
   auto const told = c.renew(stock, alice, 1h);
   ASSERT_TRUE(told.has_value()) << told.error().message;
@@ -110,6 +110,21 @@ TEST_P(postgres_blocked_session, AHolderWhoseSessionIsSilentHasLost) {
   wire.resume_forwarding();
   client other(postgres, url());
   EXPECT_TRUE(is<grant>(other.get(other.start_acquire({stock, bob, 1min, 1min}))));
+}
+
+// The same where its process stood still until the renewal was late, too.
+TEST_P(postgres_blocked_session, AHolderThatStoodStillWhileItsSessionWasSilentHasLost) {
+  relay wire(server().port());
+  client c(postgres, postgres_server::through(url("&timeout=1s"), server().port(), wire.port()));
+  ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, alice, 1h)); }));
+  wire.stop_forwarding();
+  auto const began = herdlock::clock::now();
+  auto const renewing = c.start<renew_reply>(
+      [&](auto done) { c.store().leases->renew(stock, alice, 1h, std::move(done)); });
+  ASSERT_TRUE(eventually([&] { return herdlock::clock::now() > began + 1s; }));
+  auto const told = c.get(renewing);
+  ASSERT_TRUE(told.has_value()) << told.error().message;
+  EXPECT_EQ(*told, renew_reply::lost);
 }
 
 // A release is told when the server has it, with and without somebody who waits in the same store.

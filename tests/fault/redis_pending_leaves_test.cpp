@@ -73,7 +73,8 @@ struct redis_pending_leaves : testing::Test {
 TEST_F(redis_pending_leaves,
        AThousandWaitsThatEndWhileTheServerRefusesWritesLeaveTheQueueAfterwards) {
   constexpr long many = 1000;
-  redis_ports waiter(server.url());
+  redis_ports waiter(server.url() + "?timeout=20s");
+  fence_of(waiter.acquire("warm", mine));
   fence_of(holder.acquire("r", mine, 10min));
   for (long i = 0; i < many; ++i) start(waiter);
   ASSERT_TRUE(waiter.sees([&] { return waiting() == many; })) << waiting();

@@ -71,15 +71,19 @@ class redis_ports {
     return true;
   }
 
-  /// The same for a look that takes long, as it asks a server: in between the store does all that
-  /// it can, and not a single step.
+  /// The same for a look that takes long, as it asks a server: in between the store has as much
+  /// time, and does not do a single step.
   template <class Look>
   bool sees(Look look) {
+    std::chrono::steady_clock::duration share = 20ms;
     return eventually([&] {
       io_.restart();
-      io_.run_one_for(20ms);
-      io_.poll();
-      return look();
+      io_.run_for(share);
+      auto const began = std::chrono::steady_clock::now();
+      bool const holds = look();
+      share = std::max<std::chrono::steady_clock::duration>(
+          20ms, std::chrono::steady_clock::now() - began);
+      return holds;
     });
   }
 

@@ -52,10 +52,17 @@ class session_store final : public lease_store {
     if (one->admit()) queue->enter(one);
   }
 
+  // Its session answers, or is ended before the time is up. A deadline beside that would be in its
+  // way:
+  //   1. the session is silent, and this process stands still;
+  //   2. when it goes on, both times are up; the session is ended, which frees the lock;
+  //   3. the deadline is told first, and its caller, who has lost, hears of a delay.
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
-    auto const one = pending_->begin("renew", name.str(), std::move(done));
-    if (!one) return;
+    order<renew_reply> what{"renew", name.str(), std::move(done)};
+    auto const one = std::make_shared<stores::operation<renew_reply>>(
+        pending_, std::move(what), clock::now() + limits::max_ttl);
+    if (!one->admit()) return;
     queue_of(name)->renew(owner, ttl, [one](renew_reply told) { one->complete_later(told); });
   }
 
