@@ -85,6 +85,7 @@ void cache_lasting::store_ended(cache_key const& key, lasting_admission const& m
     ledger_.stored(key.str(), *mine.ticket);
   } else {
     ledger_.refused(key.str(), *mine.ticket);
+    if (!ledger_.has(key.str())) schedules_.erase(key.str());
   }
   note_sizes();
 }

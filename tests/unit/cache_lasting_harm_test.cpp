@@ -244,6 +244,24 @@ TEST_F(CacheLastingHarm, WhatIsRefusedByTheStoreDoesNotCount) {
   EXPECT_TRUE(put("d", "x").has_value());
 }
 
+TEST_F(CacheLastingHarm, WhatAnotherBeatHasNoScheduleHere) {
+  open(scheduled());
+  load_counted("undisturbed");
+  auto superseded = [this](load_context const&) -> asio::awaitable<text> {
+    ++runs["k"];
+    script->entries["k"].claimant = "another";
+    co_return "late";
+  };
+  strings->async_get_or_load("k", superseded,
+                             herdlock_test::as_result(calls.emplace_back().token()));
+  settle();
+  store_stale();
+  EXPECT_TRUE(run_until([&] { return runs["undisturbed"] >= 4; }));
+  EXPECT_EQ(runs["k"], 1);
+  EXPECT_EQ(stored_text(), "old");
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
+}
+
 // A read may be answered after a put that was sent later.
 TEST_F(CacheLastingHarm, AReadThatCrossesAPutDoesNotUncountIt) {
   open({.ttl = lasting});
