@@ -25,7 +25,8 @@
 //    to own what it uses.
 //  * A value over limits::max_value_bytes, or that does not encode, answers those who wait, and for
 //    error_back_off those who come to this process after them; it is not stored. An entry that does
-//    not decode counts as a miss and is overwritten.
+//    not decode counts as a miss and is overwritten. A refresh that comes to such a value removes
+//    the old entry.
 #pragma once
 
 #include <memory>
@@ -155,8 +156,9 @@ class cache {
   }
 
   /// Stores the value and voids running loads of the key: `void(failure)`; errc::invalid_value for
-  /// a value that does not encode or is too large. Not cancellable: it ends by the store's timeout,
-  /// and after an error the outcome is unknown.
+  /// a value that does not encode or is too large; errc::overloaded beyond the bounds of lasting
+  /// entries. Not cancellable: it ends by the store's timeout, and after an error of the store the
+  /// outcome is unknown.
   template <class Token = boost::asio::deferred_t>
   auto async_put(std::string_view key, T value, Token&& token = {}) const {
     auto encoded = detail::encode_entry<T, Codec>(value);

@@ -35,7 +35,8 @@ struct cache_options {
   /// The ttl varies by ± this share, so that what was filled together does not expire together.
   /// 0 to less than 1.
   double ttl_jitter = 0.1;
-  /// How long "there is no such thing" is kept; 0 keeps it not at all.
+  /// How long "there is no such thing" is kept; 0 keeps it not at all. Either way a value that was
+  /// there is gone.
   milliseconds negative_ttl = std::chrono::seconds(10);
   /// How long a key waits for a loader that died. Renewed while a loader lives, so a load may take
   /// longer than this.
@@ -72,14 +73,16 @@ struct cache_options {
   milliseconds max_error_back_off{0};
   /// Of lasting entries, which must be framed: how often each of them is loaded anew, by one
   /// process of the fleet, while its value answers; give or take ttl_jitter. 0: by put and
-  /// invalidate only. Up to 90 days. The loader of the call that loaded a key is kept for it until
-  /// the entry is invalidated or the cache goes: it has to own what it uses, but for the cache
-  /// itself, and its executor has to live as long. Keys that no living process has loaded are
-  /// loaded anew behind the answer of the next caller.
+  /// invalidate only. Up to 90 days. The loader of the call that loaded a key (not of
+  /// get_many_or_load) is kept for it until the entry is invalidated, missing, or "no such thing",
+  /// or the cache goes: it has to own what it uses, but for the cache itself, and its executor has
+  /// to live as long. Keys of which no living process has a loader are loaded anew behind the
+  /// answer of the next caller.
   milliseconds refresh_every{0};
   /// The lasting entries that this cache object has stored and not invalidated, at most: what never
   /// ends fills the memory. Beyond that put is refused with errc::overloaded, and a loaded value
-  /// answers as one that cannot be stored. Bytes are those of limits::max_value_bytes.
+  /// answers as one that cannot be stored. What another process has stored is refreshed
+  /// even so. Bytes are those of limits::max_value_bytes.
   std::size_t max_lasting_entries = 10'000;
   std::size_t max_lasting_bytes = 64 * 1024 * 1024;
   /// Loads of this cache object at once; further ones queue until their callers' deadlines.

@@ -262,5 +262,20 @@ TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
   EXPECT_EQ(m.keys(), 2u);
 }
 
+// Nobody waits for the schedule: it refreshes, or leaves it.
+TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
+  for (auto const& how : {options(), without_fail_safe(), patient()}) {
+    freshness_machine m(how);
+    auto const use_at = [&](milliseconds t) { return m.found_by_schedule("k", minute(), at(t)); };
+    EXPECT_EQ(use_at(milliseconds{59'999}), entry_use::serve);
+    EXPECT_EQ(use_at(seconds(60)), entry_use::serve_and_refresh);
+    EXPECT_EQ(use_at(seconds(61)), entry_use::serve) << "it is under way";
+    m.load_failed("k", at(seconds(62)), 0.5);
+    m.refresh_ended("k", m.refresh_id(), at(seconds(62)));
+    EXPECT_EQ(use_at(milliseconds{62'999}), entry_use::serve);
+    EXPECT_EQ(use_at(seconds(63)), entry_use::serve_and_refresh);
+  }
+}
+
 }  // namespace
 }  // namespace herdlock::algo
