@@ -204,8 +204,10 @@ std::string render_plot(std::vector<mode_outcome>& outcomes) {
       any.requests, say(any.load_time));
   double const span = last_moment(outcomes);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    double const left = margin + static_cast<double>(i % abreast) * step;
-    double const top = head_height + static_cast<double>(i / abreast) * panel_height;
+    std::size_t const row = i / abreast;
+    std::size_t const column = i % abreast;
+    double const left = margin + static_cast<double>(column) * step;
+    double const top = head_height + static_cast<double>(row) * panel_height;
     svg += panel(outcomes[i], left, top, span).draw();
   }
   return svg + "</svg>\n";
