@@ -73,9 +73,10 @@ lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value 
     note_sizes();
     return {};
   }
-  bool const takes_place = refresh_below != milliseconds{0};
-  if (takes_place && !ledger_.has(key.str())) return {};
-  return admit(key, value);
+  auto mine = admit(key, value);
+  bool const is_anothers = refresh_below != milliseconds{0} && !ledger_.has(key.str());
+  if (is_anothers) return {};
+  return mine;
 }
 
 void cache_lasting::store_ended(cache_key const& key, lasting_admission const& mine,

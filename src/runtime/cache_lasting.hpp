@@ -34,7 +34,8 @@ class cache_lasting {
   /// A value is to be stored, and counts from now on unless its store is refused.
   lasting_admission admit(cache_key const& key, cache_value const& value);
   /// A loaded one; with a `refresh_below` above 0 it takes the place of an entry that is there. One
-  /// that another process has stored goes on counting there alone.
+  /// that another process has stored, perhaps one that is gone, counts here, too, and is scheduled,
+  /// where there is room for it. Where there is none it is stored all the same.
   lasting_admission admit_loaded(cache_key const& key, cache_value const& value,
                                  milliseconds refresh_below);
   void store_ended(cache_key const& key, lasting_admission const& mine, store_end how);

@@ -86,6 +86,16 @@ TEST_F(CacheLastingHarm, AProcessAtItsBoundRefreshesTheEntriesOfOthers) {
   EXPECT_EQ(strings->stats().unstorable, 0u);
 }
 
+// A fleet that was started anew finds the entries of the one before.
+TEST_F(CacheLastingHarm, AnEntryFromBeforeARestartIsScheduledByWhoRefreshesIt) {
+  open(scheduled());
+  store_stale();
+  load_counted("k");
+  EXPECT_EQ(calls.back().value(), "old");
+  EXPECT_TRUE(run_until([&] { return runs["k"] >= 3; })) << "though nobody asks";
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
+}
+
 TEST_F(CacheLastingHarm, AnEntryWhoseTimesAreNotKnownDoesNotEndTheSchedule) {
   open(scheduled());
   load_counted("k");
