@@ -23,7 +23,7 @@ class lasting_ledger {
   /// A store that is under way.
   struct ticket {
     std::uint64_t id = 0;
-    std::optional<std::size_t> before = std::nullopt;  ///< the bytes of the entry in its place
+    std::size_t bytes = 0;
   };
 
   explicit lasting_ledger(lasting_bounds bounds) : bounds_(bounds) {}
@@ -36,13 +36,10 @@ class lasting_ledger {
     std::size_t const others = bytes_ - (is_new ? 0 : at->second.bytes);
     if (bytes > bounds_.bytes || others > bounds_.bytes - bytes) return std::nullopt;
     if (is_new && by_key_.size() >= bounds_.entries) return std::nullopt;
-    ticket mine{++last_id_};
-    if (is_new) {
-      at = by_key_.emplace(key, entry{}).first;
-    } else {
-      mine.before = at->second.bytes;
-    }
-    at->second = {bytes, mine.id};
+    ticket const mine{++last_id_, bytes};
+    if (is_new) at = by_key_.emplace(key, entry{}).first;
+    at->second.bytes = bytes;
+    at->second.under_way = mine.id;
     bytes_ = others + bytes;
     return mine;
   }
@@ -50,14 +47,17 @@ class lasting_ledger {
   /// How it ended. Whatever has come after it stands.
   void stored(std::string_view key, ticket const& mine) {
     auto const at = by_key_.find(key);
-    if (at != by_key_.end() && at->second.under_way == mine.id) at->second.under_way = 0;
+    if (at == by_key_.end()) return;
+    at->second.stored = mine.bytes;
+    if (at->second.under_way == mine.id) at->second.under_way = 0;
   }
   void refused(std::string_view key, ticket const& mine) {
     auto const at = by_key_.find(key);
     if (at == by_key_.end() || at->second.under_way != mine.id) return;
-    if (!mine.before) return erase(at);
-    bytes_ = bytes_ - at->second.bytes + *mine.before;
-    at->second = {*mine.before};
+    entry& there = at->second;
+    if (!there.stored) return erase(at);
+    bytes_ = bytes_ - there.bytes + *there.stored;
+    there = {*there.stored, 0, there.stored};
   }
 
   /// It is not there any more.
@@ -80,7 +80,8 @@ class lasting_ledger {
  private:
   struct entry {
     std::size_t bytes = 0;
-    std::uint64_t under_way = 0;  // 0: none
+    std::uint64_t under_way = 0;                       // the latest; 0: none
+    std::optional<std::size_t> stored = std::nullopt;  // the bytes of what is there
   };
   using entries_by_key = std::map<std::string, entry, std::less<>>;
 

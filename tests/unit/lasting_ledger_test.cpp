@@ -77,6 +77,27 @@ TEST(LastingLedger, AnEndThatWasOvertakenChangesNothing) {
   EXPECT_EQ(ledger.entries(), 0u);
 }
 
+TEST(LastingLedger, OfTwoStoresThatWereRefusedNothingCounts) {
+  lasting_ledger ledger({1, 10});
+  auto const first = ledger.admit("a", 3);
+  auto const second = ledger.admit("a", 5);
+  ledger.refused("a", *first);
+  EXPECT_EQ(ledger.bytes(), 5u) << "the other is under way";
+  ledger.refused("a", *second);
+  EXPECT_EQ(ledger.entries(), 0u);
+  EXPECT_EQ(ledger.bytes(), 0u);
+}
+
+TEST(LastingLedger, OfTwoStoresTheOneThatArrivedCounts) {
+  lasting_ledger ledger({1, 10});
+  auto const first = ledger.admit("a", 3);
+  auto const second = ledger.admit("a", 5);
+  ledger.stored("a", *first);
+  ledger.refused("a", *second);
+  EXPECT_EQ(ledger.bytes(), 3u);
+  EXPECT_TRUE(ledger.missed("a"));
+}
+
 TEST(LastingLedger, AnEntryThatIsOnItsWayIsNotMissed) {
   lasting_ledger ledger({1, 10});
   auto const mine = ledger.admit("a", 3);
