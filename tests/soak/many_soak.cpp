@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdio>
+#include <limits>
+#include <optional>
 #include <random>
 #include <support/child_process.hpp>
 #include <support/temp_dir.hpp>
@@ -250,17 +253,17 @@ class fleet {
   }
 
   void tell(std::uint64_t rounds, verdict& how, bool over) {
-    auto const number = [](auto const& one) { return static_cast<unsigned long long>(one); };
+    auto const count = [](auto const& one) { return static_cast<unsigned long long>(one); };
     auto const& shared = *seen_;
     std::printf("%s of %d processes on a %s: %llu rounds, seed %llu\n", options_.what.c_str(),
-                options_.processes, options_.store.c_str(), number(rounds), number(options_.seed));
+                options_.processes, options_.store.c_str(), count(rounds), count(options_.seed));
     std::printf("missing keys asked for %llu, loads %llu; loaded more than once %llu, never %llu\n",
-                number(asked_), number(loads_), number(crowded_), number(unloaded_));
+                count(asked_), count(loads_), count(crowded_), count(unloaded_));
     std::printf("loads of what was there %llu, wrong values %llu, errors %llu\n",
-                number(shared.needless), number(shared.wrong), number(shared.errors));
+                count(shared.needless), count(shared.wrong), count(shared.errors));
     std::printf("calls %llu, calls of a loader %llu, of these for a call's second time %llu\n",
-                number(rounds * static_cast<std::uint64_t>(options_.processes)),
-                number(shared.loader_calls), number(shared.again));
+                count(rounds * static_cast<std::uint64_t>(options_.processes)),
+                count(shared.loader_calls), count(shared.again));
     std::printf("the slowest call %lld ms\n", static_cast<long long>(shared.slowest_ms));
     for (auto& one : processes_) std::fputs(one.errors().c_str(), stdout);
     if (options_.what == "alone") return;
@@ -290,40 +293,53 @@ bool soak(many_options const& options, std::string const& program) {
   return how.good;
 }
 
+std::uint64_t number(std::string const& name, std::string const& text, std::uint64_t most) {
+  std::uint64_t value = 0;
+  auto const* const end = text.data() + text.size();
+  auto const [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem == std::errc() && stop == end && value <= most) return value;
+  throw std::runtime_error(name + " takes a number from 0 to " + std::to_string(most) + ", not '" +
+                           text + "'; see --help");
+}
+
 many_options parsed(names const& arguments) {
+  constexpr std::uint64_t most_ms = 600'000;
   many_options options;
   options.seed = std::random_device()();
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
     auto const& name = arguments[i];
     auto const& value = arguments[i + 1];
+    auto const up_to = [&](std::uint64_t most) { return number(name, value, most); };
     if (name == "--case")
       options.what = value;
     else if (name == "--store")
       options.store = value;
     else if (name == "--rounds")
-      options.rounds = std::stoull(value);
+      options.rounds = up_to(1'000'000'000);
     else if (name == "--processes")
-      options.processes = std::stoi(value);
+      options.processes = static_cast<int>(up_to(most_processes));
     else if (name == "--keys")
-      options.keys = std::stoi(value);
+      options.keys = static_cast<int>(up_to(most_keys / 2));
     else if (name == "--missing")
-      options.missing = std::stoi(value);
+      options.missing = static_cast<int>(up_to(most_keys / 2));
     else if (name == "--seed")
-      options.seed = std::stoull(value);
+      options.seed = up_to(std::numeric_limits<std::uint64_t>::max());
     else if (name == "--deadline")
-      options.deadline = milliseconds(std::stoll(value));
+      options.deadline = milliseconds(up_to(most_ms));
     else if (name == "--latency")
-      options.latency = milliseconds(std::stoll(value));
+      options.latency = milliseconds(up_to(most_ms));
     else
       throw std::runtime_error("no option " + name + "; see --help");
   }
   bool const cases = options.what == "fleet" || options.what == "alone" || options.what == "trips";
   bool const stores = options.store == "redis" || options.store == "cluster";
-  bool const sizes = options.processes > 0 && options.processes <= most_processes &&
-                     options.missing > 0 && options.keys > options.missing &&
-                     options.keys <= most_keys / 2 && options.latency.count() > 0;
+  bool const sizes = options.processes > 0 && options.missing > 0 &&
+                     options.keys > options.missing && options.latency.count() > 0 &&
+                     options.deadline.count() > 0 && options.rounds > 0;
   if (!cases || !stores || !sizes || arguments.size() % 2 != 0) {
-    throw std::runtime_error("an argument is missing or out of its range; see --help");
+    throw std::runtime_error(
+        "a value is missing, not one of the choices, or 0, or no key of a call would be there; "
+        "see --help");
   }
   return options;
 }
