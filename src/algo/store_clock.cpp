@@ -8,6 +8,11 @@ namespace {
 // Two clocks drift apart by so much at most: a part in ten thousand.
 clock::duration drift(clock::duration over) { return over / 10'000; }
 
+// A write that came so late is allowed for, where the ttl is four times that.
+constexpr milliseconds late_write{1000};
+// An entry of which this much more is left than when it was read has been refreshed.
+constexpr milliseconds refreshed_by{50};
+
 clock::duration distance(clock::duration a, clock::duration b) { return a > b ? a - b : b - a; }
 
 }  // namespace
@@ -55,6 +60,20 @@ entry_times times_of(entry_header const& header, store_clock const& clock_of_sto
   auto const expires =
       header.state == header_state::expired ? clock::time_point::min() : created + ttl;
   return {created, header.load_time, expires, created + ttl + grace};
+}
+
+milliseconds refresh_below(entry_header const& header, entry_times const& times,
+                           clock::time_point now) {
+  auto const ttl = std::min(header.ttl, limits::max_ttl);
+  auto const grace = std::min(header.grace, limits::max_ttl - ttl);
+  auto const in_grace = grace + std::min(late_write, ttl / 4);
+  bool const expired = header.state == header_state::expired;
+  if (!expired && now >= times.expires) return in_grace;
+  // One that `expire` made stale may be kept for longer than its own grace.
+  auto const measured = std::chrono::duration_cast<milliseconds>(times.ends - now);
+  auto const left = std::clamp(measured, milliseconds{0}, ttl + grace);
+  auto const below = left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
+  return std::min(expired ? std::max(below, in_grace) : below, limits::max_ttl);
 }
 
 }  // namespace herdlock::algo

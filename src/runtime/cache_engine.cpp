@@ -183,7 +183,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   bool const looks = caller->wish == detail::caller_wish::look;
   bool const by_schedule = caller->wish == detail::caller_wish::refresh;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
-  load_purpose purpose{.refresh_below = freshness_->refresh_below(*entry.age)};
+  load_purpose purpose{.refresh_below = cache_freshness::refresh_below(*entry.age)};
   bool const is_answer = !stale || !entry.age->killed;
   if (by_schedule) {
     if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);

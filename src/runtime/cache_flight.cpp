@@ -188,7 +188,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
     if (!entry) return apply(machine_.claim_unreadable());
     // Stale already, by a grace that is longer than ours: it is claimed as what it is.
     if (entry->age && clock::now() >= entry->age->times.expires) {
-      auto const below = home->freshness()->refresh_below(*entry->age);
+      auto const below = cache_freshness::refresh_below(*entry->age);
       if (std::exchange(purpose_.refresh_below, below) < below) {
         return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
       }

@@ -9,10 +9,6 @@
 namespace herdlock::runtime {
 namespace {
 
-// What the store's clock and ours may differ by when a claim is compared with an entry's end.
-constexpr milliseconds slack{20};
-// An entry of which this much more is left than when it was read has been refreshed.
-constexpr milliseconds refreshed_by{50};
 // A store that did not tell its clock is not asked again for so long.
 constexpr milliseconds pause_of_clock{1000};
 // Behind the text of an error that is shared; the back-off of the next failure goes by it.
@@ -134,17 +130,8 @@ void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh)
   machine_.refresh_ended(key.str(), refresh, clock::now());
 }
 
-milliseconds cache_freshness::refresh_below(entry_age const& age) const {
-  auto const now = clock::now();
-  auto const ttl = std::min(age.header.ttl, limits::max_ttl);
-  auto const grace = std::min(age.header.grace, limits::max_ttl - ttl);
-  auto const in_grace = grace + std::min(slack, ttl / 2);
-  bool const expired = age.header.state == algo::header_state::expired;
-  if (!expired && now >= age.times.expires) return in_grace;
-  // One that `expire` made stale may be kept for longer than its own grace.
-  auto const left = std::clamp(in_ms(age.times.ends - now), milliseconds{0}, ttl + grace);
-  auto const below = left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);
-  return std::min(expired ? std::max(below, in_grace) : below, limits::max_ttl);
+milliseconds cache_freshness::refresh_below(entry_age const& age) {
+  return algo::refresh_below(age.header, age.times, clock::now());
 }
 
 void cache_freshness::voided(cache_key const& key, stale_copies copies) {

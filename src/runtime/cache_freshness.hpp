@@ -74,9 +74,7 @@ class cache_freshness final : private timed {
   /// Of the last use that said serve_and_refresh.
   std::uint64_t refresh_id() const noexcept { return machine_.refresh_id(); }
   void refresh_ended(cache_key const& key, std::uint64_t refresh);
-  /// An entry that has less time left than this in the store is claimed although it is there: one
-  /// that is stale, or that was not refreshed since this one was read.
-  milliseconds refresh_below(entry_age const& age) const;
+  static milliseconds refresh_below(entry_age const& age);
 
   void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
   /// Our loader failed: what the others are told, and for how long.

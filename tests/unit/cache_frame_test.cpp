@@ -124,6 +124,31 @@ TEST_F(StoreClock, AnEntrysTimesAreThoseOfTheStore) {
   EXPECT_EQ(algo::freshness_of(times, at(milliseconds{101}), 0, 0), algo::freshness::stale);
 }
 
+TEST_F(StoreClock, AStaleEntryIsClaimedThoughItsWriteCameLate) {
+  there.told(microseconds(5'000'000), at(milliseconds{0}), at(milliseconds{0}));
+  auto header = some_header();
+  header.grace = seconds(3);
+  // What the store says is left once the entry is stale: the grace, and how late the write was.
+  auto const below = [&] {
+    auto const times = algo::times_of(header, there);
+    return algo::refresh_below(header, times, times.expires);
+  };
+  EXPECT_GT(below(), header.grace + milliseconds{900});
+  EXPECT_LT(below(), header.grace + header.ttl) << "one that was just refreshed is not claimed";
+  header.ttl = milliseconds{100};
+  EXPECT_GT(below(), header.grace + milliseconds{20});
+  EXPECT_LT(below(), header.grace + header.ttl / 2);
+}
+
+TEST_F(StoreClock, AnEntryThatIsClaimedEarlyIsNotClaimedOnceItWasRefreshed) {
+  there.told(microseconds(5'000'000), at(milliseconds{0}), at(milliseconds{0}));
+  auto header = some_header();
+  auto const times = algo::times_of(header, there);
+  auto const now = times.expires - milliseconds{500};
+  EXPECT_GT(algo::refresh_below(header, times, now), milliseconds{500});
+  EXPECT_LE(algo::refresh_below(header, times, now), milliseconds{550});
+}
+
 TEST_F(StoreClock, AnEntryWhoseTimesAreNotKnownIsFreshUntilTheStoreDropsIt) {
   auto header = some_header();
   auto const far = at(limits::max_ttl);
