@@ -50,8 +50,8 @@ entry_times times_of(entry_header const& header, store_clock const& clock_of_sto
 /// An entry with less time left than this in the store is claimed although it is there: one that is
 /// stale, or that nobody refreshed since it was read as this. The store keeps an entry from when
 /// its write came there, the header counts from when it was sent: up to a quarter of the ttl later,
-/// a second at most, it still counts as stale. Later than that a claim is told that the entry is fresh,
-/// and the refresh begins by so much later.
+/// a second at most, it still counts as stale. After a write that came later than that, a claim is
+/// told that the entry is fresh, and the refresh begins by so much later.
 milliseconds refresh_below(entry_header const& header, entry_times const& times,
                            clock::time_point now);
 

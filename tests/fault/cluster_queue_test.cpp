@@ -2,11 +2,10 @@
 #include <support/child_process.hpp>
 
 #include "cluster_waiting.hpp"
+#include "owners.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
 
 std::string only_node(redis_cluster& cluster, std::size_t i) {
   return "redis+cluster://127.0.0.1:" + std::to_string(cluster.node(i).port());

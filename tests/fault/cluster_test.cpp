@@ -2,12 +2,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 
 #include "cluster_ports.hpp"
+#include "owners.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
-owner_token const other = owner_token::generate();
 
 std::string at_port(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 

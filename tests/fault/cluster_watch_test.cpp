@@ -1,11 +1,10 @@
 // Waiting for a load over a Redis Cluster, whose events pass through a bus between its nodes.
 #include "cluster_ports.hpp"
+#include "owners.hpp"
 #include "stores/redis/cache/entry_codec.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
 
 class watching {
  public:

@@ -13,7 +13,7 @@ namespace {
 // Each cuts at some bytes of its own resource's exchanges, so that the pauses before connecting
 // again overlap.
 constexpr std::size_t lanes = 16;
-constexpr milliseconds ttl = 60s;
+constexpr milliseconds minute = 60s;
 
 struct cut_kind {
   std::string name;
@@ -71,11 +71,11 @@ class cut_lane {
   void turn() {
     auto const mine = owner_token::generate();
     if (!take(mine)) return;
-    EXPECT_TRUE(is_busy(theirs_.acquire(name_, rival_, ttl))) << "granted twice";
-    auto renewed = ours_.renew(name_, mine, ttl);
-    if (renewed.has_error()) renewed = ours_.renew(name_, mine, ttl);
+    EXPECT_TRUE(is_busy(theirs_.acquire(name_, rival_, minute))) << "granted twice";
+    auto renewed = ours_.renew(name_, mine, minute);
+    if (renewed.has_error()) renewed = ours_.renew(name_, mine, minute);
     EXPECT_TRUE(renewed.has_value() && *renewed == renew_reply::renewed) << "a false `lost`";
-    EXPECT_TRUE(is_busy(theirs_.acquire(name_, rival_, ttl))) << "granted twice after a renewal";
+    EXPECT_TRUE(is_busy(theirs_.acquire(name_, rival_, minute))) << "granted twice after a renewal";
     auto released = ours_.release(name_, mine);
     // Asked again it may be `lost`: the first one may have done it, and leave no trace.
     bool const again = released.has_error();
@@ -88,17 +88,17 @@ class cut_lane {
 
   // Until it is ours; false when it has to run out first.
   bool take(owner_token const& mine) {
-    auto reply = ours_.acquire(name_, mine, ttl);
+    auto reply = ours_.acquire(name_, mine, minute);
     if (granted(reply)) return true;
     ++found_.failed;
     EXPECT_TRUE(reply.has_error() && reply.error() == errc::unavailable);
-    bool const theirs = granted(theirs_.acquire(name_, rival_, ttl));
-    reply = ours_.acquire(name_, mine, ttl);
+    bool const theirs = granted(theirs_.acquire(name_, rival_, minute));
+    reply = ours_.acquire(name_, mine, minute);
     if (!theirs && granted(reply)) return true;
     EXPECT_TRUE(is_busy(reply)) << (theirs ? "granted twice" : "neither had nor got");
     if (theirs) {
       EXPECT_EQ(theirs_.release(name_, rival_).value(), release_reply::released);
-      return granted(ours_.acquire(name_, mine, ttl));
+      return granted(ours_.acquire(name_, mine, minute));
     }
     expect_a_bid_that_runs_out(mine);
     return false;
@@ -113,14 +113,14 @@ class cut_lane {
     }
     EXPECT_EQ(ours_.release(name_, mine).value(), release_reply::lost);
     auto const left = server_.cli("GET " + name_);
-    auto const latest = std::chrono::system_clock::now().time_since_epoch() + ttl + 2s;
+    auto const latest = std::chrono::system_clock::now().time_since_epoch() + minute + 2s;
     EXPECT_LE(std::stoll(left), std::chrono::duration_cast<std::chrono::seconds>(latest).count());
     server_.cli("DEL " + name_);
   }
 
   void rival_takes_and_returns() {
     EXPECT_EQ(server_.cli("EXISTS " + name_), "0") << "a ghost";
-    EXPECT_TRUE(granted(theirs_.acquire(name_, rival_, ttl)));
+    EXPECT_TRUE(granted(theirs_.acquire(name_, rival_, minute)));
     EXPECT_EQ(theirs_.release(name_, rival_).value(), release_reply::released);
   }
 

@@ -32,11 +32,6 @@ bool is_grant(result<acquire_reply> const& reply) {
   return std::holds_alternative<grant>(*reply);
 }
 
-busy busy_of(result<acquire_reply> const& reply) {
-  if (reply.has_error()) throw error(reply.error());
-  return std::get<busy>(*reply);
-}
-
 TEST_F(getset_dialect, TheKeyHoldsTheUnixTimeAtWhichTheLockIsOver) {
   redis_ports ports(url());
   auto const before = unix_seconds();

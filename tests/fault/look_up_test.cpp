@@ -35,14 +35,16 @@ Function* next_of(char const* name) {
 
 }  // namespace
 
-// A name has two addresses; the tests' servers are at the second.
+// A name has two addresses; the tests' servers are at the second. Two names are special: that of an
+// ensemble has one, and that of a database is found only by who asks for no service.
 extern "C" [[gnu::visibility("default")]] int getaddrinfo(char const* host, char const* service,
                                                           addrinfo const* hints, addrinfo** found) {
   static auto const real = next_of<decltype(getaddrinfo)>("getaddrinfo");
-  if (!host || !std::string_view(host).ends_with(".example")) {
-    return real(host, service, hints, found);
-  }
+  std::string_view const name = host ? host : "";
+  if (!name.ends_with(".example")) return real(host, service, hints, found);
+  if (name == "database.example" && service) return EAI_AGAIN;
   names().pass();
+  if (name == "ensemble.example") return real("127.0.0.1", service, hints, found);
   int const failed = real("127.0.0.2", service, hints, found);
   return failed != 0 ? failed : real("127.0.0.1", service, hints, &(*found)->ai_next);
 }

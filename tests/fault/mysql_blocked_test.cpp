@@ -6,8 +6,6 @@
 namespace herdlock_test {
 namespace {
 
-mariadb_server& server() { return mariadb_server::shared(); }
-
 struct mysql_blocked : testing::TestWithParam<std::string> {
   store_case const kind{.name = "mysql", .url = {}, .open = &open_mysql};
   std::string const url = mysql_url(GetParam());
@@ -31,14 +29,14 @@ struct mysql_blocked : testing::TestWithParam<std::string> {
 struct mysql_any : mysql_blocked {};
 struct mysql_by_session : mysql_blocked {};
 struct mysql_by_row_of_table : mysql_blocked {};
-auto const name_of = [](auto const& one) { return one.param; };
-INSTANTIATE_TEST_SUITE_P(modes, mysql_any, testing::Values("table", "row", "named"), name_of);
-INSTANTIATE_TEST_SUITE_P(modes, mysql_by_session, testing::Values("row", "named"), name_of);
-INSTANTIATE_TEST_SUITE_P(modes, mysql_by_row_of_table, testing::Values("table"), name_of);
+auto const mode_of_mysql = [](auto const& one) { return one.param; };
+INSTANTIATE_TEST_SUITE_P(modes, mysql_any, testing::Values("table", "row", "named"), mode_of_mysql);
+INSTANTIATE_TEST_SUITE_P(modes, mysql_by_session, testing::Values("row", "named"), mode_of_mysql);
+INSTANTIATE_TEST_SUITE_P(modes, mysql_by_row_of_table, testing::Values("table"), mode_of_mysql);
 
 // B20: a server that takes connections and says nothing keeps no store from being closed.
 TEST_P(mysql_any, AStoreThatIsConnectingToASilentServerCanBeClosed) {
-  relay hole(server().port());
+  relay hole(mariadb_server::shared().port());
   hole.stop_forwarding();
   client c(kind, mysql_through(hole, url) + "&timeout=1m");
   auto const asked = c.start_acquire({stock, alice, 1min, 1min});
@@ -48,7 +46,7 @@ TEST_P(mysql_any, AStoreThatIsConnectingToASilentServerCanBeClosed) {
 }
 
 TEST_P(mysql_any, AStoreWithAStatementAtASilentServerCanBeClosed) {
-  relay hole(server().port());
+  relay hole(mariadb_server::shared().port());
   client c(kind, mysql_through(hole, url) + "&timeout=1m");
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   hole.stop_forwarding();
@@ -60,7 +58,7 @@ TEST_P(mysql_any, AStoreWithAStatementAtASilentServerCanBeClosed) {
 TEST_P(mysql_any, ASilentServerIsToldWithTheResourceAndFoundAgain) {
   client first(kind, url);
   ASSERT_TRUE(is<grant>(first.acquire(stock, bob)));
-  relay wire(server().port());
+  relay wire(mariadb_server::shared().port());
   client c(kind, mysql_through(wire, url) + "&timeout=500ms");
   ASSERT_TRUE(eventually([&] { return is<busy>(c.acquire(stock, alice)); }));
   wire.stop_forwarding();
@@ -94,7 +92,7 @@ TEST_P(mysql_by_row_of_table, ARowThatAForeignTransactionLocksIsToldAndHoldsUpNo
 // Thread and connection of an operation are free when its time is up, not when the server
 // answers at last.
 TEST_P(mysql_by_row_of_table, ATableThatSomebodyLocksKeepsNoConnection) {
-  relay wire(server().port());
+  relay wire(mariadb_server::shared().port());
   client c(kind, mysql_through(wire, url) + "&timeout=500ms&pool=1");
   ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, alice)); }));
   mysql_session_by_hand other(url);
@@ -131,8 +129,9 @@ TEST_P(mysql_by_row_of_table, AListPassesOverWhatIsNoName) {
   client c(kind, url);
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   ASSERT_TRUE(is<grant>(c.acquire(resource("leases"), alice)));
-  server().sql("USE `" + mysql_database(url) +
-               "`; UPDATE herdlock_leases SET resource = 'a\\0b' WHERE resource = 'leases'");
+  mariadb_server::shared().sql(
+      "USE `" + mysql_database(url) +
+      "`; UPDATE herdlock_leases SET resource = 'a\\0b' WHERE resource = 'leases'");
   for (int i = 0; i < 2; ++i) {
     auto const page = c.list({}).value();
     EXPECT_EQ(page.names, std::vector{stock});
@@ -145,13 +144,14 @@ TEST_P(mysql_by_row_of_table, AListPassesOverWhatIsNoName) {
 TEST_P(mysql_by_row_of_table, AStatementThatIsNotAnsweredInTimeKeepsNoConnection) {
   client first(kind, url);
   ASSERT_TRUE(is<grant>(first.acquire(resource("other"), alice)));  // which makes the table
-  relay wire(server().port());
+  relay wire(mariadb_server::shared().port());
   client c(kind, mysql_through(wire, url) + "&timeout=500ms&pool=1");
   ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, alice)); }));
   ASSERT_TRUE(eventually([&] { return c.release(stock, alice).has_value(); }));
-  server().sql("USE `" + mysql_database(url) +
-               "`;\nDELIMITER //\nCREATE TRIGGER slow BEFORE UPDATE ON herdlock_leases FOR EACH "
-               "ROW IF NEW.resource = 'stock:1' THEN DO SLEEP(300); END IF//\n");
+  mariadb_server::shared().sql(
+      "USE `" + mysql_database(url) +
+      "`;\nDELIMITER //\nCREATE TRIGGER slow BEFORE UPDATE ON herdlock_leases FOR EACH "
+      "ROW IF NEW.resource = 'stock:1' THEN DO SLEEP(300); END IF//\n");
   ASSERT_EQ(wire.connections(), 1U);
   EXPECT_TRUE(c.acquire(stock, bob).error() == errc::timed_out);
   EXPECT_TRUE(c.run_until([&] { return wire.connections() == 0; }));
@@ -165,21 +165,22 @@ TEST_P(mysql_by_row_of_table, AStatementThatMeetsADeadlockIsRunAgainUntilItsDead
   std::string const use = "USE `" + mysql_database(url) + "`; ";
   std::string const deadlock =
       "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'; END IF";
-  server().sql(use +
-               "CREATE SEQUENCE tries;\nDELIMITER //\nCREATE TRIGGER unlucky BEFORE UPDATE ON "
-               "herdlock_leases FOR EACH ROW IF NEXTVAL(tries) < 3 THEN " +
-               deadlock + "//\n");
+  mariadb_server::shared().sql(
+      use +
+      "CREATE SEQUENCE tries;\nDELIMITER //\nCREATE TRIGGER unlucky BEFORE UPDATE ON "
+      "herdlock_leases FOR EACH ROW IF NEXTVAL(tries) < 3 THEN " +
+      deadlock + "//\n");
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
-  EXPECT_EQ(server().sql(use + "SELECT NEXTVAL(tries)"), "4\n");
-  server().sql(use + "SELECT SETVAL(tries, -1000000000)");
-  server().sql(use +
-               "\nDELIMITER //\nCREATE OR REPLACE TRIGGER unlucky BEFORE UPDATE ON "
-               "herdlock_leases FOR EACH ROW IF TRUE THEN " +
-               deadlock + "//\n");
+  EXPECT_EQ(mariadb_server::shared().sql(use + "SELECT NEXTVAL(tries)"), "4\n");
+  mariadb_server::shared().sql(use + "SELECT SETVAL(tries, -1000000000)");
+  mariadb_server::shared().sql(use +
+                               "\nDELIMITER //\nCREATE OR REPLACE TRIGGER unlucky BEFORE UPDATE ON "
+                               "herdlock_leases FOR EACH ROW IF TRUE THEN " +
+                               deadlock + "//\n");
   auto const never = c.renew(stock, alice);
   ASSERT_FALSE(never.has_value());
   EXPECT_TRUE(never.error() == errc::timed_out) << never.error().message;
-  server().sql(use + "DROP TRIGGER unlucky");
+  mariadb_server::shared().sql(use + "DROP TRIGGER unlucky");
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
 }
 
@@ -187,9 +188,9 @@ TEST_P(mysql_by_row_of_table, AStatementThatMeetsADeadlockIsRunAgainUntilItsDead
 TEST_P(mysql_by_session, AHolderWhoseSessionIsKilledHasLost) {
   client c(kind, url), other(kind, url);
   auto const first = as<grant>(c.acquire(stock, alice)).fencing;
-  auto const session = server().sql("SELECT session FROM `" + mysql_database(url) + "`.herdlock_" +
-                                    GetParam() + "_leases");
-  server().sql("KILL CONNECTION " + session);
+  auto const session = mariadb_server::shared().sql("SELECT session FROM `" + mysql_database(url) +
+                                                    "`.herdlock_" + GetParam() + "_leases");
+  mariadb_server::shared().sql("KILL CONNECTION " + session);
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
   EXPECT_EQ(c.renew(stock, alice).value(), renew_reply::lost);
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::lost);
@@ -205,7 +206,7 @@ TEST_P(mysql_by_session, AHolderWhoseSessionIsKilledHasLost) {
 // B1: a session that does not answer in time is ended, and its holder told of the loss, before the
 // renewal's own deadline. Nobody else gets that session, and the lock does not stay on it.
 TEST_P(mysql_by_session, AHolderWhoseSessionIsSilentHasLostAndTheSessionIsNotUsedAgain) {
-  relay wire(server().port());
+  relay wire(mariadb_server::shared().port());
   client c(kind, mysql_through(wire, url) + "&timeout=1s&pool=1"), other(kind, url);
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice, 1h)));
   wire.stop_forwarding();

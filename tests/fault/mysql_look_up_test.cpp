@@ -1,40 +1,14 @@
-// A server that is named, by a resolver of our own: this program's getaddrinfo.
-#include <dlfcn.h>
-#include <netdb.h>
-
-#include <string_view>
-
+// A server that is named: the name has two addresses, at the second of which the server is. The
+// client library, which asks for a service as well, gets no answer; it would wait for one without
+// a deadline. The resolver is look_up_test.cpp's.
 #include "mysql_ports.hpp"
-
-namespace {
-
-constexpr std::string_view server_name = "database.example";
-
-using resolver = int (*)(char const*, char const*, addrinfo const*, addrinfo**);
-
-int ask_the_system(char const* host, char const* service, addrinfo const* hints, addrinfo** found) {
-  static auto const real = reinterpret_cast<resolver>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  return real(host, service, hints, found);
-}
-
-}  // namespace
-
-// The name has two addresses, at the second of which the server is. The client library, which asks
-// for a service as well, gets no answer; it would wait for one without a deadline.
-extern "C" int getaddrinfo(char const* host, char const* service, addrinfo const* hints,
-                           addrinfo** found) {
-  if (!host || server_name != host) return ask_the_system(host, service, hints, found);
-  if (service) return EAI_AGAIN;
-  int const failed = ask_the_system("127.0.0.2", service, hints, found);
-  return failed != 0 ? failed : ask_the_system("127.0.0.1", service, hints, &(*found)->ai_next);
-}
 
 namespace herdlock_test {
 namespace {
 
 std::string by_name(std::string url) {
   std::string const address = "127.0.0.1";
-  return url.replace(url.find(address), address.size(), server_name);
+  return url.replace(url.find(address), address.size(), "database.example");
 }
 
 TEST(mysql_look_up, TheAddressesThatWereFoundInTimeAreTriedAndNobodyAsksAgain) {

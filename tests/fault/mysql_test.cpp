@@ -9,11 +9,11 @@
 namespace herdlock_test {
 namespace {
 
-mariadb_server& server() { return mariadb_server::shared(); }
+mariadb_server& mariadb() { return mariadb_server::shared(); }
 
 // A URL with another port, for the relay.
 std::string through(relay const& wire, std::string url) {
-  std::string const port = std::to_string(server().port());
+  std::string const port = std::to_string(mariadb().port());
   return url.replace(url.find(port), port.size(), std::to_string(wire.port()));
 }
 
@@ -25,7 +25,7 @@ struct mysql_base : testing::Test {
 
   static std::string url_of(std::string const& mode, std::string const& more = "") {
     static int number = 0;
-    return server().url("fault_" + std::to_string(++number)) + "?mode=" + mode + more;
+    return mariadb().url("fault_" + std::to_string(++number)) + "?mode=" + mode + more;
   }
   static std::string database_of(std::string const& url) {
     return url.substr(url.rfind('/') + 1, url.find('?') - url.rfind('/') - 1);
@@ -51,9 +51,9 @@ INSTANTIATE_TEST_SUITE_P(modes, mysql_modes, testing::Values("table", "row", "na
 TEST_P(mysql_modes, AServerThatIsKilledAndRestartedWhileALeaseIsHeld) {
   client a(kind, url), b(kind, url);
   fencing_token const first = as<grant>(a.acquire(stock, alice)).fencing;
-  server().kill();
+  mariadb().kill();
   EXPECT_TRUE(b.acquire(stock, bob).error() == errc::unavailable);
-  server().restart();
+  mariadb().restart();
   fencing_token next;
   if (by_session()) {
     EXPECT_EQ(a.renew(stock, alice).value(), renew_reply::lost);
@@ -73,7 +73,7 @@ TEST_P(mysql_modes, AServerThatIsKilledAndRestartedWhileALeaseIsWaitedFor) {
   ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
   auto waiting = b.start_acquire({stock, bob, 1min, 1min});
   b.inspect(stock).value();
-  server().restart();
+  mariadb().restart();
   auto const reply = b.get(waiting);
   if (!reply) {
     EXPECT_TRUE(reply.error() == errc::unavailable) << reply.error().message;
@@ -88,7 +88,7 @@ TEST_P(mysql_modes, AConnectionThatIsCutAfterEachExchange) {
   client other(kind, url);
   ASSERT_TRUE(is<grant>(other.acquire(stock, bob)));
   ASSERT_TRUE(other.release(stock, bob).has_value());
-  relay wire(server().port());
+  relay wire(mariadb().port());
   int cuts = 0;
   for (auto way : {direction::to_client, direction::to_server}) {
     for (std::size_t bytes = 0; bytes < 3000; bytes = bytes * 5 / 4 + 11) {
@@ -150,7 +150,7 @@ TEST_P(mysql_modes, WrongCredentialsAreToldWithoutThePassword) {
 
 TEST_P(mysql_modes, WithoutTheRightToMakeTheTableTheErrorTellsTheStatement) {
   std::string const database = database_of(url);
-  server().sql(
+  mariadb().sql(
       "CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'pw'; GRANT SELECT, INSERT, UPDATE, "
       "DELETE ON `" +
       database + "`.* TO poor@'%'");
@@ -161,9 +161,9 @@ TEST_P(mysql_modes, WithoutTheRightToMakeTheTableTheErrorTellsTheStatement) {
   ASSERT_TRUE(reply.error() == errc::access_denied) << reply.error().message;
   auto const ddl = reply.error().message.find("CREATE TABLE IF NOT EXISTS");
   ASSERT_NE(ddl, std::string::npos) << reply.error().message;
-  server().sql("USE `" + database + "`; " + reply.error().message.substr(ddl));
+  mariadb().sql("USE `" + database + "`; " + reply.error().message.substr(ddl));
   EXPECT_TRUE(is<grant>(c.acquire(stock, alice))) << "what it tells is enough";
-  server().sql("REVOKE UPDATE ON `" + database + "`.* FROM poor@'%'");
+  mariadb().sql("REVOKE UPDATE ON `" + database + "`.* FROM poor@'%'");
   client d(kind, poor);
   EXPECT_TRUE(d.acquire(resource("other"), bob).error() == errc::access_denied);
 }
@@ -232,9 +232,9 @@ TEST_P(mysql_session, AReleaseWhoseSuccessorCannotBeWrittenDownIsARelease) {
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
   std::string const database = database_of(url);
-  server().sql("USE `" + database + "`; CREATE TRIGGER no_bob BEFORE UPDATE ON herdlock_" +
-               GetParam() + "_leases FOR EACH ROW SET NEW.fencing = IF(NEW.owner = '" +
-               std::string(bob.str()) + "', (SELECT 1 UNION SELECT 2), NEW.fencing)");
+  mariadb().sql("USE `" + database + "`; CREATE TRIGGER no_bob BEFORE UPDATE ON herdlock_" +
+                GetParam() + "_leases FOR EACH ROW SET NEW.fencing = IF(NEW.owner = '" +
+                std::string(bob.str()) + "', (SELECT 1 UNION SELECT 2), NEW.fencing)");
   ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
   auto bobs = c.start_acquire({stock, bob, 1min, 1min});
   EXPECT_EQ(c.release(stock, alice).value(), release_reply::released);
@@ -268,7 +268,7 @@ TEST_P(mysql_session, AWaiterThatIsKilledIsSkipped) {
   ASSERT_TRUE(is<grant>(a.acquire(stock, alice)));
   child_process waiter({.argv = {HERDLOCK_LOCK_HOLDER, url, "stock:1", "600000", "hold"}});
   ASSERT_TRUE(eventually([&] {
-    return server().sql(
+    return mariadb().sql(
                "SELECT COUNT(*) FROM information_schema.processlist WHERE command = "
                "'Query' AND (state = 'User lock' OR info LIKE '%FOR UPDATE')") == "1\n";
   }));
@@ -292,7 +292,7 @@ TEST_F(mysql_table, MoreOperationsThanConnectionsTakeTurns) {
 TEST_F(mysql_table, AReleaseThatIsAskedAgainTellsItsFirstAnswer) {
   std::string const url = url_of("table");
   client other(kind, url);
-  relay wire(server().port());
+  relay wire(mariadb().port());
   client c(kind, through(wire, url));
   int unanswered = 0;
   for (std::size_t bytes = 0; bytes < 60; bytes += 4) {
@@ -324,7 +324,7 @@ TEST_F(mysql_table, RowsThatNobodyHoldsAreSweptAndTokensGoOnRising) {
   }
   std::string const database = database_of(url);
   EXPECT_TRUE(eventually([&] {
-    return std::stoi(server().sql("SELECT COUNT(*) FROM `" + database + "`.herdlock_leases")) < 80;
+    return std::stoi(mariadb().sql("SELECT COUNT(*) FROM `" + database + "`.herdlock_leases")) < 80;
   }));
   EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed) << "what is held is not swept";
   EXPECT_GT(as<grant>(c.acquire(resource("r0"), bob)).fencing, first);

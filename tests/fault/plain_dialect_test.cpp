@@ -17,11 +17,6 @@ struct plain_dialect : testing::Test {
   owner_token other = owner_token::generate();
 };
 
-busy busy_of(result<acquire_reply> const& reply) {
-  if (reply.has_error()) throw error(reply.error());
-  return std::get<busy>(*reply);
-}
-
 grant grant_of(result<acquire_reply> const& reply) {
   if (reply.has_error()) throw error(reply.error());
   return std::get<grant>(*reply);

@@ -5,13 +5,10 @@
 #include <support/postgres_server.hpp>
 #include <support/relay.hpp>
 
-#include "../contract/fixture.hpp"
-#include "stores/postgres/postgres_store.hpp"
+#include "postgres_faults.hpp"
 
 namespace herdlock_test {
 namespace {
-
-store_case const postgres{"postgres", {}, &open_postgres};
 
 class postgres_blocked : public testing::TestWithParam<std::string> {
  protected:
@@ -37,17 +34,17 @@ class postgres_blocked : public testing::TestWithParam<std::string> {
   owner_token const bob = owner_token::generate();
 };
 
-auto const name_of = [](auto const& one) { return one.param; };
+auto const mode_of_postgres = [](auto const& one) { return one.param; };
 class postgres_blocked_table : public postgres_blocked {};
-INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_table, testing::Values("table"), name_of);
+INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_table, testing::Values("table"), mode_of_postgres);
 class postgres_blocked_session : public postgres_blocked {};
 INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_session, testing::Values("advisory", "row"),
-                         name_of);
+                         mode_of_postgres);
 class postgres_blocked_row : public postgres_blocked {};
-INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_row, testing::Values("row"), name_of);
+INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_row, testing::Values("row"), mode_of_postgres);
 class postgres_blocked_any : public postgres_blocked {};
 INSTANTIATE_TEST_SUITE_P(modes, postgres_blocked_any, testing::Values("table", "advisory", "row"),
-                         name_of);
+                         mode_of_postgres);
 
 // All commands travel on one connection; a row that somebody locks costs the others a moment.
 TEST_P(postgres_blocked_table, ARowThatAForeignTransactionLocksIsToldAndHoldsUpNobodyElseForLong) {

@@ -2,13 +2,10 @@
 // trigger on the table that they write.
 #include <support/postgres_server.hpp>
 
-#include "../contract/fixture.hpp"
-#include "stores/postgres/postgres_store.hpp"
+#include "postgres_faults.hpp"
 
 namespace herdlock_test {
 namespace {
-
-store_case const postgres{"postgres", {}, &open_postgres};
 
 class postgres_plans : public testing::TestWithParam<std::string> {
  protected:

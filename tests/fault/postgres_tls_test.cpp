@@ -3,13 +3,10 @@
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
 
-#include "../contract/fixture.hpp"
-#include "stores/postgres/postgres_store.hpp"
+#include "postgres_faults.hpp"
 
 namespace herdlock_test {
 namespace {
-
-store_case const postgres{"postgres", {}, &open_postgres};
 
 struct postgres_tls : testing::Test {
   static std::vector<std::string> settings(std::filesystem::path const& certificate,

@@ -12,7 +12,7 @@
 namespace herdlock_test {
 namespace {
 
-using text = std::optional<std::string>;
+using maybe_text = std::optional<std::string>;
 
 // Of what is cached everything is a hit while the server refuses writes, and misses are loaded.
 void expect_hits_beside_misses(redis_server& server, std::function<void()> const& refuse_writes,
@@ -26,12 +26,12 @@ void expect_hits_beside_misses(redis_server& server, std::function<void()> const
   auto const began = clock::now();
   for (int i = 0; i < 1000; ++i) {
     auto const got = strings.get_or_load(cache_key("hot" + std::to_string(i % 10)),
-                                         [](load_context const&) { return text("loaded"); });
+                                         [](load_context const&) { return maybe_text("loaded"); });
     EXPECT_EQ(got, "stored");
     if (i % 5 != 0) continue;
     auto const missed = strings.get_or_load(cache_key("cold"), [&](load_context const&) {
       ++cold;
-      return text("loaded");
+      return maybe_text("loaded");
     });
     EXPECT_EQ(missed, "loaded");
   }
@@ -80,12 +80,13 @@ TEST(redis_cache_refusal, WithoutChannelsThereIsOneLoadAndAWarning) {
     return first.get_or_load(cache_key("k"), [&](load_context const&) {
       started.open();
       EXPECT_TRUE(go_on.wait());
-      return text("loaded once");
+      return maybe_text("loaded once");
     });
   });
   EXPECT_TRUE(started.wait());
   auto waited = std::async(std::launch::async, [&] {
-    return second.get_or_load(cache_key("k"), [](load_context const&) { return text("again"); });
+    return second.get_or_load(cache_key("k"),
+                              [](load_context const&) { return maybe_text("again"); });
   });
   EXPECT_TRUE(eventually([&] { return !waiting.warnings().empty() || second.stats().loads > 0; }));
   go_on.open();

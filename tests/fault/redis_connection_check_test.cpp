@@ -1,6 +1,7 @@
 // What is found out about a server before it is used, and what is said of it.
 #include <boost/asio/steady_timer.hpp>
 
+#include "owners.hpp"
 #include "redis_ports.hpp"
 #include "redis_wait.hpp"
 #include "stores/redis/client/connection.hpp"
@@ -8,8 +9,6 @@
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
 
 redis::settings settings_of(std::string const& url) {
   return redis::parse_settings(store_url::parse(url).value()).value();

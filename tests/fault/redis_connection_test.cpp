@@ -4,12 +4,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <support/free_port.hpp>
 
+#include "owners.hpp"
 #include "redis_ports.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
 
 TEST(RedisConnection, RefusedConnectSaysWhereAndHow) {
   auto const port = std::to_string(dead_port());

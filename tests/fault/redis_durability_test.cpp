@@ -5,13 +5,11 @@
 #include <sstream>
 #include <support/redis_sentinels.hpp>
 
+#include "owners.hpp"
 #include "redis_ports.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
-owner_token const other = owner_token::generate();
 
 bool is_quarantined(result<acquire_reply> const& reply) {
   return reply.has_error() && reply.error() == errc::unavailable &&

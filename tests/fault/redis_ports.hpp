@@ -132,6 +132,11 @@ class redis_ports {
   backend ports_;
 };
 
+inline busy busy_of(result<acquire_reply> const& reply) {
+  if (reply.has_error()) throw error(reply.error());
+  return std::get<busy>(*reply);
+}
+
 inline std::uint64_t fence_of(result<acquire_reply> const& reply) {
   if (reply.has_error()) {
     ADD_FAILURE() << reply.error().message;

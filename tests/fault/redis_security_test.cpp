@@ -1,10 +1,9 @@
 // Passwords, users, TLS, Unix sockets, databases: what works, and what is said when it does not.
+#include "owners.hpp"
 #include "redis_ports.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
 
 void expect_works(std::string const& url) {
   redis_ports ports(url);

@@ -4,13 +4,11 @@
 #include <support/redis_sentinels.hpp>
 #include <thread>
 
+#include "owners.hpp"
 #include "redis_ports.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
-owner_token const other = owner_token::generate();
 
 std::string with(std::string const& url, std::string const& options) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + options;

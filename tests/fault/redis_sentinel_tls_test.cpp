@@ -1,13 +1,11 @@
 // Sentinels and servers that speak TLS to each other and to us: rediss+sentinel://.
 #include <support/redis_sentinels.hpp>
 
+#include "owners.hpp"
 #include "redis_ports.hpp"
 
 namespace herdlock_test {
 namespace {
-
-owner_token const mine = owner_token::generate();
-owner_token const other = owner_token::generate();
 
 std::string replaced(std::string text, std::string const& old, std::string const& by) {
   return text.replace(text.find(old), old.size(), by);

@@ -1,37 +1,10 @@
-// An ensemble that is named, by a resolver of our own: this program's getaddrinfo.
-#include <dlfcn.h>
-#include <netdb.h>
-
+// An ensemble that is named. The resolver is look_up_test.cpp's.
 #include <atomic>
-#include <string_view>
 #include <support/name_server.hpp>
 #include <support/relay.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "zookeeper_ports.hpp"
-
-namespace {
-
-using herdlock_test::names;
-
-constexpr std::string_view ensemble_name = "ensemble.example";
-constexpr char const* ensemble_address = "127.0.0.1";
-
-using resolver = int (*)(char const*, char const*, addrinfo const*, addrinfo**);
-
-int ask_the_system(char const* host, char const* service, addrinfo const* hints, addrinfo** found) {
-  static auto const real = reinterpret_cast<resolver>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  return real(host, service, hints, found);
-}
-
-}  // namespace
-
-extern "C" [[gnu::visibility("default")]] int getaddrinfo(char const* host, char const* service,
-                                                          addrinfo const* hints, addrinfo** found) {
-  if (!host || ensemble_name != host) return ask_the_system(host, service, hints, found);
-  names().pass();
-  return ask_the_system(ensemble_address, service, hints, found);
-}
 
 namespace herdlock_test {
 namespace {
@@ -39,7 +12,7 @@ namespace {
 class zookeeper_look_up : public testing::Test {
  protected:
   static std::string by_name(std::uint16_t port) {
-    return "zk://" + std::string(ensemble_name) + ":" + std::to_string(port) +
+    return "zk://ensemble.example:" + std::to_string(port) +
            zookeeper_server::shared().fresh_chroot() + "?timeout=500ms&session_timeout=20s";
   }
   // As a process that ends would: from another thread, to see that it ends. What was left behind
