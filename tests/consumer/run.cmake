@@ -76,17 +76,12 @@ elseif(STEP STREQUAL "redis_only")
   run(${build}/redis_only)
   check_needed(${build}/redis_only "libssl.so;libcrypto.so")
 elseif(STEP STREQUAL "shared")
-  # The library once more, small: what is asked here is the same for each component.
+  # The build itself is one of shared libraries.
   set(build "${WORK_DIR}/shared")
-  set(common -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
-  run(${CMAKE_COMMAND} ${common} -S ${SOURCE_DIR} -B ${build}/library -DBUILD_SHARED_LIBS=ON
-      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DHERDLOCK_PCH=ON -DHERDLOCK_CLI=OFF
-      -DHERDLOCK_TESTS=OFF -DHERDLOCK_BENCH=OFF -DHERDLOCK_EXAMPLES=OFF -DHERDLOCK_REDIS=OFF
-      -DHERDLOCK_MYSQL=OFF -DHERDLOCK_POSTGRES=OFF -DHERDLOCK_ZOOKEEPER=OFF -DHERDLOCK_ETCD=OFF)
-  run(${CMAKE_COMMAND} --build ${build}/library)
-  run(${CMAKE_COMMAND} --install ${build}/library --prefix ${build}/prefix)
-  run(${CMAKE_COMMAND} --fresh ${common} -S ${SOURCE_DIR}/tests/consumer/shared -B ${build}/user
-      -DCMAKE_PREFIX_PATH=${build}/prefix)
+  run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${build}/prefix)
+  run(${CMAKE_COMMAND} --fresh -G Ninja -S ${SOURCE_DIR}/tests/consumer/shared -B ${build}/user
+      -DCMAKE_PREFIX_PATH=${build}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DHERDLOCK_BOOST_INCLUDE_DIR=${BOOST_DIR})
   run(${CMAKE_COMMAND} --build ${build}/user)
   run(${build}/user/shared)
   # The plug-in's own copy of the type information is one with the others'.

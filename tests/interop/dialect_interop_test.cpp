@@ -25,13 +25,11 @@ struct foreign_kind {
 
 void PrintTo(foreign_kind const& kind, std::ostream* out) { *out << kind.name; }
 
-std::string source(char const* file) { return std::string(INTEROP_FOLDER) + "/" + file; }
-
 std::vector<foreign_kind> kinds() {
-  return {{"redis_py", "plain", {"/usr/bin/python3", "-B", source("redis_py_lock.py")}},
-          {"redlock", "plain", {"node", source("redlock_client.js")}},
-          {"redlock_of_five", "", {"node", source("redlock_client.js")}},
-          {"setnx_getset", "getset", {"/usr/bin/python3", "-B", source("getset_client.py")}}};
+  return {{"redis_py", "plain", {"/usr/bin/python3", "-B", interop_file("redis_py_lock.py")}},
+          {"redlock", "plain", {"node", interop_file("redlock_client.js")}},
+          {"redlock_of_five", "", {"node", interop_file("redlock_client.js")}},
+          {"setnx_getset", "getset", {"/usr/bin/python3", "-B", interop_file("getset_client.py")}}};
 }
 
 foreign_client start_client(std::vector<std::string> argv,
@@ -168,7 +166,7 @@ TEST_P(dialect_interop, TheyAndWeTakeTurnsWithoutAnOverlap) {
 TEST(RedlockOfFive, WithTwoNodesDownTheyAndWeStillExcludeEachOther) {
   auto& nodes = redis_nodes::shared();
   nodes.reset();
-  auto theirs = start_client({"node", source("redlock_client.js")}, nodes.ports());
+  auto theirs = start_client({"node", interop_file("redlock_client.js")}, nodes.ports());
   lock const where(open_store(nodes.url()), "stock/1");
   EXPECT_TRUE(theirs.take("elsewhere", 10s));
   nodes[0].kill();
@@ -189,8 +187,9 @@ TEST(RedlockOfFive, WhatCountsIsTheMajorityOfTheSameKey) {
   auto& nodes = redis_nodes::shared();
   nodes.reset();
   auto const all = nodes.ports();
-  auto of_two = start_client({"node", source("redlock_client.js")}, {all[0], all[1]});
-  auto of_three = start_client({"node", source("redlock_client.js")}, {all[2], all[3], all[4]});
+  auto of_two = start_client({"node", interop_file("redlock_client.js")}, {all[0], all[1]});
+  auto of_three =
+      start_client({"node", interop_file("redlock_client.js")}, {all[2], all[3], all[4]});
   lock const where(open_store(nodes.url()), "stock/1");
   ASSERT_TRUE(of_two.take("stock/1", 60s));
   auto held = where.try_acquire({.ttl = 1min});
@@ -207,7 +206,7 @@ TEST(GetsetClocks, APeerWhoseClockIsFarAheadTakesOverAndTheHolderIsTold) {
   auto& server = redis_server::shared();
   server.flush();
   auto const peer = [&](char const* ahead) {
-    return foreign_client({.argv = {"/usr/bin/python3", "-B", source("getset_client.py"),
+    return foreign_client({.argv = {"/usr/bin/python3", "-B", interop_file("getset_client.py"),
                                     std::to_string(server.port()), ahead}});
   };
   lock const where(open_store(server.url() + "?dialect=getset"), "stock/1");

@@ -88,4 +88,9 @@ inline void expect_turns_without_overlap(lock const& ours, foreign_client& their
   EXPECT_EQ(overlaps, 0);
 }
 
+/// A file of this folder.
+inline std::string interop_file(char const* name) {
+  return std::string(INTEROP_FOLDER) + "/" + name;
+}
+
 }  // namespace herdlock_test

@@ -14,16 +14,14 @@ using namespace herdlock;
 using namespace std::chrono_literals;
 
 /// One of the other clients, and how our nodes are named beside it.
-struct foreign_kind {
+struct ensemble_client {
   std::string name;
   std::string names;
   std::vector<std::string> argv;
   std::vector<std::string> more{};  ///< behind the server's address
 };
 
-void PrintTo(foreign_kind const& kind, std::ostream* out) { *out << kind.name; }
-
-std::string source(char const* file) { return std::string(INTEROP_FOLDER) + "/" + file; }
+void PrintTo(ensemble_client const& kind, std::ostream* out) { *out << kind.name; }
 
 std::string curator_class_path() {
   std::string path;
@@ -34,17 +32,17 @@ std::string curator_class_path() {
   return path;
 }
 
-std::vector<foreign_kind> kinds() {
-  std::vector<std::string> const kazoo{"/usr/bin/python3", "-B", source("kazoo_lock.py")};
+std::vector<ensemble_client> ensemble_clients() {
+  std::vector<std::string> const kazoo{"/usr/bin/python3", "-B", interop_file("kazoo_lock.py")};
   return {{"kazoo", "kazoo", kazoo},
           {"kazoo_with_pattern", "curator", kazoo, {"-lock-"}},
           {"curator",
            "curator",
            {"java", "-XX:TieredStopAtLevel=1", "-cp", curator_class_path(),
-            source("CuratorLock.java")}}};
+            interop_file("CuratorLock.java")}}};
 }
 
-class zookeeper_interop : public testing::TestWithParam<foreign_kind> {
+class zookeeper_interop : public testing::TestWithParam<ensemble_client> {
  protected:
   foreign_client another() const {
     auto argv = GetParam().argv;
@@ -62,7 +60,7 @@ class zookeeper_interop : public testing::TestWithParam<foreign_kind> {
   foreign_client theirs_ = another();
 };
 
-INSTANTIATE_TEST_SUITE_P(clients, zookeeper_interop, testing::ValuesIn(kinds()),
+INSTANTIATE_TEST_SUITE_P(clients, zookeeper_interop, testing::ValuesIn(ensemble_clients()),
                          [](auto const& of) { return of.param.name; });
 
 TEST_P(zookeeper_interop, WhatWeHoldTheyDoNotGetUntilWeGiveItBack) {
