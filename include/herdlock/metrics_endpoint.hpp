@@ -35,9 +35,10 @@ class metrics_endpoint {
 };
 
 /// Listens on `address`: loopback by default, since it asks nobody who they are; port 0 takes a
-/// free one. Serves at most 16 connections at once (more wait), each for 10 s, requests of at most
-/// 8 KiB. It keeps the stores open, and `executor`'s context must outlive the endpoint. Throws
-/// herdlock::error (errc::unavailable) when it cannot listen there.
+/// free one. Serves at most 16 connections at once, each for 10 s, requests of at most 8 KiB; for
+/// one more, the one that has said nothing for the longest is closed. It keeps the stores open, and
+/// `executor`'s context must outlive the endpoint. Throws herdlock::error (errc::unavailable) when
+/// it cannot listen there.
 metrics_endpoint serve_metrics(boost::asio::any_io_executor executor, std::uint16_t port,
                                std::vector<store> stores, std::string const& address = "127.0.0.1");
 

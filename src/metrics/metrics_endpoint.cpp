@@ -1,4 +1,5 @@
 // A few requests a minute from a monitoring system, and nothing that a stranger can make it do.
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -26,6 +27,12 @@ constexpr std::chrono::seconds patience{10};
 
 using response = http::response<http::string_body>;
 
+struct connection {
+  explicit connection(asio::ip::tcp::socket socket) : stream(std::move(socket)) {}
+  beast::tcp_stream stream;
+  bool has_asked = false;
+};
+
 }  // namespace
 
 /// All members but port() and stop() on the strand.
@@ -51,17 +58,20 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
       self->stopped_ = true;
       boost::system::error_code ignored;
       self->acceptor_.close(ignored);
-      for (auto& each : self->open_) each->cancel();
+      for (auto& each : self->open_) each->stream.cancel();
       self->stores_.clear();
     });
   }
 
  private:
-  using stream = std::shared_ptr<beast::tcp_stream>;
+  using peer = std::shared_ptr<connection>;
+  using peers = std::vector<peer>;
 
-  // More wait in the kernel's queue.
+  // Whoever has said nothing for the longest gives way; while all have asked, more wait in the
+  // kernel's queue.
   void accept() {
-    if (stopped_ || accepting_ || open_.size() >= most_connections) return;
+    bool const full = open_.size() >= most_connections && longest_silent() == open_.end();
+    if (stopped_ || accepting_ || full) return;
     accepting_ = true;
     acceptor_.async_accept(
         strand_, [self = shared_from_this()](boost::system::error_code code, tcp::socket socket) {
@@ -69,7 +79,7 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
           if (self->stopped_) return;
           if (code) return self->accept_later();
           stores::set_close_on_exec(socket);
-          self->serve(std::make_shared<beast::tcp_stream>(std::move(socket)));
+          self->serve(std::make_shared<connection>(std::move(socket)));
           self->accept();
         });
   }
@@ -82,27 +92,39 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
     });
   }
 
-  void serve(stream const& peer) {
-    open_.push_back(peer);
-    auto ended = [self = shared_from_this(), peer](std::exception_ptr) {
-      std::erase(self->open_, peer);
-      self->accept();
-    };
-    asio::co_spawn(strand_, answer(shared_from_this(), peer), std::move(ended));
+  peers::iterator longest_silent() {
+    return std::find_if(open_.begin(), open_.end(),
+                        [](peer const& one) { return !one->has_asked; });
   }
 
-  static asio::awaitable<void> answer(std::shared_ptr<server> self, stream peer) {
+  void serve(peer const& one) {
+    if (open_.size() >= most_connections) {
+      if (auto const silent = longest_silent(); silent != open_.end()) {
+        (*silent)->stream.cancel();
+        open_.erase(silent);
+      }
+    }
+    open_.push_back(one);
+    auto ended = [self = shared_from_this(), one](std::exception_ptr) {
+      std::erase(self->open_, one);
+      self->accept();
+    };
+    asio::co_spawn(strand_, answer(shared_from_this(), one), std::move(ended));
+  }
+
+  static asio::awaitable<void> answer(std::shared_ptr<server> self, peer one) {
     beast::flat_buffer buffer(most_bytes);
     http::request_parser<http::empty_body> parser;
     parser.header_limit(most_bytes);
-    peer->expires_after(patience);
-    auto reading = http::async_read(*peer, buffer, parser, asio::use_awaitable);
+    one->stream.expires_after(patience);
+    auto reading = http::async_read(one->stream, buffer, parser, asio::use_awaitable);
     co_await std::move(reading);
+    one->has_asked = true;
     response reply = self->reply_to(parser.get());
-    auto writing = http::async_write(*peer, reply, asio::use_awaitable);
+    auto writing = http::async_write(one->stream, reply, asio::use_awaitable);
     co_await std::move(writing);
     boost::system::error_code ignored;
-    peer->socket().shutdown(tcp::socket::shutdown_both, ignored);
+    one->stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
   }
 
   response reply_to(http::request<http::empty_body> const& asked) const {
@@ -129,7 +151,7 @@ class metrics_endpoint::server : public std::enable_shared_from_this<server> {
   tcp::acceptor acceptor_;
   std::optional<asio::steady_timer> pause_;
   std::vector<store> stores_;
-  std::vector<stream> open_;
+  peers open_;  // in the order of their coming
   std::uint16_t port_ = 0;
   bool accepting_ = false;
   bool stopped_ = false;

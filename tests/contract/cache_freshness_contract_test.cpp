@@ -152,8 +152,8 @@ TEST_P(cache_freshness_contract, NothingIsRememberedAsNothingAndCanBeStale) {
   EXPECT_EQ(one.get_or_load(key, nothing), std::nullopt);
   ASSERT_TRUE(becomes_stale(one));
   EXPECT_EQ(one.get_or_load(key, loader("there is one")), std::nullopt);
-  EXPECT_TRUE(eventually(
-      [&] { return one.get_or_load(key, loader("there is one")) == "there is one"; }));
+  EXPECT_TRUE(
+      eventually([&] { return one.get_or_load(key, loader("there is one")) == "there is one"; }));
 }
 
 }  // namespace

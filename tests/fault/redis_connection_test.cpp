@@ -1,4 +1,5 @@
 // The supervisor: servers that are not there yet, die, come back, hang, or stop talking.
+#include <poll.h>
 #include <signal.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -36,6 +37,35 @@ TEST(RedisConnection, OnlyAServerThatWasReachedMayHaveBeenSentARequest) {
     EXPECT_FALSE(reached.acquire(speech, mine).has_error());
     EXPECT_TRUE(reached.leases().may_have_sent());
   }
+}
+
+// A firewall that says nothing: there never was a connection, so that none was lost.
+TEST(RedisConnection, AnAddressThatSwallowsConnectionsIsToldAsOne) {
+  asio::io_context io;
+  asio::ip::tcp::acceptor full(io);
+  asio::ip::tcp::endpoint const any(asio::ip::address_v4::loopback(), 0);
+  full.open(any.protocol());
+  full.bind(any);
+  full.listen(0);
+  // What the kernel keeps for who would accept; behind it, it answers nobody.
+  std::vector<asio::ip::tcp::socket> kept;
+  bool answers = true;
+  while (answers && kept.size() < 100) {
+    auto& one = kept.emplace_back(io);
+    one.open(any.protocol());
+    one.native_non_blocking(true);
+    auto const to = full.local_endpoint();
+    std::ignore = ::connect(one.native_handle(), to.data(), static_cast<socklen_t>(to.size()));
+    pollfd waiting{one.native_handle(), POLLOUT, 0};
+    answers = ::poll(&waiting, 1, 200) == 1;
+  }
+  ASSERT_FALSE(answers);
+  auto const url = "redis://127.0.0.1:" + std::to_string(full.local_endpoint().port());
+  redis_ports ports(url + "?timeout=200ms");
+  auto const reply = ports.acquire("r", mine);
+  ASSERT_TRUE(reply.has_error());
+  EXPECT_NE(reply.error().message.find("127.0.0.1:"), std::string::npos);
+  EXPECT_EQ(reply.error().message.find("lost"), std::string::npos) << reply.error().message;
 }
 
 TEST(RedisConnection, UnknownHostIsNamed) {
