@@ -70,7 +70,8 @@ class store {
   std::string const& display_name() const;
   store_traits const& traits() const;
 
-  /// What the store has found out so far about its server that weakens what it promises, for a log.
+  /// What the store has found out so far about its server that weakens what it promises, and its
+  /// caches (those that are there) about their options, for a log.
   std::vector<std::string> warnings() const;
 
   /// What has been done through this store since it was opened. The figures are read one after the

@@ -85,4 +85,13 @@ void cache_ledger::read(store_metrics& into) const {
   for (auto const* one : open_) add_to(into.caches, into.load_time, *one);
 }
 
+std::vector<std::string> cache_ledger::warnings() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<std::string> all;
+  for (auto const* one : open_) {
+    for (auto& text : one->warnings.list()) all.push_back(std::move(text));
+  }
+  return all;
+}
+
 }  // namespace herdlock::runtime

@@ -1,17 +1,18 @@
-// What caches count: each for itself, and all of one store together.
+// What caches count, and warn of: each for itself, and all of one store together.
 #pragma once
 
 #include <atomic>
 #include <mutex>
 #include <vector>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
 #include "runtime/duration_counts.hpp"
 
 namespace herdlock::runtime {
 
-/// Counters written on the executor and read from any thread.
+/// Counters, and warnings, written on the executor and read from any thread.
 struct cache_counters {
   std::atomic<std::uint64_t> hits{0}, negative_hits{0}, stale_hits{0}, misses{0}, joined{0},
       loads{0}, unguarded_loads{0}, load_errors{0}, shared_errors{0}, refreshes{0},
@@ -19,6 +20,7 @@ struct cache_counters {
       undecodable{0}, store_errors{0}, overloaded{0}, timed_out{0}, canceled{0}, lasting_entries{0},
       lasting_bytes{0};
   duration_counts load_time;
+  store_warnings warnings;
 
   static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
   void count_hits(detail::entry_kind kind, std::size_t callers) {
@@ -36,6 +38,8 @@ class cache_ledger {
   void open(cache_counters const& one);
   void close(cache_counters const& one);
   void read(store_metrics& into) const;
+  /// Of those that are there.
+  std::vector<std::string> warnings() const;
 
  private:
   mutable std::mutex mutex_;

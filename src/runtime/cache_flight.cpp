@@ -279,8 +279,9 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   auto const home = home_.lock();
   if (!home || !machine_.loading()) return;
   said_.outcome = std::move(outcome);
-  home->counters.load_time.note(clock::now() - load_began_);
-  if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_);
+  auto const took = clock::now() - load_began_;
+  home->counters.load_time.note(took);
+  if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_, took);
   bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
   auto what = result_of(*home, said_.outcome);
   bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;

@@ -43,7 +43,7 @@ milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<mil
 }  // namespace
 
 cache_freshness::cache_freshness(cache_engine& home)
-    : home_(home), machine_(freshness_of(home.options())) {}
+    : home_(home), machine_(freshness_of(home.options())), grace_check_(home.options().grace) {}
 
 bool cache_freshness::needs_clock() const { return !clock_.known() && clock::now() >= ask_again_; }
 
@@ -141,7 +141,22 @@ void cache_freshness::voided(cache_key const& key, stale_copies copies) {
   if (looks != looks_.end()) looks->second.killed_at = ++sequence_;
 }
 
-// ------------------------------------------------------------------------------------ failures
+// -------------------------------------------------------------------------------- loads end
+
+void cache_freshness::load_succeeded(cache_key const& key, clock::duration took) {
+  machine_.load_succeeded(key.str());
+  auto const usual = grace_check_.load_took(took);
+  if (!usual) return;
+  auto const& options = home_.options();
+  std::string const name =
+      options.prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(options.prefix);
+  std::string const time = std::to_string(usual->count()) + " ms";
+  home_.counters.warnings.add(
+      home_.home().display_name() + ": the cache " + name + " keeps stale entries for " +
+      std::to_string(options.grace.count()) + " ms (grace), but its loads usually take " + time +
+      ": when the grace is over, callers wait for the load that runs; use a grace longer than " +
+      time + ", or a faster loader");
+}
 
 shared_failure cache_freshness::load_failed(cache_key const& key, std::string text) {
   auto const back_off = machine_.load_failed(key.str(), clock::now(), random_unit());

@@ -12,6 +12,7 @@
 #include <herdlock/detail/cache_core.hpp>
 
 #include "algo/freshness.hpp"
+#include "algo/grace_check.hpp"
 #include "algo/store_clock.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/timer_queue.hpp"
@@ -76,7 +77,8 @@ class cache_freshness final : private timed {
   void refresh_ended(cache_key const& key, std::uint64_t refresh);
   static milliseconds refresh_below(entry_age const& age);
 
-  void load_succeeded(cache_key const& key) { machine_.load_succeeded(key.str()); }
+  /// Our loader came to a value after so long.
+  void load_succeeded(cache_key const& key, clock::duration took);
   /// Our loader failed: what the others are told, and for how long.
   shared_failure load_failed(cache_key const& key, std::string text);
   /// Another's loader failed. Its error as the callers are to see it.
@@ -115,6 +117,7 @@ class cache_freshness final : private timed {
   cache_engine& home_;
   algo::freshness_machine machine_;
   algo::store_clock clock_;
+  algo::grace_check grace_check_;
   bool asking_ = false;
   clock::time_point ask_again_{};
   std::uint64_t sequence_ = 0;  // of looks and the deaths of copies

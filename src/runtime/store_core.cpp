@@ -109,7 +109,9 @@ store_core::~store_core() {
 }
 
 std::vector<std::string> store_core::warnings() const {
-  return warnings_ ? warnings_->list() : std::vector<std::string>();
+  auto all = warnings_ ? warnings_->list() : std::vector<std::string>();
+  for (auto& text : caches_.warnings()) all.push_back(std::move(text));
+  return all;
 }
 
 store_metrics store_core::metrics() const {

@@ -282,6 +282,35 @@ TEST_F(CacheStale, AStaleCopyAtHandIsAnAnswerAfterExpireAndNotAfterInvalidate) {
   }
 }
 
+TEST_F(CacheStale, AGraceThatIsShorterThanWhatLoadsTakeIsWarnedOfOnceAndByName) {
+  auto const warned = [&](milliseconds how_long) {
+    auto options = framed();
+    options.prefix = "name:";
+    options.grace = how_long;
+    open(options);
+    for (int i = 0; i < 2 * int(algo::grace_check::enough); ++i) {
+      loader.hold();
+      load(calls.emplace_back(), std::to_string(i));
+      settle();
+      auto const slow = clock::now() + 11ms;
+      run_until([&] { return clock::now() >= slow; });
+      loader.let_go();
+      settle();
+    }
+    return opened->warnings();
+  };
+  auto const said = warned(10ms);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("scripted:: the cache with the prefix \"name:\" keeps"), said[0].npos);
+  EXPECT_NE(said[0].find("10 ms (grace)"), said[0].npos);
+  EXPECT_NE(said[0].find("usually take 1"), said[0].npos) << said[0];
+  EXPECT_NE(said[0].find("use a grace longer"), said[0].npos);
+  strings.reset();
+  settle();
+  EXPECT_TRUE(opened->warnings().empty()) << "the cache has gone";
+  EXPECT_TRUE(warned(grace).empty());
+}
+
 TEST_F(CacheStale, APlainEntryCannotBeExpired) {
   std::optional<result<bool>> done;
   strings->async_expire("k", herdlock_test::as_result([&](result<bool> r) { done = r; }));

@@ -1,0 +1,51 @@
+// When a cache is told that its grace is shorter than its loads.
+#include "algo/grace_check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace herdlock::algo {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What is said of the last of so many loads, each of which took so long.
+std::optional<milliseconds> after(grace_check& check, std::size_t loads, milliseconds time) {
+  std::optional<milliseconds> said;
+  for (std::size_t i = 0; i < loads; ++i) said = check.load_took(time);
+  return said;
+}
+
+TEST(GraceCheck, ItSpeaksOnceWhenLoadsTakeLongerThanTheGrace) {
+  grace_check check(100ms);
+  EXPECT_FALSE(after(check, grace_check::enough - 1, 101ms)) << "of so few nobody knows";
+  EXPECT_EQ(check.load_took(101ms), 101ms);
+  EXPECT_FALSE(after(check, 100, 200ms)) << "it has been said";
+}
+
+TEST(GraceCheck, LoadsThatTakeAsLongAsTheGraceAreInTime) {
+  grace_check check(100ms);
+  EXPECT_FALSE(after(check, 100, 100ms));
+}
+
+TEST(GraceCheck, AFewSlowLoadsAreNotWhatIsUsual) {
+  grace_check check(100ms);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(after(check, 5, 1ms));
+    EXPECT_FALSE(after(check, 4, 1h));
+  }
+}
+
+TEST(GraceCheck, LoadsThatBecomeSlowAreSeen) {
+  grace_check check(100ms);
+  EXPECT_FALSE(after(check, 1000, 1ms));
+  EXPECT_FALSE(after(check, grace_check::window / 2, 300ms));
+  EXPECT_EQ(check.load_took(300ms), 300ms);
+}
+
+TEST(GraceCheck, WhereNothingIsStaleNothingIsSaid) {
+  grace_check check(0ms);
+  EXPECT_FALSE(after(check, 100, 1h));
+}
+
+}  // namespace
+}  // namespace herdlock::algo
