@@ -1,29 +1,29 @@
-// A fleet over one Redis, one key, and how often it is loaded.
+// A fleet over one Redis, and how often its keys are loaded.
 //
-//   freshness_soak [--case claim|alone|outage] [--generations N] [--processes N] [--callers N]
-//                  [--ttl MS] [--load MS] [--pause MS] [--beta B] [--outage MS] [--most MS]
+//   freshness_soak [--case claim|alone|outage|full] [--generations N] [--processes N] [--callers N]
+//                  [--ttl MS] [--load MS] [--pause MS] [--beta B] [--outage MS] [--first MS]
+//                  [--most MS] [--keys N] [--excess MS]
 //
-//   claim   early refresh as the cache does it: elected by XFetch, admitted by the claim
+//   claim   one key, early refresh as the cache does it: elected by XFetch, admitted by the claim
 //   alone   the same election, and each elected caller loads: so it can be seen that the judge sees
-//   outage  the loader fails for a while; stale values answer, and the back-off grows up to --most
+//   outage  one key, whose loader fails for a while; stale values answer, and the back-off grows
+//           from --first to --most
+//   full    --keys keys that are cached, as many that are stale, and as many that were never there;
+//           the Redis refuses all writes for as long as --outage says
 //
 // A generation lasts from one filling of the entry to the next. Ends with 1 when more than one load
-// began in a generation, when a caller waited for a load (but for the first) or had an error, or
-// when the loads of an outage were not those of the back-off, one more or less. `alone` judges
-// nothing.
+// began in a generation, when a caller waited for a load (but for the first) or had an error, when
+// the loads of an outage were not those of the back-off, one more or less, when a missing key was
+// loaded more often than once in 250 ms and process while the store was full, or when recovery took
+// longer than a back-off (full: a second) and --excess. `alone` judges nothing.
 #include <poll.h>
 
-#include <array>
-#include <atomic>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <herdlock/herdlock.hpp>
-#include <random>
+#include <map>
+#include <stdexcept>
 #include <string>
 #include <support/child_process.hpp>
 #include <support/redis_server.hpp>
@@ -31,202 +31,17 @@
 #include <utility>
 #include <vector>
 
-#include "verdict.hpp"
+#include "freshness_soak.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace herdlock;
 using namespace herdlock_test;
-namespace asio = boost::asio;
 
-constexpr std::size_t most_generations = 100'000;
+using texts = std::vector<std::string>;
 
-std::int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// Times from 1 µs on, 16 buckets for each doubling.
-struct histogram {
-  std::array<std::atomic<std::uint64_t>, 512> counts{};
-
-  void note(std::int64_t us) {
-    auto const at = std::log2(double(std::max<std::int64_t>(us, 1))) * 16;
-    ++counts.at(std::min<std::size_t>(static_cast<std::size_t>(at), counts.size() - 1));
-  }
-  double quantile_us(double share) const {
-    std::uint64_t all = 0;
-    for (auto const& one : counts) all += one;
-    auto left = static_cast<std::uint64_t>(double(all) * share);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (counts.at(i) > left) return std::exp2(double(i + 1) / 16);
-      left -= counts.at(i);
-    }
-    return 0;
-  }
-};
-
-// What the processes tell each other, in a file that all map.
-struct figures {
-  std::atomic<std::uint64_t> generation{0};
-  std::array<std::atomic<std::uint32_t>, most_generations> begun{};
-  std::atomic<std::int64_t> expires_us{0};
-  std::atomic<std::int64_t> head_starts_us{0};  // their sum, at the end of each load
-  std::atomic<std::int64_t> first_fill_us{0}, last_fill_us{0};
-  std::atomic<std::uint64_t> calls{0}, waited{0}, stale{0}, errors{0}, failed_loads{0};
-  std::atomic<int> ended{0};
-  std::atomic<std::int64_t> fails_from_us{0}, fails_until_us{0}, recovered_us{0};
-  std::atomic<bool> stop{false};
-  histogram cached, plain;
-};
-
-struct soak_options {
-  std::string what = "claim";
-  std::uint64_t generations = 50;
-  int processes = 4;
-  int callers = 10;
-  milliseconds ttl = 500ms;
-  milliseconds load = 20ms;
-  milliseconds pause = 20ms;
-  double beta = 1;
-  milliseconds outage = 5s;
-  milliseconds most = 2s;
-
-  std::string url, shared;  // of a worker
-};
-
-// ------------------------------------------------------------------------------------ a worker
-
-class worker {
- public:
-  explicit worker(soak_options const& options)
-      : options_(options),
-        shared_(shared_figures<figures>(options.shared)),
-        store_(open_store(options.url,
-                          {.executor = io_.get_executor(), .guard = executor_guard::none})),
-        aged_(store_, terms(options)),
-        plain_(store_, {.prefix = "plain:", .ttl = 1h}) {}
-
-  void run() {
-    for (int i = 0; i < options_.callers; ++i) asio::co_spawn(io_, call_on(), asio::detached);
-    io_.run();
-  }
-
- private:
-  static cache_options terms(soak_options const& options) {
-    cache_options terms{.prefix = "aged:", .ttl = options.ttl, .ttl_jitter = 0};
-    terms.format = cache_format::framed;
-    if (options.what == "outage") {
-      terms.grace = 1h;
-      terms.fail_safe = true;
-      terms.error_back_off = 250ms;
-      terms.max_error_back_off = options.most;
-    } else if (options.what == "claim") {
-      terms.early_refresh = options.beta;
-      terms.grace = 1h;  // should a machine stand still for longer than the head start
-    }
-    return terms;
-  }
-
-  asio::awaitable<void> pause_for(milliseconds span) {
-    asio::steady_timer timer(io_, span);
-    co_await timer.async_wait(asio::use_awaitable);
-  }
-
-  asio::awaitable<std::optional<std::string>> load() {
-    auto const generation = shared_.generation.load();
-    ++shared_.begun.at(generation % most_generations);
-    co_await pause_for(options_.load);
-    auto const now = now_us();
-    if (now >= shared_.fails_from_us && now < shared_.fails_until_us) {
-      ++shared_.failed_loads;
-      throw std::runtime_error("the loader is down");
-    }
-    if (shared_.fails_until_us != 0 && now >= shared_.fails_until_us) {
-      std::int64_t none = 0;
-      shared_.recovered_us.compare_exchange_strong(none, now);
-    }
-    if (auto const expires = shared_.expires_us.load()) shared_.head_starts_us += expires - now;
-    shared_.expires_us = now + std::chrono::microseconds(options_.ttl).count();
-    std::int64_t none = 0;
-    shared_.first_fill_us.compare_exchange_strong(none, now);
-    shared_.last_fill_us = now;
-    auto expected = generation;
-    shared_.generation.compare_exchange_strong(expected, generation + 1);
-    co_return std::to_string(generation + 1);
-  }
-
-  // As each elected caller does it where nothing admits one.
-  asio::awaitable<void> load_alone() {
-    double const left = double(shared_.expires_us - now_us());
-    double const taken = double(std::chrono::microseconds(options_.load).count());
-    std::uniform_real_distribution<double> unit;
-    bool const dead = shared_.generation == 0 || left <= 0;
-    if (!dead && -options_.beta * taken * std::log1p(-unit(dice_)) < left) co_return;
-    auto loading = load();
-    auto const value = co_await std::move(loading);
-    auto putting = aged_.async_put("k", *value);
-    co_await std::move(putting);
-  }
-
-  asio::awaitable<void> call_on() {
-    std::uniform_real_distribution<double> share(0.5, 1.5);
-    auto const loader = [this](load_context const&) { return load(); };
-    while (!shared_.stop) {
-      auto const began = now_us();
-      try {
-        if (options_.what == "alone") {
-          auto alone = load_alone();
-          co_await std::move(alone);
-        } else {
-          auto call = aged_.async_get_or_load("k", loader);
-          co_await std::move(call);
-        }
-        auto const ended = now_us();
-        ++shared_.calls;
-        shared_.cached.note(ended - began);
-        auto look = plain_.async_get("k");
-        co_await std::move(look);
-        shared_.plain.note(now_us() - ended);
-        // Whoever came before there was anything had to wait.
-        if (calls_++ < options_.callers) at_first_ = aged_.stats().misses;
-      } catch (std::exception const&) {
-        ++shared_.errors;
-      }
-      auto const span = double(options_.pause.count()) * share(dice_);
-      co_await pause_for(milliseconds(static_cast<std::int64_t>(span)));
-    }
-    if (--callers_ > 0) co_return;
-    auto const stats = aged_.stats();
-    shared_.waited += stats.misses - at_first_;
-    shared_.stale += stats.stale_hits;
-    ++shared_.ended;
-    io_.stop();
-  }
-
-  soak_options options_;
-  figures& shared_;
-  asio::io_context io_;
-  store store_;
-  cache<std::string> aged_, plain_;
-  std::minstd_rand dice_{std::random_device()()};
-  int callers_ = options_.callers;
-  int calls_ = 0;
-  std::uint64_t at_first_ = 0;
-};
-
-// ------------------------------------------------------------------------------------ the judge
-
-// How many loads an outage sees if the first fails at its beginning.
-int loads_of(milliseconds outage, milliseconds first, milliseconds most) {
-  int loads = 0;
-  for (milliseconds at{0}, pause = first; at < outage;
-       at += pause, pause = std::min(2 * pause, most))
-    ++loads;
-  return loads;
-}
+unsigned long long count(std::atomic<std::uint64_t> const& of) { return of; }
 
 void judge_generations(soak_options const& options, figures const& seen, verdict& how) {
   std::uint64_t const last = seen.generation;
@@ -246,113 +61,147 @@ void judge_generations(soak_options const& options, figures const& seen, verdict
               ratio);
   if (options.what == "alone") return;
   how.demand(crowded == 0, "one load in each generation");
+  how.demand(std::abs(ratio - 1) <= 0.01, "as many loads as the head start makes of the time");
   how.demand(seen.waited == 0, "nobody waited for a load");
 }
 
+// How many loads fail if the first does so at the beginning of a span.
+int loads_of(soak_options const& options, std::int64_t span_us) {
+  int loads = 0;
+  auto pause = options.first;
+  for (std::int64_t at = 0; at < span_us; at += in_us(pause + options.load)) {
+    ++loads;
+    if (loads > 1) pause = std::min(2 * pause, options.most);
+  }
+  return loads;
+}
+
 void judge_outage(soak_options const& options, figures const& seen, verdict& how) {
-  int const expected = loads_of(options.outage, 250ms, options.most);
+  int const expected = loads_of(options, seen.fails_until_us - seen.first_failed_us);
   auto const failed = static_cast<int>(seen.failed_loads);
   double const after_ms = double(seen.recovered_us - seen.fails_until_us) / 1e3;
   std::printf("loads of the fleet in the outage %d, by the back-off %d; recovered after %.0f ms\n",
               failed, expected, after_ms);
   how.demand(std::abs(failed - expected) <= 1, "the loads of an outage are those of the back-off");
-  how.demand(seen.recovered_us != 0 && after_ms <= 1.1 * double(options.most.count()) + 1000,
+  auto const longest = 1.1 * double(options.most.count()) + double(options.load.count());
+  how.demand(seen.recovered_us != 0 && after_ms <= longest + double(options.excess.count()),
              "recovered within one back-off");
+  how.demand(seen.waited == 0, "nobody waited for a load");
 }
 
-bool soak(soak_options options, std::string const& program) {
+// The fleet's processes, each with the options of this one.
+class fleet {
+ public:
+  fleet(soak_options const& options, texts argv) : options_(options) {
+    for (auto const& one :
+         {std::string("--url"), options.url, std::string("--shared"), options.shared}) {
+      argv.push_back(one);
+    }
+    for (int i = 0; i < options.processes; ++i) {
+      processes_.emplace_back(child_options{.argv = argv});
+    }
+  }
+
+  void wait_for(figures const& seen, std::function<bool()> const& holds) {
+    auto const patient = patience + options_.ttl + options_.load + options_.outage + options_.most;
+    std::uint64_t last = seen.generation;
+    for (auto since = clock::now(); !holds();) {
+      for (auto& one : processes_) {
+        if (!one.running()) throw std::runtime_error("a worker has ended");
+      }
+      if (std::exchange(last, seen.generation.load()) != last) since = clock::now();
+      if (clock::now() - since > patient) throw std::runtime_error("nothing is loaded any more");
+      ::poll(nullptr, 0, 10);
+    }
+  }
+  void wait_for_end() {
+    for (auto& one : processes_) one.wait();
+  }
+
+ private:
+  soak_options const& options_;
+  std::vector<child_process> processes_;
+};
+
+void tell(figures const& seen) {
+  std::printf("calls %llu, stale answers %llu, errors %llu, waited for a load %llu\n",
+              count(seen.calls), count(seen.stale), count(seen.errors), count(seen.waited));
+  for (auto const& [name, times] :
+       {std::pair("get_or_load", &seen.cached), std::pair("a plain get", &seen.plain)}) {
+    std::printf("%s: p50 %.0f, p99 %.0f, p99.9 %.0f us\n", name, times->quantile_us(0.5),
+                times->quantile_us(0.99), times->quantile_us(0.999));
+  }
+  std::printf("p99.9 beside that of a plain get: %.2f\n",
+              seen.cached.quantile_us(0.999) / seen.plain.quantile_us(0.999));
+}
+
+bool soak(soak_options options, texts const& argv) {
   redis_server server;
   temp_dir folder;
   options.url = server.url();
   options.shared = folder.path() / "figures";
   auto& seen = shared_figures<figures>(options.shared);
   cache<std::string>(open_store(options.url), {.prefix = "plain:", .ttl = 1h}).put("k", "v");
-  std::vector<std::string> argv{program, "--worker", options.url, options.shared, options.what};
-  for (auto const number : {std::int64_t(options.callers), options.ttl.count(),
-                            options.load.count(), options.pause.count(), options.most.count()}) {
-    argv.push_back(std::to_string(number));
-  }
-  argv.push_back(std::to_string(options.beta));
-  std::vector<child_process> fleet;
-  for (int i = 0; i < options.processes; ++i) fleet.emplace_back(child_options{.argv = argv});
-  auto const alive = [&] {
-    for (auto& one : fleet) {
-      if (!one.running()) throw std::runtime_error("a worker has ended");
-    }
-  };
-  auto const wait_for = [&](auto const& holds) {
-    auto const patient = patience + options.ttl + options.load + options.outage + options.most;
-    std::uint64_t last = seen.generation;
-    for (auto since = clock::now(); !holds();) {
-      alive();
-      if (std::exchange(last, seen.generation.load()) != last) since = clock::now();
-      if (clock::now() - since > patient) throw std::runtime_error("nothing is loaded any more");
-      ::poll(nullptr, 0, 20);
-    }
-  };
-  if (options.what == "outage") {
+  fleet workers(options, argv);
+  auto const wait_for = [&](std::function<bool()> const& holds) { workers.wait_for(seen, holds); };
+  verdict how;
+  if (options.what == "full") {
+    play_full(options, server, seen, wait_for, how);
+  } else if (options.what == "outage") {
     wait_for([&] { return seen.generation >= 3; });
-    auto const from = now_us() + std::chrono::microseconds(options.ttl).count() / 2;
-    seen.fails_until_us = from + std::chrono::microseconds(options.outage).count();
+    auto const from = now_us() + in_us(options.ttl) / 2;
+    seen.fails_until_us = from + in_us(options.outage);
     seen.fails_from_us = from;
     wait_for([&] { return seen.recovered_us != 0; });
   } else {
     wait_for([&] { return seen.generation > options.generations; });
   }
   seen.stop = true;
-  for (auto& one : fleet) one.wait();
-  verdict how;
-  if (options.what == "outage") {
-    judge_outage(options, seen, how);
-  } else {
-    judge_generations(options, seen, how);
-  }
-  std::printf(
-      "calls %llu, stale answers %llu, errors %llu, waited for a load %llu\n",
-      static_cast<unsigned long long>(seen.calls), static_cast<unsigned long long>(seen.stale),
-      static_cast<unsigned long long>(seen.errors), static_cast<unsigned long long>(seen.waited));
-  std::printf(
-      "p50 / p99 / p99.9 in us: get_or_load %.0f / %.0f / %.0f, a plain get %.0f / %.0f / "
-      "%.0f\n",
-      seen.cached.quantile_us(0.5), seen.cached.quantile_us(0.99), seen.cached.quantile_us(0.999),
-      seen.plain.quantile_us(0.5), seen.plain.quantile_us(0.99), seen.plain.quantile_us(0.999));
+  workers.wait_for_end();
+  if (options.what == "outage") judge_outage(options, seen, how);
+  if (options.what == "claim" || options.what == "alone") judge_generations(options, seen, how);
+  if (options.what == "full") how.demand(seen.waited == 0, "nobody waited for a load");
+  tell(seen);
   how.demand(seen.ended == options.processes, "every process has told its figures");
   how.demand(seen.errors == 0, "nobody had an error");
   return how.good;
 }
 
-milliseconds ms_of(std::string const& text) { return milliseconds(std::stoll(text)); }
-
-soak_options parsed(std::vector<std::string> const& arguments) {
+soak_options parsed(texts const& arguments) {
   soak_options options;
+  auto const ms = [](milliseconds& to) {
+    return [&to](std::string const& text) { to = milliseconds(std::stoll(text)); };
+  };
+  auto const number = [](auto& to) {
+    return [&to](std::string const& text) {
+      to = static_cast<std::remove_reference_t<decltype(to)>>(std::stod(text));
+    };
+  };
+  auto const word = [](std::string& to) { return [&to](std::string const& text) { to = text; }; };
+  std::map<std::string, std::function<void(std::string const&)>> const known{
+      {"--case", word(options.what)},
+      {"--generations", number(options.generations)},
+      {"--processes", number(options.processes)},
+      {"--callers", number(options.callers)},
+      {"--keys", number(options.keys)},
+      {"--ttl", ms(options.ttl)},
+      {"--load", ms(options.load)},
+      {"--pause", ms(options.pause)},
+      {"--beta", number(options.beta)},
+      {"--outage", ms(options.outage)},
+      {"--first", ms(options.first)},
+      {"--most", ms(options.most)},
+      {"--excess", ms(options.excess)},
+      {"--url", word(options.url)},
+      {"--shared", word(options.shared)}};
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    auto const& name = arguments[i];
-    auto const& value = arguments[i + 1];
-    if (name == "--case")
-      options.what = value;
-    else if (name == "--generations")
-      options.generations = std::stoull(value);
-    else if (name == "--processes")
-      options.processes = std::stoi(value);
-    else if (name == "--callers")
-      options.callers = std::stoi(value);
-    else if (name == "--ttl")
-      options.ttl = ms_of(value);
-    else if (name == "--load")
-      options.load = ms_of(value);
-    else if (name == "--pause")
-      options.pause = ms_of(value);
-    else if (name == "--beta")
-      options.beta = std::stod(value);
-    else if (name == "--outage")
-      options.outage = ms_of(value);
-    else if (name == "--most")
-      options.most = ms_of(value);
-    else
-      throw std::runtime_error("no option " + name);
+    auto const at = known.find(arguments[i]);
+    if (at == known.end()) throw std::runtime_error("no option " + arguments[i]);
+    at->second(arguments[i + 1]);
   }
-  bool const known = options.what == "claim" || options.what == "alone" || options.what == "outage";
-  if (!known || arguments.size() % 2 != 0) throw std::runtime_error("see the top of the source");
+  bool const is_case = options.what == "claim" || options.what == "alone" ||
+                       options.what == "outage" || options.what == "full";
+  if (!is_case || arguments.size() % 2 != 0) throw std::runtime_error("see the top of the source");
   if (options.generations >= most_generations) throw std::runtime_error("too many generations");
   return options;
 }
@@ -360,22 +209,15 @@ soak_options parsed(std::vector<std::string> const& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::vector<std::string> const arguments(argv + 1, argv + argc);
-  if (!arguments.empty() && arguments[0] == "--worker") {
-    soak_options options;
-    options.url = arguments.at(1);
-    options.shared = arguments.at(2);
-    options.what = arguments.at(3);
-    options.callers = std::stoi(arguments.at(4));
-    options.ttl = ms_of(arguments.at(5));
-    options.load = ms_of(arguments.at(6));
-    options.pause = ms_of(arguments.at(7));
-    options.most = ms_of(arguments.at(8));
-    options.beta = std::stod(arguments.at(9));
-    worker(options).run();
-    return 0;
+  texts const all(argv, argv + argc);
+  auto const options = parsed(texts(all.begin() + 1, all.end()));
+  if (options.url.empty()) return soak(options, all) ? 0 : 1;
+  if (options.what == "full") {
+    work_at_a_full_store(options);
+  } else {
+    work_at_one_key(options);
   }
-  return soak(parsed(arguments), argv[0]) ? 0 : 1;
+  return 0;
 } catch (std::exception const& e) {
   std::fprintf(stderr, "freshness_soak: %s\n", e.what());
   return 2;
