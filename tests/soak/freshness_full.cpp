@@ -18,9 +18,9 @@ namespace asio = boost::asio;
 
 // Each caller asks for a key that is there for long, for one that becomes stale, and, when the
 // store is full, for one that was never there.
-class worker {
+class store_worker {
  public:
-  explicit worker(soak_options const& options)
+  explicit store_worker(soak_options const& options)
       : options_(options),
         shared_(shared_figures<figures>(options.shared)),
         store_(open_store(options.url,
@@ -135,7 +135,7 @@ class worker {
 
 }  // namespace
 
-void work_at_a_full_store(soak_options const& options) { worker(options).run(); }
+void work_at_a_full_store(soak_options const& options) { store_worker(options).run(); }
 
 void play_full(soak_options const& options, redis_server const& server, figures& seen,
                waiting const& wait_for, verdict& how) {

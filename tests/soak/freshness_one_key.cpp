@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 using namespace herdlock;
 namespace asio = boost::asio;
 
-class worker {
+class key_worker {
  public:
-  explicit worker(soak_options const& options)
+  explicit key_worker(soak_options const& options)
       : options_(options),
         shared_(shared_figures<figures>(options.shared)),
         store_(open_store(options.url,
@@ -132,6 +132,6 @@ class worker {
 
 }  // namespace
 
-void work_at_one_key(soak_options const& options) { worker(options).run(); }
+void work_at_one_key(soak_options const& options) { key_worker(options).run(); }
 
 }  // namespace herdlock_test

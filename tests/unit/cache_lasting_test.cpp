@@ -104,6 +104,20 @@ TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItself) {
   EXPECT_TRUE(run_until([&] { return loader.runs == 4; }));
 }
 
+TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItselfWhenItHasLostItsClaim) {
+  auto options = scheduled();
+  options.max_load_time = 10ms;
+  open(options);
+  load_counted("undisturbed");
+  loader.let_go();
+  ask();
+  loader.hold();
+  EXPECT_TRUE(run_until([&] { return loader.runs == 2 && loader.last->lost.stop_requested(); }));
+  script->entries["k"].claimant.clear();  // it has ended
+  EXPECT_TRUE(rounds_pass(4));
+  EXPECT_EQ(loader.runs, 2);
+}
+
 // R21: an old value must not be served for ever because the new one is too large.
 TEST_F(CacheLasting, AValueThatHasGrownBeyondTheBoundTakesTheOldOneAway) {
   auto options = scheduled();
@@ -143,6 +157,28 @@ TEST_F(CacheLasting, WhatWasInvalidatedOrIsGoneIsNotLoadedByTheSchedule) {
   EXPECT_EQ(runs["k"], 1);
   EXPECT_EQ(runs["gone"], 1);
   EXPECT_EQ(strings->stats().lasting_entries, 1u);
+}
+
+// The loader is not kept for what another process stores under the key later on.
+TEST_F(CacheLasting, AnInvalidateEndsTheScheduleThoughAnotherStoresTheKeyAnew) {
+  open(scheduled());
+  load_counted("undisturbed");
+  load_counted("k");
+  invalidate();
+  store_entry(header_of(ttl + 1s), "another's");
+  EXPECT_TRUE(rounds_pass(4));
+  EXPECT_EQ(runs["k"], 1);
+}
+
+TEST_F(CacheLasting, AnEntryThatWasMissedHasNoScheduleThoughAnotherStoresItAnew) {
+  open(scheduled());
+  load_counted("undisturbed");
+  load_counted("k");
+  script->entries.erase("k");
+  EXPECT_TRUE(run_until([&] { return strings->stats().lasting_entries == 1; }));
+  store_entry(header_of(ttl + 1s), "another's");
+  EXPECT_TRUE(rounds_pass(4));
+  EXPECT_EQ(runs["k"], 1);
 }
 
 TEST_F(CacheLasting, WhatIsPutIsRefreshedByTheSchedule) {
@@ -204,6 +240,23 @@ TEST_F(CacheLasting, TheLoadersGoWithTheCache) {
   strings.reset();
   settle();
   EXPECT_EQ(kept.use_count(), 1) << "this test's own";
+}
+
+TEST_F(CacheLasting, TheLoadersGoWithTheStoreThoughTheCacheStays) {
+  open(scheduled());
+  auto mine = std::make_shared<int>();
+  std::weak_ptr<int> const kept = mine;
+  {
+    auto owning = [mine](load_context const&) -> asio::awaitable<text> { co_return "loaded"; };
+    strings->async_get_or_load("k", std::move(owning),
+                               herdlock_test::as_result(calls.emplace_back().token()));
+  }
+  mine.reset();
+  settle();
+  EXPECT_FALSE(kept.expired());
+  opened->async_close(herdlock_test::as_result([](result<void> const&) {}));
+  EXPECT_TRUE(run_until([&] { return kept.expired(); }));
+  EXPECT_EQ(strings->stats().lasting_entries, 0u);
 }
 
 TEST_F(CacheLasting, ContradictingOptionsAreRefusedByName) {

@@ -99,9 +99,11 @@ TEST_F(CachePlainRefresh, AFailureIsNoAnswerAndTheNextLoadWaitsForItsBackOff) {
   loader.error = "the database is down";
   EXPECT_TRUE(run_until([&] { return ask_near_its_end().value() != "old" || loader.runs == 2; }));
   int const by_then = stored;
+  auto const claims = script->count("claim");
   EXPECT_TRUE(run_until([&] {
     return ask_near_its_end().value() != "old" || stored == by_then + 2;
   })) << "two more have ended";
+  EXPECT_EQ(script->count("claim"), claims) << "that they are there is no success of a load";
   EXPECT_EQ(calls.back().value(), "old");
   EXPECT_EQ(loader.runs, 2);
 }
@@ -114,6 +116,17 @@ TEST_F(CachePlainRefresh, AfterAnInvalidateTheEndOfTheNextEntryIsAskedFor) {
   store("another's", 10min);
   EXPECT_EQ(ask().value(), "another's");
   EXPECT_EQ(script->count("time_left"), 2u);
+}
+
+TEST_F(CachePlainRefresh, OfAnEntryThatWasNotStoredNothingIsRemembered) {
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "fill" ? fault::refuse : fault::none;
+  };
+  loader.let_go();
+  EXPECT_EQ(ask().value(), "loaded");
+  store("another's", 10min);
+  EXPECT_EQ(ask().value(), "another's");
+  EXPECT_EQ(script->count("time_left"), 1u);
 }
 
 TEST_F(CachePlainRefresh, AStoreThatCannotTellLeavesThePlainCacheAsItIs) {

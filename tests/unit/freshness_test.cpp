@@ -277,5 +277,16 @@ TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
   }
 }
 
+TEST_F(Freshness, ABackOffIsNotForgottenToMakeRoom) {
+  freshness_machine m(options(), 1);
+  auto const use_at = [&](char const* key, milliseconds t) {
+    return m.found(key, minute(), at(t), never_early);
+  };
+  m.load_failed("failing", at(seconds(60)), 0.5);
+  EXPECT_EQ(use_at("another", milliseconds{60'999}), entry_use::serve) << "there is no room";
+  EXPECT_EQ(use_at("failing", milliseconds{60'999}), entry_use::serve) << "nobody loads";
+  EXPECT_EQ(use_at("another", seconds(61)), entry_use::serve_and_refresh);
+}
+
 }  // namespace
 }  // namespace herdlock::algo

@@ -80,5 +80,14 @@ TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
   EXPECT_EQ(times.size(), 2u);
 }
 
+// Each look at all that is remembered costs.
+TEST(RememberedTimes, RoomIsLookedForOnceInASecond) {
+  remembered_times times(1);
+  times.stored("a", {at(0ms), at(100ms), 1ms});
+  EXPECT_EQ(times.look("b", at(0ms)).what, answer::wait);
+  EXPECT_EQ(times.look("b", at(999ms)).what, answer::wait) << "a has ended long ago";
+  EXPECT_EQ(times.look("b", at(1000ms)).what, answer::ask);
+}
+
 }  // namespace
 }  // namespace herdlock::algo

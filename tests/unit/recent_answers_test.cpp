@@ -1,0 +1,63 @@
+// Answers that are given again.
+#include "algo/recent_answers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace herdlock::algo {
+namespace {
+
+using namespace std::chrono_literals;
+
+clock::time_point after(milliseconds time) { return clock::time_point(1h) + time; }
+
+using answers = recent_answers<int>;
+
+/// 0: there is none.
+int found(answers const& of, std::string_view key, milliseconds time) {
+  int const* const answer = of.find(key, after(time));
+  return answer ? *answer : 0;
+}
+
+TEST(RecentAnswers, AnAnswerIsGivenUntilItsTimeIsUp) {
+  answers some(10);
+  some.add("k", 1, after(100ms));
+  EXPECT_EQ(found(some, "k", 99ms), 1);
+  EXPECT_EQ(found(some, "k", 100ms), 0);
+  EXPECT_EQ(found(some, "another", 0ms), 0);
+}
+
+TEST(RecentAnswers, AtTheBoundTheOldestGoes) {
+  answers some(2);
+  some.add("a", 1, after(100ms));
+  some.add("b", 2, after(100ms));
+  some.add("c", 3, after(100ms));
+  EXPECT_EQ(found(some, "a", 0ms), 0);
+  EXPECT_EQ(found(some, "b", 0ms), 2);
+  EXPECT_EQ(found(some, "c", 0ms), 3);
+}
+
+TEST(RecentAnswers, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
+  answers some(10);
+  some.add("k", 1, after(100ms));
+  some.add("k", 2, after(200ms));
+  EXPECT_EQ(some.next_end(), after(100ms));
+  some.drop_old(after(100ms));
+  EXPECT_EQ(found(some, "k", 150ms), 2);
+  some.drop_old(after(200ms));
+  EXPECT_TRUE(some.empty());
+}
+
+TEST(RecentAnswers, WhatIsErasedIsNotGivenAgain) {
+  answers some(10);
+  some.add("k", 1, after(100ms));
+  some.erase("another");
+  EXPECT_EQ(found(some, "k", 0ms), 1);
+  some.erase("k");
+  EXPECT_EQ(found(some, "k", 0ms), 0);
+  some.add("k", 2, after(300ms));
+  some.drop_old(after(100ms));
+  EXPECT_EQ(found(some, "k", 100ms), 2) << "the end of the one that was erased is not its own";
+}
+
+}  // namespace
+}  // namespace herdlock::algo
