@@ -88,6 +88,7 @@ class key_worker {
     std::uniform_real_distribution<double> share(0.5, 1.5);
     auto const loader = [this](load_context const&) { return load(); };
     while (!shared_.stop) {
+      bool const served = shared_.generation > 0;
       auto const began = now_us();
       try {
         if (options_.what == "alone") {
@@ -99,7 +100,7 @@ class key_worker {
         }
         auto const ended = now_us();
         ++shared_.calls;
-        shared_.cached.note(ended - began);
+        if (served) shared_.cached.note(ended - began);
         auto look = plain_.async_get("k");
         co_await std::move(look);
         shared_.plain.note(now_us() - ended);

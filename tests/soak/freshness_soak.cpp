@@ -52,14 +52,14 @@ void judge_generations(soak_options const& options, figures const& seen, verdict
     crowded += seen.begun.at(i) > 1;
   }
   double const generations = double(last - 1);
+  std::printf("generations %.0f, with more than one load begun %llu, loads per generation %.3f\n",
+              generations, static_cast<unsigned long long>(crowded), double(loads) / generations);
+  if (options.what == "alone") return;
   double const head_start_ms = double(seen.head_starts_us) / generations / 1e3;
   double const span_ms = double(seen.last_fill_us - seen.first_fill_us) / 1e3;
   double const ratio = double(loads) / (span_ms / (double(options.ttl.count()) - head_start_ms));
-  std::printf("generations %.0f, with more than one load begun %llu, loads per generation %.3f\n",
-              generations, static_cast<unsigned long long>(crowded), double(loads) / generations);
   std::printf("mean head start %.1f ms, loads / (time / (ttl - head start)) %.3f\n", head_start_ms,
               ratio);
-  if (options.what == "alone") return;
   how.demand(crowded == 0, "one load in each generation");
   how.demand(std::abs(ratio - 1) <= 0.01, "as many loads as the head start makes of the time");
   how.demand(seen.waited == 0, "nobody waited for a load");
