@@ -301,9 +301,9 @@ TEST_F(CacheStale, AGraceThatIsShorterThanWhatLoadsTakeIsWarnedOfOnceAndByName) 
   };
   auto const said = warned(10ms);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("scripted:: the cache with the prefix \"name:\" keeps"), said[0].npos);
+  EXPECT_NE(said[0].find("scripted:: the cache with the prefix 'name:' keeps"), said[0].npos);
   EXPECT_NE(said[0].find("10 ms (grace)"), said[0].npos);
-  EXPECT_NE(said[0].find("usually take 1"), said[0].npos) << said[0];
+  EXPECT_NE(said[0].find("usually take "), said[0].npos) << said[0];
   EXPECT_NE(said[0].find("use a grace longer"), said[0].npos);
   strings.reset();
   settle();
