@@ -147,7 +147,7 @@ TEST(RedisSecurity, UnixSocketWorksAndItsAbsenceIsNamed) {
   redis_server server(options);
   expect_works(server.unix_url());
   {
-    redis_ports ports(server.unix_url() + "?db=2");
+    redis_ports ports(server.unix_url() + "?db=2&timeout=20s");
     EXPECT_TRUE(ports.put("k", std::string(3'000'000, 'x')).has_value());
     EXPECT_EQ(ports.look_up("k").value(), cache_value(std::string(3'000'000, 'x')));
     EXPECT_NE(server.cli("INFO keyspace").find("db2:keys=1"), std::string::npos);
