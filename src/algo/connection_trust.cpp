@@ -1,0 +1,38 @@
+#include "algo/connection_trust.hpp"
+
+#include <algorithm>
+
+namespace herdlock::algo {
+
+std::uint64_t connection_trust::ping(clock::time_point now) {
+  pings_.push_back({++last_number_, now});
+  last_sent_ = now;
+  return last_number_;
+}
+
+bool connection_trust::pong(std::uint64_t number, std::uint64_t pushes_before) {
+  auto const at = std::find_if(pings_.begin(), pings_.end(),
+                               [&](sent_ping const& one) { return one.number == number; });
+  if (at == pings_.end()) return false;
+  at->pushes_before = pushes_before;
+  return believe();
+}
+
+bool connection_trust::push_handled() {
+  ++pushes_handled_;
+  return believe();
+}
+
+// Answers come in the order of the PINGs: a later one is worth all before it.
+bool connection_trust::believe() {
+  auto const last = std::find_if(pings_.rbegin(), pings_.rend(), [&](sent_ping const& one) {
+    return one.pushes_before && *one.pushes_before <= pushes_handled_;
+  });
+  if (last == pings_.rend()) return false;
+  believed_ = last->number;
+  until_ = std::max(until_, last->sent + max_staleness_);
+  pings_.erase(pings_.begin(), last.base());
+  return true;
+}
+
+}  // namespace herdlock::algo
