@@ -28,6 +28,14 @@ TEST(RedisSlots, OnlyTheFirstNonEmptyTagCounts) {
   EXPECT_EQ(key_slot("foo}bar{"), crc16("foo}bar{") % slot_count);
 }
 
+// What of a key is hashed. Of two that differ the slots may be the same by chance.
+std::string hashed(std::string const& key) {
+  auto const open = key.find('{');
+  auto const close = open == key.npos ? key.npos : key.find('}', open);
+  bool const has_tag = close != key.npos && close > open + 1;
+  return has_tag ? key.substr(open + 1, close - open - 1) : key;
+}
+
 // CROSSSLOT cannot happen: a name that is not refused shares its slot with all of its side keys.
 TEST(RedisSlots, NamesThatAreTakenShareTheSlotWithTheirSideKeys) {
   bool const holds = rc::check("same slot", [] {
@@ -38,7 +46,7 @@ TEST(RedisSlots, NamesThatAreTakenShareTheSlotWithTheirSideKeys) {
     bool const taken = !check_cluster_key(letters, "store").code;
     if (taken) RC_ASSERT(key_slot(letters) == key_slot(side));
     // And none is refused without need.
-    if (!taken) RC_ASSERT(key_slot(letters) != key_slot(side));
+    if (!taken) RC_ASSERT(hashed(letters) != hashed(side));
   });
   EXPECT_TRUE(holds);
 }
