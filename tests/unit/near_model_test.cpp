@@ -379,7 +379,7 @@ RC_GTEST_PROP(NearModel, AClusterIsCoherent, (std::uint64_t seed)) { expect_cohe
 
 TEST(NearModelItself, ServesOftenEnoughToShowSomething) {
   figures all;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
     near_world one(seed, seed % 2 == 0 ? 1 : 3);
     EXPECT_TRUE(one.run(2000)) << one.what() << ", seed " << seed;
     all.hits += one.seen().hits;
@@ -388,8 +388,8 @@ TEST(NearModelItself, ServesOftenEnoughToShowSomething) {
     all.fences += one.seen().fences;
     all.moves += one.seen().moves;
   }
-  EXPECT_GT(all.hits, 200'000);
-  EXPECT_GT(all.negative_hits, 10'000);
+  EXPECT_GT(all.hits, 40'000);
+  EXPECT_GT(all.negative_hits, 2'000);
   EXPECT_GT(all.stale_hits, 500) << "caught in time";
   EXPECT_GT(all.fences, 500);
   EXPECT_GT(all.moves, 100);
