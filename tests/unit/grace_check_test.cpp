@@ -8,10 +8,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is said of the last of so many loads, each of which took so long.
+/// What is said while so many loads end, each of which took so long.
 std::optional<milliseconds> after(grace_check& check, std::size_t loads, milliseconds time) {
   std::optional<milliseconds> said;
-  for (std::size_t i = 0; i < loads; ++i) said = check.load_took(time);
+  for (std::size_t i = 0; i < loads; ++i) {
+    if (auto const now = check.load_took(time)) said = now;
+  }
   return said;
 }
 
