@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace herdlock::algo {
 namespace {
@@ -46,9 +47,9 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
-      return begin_refresh(key, now);
+      return begin_refresh(key, times, now);
     case freshness::stale:
-      return use_of_stale(key, now);
+      return use_of_stale(key, times, now);
     case freshness::dead:
       break;
   }
@@ -59,38 +60,38 @@ entry_use freshness_machine::found_by_schedule(std::string_view key, entry_times
                                                clock::time_point now) {
   note_entry(key, times, now);
   bool const stale = freshness_of(times, now, 0, 0) == freshness::stale;
-  return stale ? begin_refresh(key, now) : entry_use::serve;
+  return stale ? begin_refresh(key, times, now) : entry_use::serve;
 }
 
-// An entry that was made after the last failure is a success, whoever had it. One that was there
-// before is none: an early refresh fails while the entry is still fresh.
+// Another entry than the one that was there when loads failed is a success, whoever had it. The
+// same one is none: an early refresh fails while the entry is still fresh.
 void freshness_machine::note_entry(std::string_view key, entry_times const& times,
                                    clock::time_point now) {
   if (keys_.empty()) return;
   auto const at = keys_.find(key);
   if (at == keys_.end()) return;
   key_state& state = at->second;
-  if (state.failures > 0 && times.created > state.failing.since) {
-    state.failures = 0;
-    state.failing = {};
-  }
+  if (times.made != std::exchange(state.made, times.made)) state.succeeded();
   if (state.idle(now)) keys_.erase(at);
 }
 
-entry_use freshness_machine::begin_refresh(std::string_view key, clock::time_point now) {
+entry_use freshness_machine::begin_refresh(std::string_view key, entry_times const& times,
+                                           clock::time_point now) {
   key_state* const state = make(key, now);
   if (!state || state->refresh != 0) return entry_use::serve;
-  if (now < state->not_before || now < state->failing.until) return entry_use::serve;
+  if (now < state->not_before || now < state->failing_until) return entry_use::serve;
+  state->made = times.made;
   state->refresh = ++last_id_;
   return entry_use::serve_and_refresh;
 }
 
-entry_use freshness_machine::use_of_stale(std::string_view key, clock::time_point now) {
+entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times,
+                                          clock::time_point now) {
   key_state const* const state = find(key);
-  bool const failing = state && now < state->failing.until;
+  bool const failing = state && now < state->failing_until;
   if (failing) return options_.fail_safe ? entry_use::serve : entry_use::load;
   if (options_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
-  return begin_refresh(key, now);
+  return begin_refresh(key, times, now);
 }
 
 // ---------------------------------------------------------------------------------- loads end
@@ -104,10 +105,7 @@ void freshness_machine::refresh_ended(std::string_view key, std::uint64_t refres
 }
 
 void freshness_machine::load_succeeded(std::string_view key) {
-  if (key_state* const state = find(key)) {
-    state->failures = 0;
-    state->failing = {};
-  }
+  if (key_state* const state = find(key)) state->succeeded();
 }
 
 milliseconds freshness_machine::load_failed(std::string_view key, clock::time_point now,
@@ -116,16 +114,16 @@ milliseconds freshness_machine::load_failed(std::string_view key, clock::time_po
   if (!state) return back_off_after(options_.back_off, 1, random);
   ++state->failures;
   auto const pause = back_off_after(options_.back_off, state->failures, random);
-  state->failing = {now, now + pause};
+  state->failing_until = now + pause;
   return pause;
 }
 
 void freshness_machine::told_of_failure(std::string_view key, std::uint32_t failures,
-                                        failing_span span) {
-  key_state* const state = make(key, span.since);
+                                        clock::time_point now, clock::time_point until) {
+  key_state* const state = make(key, now);
   if (!state) return;
   state->failures = std::max({state->failures, failures, 1U});
-  state->failing = span;
+  state->failing_until = until;
 }
 
 std::uint32_t freshness_machine::failures(std::string_view key) const {
@@ -140,8 +138,7 @@ void freshness_machine::expired(std::string_view key) {
   if (!state) return;
   state->refresh = 0;
   state->not_before = {};
-  state->failures = 0;
-  state->failing = {};
+  state->succeeded();
 }
 
 void freshness_machine::invalidated(std::string_view key) {
@@ -149,9 +146,11 @@ void freshness_machine::invalidated(std::string_view key) {
   if (key_state* const state = find(key)) state->killed_at = ++sequence_;
 }
 
-stale_copy freshness_machine::keep(std::string_view key, clock::time_point now) {
+stale_copy freshness_machine::keep(std::string_view key, entry_times const& times,
+                                   clock::time_point now) {
   key_state* const state = make(key, now);
   if (!state) return {};  // as if it was killed: it is not served
+  state->made = times.made;
   ++state->kept;
   return {++sequence_};
 }
@@ -190,7 +189,7 @@ void freshness_machine::forget_old(clock::time_point now) {
   std::erase_if(keys_, [now](auto const& one) {
     key_state const& state = one.second;
     return state.refresh == 0 && state.kept == 0 && state.not_before <= now &&
-           state.failing.until <= now;
+           state.failing_until <= now;
   });
 }
 

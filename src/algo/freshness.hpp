@@ -38,7 +38,9 @@ enum class freshness {
 
 /// Of one entry, on the clock of this process.
 struct entry_times {
-  clock::time_point created;     ///< when its load had ended
+  /// When its load had ended, on the store's clock: it tells one entry of a key from the next, for
+  /// the clocks of two processes differ. 0: not known.
+  std::chrono::microseconds made{0};
   clock::duration load_time{0};  ///< how long the load of the value took
   clock::time_point expires;     ///< it is stale from here on
   clock::time_point ends;        ///< it is gone from here on
@@ -79,12 +81,6 @@ enum class entry_use {
   load,               ///< as for a miss
 };
 
-/// When a load failed, and until when its error is everyone's answer.
-struct failing_span {
-  clock::time_point since;
-  clock::time_point until;
-};
-
 /// A stale value in the hands of a caller who waits for a better one.
 struct stale_copy {
   std::uint64_t kept_at = 0;
@@ -120,7 +116,8 @@ class freshness_machine {
   /// Our own load failed: for how long nobody is to load.
   milliseconds load_failed(std::string_view key, clock::time_point now, random_number random);
   /// Another's load failed, the last of so many in a row; its error answers until then.
-  void told_of_failure(std::string_view key, std::uint32_t failures, failing_span span);
+  void told_of_failure(std::string_view key, std::uint32_t failures, clock::time_point now,
+                       clock::time_point until);
   std::uint32_t failures(std::string_view key) const;
 
   /// expire: what is being loaded is out of date; the stale copy may be served.
@@ -129,7 +126,7 @@ class freshness_machine {
   void invalidated(std::string_view key);
 
   /// A caller waits softly with the value it read.
-  stale_copy keep(std::string_view key, clock::time_point now);
+  stale_copy keep(std::string_view key, entry_times const& times, clock::time_point now);
   /// The wait has ended this way. True when the copy is the answer: not to a value, not to an error
   /// without fail_safe, and never when the key was invalidated since.
   bool wait_over(std::string_view key, stale_copy copy, wait_end how);
@@ -138,21 +135,26 @@ class freshness_machine {
 
  private:
   struct key_state {
-    std::uint64_t refresh = 0;       // the one that is under way; 0: none
-    clock::time_point not_before{};  // no refresh until then
-    failing_span failing{};
+    std::uint64_t refresh = 0;          // the one that is under way; 0: none
+    clock::time_point not_before{};     // no refresh until then
+    clock::time_point failing_until{};  // the error of a load is everyone's answer until then
     std::uint32_t failures = 0;
-    std::uint64_t killed_at = 0;  // copies that were kept before are dead
+    std::chrono::microseconds made{0};  // the entry that was found last
+    std::uint64_t killed_at = 0;        // copies that were kept before are dead
     std::size_t kept = 0;
 
+    void succeeded() noexcept {
+      failures = 0;
+      failing_until = {};
+    }
     bool idle(clock::time_point now) const noexcept {
       return refresh == 0 && failures == 0 && kept == 0 && not_before <= now;
     }
   };
   using key_map = std::map<std::string, key_state, std::less<>>;
 
-  entry_use begin_refresh(std::string_view key, clock::time_point now);
-  entry_use use_of_stale(std::string_view key, clock::time_point now);
+  entry_use begin_refresh(std::string_view key, entry_times const& times, clock::time_point now);
+  entry_use use_of_stale(std::string_view key, entry_times const& times, clock::time_point now);
   void note_entry(std::string_view key, entry_times const& times, clock::time_point now);
   key_state* find(std::string_view key);
   /// Null when there is no room.

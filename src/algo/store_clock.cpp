@@ -51,7 +51,7 @@ entry_times times_of(entry_header const& header, store_clock const& clock_of_sto
   if (header.created == store_time{0} || !clock_of_store.known()) {
     bool const stale = header.state == header_state::expired;
     auto const expires = stale ? clock::time_point::min() : never;
-    return {clock::time_point::min(), header.load_time, expires, never};
+    return {header.created, header.load_time, expires, never};
   }
   auto const created = clock_of_store.here(header.created);
   // A length that no option allows would overflow the clock.
@@ -59,7 +59,7 @@ entry_times times_of(entry_header const& header, store_clock const& clock_of_sto
   auto const grace = std::min(header.grace, limits::max_ttl);
   auto const expires =
       header.state == header_state::expired ? clock::time_point::min() : created + ttl;
-  return {created, header.load_time, expires, created + ttl + grace};
+  return {header.created, header.load_time, expires, created + ttl + grace};
 }
 
 milliseconds refresh_below(entry_header const& header, entry_times const& times,

@@ -171,7 +171,7 @@ shared_failure cache_freshness::load_failed(cache_key const& key, std::string te
 std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_off what) {
   auto const now = clock::now();
   auto const count = take_count(what.error);
-  machine_.told_of_failure(key.str(), count, {now, now + what.remaining});
+  machine_.told_of_failure(key.str(), count, now, now + what.remaining);
   return std::move(what.error);
 }
 
@@ -179,7 +179,7 @@ std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_
 
 void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& stale) {
   auto const now = clock::now();
-  auto const copy = machine_.keep(caller->key.str(), now);
+  auto const copy = machine_.keep(caller->key.str(), stale.age->times, now);
   auto const soft = home_.options().soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
   waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due});

@@ -12,7 +12,7 @@ std::optional<entry_age> cache_plain_times::of(cache_key const& key) {
   entry_age age;
   age.header.ttl = std::chrono::ceil<milliseconds>(ends - since);
   // When it was made is not known: it says nothing of a load that failed.
-  age.times = {clock::time_point::min(), load_time, ends, ends};
+  age.times = {{}, load_time, ends, ends};
   return age;
 }
 

@@ -115,7 +115,7 @@ TEST_F(StoreClock, AnEntrysTimesAreThoseOfTheStore) {
   auto header = some_header();
   header.grace = seconds(3);
   auto times = algo::times_of(header, there);
-  EXPECT_EQ(times.created, at(milliseconds{100}));
+  EXPECT_EQ(times.made, header.created);
   EXPECT_EQ(times.load_time, milliseconds{20});
   EXPECT_EQ(times.expires, at(milliseconds{10'100}));
   EXPECT_EQ(times.ends, at(milliseconds{13'100}));

@@ -1,6 +1,8 @@
 // Callers of a cache who have a stale value at hand: while a load is slow, fails, or is voided.
 #include "cache_age_fixture.hpp"
 
+#include "algo/grace_check.hpp"
+
 namespace herdlock::scripted {
 namespace {
 

@@ -117,7 +117,7 @@ class cycle {
     return clock::time_point(std::chrono::nanoseconds(static_cast<std::int64_t>((1000 - x) * 1e9)));
   }
   static entry_times entry(double grace) {
-    return {moment(1000), std::chrono::seconds(1), moment(0), moment(-grace)};
+    return {{}, std::chrono::seconds(1), moment(0), moment(-grace)};
   }
 
   herd herd_;
