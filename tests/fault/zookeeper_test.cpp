@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <herdlock/herdlock.hpp>
+#include <support/free_port.hpp>
 #include <support/relay.hpp>
 #include <support/zookeeper_server.hpp>
 
@@ -319,6 +320,35 @@ TEST_F(zookeeper_fault, TheNodeOfAResourceThatNobodyUsesGoesAndComesBack) {
   ASSERT_TRUE(
       eventually([&] { return server_.member(0).figure("zk_znode_count").value() <= nodes - 2; }));
   EXPECT_GT(fencing_of(a.acquire(stock, bob_)), first);
+}
+
+// What another client was told, here that it has released, has not come to the server that is
+// asked.
+TEST(zookeeper_ensemble, ATryAtAServerThatLagsIsNotToldOfAHolderWhoHasGone) {
+  std::vector<zookeeper_member::ports> all;
+  for (int i = 0; i < 3; ++i) all.push_back({free_port(), free_port(), free_port()});
+  relay second_link(all[1].quorum), third_link(all[2].quorum);
+  auto const server = [&](int number, std::uint16_t quorum) {
+    return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum) + ":" +
+           std::to_string(all[static_cast<std::size_t>(number - 1)].election);
+  };
+  zookeeper_member lags(1, all,
+                        {.config = {server(2, second_link.port()), server(3, third_link.port())}});
+  zookeeper_member second(2, all, {}), third(3, all, {});
+  ASSERT_TRUE(eventually([&] { return lags.serves() && second.serves() && third.serves(); }))
+      << lags.errors();
+  bool const second_leads = second.word("srvr").find("Mode: leader") != std::string::npos;
+  auto const url = [](zookeeper_member const& at) {
+    return "zk://127.0.0.1:" + std::to_string(at.port()) + "/test?timeout=20s&session_timeout=20s";
+  };
+  zookeeper_ports a(url(lags)), b(url(second_leads ? second : third));
+  auto const alice = owner_token::generate(), bob = owner_token::generate();
+  ASSERT_TRUE(granted(b.acquire(stock, bob)));
+  ASSERT_TRUE(std::holds_alternative<busy>(a.acquire(stock, alice).value()));
+  second_link.set_delay(100ms);
+  third_link.set_delay(100ms);
+  EXPECT_EQ(b.release(stock, bob).value(), release_reply::released);
+  EXPECT_TRUE(granted(a.acquire(stock, alice)));
 }
 
 // Three members: the holder keeps its lease when a follower and when the leader is killed.

@@ -57,18 +57,32 @@ class busy_query final : public query<waiter> {
         when_free_(what) {}
 
   void begin() override {
-    ask({verb::children, parent_}, [this](auto const& one, reply answer) {
-      auto const order = in_order(std::move(answer.names));
-      if (order.empty()) return on_free(one);
-      ask({verb::get, parent_ + "/" + order.front()}, [this](auto const& asked, reply holder) {
-        if (holder.code == ZNONODE) return begin();
-        auto text = decode(holder.text);
-        asked->complete(acquire_reply(busy{std::move(text.label), text.ttl}));
-      });
-    });
+    look(when_free_ == when_free::enqueue ? server::may_lag : server::is_in_step);
   }
 
  private:
+  enum class server { may_lag, is_in_step };
+
+  // The server may lag behind what another client was told, that a release is done, say. It catches
+  // up with a sync, for which only those pay who would be told that it is held.
+  void look(server how) {
+    ask({verb::children, parent_}, [this, how](auto const& one, reply answer) {
+      auto const order = in_order(std::move(answer.names));
+      if (order.empty()) return on_free(one);
+      if (how == server::is_in_step) return tell(order.front());
+      ask({verb::sync, parent_}, [](auto const&, reply const&) {});
+      look(server::is_in_step);
+    });
+  }
+
+  void tell(std::string const& holders_node) {
+    ask({verb::get, parent_ + "/" + holders_node}, [this](auto const& asked, reply holder) {
+      if (holder.code == ZNONODE) return begin();
+      auto text = decode(holder.text);
+      asked->complete(acquire_reply(busy{std::move(text.label), text.ttl}));
+    });
+  }
+
   void on_free(std::shared_ptr<waiter> const& one) {
     if (when_free_ == when_free::enqueue) return store().enqueue(one);
     one->complete(acquire_reply(busy{}));
