@@ -64,7 +64,8 @@ class busy_query final : public query<waiter> {
   enum class server { may_lag, is_in_step };
 
   // The server may lag behind what another client was told, that a release is done, say. It catches
-  // up with a sync, for which only those pay who would be told that it is held.
+  // up with a sync, for which only those pay who would be told that it is held. Whose wait is over
+  // is told "busy" in any case.
   void look(server how) {
     ask({verb::children, parent_}, [this, how](auto const& one, reply answer) {
       auto const order = in_order(std::move(answer.names));
