@@ -17,6 +17,7 @@ class shard_lock {
   void lock() noexcept {
     if (locked_.exchange(true, std::memory_order_acquire)) lock_contended();
   }
+  bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_acquire); }
   void unlock() noexcept { locked_.store(false, std::memory_order_release); }
 
  private:

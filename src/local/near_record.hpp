@@ -1,0 +1,135 @@
+// One entry of the near table, and the handles to it.
+//
+//   table ──▶ record ◀── handle of thread 1 ◀─ ─ ─ line of thread 1's cache (weak)
+//                │   ◀── handle of thread 2 ◀─ ─ ─ line of thread 2's cache (weak)
+//                └─────▶ both handles, until the record leaves the table
+//
+// A handle is a shared_ptr with a control block of its own. So threads that hit the same key count
+// their references in different cache lines, and all handles keep the same record. The record owns
+// the handles and the lines do not: when it leaves the table its value is free at once, unless a
+// user has it, however long ago its threads have looked last.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <herdlock/types.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "local/shard_lock.hpp"
+
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
+
+/// Until when the entries of a generation may be served. Each hit reads it: alone in its line.
+struct alignas(64) near_trust {
+  static constexpr clock::time_point ended = clock::time_point::min();
+
+  std::atomic<clock::time_point> until{ended};
+};
+
+class near_record;
+using near_record_ptr = std::shared_ptr<near_record>;
+using near_handle = std::shared_ptr<near_record const>;
+using near_hook =
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
+/// What a record is made of.
+struct near_content {
+  std::string key;
+  std::uint64_t hash;
+  std::shared_ptr<void const> value;  ///< null: the key is known to be missing
+  std::size_t bytes;                  ///< of all of it
+  clock::time_point expires;
+  std::shared_ptr<near_trust const> trust;
+};
+
+/// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
+/// members; everything else may be called by any thread.
+class near_record {
+ public:
+  explicit near_record(near_content what) noexcept
+      : expires_(what.expires),
+        until_(&what.trust->until),
+        key_(std::move(what.key)),
+        value_(std::move(what.value)),
+        trust_(std::move(what.trust)),
+        hash_(what.hash),
+        bytes_(what.bytes) {}
+
+  std::string_view key() const noexcept { return key_; }
+  std::uint64_t hash() const noexcept { return hash_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  void const* value() const noexcept { return value_.get(); }
+
+  bool served(clock::time_point now) const noexcept {
+    // 1. A push drops this record. 2. The PONG behind it prolongs the trust. Whoever sees 2 sees
+    // 1: the time is read first, and acquires what was done before it was set.
+    auto const until = until_->load(std::memory_order_acquire);
+    return now < std::min(until, expires_) && live_.load(std::memory_order_relaxed);
+  }
+
+  /// Whether it will not be served any more, however long its generation is trusted.
+  bool gone(clock::time_point now) const noexcept {
+    return expires_ <= now || until_->load(std::memory_order_relaxed) == near_trust::ended;
+  }
+
+  /// It was hit. Written only if it was not since the last look, so that hits share the line.
+  void visit() const noexcept {
+    if (!visited_.load(std::memory_order_relaxed)) visited_.store(true, std::memory_order_relaxed);
+  }
+  /// Whether it was hit since the last call.
+  bool take_visit() noexcept {
+    bool const was = visited_.load(std::memory_order_relaxed);
+    if (was) visited_.store(false, std::memory_order_relaxed);
+    return was;
+  }
+
+  /// The thread's handle; made if it has none. Null: the record has left the table, or another
+  /// thread is in here. Throws std::bad_alloc.
+  static near_handle handle(near_record_ptr const& self, std::size_t thread);
+  /// Moves the thread's handle to the caller, if there is one. False: another thread is in here.
+  bool take_handle(std::size_t thread, near_handle& out) const noexcept;
+
+  /// It leaves the table: it is not served any more.
+  void close() noexcept { live_.store(false, std::memory_order_relaxed); }
+  /// After close(), once and not under a lock: the value may go here, and its destructor is code of
+  /// a user. No handle is made afterwards.
+  void release_handles() noexcept;
+
+  // What the table's lock guards: where the record stands in the table, which keeps it alive there.
+  near_record_ptr self;
+  near_hook in_order;
+  near_hook in_slot;
+
+ private:
+  struct owned_handle {
+    std::size_t thread;
+    near_handle handle;
+  };
+
+  alignas(64) std::atomic<bool> live_{true};
+  mutable std::atomic<bool> visited_{false};
+  clock::time_point const expires_;
+  std::atomic<clock::time_point> const* const until_;
+  std::string const key_;
+  std::shared_ptr<void const> const value_;
+
+  std::shared_ptr<near_trust const> const trust_;
+  std::uint64_t const hash_;
+  std::size_t const bytes_;
+  mutable shard_lock handles_lock_;
+  mutable std::vector<owned_handle> handles_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

@@ -1,0 +1,237 @@
+#include "local/near_table.hpp"
+
+#include <new>
+
+#include "local/key_hash.hpp"
+
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
+
+// Needs no memory, so that nothing that drops can fail. To be declared before the lock.
+class near_table::leaving {
+ public:
+  leaving() noexcept {}
+  leaving(leaving const&) = delete;
+  leaving& operator=(leaving const&) = delete;
+  ~leaving() { release(); }
+
+  bool full() const noexcept { return count_ == records_.size(); }
+  void add(near_record_ptr record) noexcept { records_[count_++] = std::move(record); }
+
+  // Not under the lock. A value's destructor may come back to the table, but not to this.
+  void release() noexcept {
+    while (count_ != 0) {
+      near_record_ptr const one = std::move(records_[--count_]);
+      one->release_handles();
+    }
+  }
+
+ private:
+  std::array<near_record_ptr, 64> records_;
+  std::size_t count_ = 0;
+};
+
+near_table::near_table(near_table_options options)
+    : options_(options), slots_(options.slot_of ? new slot_list[slot_lists] : nullptr) {}
+
+near_table::~near_table() {
+  trusted_.clear();  // so that a value's destructor inserts nothing behind this
+  clear();
+  for (auto& cache : caches_) delete cache.load(std::memory_order_acquire);
+}
+
+// The address differs from run to run and from table to table: seed enough.
+near_table::hashed_key near_table::hashed(std::string_view key) const noexcept {
+  return {key, key_hash(key, reinterpret_cast<std::uintptr_t>(this))};
+}
+
+near_record_ptr near_table::look_up(hashed_key const& which) const noexcept {
+  near_record_ptr found;
+  records_.cvisit(which, [&](near_record_ptr const& one) { found = one; });
+  return found;
+}
+
+near_thread_cache* near_table::own_cache() noexcept {
+  std::size_t const number = thread_number();
+  if (number == most_numbered_threads) return nullptr;
+  // Written by a thread of this number only.
+  near_thread_cache* cache = caches_[number].load(std::memory_order_relaxed);
+  if (!cache) {
+    cache = new (std::nothrow) near_thread_cache(number);
+    caches_[number].store(cache, std::memory_order_release);
+  }
+  return cache;
+}
+
+void near_table::count_hit(near_thread_cache* own) noexcept {
+  if (own) return own->count_hit();
+  other_hits_.fetch_add(1, std::memory_order_relaxed);
+}
+
+near_hit near_table::find(std::string_view key, clock::time_point now) noexcept {
+  hashed_key const which = hashed(key);
+  near_thread_cache* const own = own_cache();
+  near_handle found = own ? own->find(key, which.hash, now) : nullptr;
+  if (!found) {
+    near_record_ptr record = look_up(which);
+    if (!record || !record->served(now)) return {};
+    record->visit();
+    if (own) own->offer(record, which.hash);
+    found = std::move(record);
+  }
+  count_hit(own);
+  void const* const value = found->value();
+  if (!value) return {near_hit::found::negative};
+  return {near_hit::found::value, std::shared_ptr<void const>(std::move(found), value)};
+}
+
+bool near_table::insert(std::string_view key, algo::near_entry const& how, near_value what,
+                        clock::time_point now) {
+  hashed_key const which = hashed(key);
+  std::size_t const bytes = entry_bytes + key.size() + what.bytes;
+  near_record_ptr record;
+  while (true) {
+    leaving out;
+    std::lock_guard hold(changes_);
+    if (near_record_ptr const old = look_up(which)) remove(*old, out);
+    auto const trusted = trusted_.find(how.generation);
+    if (trusted == trusted_.end() || how.expires <= now || options_.entries == 0 ||
+        what.bytes > options_.bytes || bytes > options_.bytes) {
+      ++figures_.refused;
+      return false;
+    }
+    if (!record) {
+      record = std::make_shared<near_record>(near_content{std::string(key), which.hash,
+                                                          std::move(what.value), bytes, how.expires,
+                                                          trusted->second});
+    }
+    if (!make_room(bytes, now, out)) continue;
+    add(record);
+    return true;
+  }
+}
+
+// False: there is more to do than `out` can take.
+bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept {
+  while (order_.size() >= options_.entries || figures_.bytes > options_.bytes - bytes) {
+    if (out.full()) return false;
+    near_record& victim = order_.victim(now);
+    if (!victim.gone(now)) ++figures_.evicted;
+    remove(victim, out);
+  }
+  return true;
+}
+
+void near_table::add(near_record_ptr const& record) {
+  records_.insert(record);
+  record->self = record;
+  order_.add(*record);
+  if (slot_list* const slot = slots_of(record->key())) slot->push_back(*record);
+  figures_.bytes += record->bytes();
+  ++figures_.inserts;
+}
+
+void near_table::remove(near_record& record, leaving& out) noexcept {
+  record.close();
+  records_.erase(hashed_key{record.key(), record.hash()});
+  order_.remove(record);
+  if (slot_list* const slot = slots_of(record.key())) slot->erase(slot->iterator_to(record));
+  figures_.bytes -= record.bytes();
+  out.add(std::move(record.self));
+}
+
+near_table::slot_list* near_table::slots_of(std::string_view key) noexcept {
+  return slots_ ? &slots_[options_.slot_of(key) % slot_lists] : nullptr;
+}
+
+void near_table::drop(std::string_view key) noexcept {
+  leaving out;
+  std::lock_guard hold(changes_);
+  near_record_ptr const found = look_up(hashed(key));
+  if (!found) return;
+  ++figures_.dropped;
+  remove(*found, out);
+}
+
+void near_table::clear() noexcept {
+  bool all = false;
+  while (!all) {
+    leaving out;
+    std::lock_guard hold(changes_);
+    while (order_.size() != 0 && !out.full()) {
+      ++figures_.dropped;
+      remove(order_.oldest(), out);
+    }
+    all = order_.size() == 0;
+  }
+}
+
+void near_table::drop_slot(std::uint16_t slot) noexcept {
+  if (!slots_) return clear();
+  bool all = false;
+  while (!all) {
+    leaving out;
+    std::lock_guard hold(changes_);
+    all = remove_some_of(slot, out);
+  }
+}
+
+// Whether it was all.
+bool near_table::remove_some_of(std::uint16_t slot, leaving& out) noexcept {
+  slot_list& some = slots_[slot % slot_lists];
+  for (auto at = some.begin(); at != some.end();) {
+    near_record& one = *at++;
+    if (options_.slot_of(one.key()) != slot) continue;
+    if (out.full()) return false;
+    ++figures_.dropped;
+    remove(one, out);
+  }
+  return true;
+}
+
+void near_table::trust(algo::near_generation generation, clock::time_point until) {
+  std::lock_guard hold(changes_);
+  std::shared_ptr<near_trust>& one = trusted_[generation];
+  if (!one) one = std::make_shared<near_trust>();
+  one->until.store(until, std::memory_order_release);
+}
+
+void near_table::end(algo::near_generation generation) noexcept {
+  std::lock_guard hold(changes_);
+  auto const at = trusted_.find(generation);
+  if (at == trusted_.end()) return;
+  at->second->until.store(near_trust::ended, std::memory_order_release);
+  trusted_.erase(at);
+}
+
+void near_table::sweep(clock::time_point now) noexcept {
+  std::size_t looks = sweep_looks;
+  while (looks != 0) {
+    leaving out;
+    std::lock_guard hold(changes_);
+    while (!out.full()) {
+      near_record* const one = order_.next_gone(now, looks);
+      if (!one) return;
+      remove(*one, out);
+    }
+  }
+}
+
+near_table_figures near_table::figures() const {
+  near_table_figures now;
+  {
+    std::lock_guard hold(changes_);
+    now = figures_;
+    now.entries = order_.size();
+  }
+  now.hits = other_hits_.load(std::memory_order_relaxed);
+  for (auto const& each : caches_) {
+    if (auto const* const cache = each.load(std::memory_order_acquire)) now.hits += cache->hits();
+  }
+  return now;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock
