@@ -37,6 +37,8 @@
 namespace herdlock {
 inline namespace v0 {
 
+class tracking_store;  // herdlock/tracking_store.hpp
+
 // ---------------------------------------------------------------------------------- leases
 
 struct acquire_request {
@@ -274,6 +276,7 @@ struct backend {
   store_traits traits;
   std::string display_name;                    ///< the URL without its password, for messages
   std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
+  std::shared_ptr<tracking_store> tracking{};  ///< null when it cannot push changes of values
 };
 
 }  // namespace v0

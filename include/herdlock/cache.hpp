@@ -35,11 +35,10 @@
 #include <string_view>
 #include <utility>
 
+#include <herdlock/cache_near_calls.hpp>
 #include <herdlock/cache_options.hpp>
 #include <herdlock/cached.hpp>
 #include <herdlock/codec.hpp>
-#include <herdlock/detail/blocking.hpp>
-#include <herdlock/detail/cache_call.hpp>
 #include <herdlock/detail/cache_many.hpp>
 #include <herdlock/open.hpp>
 
@@ -54,17 +53,19 @@ inline namespace v0 {
 /// given back; blocking loaders that run are waited for, unless the store runs on an executor of
 /// yours (then they end by themselves).
 template <class T, class Codec = codec<T>>
-class cache {
+class cache : public cache_near_calls<T, Codec> {
   static_assert(
       codec_for<Codec, T>,
       "cache<T> needs a codec for T: specialise herdlock::codec<T> (see herdlock/codec.hpp), "
       "include herdlock/codec_described.hpp for a described struct, or name a Codec");
 
  public:
+  using cache_near_calls<T, Codec>::get_executor;
+
   /// Values and claims in one store. Throws herdlock::error: errc::invalid_ttl, invalid_value or
   /// invalid_name for options outside their ranges.
   explicit cache(store values, cache_options options = {})
-      : core_(std::make_shared<detail::cache_core>(std::move(values), std::nullopt,
+      : calls(std::make_shared<detail::cache_core>(std::move(values), std::nullopt,
                                                    std::move(options), Codec::form,
                                                    &detail::decode_entry<T, Codec>)) {}
 
@@ -75,12 +76,9 @@ class cache {
   /// (the lock is checked one round trip before, not in the same step); put and invalidate void
   /// the loads of this process only; errors are shared within a process only.
   cache(store values, store locks, cache_options options = {})
-      : core_(std::make_shared<detail::cache_core>(std::move(values), std::move(locks),
+      : calls(std::make_shared<detail::cache_core>(std::move(values), std::move(locks),
                                                    std::move(options), Codec::form,
                                                    &detail::decode_entry<T, Codec>)) {}
-
-  /// Where cancellation timers and the like run: the value store's executor.
-  boost::asio::any_io_executor get_executor() const { return core_->get_executor(); }
 
   /// `void(failure, std::optional<T>)`: the value, or nothing when there is no such thing. A
   /// cache_key is a text, too.
@@ -106,11 +104,11 @@ class cache {
       using handler_type = decltype(h);
       using call_loader = detail::coroutine_loader<T, Codec, Loader>;
       auto executor = detail::loader_executor(h, core->get_executor());
-      detail::start_call<load_reply, handler_type>(
+      detail::start_call<detail::load_reply<T>, handler_type>(
           *core, core->full_key(key), std::move(h),
           call_loader{std::move(loader), std::move(executor)});
     };
-    return initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
   /// The values of many keys: `void(failure, std::vector<result<std::optional<T>>>)`, each key's
@@ -140,7 +138,8 @@ class cache {
         return std::make_shared<loads_type>(*core, valid, std::move(loader), std::move(where));
       });
     };
-    return initiate<detail::many_values<T>>(std::move(start), std::forward<Token>(token));
+    return this->template initiate<detail::many_values<T>>(std::move(start),
+                                                           std::forward<Token>(token));
   }
 
   /// `void(failure, cached<T>)`: what is in the store now; a stale entry is a miss. No load is
@@ -149,10 +148,10 @@ class cache {
   auto async_get(std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
       using handler_type = decltype(h);
-      detail::start_call<look_reply, handler_type>(*core, core->full_key(key), std::move(h),
-                                                   detail::no_loader{});
+      detail::start_call<detail::look_reply<T>, handler_type>(*core, core->full_key(key),
+                                                              std::move(h), detail::no_loader{});
     };
-    return initiate<cached<T>>(std::move(start), std::forward<Token>(token));
+    return this->template initiate<cached<T>>(std::move(start), std::forward<Token>(token));
   }
 
   /// Stores the value and voids running loads of the key: `void(failure)`; errc::invalid_value for
@@ -208,9 +207,12 @@ class cache {
         detail::blocking_loader_of<Loader, T>,
         "the loader of get_or_load is called with a herdlock::load_context const&, or with "
         "nothing, and returns a T or a std::optional<T>");
+    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+      return detail::value_of<T>(std::move(kept)).value();
+    }
     using call_loader = detail::blocking_loader<T, Codec, Loader>;
-    return wait_for<std::optional<T>, load_reply>(key,
-                                                  call_loader{std::move(loader), core_->pool()});
+    return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
+        key, call_loader{std::move(loader), core_->pool()});
   }
 
   /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load.
@@ -230,7 +232,10 @@ class cache {
   }
 
   cached<T> get(std::string_view key) const {
-    return wait_for<cached<T>, look_reply>(key, detail::no_loader{});
+    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+      return detail::look_reply<T>::from(std::move(kept)).value();
+    }
+    return this->template wait_for<cached<T>, detail::look_reply<T>>(key, detail::no_loader{});
   }
 
   void put(std::string_view key, T value) const {
@@ -256,37 +261,8 @@ class cache {
   failure last_store_error() const { return core_->last_store_error(); }
 
  private:
-  struct load_reply {
-    static result<std::optional<T>> from(result<detail::cache_answer> answer) {
-      return detail::value_of<T>(std::move(answer));
-    }
-  };
-
-  struct look_reply {
-    static result<cached<T>> from(result<detail::cache_answer> answer) {
-      if (answer.has_error()) return std::move(answer).error();
-      if (answer->kind == detail::entry_kind::miss) return cached<T>();
-      if (answer->kind == detail::entry_kind::absent) return cached<T>(absent{});
-      return cached<T>(detail::take_value<T>(*answer));
-    }
-  };
-
-  // The start takes the handler's own type: a hit costs no type-erased handler of ours.
-  template <class Value, class Start, class Token>
-  auto initiate(Start start, Token&& token) const {
-    return detail::initiate<Value>(get_executor(), std::move(start), std::forward<Token>(token));
-  }
-
-  template <class Value, class Reply, class Loader>
-  Value wait_for(std::string_view key, Loader loader) const {
-    auto start = [&](auto done) {
-      detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
-                                                std::move(loader));
-    };
-    return detail::wait_for<Value>(core_->context(), start).value();
-  }
-
-  std::shared_ptr<detail::cache_core> core_;
+  using calls = cache_near_calls<T, Codec>;
+  using calls::core_;
 };
 
 }  // namespace v0

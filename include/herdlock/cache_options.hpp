@@ -22,6 +22,14 @@ enum class cache_format {
   framed,
 };
 
+/// Which values a process keeps, decoded, to answer without asking the store. What somebody changes
+/// is dropped when the server says so.
+enum class near_cache {
+  off,
+  hot,  ///< those of pinned keys: cache::pin
+  all,  ///< whatever was read last
+};
+
 /// For cache_options::ttl: the entry does not end by itself, but for a store's longest ttl, a year
 /// after it was stored last. It stays until invalidate, or until the store evicts it.
 inline constexpr milliseconds lasting = milliseconds::max();
@@ -85,6 +93,21 @@ struct cache_options {
   /// even so. Bytes are those of limits::max_value_bytes.
   std::size_t max_lasting_entries = 10'000;
   std::size_t max_lasting_bytes = 64 * 1024 * 1024;
+  /// The near cache. Needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
+  /// keeps the claims, too; memory: has no use for it.
+  near_cache near = near_cache::off;
+  /// How old a kept value can be after somebody has changed it, at most, when the server's word
+  /// does not come through. Each connection is asked for a sign of life at a third of that.
+  milliseconds max_staleness = std::chrono::seconds(1);
+  /// What is kept, at most; what was not asked for lately makes room. Pinned keys are no more than
+  /// that, either. Bytes are those of limits::max_value_bytes, with the key and some 300 for each.
+  std::size_t near_entries = 10'000;
+  std::size_t near_bytes = 64 * 1024 * 1024;
+  /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
+  milliseconds near_max_age{0};
+  /// Where the server refuses to push (a proxy, an ACL): values are kept for so long, whoever
+  /// changes them. 0: they are not kept there.
+  milliseconds near_untracked_age{0};
   /// Loads of this cache object at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
   /// The same while the store fails. This is what then reaches the database, per process.
@@ -105,8 +128,8 @@ struct load_context {
   std::stop_token lost;
 };
 
-/// Counts since the cache was made. Each caller of get_or_load is counted once among hits,
-/// negative_hits and misses; those who join a running load are misses.
+/// Counts since the cache was made. Each caller of get_or_load is counted once among near_hits,
+/// hits, negative_hits and misses; those who join a running load are misses.
 struct cache_stats {
   std::uint64_t hits = 0;           ///< answered by the first plain read
   std::uint64_t negative_hits = 0;  ///< the same, with a negative entry
@@ -130,6 +153,14 @@ struct cache_stats {
   std::uint64_t canceled = 0;           ///< callers who cancelled, or whose cache was destroyed
   std::uint64_t lasting_entries = 0;    ///< now: lasting entries stored here and not invalidated
   std::uint64_t lasting_bytes = 0;      ///< now: of their values
+  std::uint64_t near_hits = 0;          ///< answered by what this process keeps, of both kinds
+  std::uint64_t near_inserts = 0;       ///< entries that were read and kept
+  std::uint64_t near_refused = 0;       ///< read to be kept, and changed before they could be
+  std::uint64_t near_evicted = 0;       ///< of those kept, to make room
+  std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
+  std::uint64_t near_fences = 0;
+  std::uint64_t near_entries = 0;  ///< now
+  std::uint64_t near_bytes = 0;    ///< now
 };
 
 }  // namespace v0

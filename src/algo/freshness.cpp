@@ -17,15 +17,20 @@ constexpr std::uint32_t most_doublings = 40;
 
 }  // namespace
 
+clock::duration head_start_of(clock::duration load_time, double beta, random_number random) {
+  // 1 - random is in (0, 1]: its logarithm is finite.
+  auto const drawn = -beta * std::log1p(-random) * std::chrono::duration<double>(load_time);
+  constexpr auto longest = std::chrono::duration<double>(limits::max_ttl);
+  return std::chrono::duration_cast<clock::duration>(std::min(drawn, longest));
+}
+
 freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
                        random_number random) {
   if (now >= times.ends) return freshness::dead;
   if (now >= times.expires) return freshness::stale;
   if (beta <= 0) return freshness::fresh;
-  using seconds = std::chrono::duration<double>;
-  // 1 - random is in (0, 1]: its logarithm is finite.
-  double const head_start = -beta * seconds(times.load_time).count() * std::log1p(-random);
-  return head_start >= seconds(times.expires - now).count() ? freshness::early : freshness::fresh;
+  auto const head_start = head_start_of(times.load_time, beta, random);
+  return head_start >= times.expires - now ? freshness::early : freshness::fresh;
 }
 
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,

@@ -49,6 +49,9 @@ struct entry_times {
 /// What early refresh and back-off draw from; uniform in [0, 1).
 using random_number = double;
 
+/// How long before an entry expires it is refreshed, as XFetch draws it.
+clock::duration head_start_of(clock::duration load_time, double beta, random_number random);
+
 /// `beta` 0: no entry is early.
 freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
                        random_number random);

@@ -10,6 +10,7 @@ void near_order::remove(near_record& record) noexcept {
   auto const at = records_.iterator_to(record);
   if (hand_ == at) step(hand_);
   if (broom_ == at) step(broom_);
+  if (user_ == at) step(user_);
   records_.erase(at);
 }
 
@@ -33,6 +34,16 @@ near_record* near_order::next_gone(clock::time_point now, std::size_t& looks) no
   for (; looks != 0 && !records_.empty(); --looks) {
     near_record& one = step(broom_);
     if (!one.gone(now)) continue;
+    --looks;
+    return &one;
+  }
+  return nullptr;
+}
+
+near_record* near_order::next_used(clock::time_point now, std::size_t& looks) noexcept {
+  for (; looks != 0 && !records_.empty(); --looks) {
+    near_record& one = step(user_);
+    if (one.gone(now) || !one.take_use()) continue;
     --looks;
     return &one;
   }

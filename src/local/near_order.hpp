@@ -40,6 +40,9 @@ class near_order {
   /// null when there is none. Takes what it looked at off `looks`.
   near_record* next_gone(clock::time_point now, std::size_t& looks) noexcept;
 
+  /// The same with the first that was hit since it was found here last.
+  near_record* next_used(clock::time_point now, std::size_t& looks) noexcept;
+
   /// There must be one.
   near_record& oldest() noexcept { return records_.back(); }
 
@@ -53,6 +56,7 @@ class near_order {
   // Each at who comes next; end() for the oldest.
   list::iterator hand_ = records_.end();
   list::iterator broom_ = records_.end();
+  list::iterator user_ = records_.end();
 };
 
 }  // namespace detail

@@ -48,6 +48,7 @@ struct near_content {
   std::uint64_t hash;
   std::shared_ptr<void const> value;  ///< null: the key is known to be missing
   std::size_t bytes;                  ///< of all of it
+  std::uint16_t slot;                 ///< of a cluster
   clock::time_point expires;
   std::shared_ptr<near_trust const> trust;
 };
@@ -63,11 +64,13 @@ class near_record {
         value_(std::move(what.value)),
         trust_(std::move(what.trust)),
         hash_(what.hash),
-        bytes_(what.bytes) {}
+        bytes_(what.bytes),
+        slot_(what.slot) {}
 
   std::string_view key() const noexcept { return key_; }
   std::uint64_t hash() const noexcept { return hash_; }
   std::size_t bytes() const noexcept { return bytes_; }
+  std::uint16_t slot() const noexcept { return slot_; }
   void const* value() const noexcept { return value_.get(); }
 
   bool served(clock::time_point now) const noexcept {
@@ -84,14 +87,14 @@ class near_record {
 
   /// It was hit. Written only if it was not since the last look, so that hits share the line.
   void visit() const noexcept {
-    if (!visited_.load(std::memory_order_relaxed)) visited_.store(true, std::memory_order_relaxed);
+    if (marks_.load(std::memory_order_relaxed) != all_marks) {
+      marks_.store(all_marks, std::memory_order_relaxed);
+    }
   }
   /// Whether it was hit since the last call.
-  bool take_visit() noexcept {
-    bool const was = visited_.load(std::memory_order_relaxed);
-    if (was) visited_.store(false, std::memory_order_relaxed);
-    return was;
-  }
+  bool take_visit() noexcept { return take_mark(for_eviction); }
+  /// The same, for another who asks.
+  bool take_use() noexcept { return take_mark(for_use); }
 
   /// The thread's handle; made if it has none. Null: the record has left the table, or another
   /// thread is in here. Throws std::bad_alloc.
@@ -111,13 +114,21 @@ class near_record {
   near_hook in_slot;
 
  private:
+  static constexpr std::uint8_t for_eviction = 1, for_use = 2, all_marks = 3;
+
+  bool take_mark(std::uint8_t mark) noexcept {
+    if ((marks_.load(std::memory_order_relaxed) & mark) == 0) return false;
+    marks_.fetch_and(static_cast<std::uint8_t>(~mark), std::memory_order_relaxed);
+    return true;
+  }
+
   struct owned_handle {
     std::size_t thread;
     near_handle handle;
   };
 
   alignas(64) std::atomic<bool> live_{true};
-  mutable std::atomic<bool> visited_{false};
+  mutable std::atomic<std::uint8_t> marks_{0};
   clock::time_point const expires_;
   std::atomic<clock::time_point> const* const until_;
   std::string const key_;
@@ -126,6 +137,7 @@ class near_record {
   std::shared_ptr<near_trust const> const trust_;
   std::uint64_t const hash_;
   std::size_t const bytes_;
+  std::uint16_t const slot_;
   mutable shard_lock handles_lock_;
   mutable std::vector<owned_handle> handles_;
 };

@@ -33,7 +33,8 @@ class near_table::leaving {
 };
 
 near_table::near_table(near_table_options options)
-    : options_(options), slots_(options.slot_of ? new slot_list[slot_lists] : nullptr) {}
+    : options_(std::move(options)),
+      slots_(options_.slot_of ? new slot_list[slot_lists] : nullptr) {}
 
 near_table::~near_table() {
   trusted_.clear();  // so that a value's destructor inserts nothing behind this
@@ -90,6 +91,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
                         clock::time_point now) {
   hashed_key const which = hashed(key);
   std::size_t const bytes = entry_bytes + key.size() + what.bytes;
+  std::uint16_t const slot = options_.slot_of ? options_.slot_of(key) : std::uint16_t{0};
   near_record_ptr record;
   while (true) {
     leaving out;
@@ -98,13 +100,13 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
     auto const trusted = trusted_.find(how.generation);
     if (trusted == trusted_.end() || how.expires <= now || options_.entries == 0 ||
         what.bytes > options_.bytes || bytes > options_.bytes) {
-      ++figures_.refused;
+      ++counts_.refused;
       return false;
     }
     if (!record) {
       record = std::make_shared<near_record>(near_content{std::string(key), which.hash,
-                                                          std::move(what.value), bytes, how.expires,
-                                                          trusted->second});
+                                                          std::move(what.value), bytes, slot,
+                                                          how.expires, trusted->second});
     }
     if (!make_room(bytes, now, out)) continue;
     add(record);
@@ -114,10 +116,10 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
 
 // False: there is more to do than `out` can take.
 bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept {
-  while (order_.size() >= options_.entries || figures_.bytes > options_.bytes - bytes) {
+  while (order_.size() >= options_.entries || counts_.bytes > options_.bytes - bytes) {
     if (out.full()) return false;
     near_record& victim = order_.victim(now);
-    if (!victim.gone(now)) ++figures_.evicted;
+    if (!victim.gone(now)) ++counts_.evicted;
     remove(victim, out);
   }
   return true;
@@ -127,22 +129,21 @@ void near_table::add(near_record_ptr const& record) {
   records_.insert(record);
   record->self = record;
   order_.add(*record);
-  if (slot_list* const slot = slots_of(record->key())) slot->push_back(*record);
-  figures_.bytes += record->bytes();
-  ++figures_.inserts;
+  if (slots_) list_of(record->slot()).push_back(*record);
+  counts_.bytes += record->bytes();
+  ++counts_.inserts;
 }
 
 void near_table::remove(near_record& record, leaving& out) noexcept {
   record.close();
   records_.erase(hashed_key{record.key(), record.hash()});
   order_.remove(record);
-  if (slot_list* const slot = slots_of(record.key())) slot->erase(slot->iterator_to(record));
-  figures_.bytes -= record.bytes();
+  if (slots_) {
+    slot_list& others = list_of(record.slot());
+    others.erase(others.iterator_to(record));
+  }
+  counts_.bytes -= record.bytes();
   out.add(std::move(record.self));
-}
-
-near_table::slot_list* near_table::slots_of(std::string_view key) noexcept {
-  return slots_ ? &slots_[options_.slot_of(key) % slot_lists] : nullptr;
 }
 
 void near_table::drop(std::string_view key) noexcept {
@@ -150,7 +151,7 @@ void near_table::drop(std::string_view key) noexcept {
   std::lock_guard hold(changes_);
   near_record_ptr const found = look_up(hashed(key));
   if (!found) return;
-  ++figures_.dropped;
+  ++counts_.dropped;
   remove(*found, out);
 }
 
@@ -160,7 +161,7 @@ void near_table::clear() noexcept {
     leaving out;
     std::lock_guard hold(changes_);
     while (order_.size() != 0 && !out.full()) {
-      ++figures_.dropped;
+      ++counts_.dropped;
       remove(order_.oldest(), out);
     }
     all = order_.size() == 0;
@@ -179,12 +180,12 @@ void near_table::drop_slot(std::uint16_t slot) noexcept {
 
 // Whether it was all.
 bool near_table::remove_some_of(std::uint16_t slot, leaving& out) noexcept {
-  slot_list& some = slots_[slot % slot_lists];
+  slot_list& some = list_of(slot);
   for (auto at = some.begin(); at != some.end();) {
     near_record& one = *at++;
-    if (options_.slot_of(one.key()) != slot) continue;
+    if (one.slot() != slot) continue;
     if (out.full()) return false;
-    ++figures_.dropped;
+    ++counts_.dropped;
     remove(one, out);
   }
   return true;
@@ -218,11 +219,21 @@ void near_table::sweep(clock::time_point now) noexcept {
   }
 }
 
-near_table_figures near_table::figures() const {
-  near_table_figures now;
+std::vector<std::string> near_table::next_hits(clock::time_point now, std::size_t& looks) {
+  std::vector<std::string> keys;
+  std::size_t some = std::min(looks, sweep_looks);
+  looks -= some;
+  std::lock_guard const hold(changes_);
+  if (order_.size() == 0) looks = 0;
+  while (near_record const* const one = order_.next_used(now, some)) keys.emplace_back(one->key());
+  return keys;
+}
+
+near_table_counts near_table::counts() const {
+  near_table_counts now;
   {
     std::lock_guard hold(changes_);
-    now = figures_;
+    now = counts_;
     now.entries = order_.size();
   }
   now.hits = other_hits_.load(std::memory_order_relaxed);

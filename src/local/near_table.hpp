@@ -21,11 +21,14 @@
 #include <boost/unordered/concurrent_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "algo/near_actions.hpp"
 #include "local/near_order.hpp"
@@ -40,7 +43,8 @@ namespace detail {
 struct near_table_options {
   std::size_t entries = 10'000;          ///< at most; 0: nothing is kept
   std::size_t bytes = 64 * 1024 * 1024;  ///< with near_table::entry_bytes for each
-  std::uint16_t (*slot_of)(std::string_view key) = nullptr;  ///< of a cluster; null: no slots
+  /// Of a cluster; none: there are no slots. Called by insert(), which throws what it throws.
+  std::function<std::uint16_t(std::string_view key)> slot_of{};
 };
 
 struct near_value {
@@ -63,7 +67,7 @@ struct near_hit {
   }
 };
 
-struct near_table_figures {
+struct near_table_counts {
   std::uint64_t hits = 0;
   std::uint64_t inserts = 0;
   std::uint64_t refused = 0;  ///< by insert()
@@ -113,7 +117,11 @@ class near_table {
   /// now and then: while there is room, nothing else frees their memory.
   void sweep(clock::time_point now) noexcept;
 
-  near_table_figures figures() const;
+  /// The keys, of the next `looks` entries, that were hit since they were found here last; around
+  /// and around. Takes what it looked at off `looks`, at most sweep_looks. Throws std::bad_alloc.
+  std::vector<std::string> next_hits(clock::time_point now, std::size_t& looks);
+
+  near_table_counts counts() const;
 
  private:
   struct hashed_key {
@@ -151,7 +159,7 @@ class near_table {
   near_record_ptr look_up(hashed_key const& which) const noexcept;
   near_thread_cache* own_cache() noexcept;
   void count_hit(near_thread_cache* own) noexcept;
-  slot_list* slots_of(std::string_view key) noexcept;
+  slot_list& list_of(std::uint16_t slot) noexcept { return slots_[slot % slot_lists]; }
   bool make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept;
   bool remove_some_of(std::uint16_t slot, leaving& out) noexcept;
   void remove(near_record& record, leaving& out) noexcept;
@@ -167,7 +175,7 @@ class near_table {
   alignas(64) mutable std::mutex changes_;
   near_order order_;
   std::map<algo::near_generation, std::shared_ptr<near_trust>> trusted_;
-  near_table_figures figures_;
+  near_table_counts counts_;
 };
 
 }  // namespace detail

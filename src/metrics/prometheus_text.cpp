@@ -83,6 +83,20 @@ constexpr cache_number cache_numbers[] = {
      &cache_stats::lasting_entries, "gauge"},
     {"herdlock_cache_lasting_bytes", "Bytes of their values.", &cache_stats::lasting_bytes,
      "gauge"},
+    {"herdlock_cache_near_hits_total", "Callers answered by what the process keeps.",
+     &cache_stats::near_hits},
+    {"herdlock_cache_near_inserts_total", "Entries that were read and kept.",
+     &cache_stats::near_inserts},
+    {"herdlock_cache_near_refused_total", "Entries that changed before they could be kept.",
+     &cache_stats::near_refused},
+    {"herdlock_cache_near_evicted_total", "Kept entries that made room.",
+     &cache_stats::near_evicted},
+    {"herdlock_cache_near_invalidations_total", "Kept entries that somebody changed.",
+     &cache_stats::near_invalidations},
+    {"herdlock_cache_near_fences_total", "Fences asked for.", &cache_stats::near_fences},
+    {"herdlock_cache_near_entries", "Entries that the process keeps.", &cache_stats::near_entries,
+     "gauge"},
+    {"herdlock_cache_near_bytes", "Bytes of them.", &cache_stats::near_bytes, "gauge"},
 };
 
 struct durations {

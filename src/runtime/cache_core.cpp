@@ -113,6 +113,31 @@ void check_options(cache_options const& options) {
   }
 }
 
+void check_near(cache_options const& options, store const& values,
+                std::optional<store> const& locks) {
+  constexpr milliseconds none{0};
+  bool const on = options.near != near_cache::off;
+  check_that(on || options.near_max_age == none, "near_max_age: needs near");
+  check_that(on || options.near_untracked_age == none, "near_untracked_age: needs near");
+  if (!on) return;
+  check_duration("max_staleness", options.max_staleness);
+  if (options.near_max_age != none) check_duration("near_max_age", options.near_max_age);
+  if (options.near_untracked_age != none) {
+    check_duration("near_untracked_age", options.near_untracked_age);
+  }
+  check_that(options.near_entries > 0, "near_entries: use 1 or more");
+  check_that(options.near_bytes > 0, "near_bytes: use 1 or more");
+  check_that(!locks,
+             "near: needs values and claims in one store; give the cache no store for its "
+             "locks, or use near_cache::off");
+  auto const& core = *context_of(values)->core();
+  if (core.pushes_changes() || !core.traits().across_processes) return;
+  throw error(make_failure(errc::not_supported,
+                           "cache option near: store " + values.display_name() +
+                               " pushes no changes, so kept values would grow old unseen; use a "
+                               "Redis store, or near_cache::off"));
+}
+
 // A store of leases alone (Redlock, a plain dialect) can lock for a cache, but not be one.
 void check_keeps_values(store const& values) {
   if (context_of(values)->core()->keeps_values()) return;
@@ -169,6 +194,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   check_options(options);
   check_freshness(options, locks_);
   check_keeps_values(values_);
+  check_near(options, values_, locks_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
@@ -180,7 +206,9 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
     if (!engine) return;
     if (engine->home().closing()) return engine->on_closing();
     engine->home().tell_when_closing(*engine);
+    if (auto const& near = engine->near()) near->open();
   });
+  near_ = engine_->near();
   if (auto const& over = engine_->over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
     over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));
@@ -188,6 +216,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 }
 
 cache_core::~cache_core() {
+  near_ = nullptr;
   if (!engine_) return;
   auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
@@ -216,6 +245,29 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
     if (lock.has_error()) return lock.error();
   }
   return cache_key::parse(full);
+}
+
+cache_answer cache_core::find_near(std::string_view key) const noexcept {
+  if (!near_) return {};
+  return runtime::answer_of(near_->find(key));
+}
+
+void cache_core::fence(handler<void> done) {
+  auto const executor = get_executor();
+  if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
+  asio::post(executor, [near = near_, done = with_work<void>(executor, std::move(done))]() mutable {
+    near->fence(std::move(done));
+  });
+}
+
+failure cache_core::pin(std::string_view key) {
+  auto const full = full_key(key);
+  if (full.has_error()) return full.error();
+  return near_ ? near_->pin(key) : failure{};
+}
+
+void cache_core::unpin(std::string_view key) {
+  if (near_) near_->unpin(key);
 }
 
 void cache_core::submit(caller_ptr caller) { engine_->submit({&caller, 1}); }

@@ -26,7 +26,15 @@ constexpr count all_counts[] = {&cache_stats::hits,
                                 &cache_stats::timed_out,
                                 &cache_stats::canceled,
                                 &cache_stats::lasting_entries,
-                                &cache_stats::lasting_bytes};
+                                &cache_stats::lasting_bytes,
+                                &cache_stats::near_hits,
+                                &cache_stats::near_inserts,
+                                &cache_stats::near_refused,
+                                &cache_stats::near_evicted,
+                                &cache_stats::near_invalidations,
+                                &cache_stats::near_fences,
+                                &cache_stats::near_entries,
+                                &cache_stats::near_bytes};
 static_assert(sizeof all_counts / sizeof(count) == sizeof(cache_stats) / sizeof(std::uint64_t));
 
 void add_to(cache_stats& sum, duration_histogram& load_time, cache_counters const& one) {
@@ -43,28 +51,32 @@ cache_stats cache_counters::read() const {
   auto const of = [](std::atomic<std::uint64_t> const& one) {
     return one.load(std::memory_order_relaxed);
   };
-  return {.hits = of(hits),
-          .negative_hits = of(negative_hits),
-          .stale_hits = of(stale_hits),
-          .misses = of(misses),
-          .joined = of(joined),
-          .loads = of(loads),
-          .unguarded_loads = of(unguarded_loads),
-          .load_errors = of(load_errors),
-          .shared_errors = of(shared_errors),
-          .refreshes = of(refreshes),
-          .refused_refreshes = of(refused_refreshes),
-          .soft_timeouts = of(soft_timeouts),
-          .stale_after_error = of(stale_after_error),
-          .superseded = of(superseded),
-          .unstorable = of(unstorable),
-          .undecodable = of(undecodable),
-          .store_errors = of(store_errors),
-          .overloaded = of(overloaded),
-          .timed_out = of(timed_out),
-          .canceled = of(canceled),
-          .lasting_entries = of(lasting_entries),
-          .lasting_bytes = of(lasting_bytes)};
+  cache_stats read{.hits = of(hits),
+                   .negative_hits = of(negative_hits),
+                   .stale_hits = of(stale_hits),
+                   .misses = of(misses),
+                   .joined = of(joined),
+                   .loads = of(loads),
+                   .unguarded_loads = of(unguarded_loads),
+                   .load_errors = of(load_errors),
+                   .shared_errors = of(shared_errors),
+                   .refreshes = of(refreshes),
+                   .refused_refreshes = of(refused_refreshes),
+                   .soft_timeouts = of(soft_timeouts),
+                   .stale_after_error = of(stale_after_error),
+                   .superseded = of(superseded),
+                   .unstorable = of(unstorable),
+                   .undecodable = of(undecodable),
+                   .store_errors = of(store_errors),
+                   .overloaded = of(overloaded),
+                   .timed_out = of(timed_out),
+                   .canceled = of(canceled),
+                   .lasting_entries = of(lasting_entries),
+                   .lasting_bytes = of(lasting_bytes),
+                   .near_refused = of(near_refused),
+                   .near_fences = of(near_fences)};
+  if (add_near_counts) add_near_counts(read);
+  return read;
 }
 
 void cache_ledger::open(cache_counters const& one) {

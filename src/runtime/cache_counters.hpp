@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -18,9 +19,11 @@ struct cache_counters {
       loads{0}, unguarded_loads{0}, load_errors{0}, shared_errors{0}, refreshes{0},
       refused_refreshes{0}, soft_timeouts{0}, stale_after_error{0}, superseded{0}, unstorable{0},
       undecodable{0}, store_errors{0}, overloaded{0}, timed_out{0}, canceled{0}, lasting_entries{0},
-      lasting_bytes{0};
+      lasting_bytes{0}, near_refused{0}, near_fences{0};
   duration_counts load_time;
   store_warnings warnings;
+  /// Adds what the near cache counts; none without one. Set before anybody reads.
+  std::function<void(cache_stats&)> add_near_counts{};
 
   static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
   void count_hits(detail::entry_kind kind, std::size_t callers) {

@@ -27,16 +27,22 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
       flights_({.max_flights = settings_.options.max_waiting,
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
-      guarded_slots_(settings_.options.max_loads),
-      unguarded_slots_(settings_.options.max_loads_without_store),
+      slots_{algo::slot_queue<std::shared_ptr<load_flight>>(settings_.options.max_loads),
+             algo::slot_queue<std::shared_ptr<load_flight>>(
+                 settings_.options.max_loads_without_store)},
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
+  if (options().near != near_cache::off && values_->pushes_changes()) {
+    near_ = std::make_shared<cache_near>(values_, counters, options());
+    counters.add_near_counts = [this](cache_stats& into) { near_->add_counts(into); };
+  }
   values_->caches().open(counters);
   if (options().ttl == herdlock::lasting) {
     cache_lasting::apply_to(settings_.options);
     lasting_ = std::make_unique<cache_lasting>(*this);
   }
-  bool const refreshes_plain = !framed() && options().early_refresh > 0;
-  if (framed() || refreshes_plain) freshness_ = std::make_unique<cache_freshness>(*this);
+  bool const refreshes_plain = !is_framed(options()) && options().early_refresh > 0;
+  if (is_framed(options()) || refreshes_plain)
+    freshness_ = std::make_unique<cache_freshness>(*this);
   if (refreshes_plain) plain_times_ = std::make_unique<cache_plain_times>(*this);
   if (!locks) return;
   auto& claim_ttl = settings_.options.claim_ttl;
@@ -102,6 +108,10 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
     values_->timers().schedule(deadlines_, caller->deadline);
   }
+  if (near_ && caller->wish != detail::caller_wish::refresh) {
+    auto const own = std::string_view(caller->key.str()).substr(options().prefix.size());
+    if (auto hit = near_->find(own)) return finish(*caller, answer_of(std::move(hit)));
+  }
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
     auto const flying = flights_.flying(caller->key.str());
@@ -122,7 +132,7 @@ void cache_engine::send_look(look_group group) {
     group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
-  if (framed()) {
+  if (is_framed(options())) {
     if (freshness_->needs_clock()) {
       auto then = [self = shared_from_this(),
                    group = std::move(group)](result<void> asked) mutable {
@@ -136,13 +146,22 @@ void cache_engine::send_look(look_group group) {
     freshness_->keep_clock(*values);
     group.sent = freshness_->look_sent(group.head->key);
   }
+  if (near_ && near_->keeps(group.head->key)) {
+    cache_key key = group.head->key;
+    auto on_read = [self = shared_from_this(), group = std::move(group)](result<near_read> got) {
+      if (got.has_error()) return self->on_look(group, std::move(got).error());
+      self->on_look(group, std::move(got->found), got->keep);
+    };
+    return near_->read(key, settings_.form, std::move(on_read));
+  }
   cache_key key = group.head->key;
   auto on_reply = [self = shared_from_this(), group = std::move(group)](
                       result<cache_lookup> reply) { self->on_look(group, std::move(reply)); };
   values->get(std::move(key), settings_.form, std::move(on_reply));
 }
 
-void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) {
+void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
+                           std::optional<algo::near_entry> const& keep) {
   bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
   if (reply.has_error()) {
     if (is_store_trouble(reply.error())) trouble_.read_failed(reply.error());
@@ -151,10 +170,18 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply) 
   }
   trouble_.read_worked();
   std::optional<found_entry> found;
+  std::size_t const bytes = keep && reply->has_value() ? value_bytes(**reply) : 0;
   if (reply->has_value()) found = read(**std::move(reply));
   if (found) {
     found->answer.sole = group.rest.empty();
     if (plain_times_) found->age = plain_times_->of(group.head->key);
+    if (keep) {
+      auto how = *keep;
+      if (found->age) how.expires = std::min(how.expires, freshness_->fresh_until(*found->age));
+      // Before anything else happens: nothing can have changed it by then.
+      bool const shared = near_->insert(group.head->key, how, found->answer, bytes);
+      if (shared) found->answer.sole = false;
+    }
     if (found->age) {
       found->age->killed = killed;
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
@@ -311,7 +338,7 @@ cache_store* cache_engine::claims() const {
 }
 
 algo::slot_queue<std::shared_ptr<load_flight>>& cache_engine::slots(algo::load_guard guard) {
-  return guard == algo::load_guard::guarded ? guarded_slots_ : unguarded_slots_;
+  return guard == algo::load_guard::guarded ? slots_.guarded : slots_.unguarded;
 }
 
 void cache_engine::free_slot(algo::load_guard guard) {
@@ -332,7 +359,7 @@ void cache_engine::forget(algo::flight_id id) {
 std::optional<found_entry> cache_engine::read(cache_value stored) {
   found_entry entry;
   // What the other format keeps is none of ours.
-  bool readable = framed() ? freshness_->open(stored, entry.age) : !is_framed(stored);
+  bool readable = is_framed(options()) ? freshness_->open(stored, entry.age) : !is_framed(stored);
   if (readable && std::holds_alternative<absent>(stored)) {
     entry.answer.kind = detail::entry_kind::absent;
     return entry;

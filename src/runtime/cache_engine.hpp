@@ -21,6 +21,7 @@
 #include "runtime/cache_freshness.hpp"
 #include "runtime/cache_kept_answers.hpp"
 #include "runtime/cache_lasting.hpp"
+#include "runtime/cache_near.hpp"
 #include "runtime/cache_plain_times.hpp"
 #include "runtime/cache_trouble.hpp"
 #include "runtime/shared_looks.hpp"
@@ -58,6 +59,16 @@ class posting_gate {
   asio::any_io_executor executor_;  // none once it is shut
 };
 
+/// Which loads may run.
+struct load_slots {
+  algo::slot_queue<std::shared_ptr<load_flight>> guarded, unguarded;
+};
+
+/// Whether entries have times of their own.
+inline bool is_framed(cache_options const& options) {
+  return options.format == cache_format::framed;
+}
+
 /// All members on the executor but submit(), stats() and last_store_error().
 class cache_engine final : public closing_listener,
                            public std::enable_shared_from_this<cache_engine> {
@@ -91,9 +102,10 @@ class cache_engine final : public closing_listener,
   layout form() const { return settings_.form; }
   /// Null when an entry is there or not, whatever its age.
   cache_freshness* freshness() const { return freshness_.get(); }
-  bool framed() const { return options().format == cache_format::framed; }
   /// Null when entries have times of their own, or need none.
   cache_plain_times* plain_times() const { return plain_times_.get(); }
+  /// Null when nothing is kept in the process. Its `find` and pins are for any thread.
+  std::shared_ptr<cache_near> const& near() const { return near_; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
   algo::load_settings load_settings(load_purpose const& purpose) const;
@@ -133,7 +145,8 @@ class cache_engine final : public closing_listener,
   void turn_away(detail::cache_caller& caller);
   void accept(detail::caller_ptr caller, clock::time_point now);
   void send_look(look_group group);
-  void on_look(look_group const& group, result<cache_lookup> reply);
+  void on_look(look_group const& group, result<cache_lookup> reply,
+               std::optional<algo::near_entry> const& keep = std::nullopt);
   void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry);
   void on_look_failed(detail::caller_ptr const& caller, failure const& why);
   void skip_store(detail::caller_ptr caller);
@@ -164,13 +177,13 @@ class cache_engine final : public closing_listener,
   flights_type flights_;
   // Those that may still store something, by their own keys; detached and answered ones included.
   std::unordered_multimap<std::string_view, load_flight*> live_;
-  algo::slot_queue<std::shared_ptr<load_flight>> guarded_slots_;
-  algo::slot_queue<std::shared_ptr<load_flight>> unguarded_slots_;
+  load_slots slots_;
   cache_trouble trouble_;
   kept_answers answers_kept_{*values_, settings_.options};
   std::unique_ptr<cache_freshness> freshness_;  // null when an entry is there or not
   std::unique_ptr<cache_plain_times> plain_times_;
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
+  std::shared_ptr<cache_near> near_;        // null when nothing is kept in the process
   bool closed_ = false;
 };
 

@@ -59,6 +59,7 @@ void cache_engine::on_closing() {
   if (std::exchange(closed_, true)) return;
   back_->shut();
   if (lasting_) lasting_->close();
+  if (near_) near_->close();
   for (auto const id : flights_.running()) {
     auto* const state = flights_.state(id);
     if (!state) continue;

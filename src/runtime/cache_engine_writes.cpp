@@ -38,8 +38,10 @@ template <class Reply, class Send>
 void cache_engine::write(cache_key const& key, stale_copies copies, handler<Reply> done,
                          Send&& send) {
   void_loads(key, copies);
+  if (near_) near_->write_sent(key);
   auto const& values = values_->values();
   if (!values) {
+    if (near_) near_->write_ended(key);
     return detail::post_result<Reply>(values_->executor(), std::move(done),
                                       values_->closed_failure());
   }
@@ -47,6 +49,7 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
                  done = std::move(done)](result<Reply> reply) mutable {
     if (reply.has_error()) cache_counters::add(self->counters.store_errors);
     self->void_loads(key, copies);
+    if (self->near_) self->near_->write_ended(key);
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
   });
 }
@@ -74,7 +77,8 @@ void cache_engine::put(put_request request, handler<void> done) {
   }
   write<void>(key, stale_copies::die, std::move(done),
               [&](cache_store& values, handler<void> on_reply) {
-                if (!framed()) return values.put(std::move(request), std::move(on_reply));
+                if (!is_framed(options()))
+                  return values.put(std::move(request), std::move(on_reply));
                 freshness_->put_framed(values, std::move(request), std::move(on_reply));
               });
 }

@@ -207,10 +207,10 @@ void load_flight::on_claim(result<claim_reply> reply) {
 
 void load_flight::clear(cache_store& claims) {
   // However this ends, the claim's own step finds out what is there now.
-  auto on_reply = [self = shared_from_this()](result<bool> const&) {
-    self->apply(self->machine_.clear_replied());
-  };
-  claims.invalidate(key_, std::move(on_reply));
+  auto const home = home_.lock();
+  if (!home) return;
+  remove_entry(home->near(), claims, key_,
+               [self = shared_from_this()] { self->apply(self->machine_.clear_replied()); });
 }
 
 void load_flight::watch(cache_engine& home, cache_store& claims) {
@@ -333,11 +333,16 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   auto ttl = home.ttl_of(*said_.outcome.encoded);
   fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
   auto const load_time = clock::now() - load_began_;
-  if (home.framed()) home.freshness()->frame(request.value, request.ttl, load_time);
+  if (is_framed(home.options())) home.freshness()->frame(request.value, request.ttl, load_time);
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
-  auto on_reply = [self = shared_from_this(), bracket = give_back_bracket(home.home())](
-                      result<fill_reply> const& reply) { self->on_stored(reply); };
+  auto const& near = home.near();
+  if (near) near->write_sent(key_);
+  auto on_reply = [self = shared_from_this(), near,
+                   bracket = give_back_bracket(home.home())](result<fill_reply> const& reply) {
+    if (near) near->write_ended(self->key_);
+    self->on_stored(reply);
+  };
   claims.fill(std::move(request), std::move(on_reply));
 }
 
@@ -354,8 +359,8 @@ void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_fail
     }
     // Else the old value would be served for as long as its grace lasts.
     if (still->lasting()) still->lasting()->gone(self->key_);
-    values->invalidate(self->key_,
-                       [self, bracket, reply](result<bool> const&) { self->on_stored(reply); });
+    remove_entry(still->near(), *values, self->key_,
+                 [self, bracket, reply] { self->on_stored(reply); });
   };
   claims.fail(key_, owner_, std::move(what.text), what.back_off, std::move(on_reply));
 }
@@ -373,7 +378,7 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
     // The callers have their value, whatever the store thinks of it.
     if (reply.error() == errc::invalid_value && machine_.filling()) {
       auto* const values = purpose_.refresh_below != milliseconds{0} ? home->claims() : nullptr;
-      if (values) values->invalidate(key_, [](result<bool> const&) {});
+      if (values) remove_entry(home->near(), *values, key_, [] {});
       cache_counters::add(home->counters.unstorable);
       if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer);
     } else if (reply.error() != errc::canceled) {

@@ -117,6 +117,12 @@ bool cache_freshness::look_over(cache_key const& key, std::uint64_t sent) {
   return killed;
 }
 
+clock::time_point cache_freshness::fresh_until(entry_age const& age) const {
+  if (age.times.expires == clock::time_point::min()) return age.times.expires;
+  double const beta = home_.options().early_refresh;
+  return age.times.expires - algo::head_start_of(age.times.load_time, beta, random_unit());
+}
+
 algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times) {
   return machine_.found(key.str(), times, clock::now(), random_unit());
 }

@@ -68,6 +68,8 @@ class cache_freshness final : private timed {
   /// It has ended. True when copies of the key died since: what it found stale is no answer.
   bool look_over(cache_key const& key, std::uint64_t sent);
 
+  /// Until when the entry may be served without a thought: the next one may be early.
+  clock::time_point fresh_until(entry_age const& age) const;
   /// What a caller who has a loader gets for this entry.
   algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
   /// What the schedule of a lasting entry does with it.

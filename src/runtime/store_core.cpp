@@ -93,6 +93,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
       traits_(ports_.traits),
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
+      pushes_changes_(ports_.tracking != nullptr),
       warnings_(ports_.warnings),
       timers_(std::make_shared<timer_queue>(executor_)),
       counters_(harmless(executor_, std::move(on_event))) {

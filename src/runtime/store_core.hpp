@@ -70,10 +70,13 @@ class store_core : public std::enable_shared_from_this<store_core> {
   std::string const& display_name() const { return display_name_; }
   std::vector<std::string> warnings() const;
   bool keeps_values() const { return keeps_values_; }
+  bool pushes_changes() const { return pushes_changes_; }
 
   /// The ports; null after close().
   std::shared_ptr<lease_store> const& leases() const { return ports_.leases; }
   std::shared_ptr<cache_store> const& values() const { return ports_.values; }
+  /// Null, too, where the store cannot push changes.
+  std::shared_ptr<tracking_store> const& tracking() const { return ports_.tracking; }
   timer_queue& timers() { return *timers_; }
   lease_roll& roll() { return *roll_; }
   lease_counters& counters() { return counters_; }
@@ -114,6 +117,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   store_traits traits_;
   std::string display_name_;
   bool keeps_values_;
+  bool pushes_changes_;
   std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<timer_queue> timers_;
   std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();

@@ -24,7 +24,7 @@ namespace {
 using namespace herdlock;
 using namespace std::chrono_literals;
 
-struct thrown {};
+struct users_error {};
 
 enum class kind { memory, redis };
 
@@ -47,7 +47,7 @@ class ThrowingThreads : public testing::TestWithParam<std::tuple<kind, int>> {
       try {
         io.run();
         return;
-      } catch (thrown const&) {
+      } catch (users_error const&) {
         is_caught = true;
       } catch (asio::multiple_exceptions const&) {  // a strand's, of several handlers in a row
         is_caught = true;
@@ -85,7 +85,7 @@ TEST_P(ThrowingThreads, EachWaiterOfALockGetsItsTurn) {
   std::atomic<int> released = 0;
   auto const on_release = [&](result<release_reply> told) {
     if (told.has_value()) ++released;
-    throw thrown{};
+    throw users_error{};
   };
   for (int i = 0; i < many; ++i) {
     lock const where(*opened, "stock:" + std::to_string(i % 3));
@@ -93,7 +93,7 @@ TEST_P(ThrowingThreads, EachWaiterOfALockGetsItsTurn) {
       auto on_grant = [&, executor](result<acquired> got) {
         auto held = std::move(got.value().value());
         held.async_release(as_result(asio::bind_executor(executor, on_release)));
-        throw thrown{};
+        throw users_error{};
       };
       where.async_acquire({.ttl = 1min, .wait = 1min},
                           as_result(asio::bind_executor(executor, on_grant)));
@@ -115,7 +115,7 @@ TEST_P(ThrowingThreads, ALeaseThatIsThrownAwayIsTheNextOnes) {
     on_each_executor(i, [&](asio::any_io_executor const& executor) {
       auto on_grant = [&](result<acquired> got) {
         if (got.has_value() && *got) ++granted;
-        throw thrown{};
+        throw users_error{};
       };
       where.async_acquire({.ttl = 1min, .wait = 1min},
                           as_result(asio::bind_executor(executor, on_grant)));
@@ -134,7 +134,7 @@ TEST_P(ThrowingThreads, EachCallerOfACacheIsAnswered) {
   std::atomic<int> errors = 0;
   auto const on_value = [&](result<text> got) {
     ++(got.has_value() && *got == "loaded" ? values : errors);
-    throw thrown{};
+    throw users_error{};
   };
   for (int i = 0; i < many; ++i) {
     bool const breaks = i % 10 == 0;
@@ -160,7 +160,7 @@ TEST_P(ThrowingThreads, EachWriteToACacheIsAnswered) {
   std::atomic<int> done = 0;
   auto const on_done = [&](auto const& told) {
     if (told.has_value()) ++done;
-    throw thrown{};
+    throw users_error{};
   };
   for (int i = 0; i < many; ++i) {
     cache_key const key("k" + std::to_string(i));

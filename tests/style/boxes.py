@@ -5,8 +5,9 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("backend.hpp", "inspect.hpp", "value.hpp", "types.hpp", "error.hpp", "url.hpp",
-          "url_scheme.hpp", "examination.hpp", "detail/async.hpp")} | {"types/thread_name.hpp"}
+         ("backend.hpp", "tracking_store.hpp", "inspect.hpp", "value.hpp", "types.hpp",
+          "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp",
+          "detail/async.hpp")} | {"types/thread_name.hpp"}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
@@ -15,7 +16,8 @@ ALLOWED = {
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
-    "runtime": {"runtime", "algo", "include", "types/thread_name.hpp"},
+    "runtime": {"runtime", "algo", "include", "types/thread_name.hpp",
+                "local/near_table.hpp"},
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},

@@ -10,7 +10,7 @@ namespace herdlock_test {
 namespace {
 
 constexpr int changes = 3000;
-constexpr int keys = 4;
+constexpr int most_keys = 4;
 
 struct numbers_table : near_table {
   explicit numbers_table(near_table_options options = {}) : near_table(options) {
@@ -25,9 +25,9 @@ struct numbers_table : near_table {
   }
 };
 
-std::string key_of(int i) { return "key " + std::to_string(i % keys); }
+std::string key_of(int i) { return "key " + std::to_string(i % most_keys); }
 
-/// Readers of all keys, who may see no number below `least`; and one who comes and goes.
+/// Readers of all most_keys, who may see no number below `least`; and one who comes and goes.
 class readers {
  public:
   explicit readers(numbers_table& table) : table_(table) {
@@ -57,7 +57,7 @@ class readers {
 
  private:
   void look() {
-    for (int i = 0; i < 3 * keys; ++i) {
+    for (int i = 0; i < 3 * most_keys; ++i) {
       int const floor = least;
       int const seen = table_.get(key_of(i));
       if (seen == -1) continue;
@@ -78,20 +78,20 @@ TEST(NearTableRaces, WhatWasDroppedIsNotFoundAfterwards) {
   numbers_table table;
   readers others(table);
   for (int number = 1; number <= changes; ++number) {
-    for (int i = 0; i < keys; ++i) table.keep(key_of(i), number);
+    for (int i = 0; i < most_keys; ++i) table.keep(key_of(i), number);
     if (number % 10 == 0) others.wait_for_looks(3);
-    for (int i = 0; i < keys; ++i) table.drop(key_of(i));
+    for (int i = 0; i < most_keys; ++i) table.drop(key_of(i));
     others.least = number + 1;
   }
   EXPECT_GT(others.hits(), 1000u);
-  EXPECT_EQ(table.figures().entries, 0u);
+  EXPECT_EQ(table.counts().entries, 0u);
 }
 
 TEST(NearTableRaces, WhatWasReplacedIsNotFoundAfterwards) {
   numbers_table table;
   readers others(table);
   for (int number = 1; number <= changes; ++number) {
-    for (int i = 0; i < keys; ++i) table.keep(key_of(i), number);
+    for (int i = 0; i < most_keys; ++i) table.keep(key_of(i), number);
     others.least = number;
     if (number % 10 == 0) others.wait_for_looks(3);
   }
@@ -104,7 +104,7 @@ TEST(NearTableRaces, AGenerationThatEndedIsNotFoundAfterwards) {
   for (int number = 1; number <= changes; ++number) {
     auto const generation = near_generation(static_cast<std::uint64_t>(number) + 1);
     table.trust(generation, never);
-    for (int i = 0; i < keys; ++i) table.keep(key_of(i), number, generation);
+    for (int i = 0; i < most_keys; ++i) table.keep(key_of(i), number, generation);
     table.trust(generation, never);
     if (number % 10 == 0) others.wait_for_looks(3);
     table.end(generation);
@@ -113,7 +113,7 @@ TEST(NearTableRaces, AGenerationThatEndedIsNotFoundAfterwards) {
   }
   EXPECT_GT(others.hits(), 1000u);
   table.sweep(at(0));
-  EXPECT_EQ(table.figures().entries, 0u);
+  EXPECT_EQ(table.counts().entries, 0u);
 }
 
 // Keys that go and come, among them those that others take lines for at this moment.
@@ -144,11 +144,11 @@ TEST(NearTableRaces, ManyThreadsChangeAndHitATableThatIsTooSmall) {
     }
   }
   EXPECT_GT(hits, 10'000u);
-  auto const figures = table.figures();
+  auto const figures = table.counts();
   EXPECT_EQ(figures.hits, hits);
   EXPECT_LE(figures.entries, 200u);
   table.clear();
-  EXPECT_EQ(table.figures().bytes, 0u);
+  EXPECT_EQ(table.counts().bytes, 0u);
 }
 
 }  // namespace

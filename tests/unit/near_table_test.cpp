@@ -46,14 +46,14 @@ TEST(NearTable, ANegativeEntryIsFoundAndHasNoValue) {
 TEST(NearTable, WithoutATrustedGenerationNothingIsKept) {
   near_table_of_texts table;
   EXPECT_FALSE(table.keep("k", "v", {near_generation{2}, never}));
-  EXPECT_EQ(table.figures().refused, 1u);
-  EXPECT_EQ(table.figures().entries, 0u);
+  EXPECT_EQ(table.counts().refused, 1u);
+  EXPECT_EQ(table.counts().entries, 0u);
 }
 
 TEST(NearTable, WhatHasExpiredIsNotKept) {
   near_table_of_texts table;
   EXPECT_FALSE(table.keep("k", "v", {first, at(0)}));
-  EXPECT_EQ(table.figures().entries, 0u);
+  EXPECT_EQ(table.counts().entries, 0u);
 }
 
 // What came later and is not kept still says that the earlier one is the past.
@@ -101,8 +101,8 @@ TEST(NearTable, ADroppedKeyIsNotFoundEvenWhereItWasHit) {
   table.drop("never there");
   EXPECT_EQ(table.get("k"), "");
   EXPECT_EQ(table.get("other"), "w");
-  EXPECT_EQ(table.figures().dropped, 1u);
-  EXPECT_EQ(table.figures().entries, 1u);
+  EXPECT_EQ(table.counts().dropped, 1u);
+  EXPECT_EQ(table.counts().entries, 1u);
 }
 
 TEST(NearTable, ALaterValueTakesThePlaceOfTheEarlier) {
@@ -114,8 +114,8 @@ TEST(NearTable, ALaterValueTakesThePlaceOfTheEarlier) {
     for (int again = 0; again < 3; ++again) EXPECT_EQ(table.get("k"), text);
     held = table.find("k", at(0));
   }
-  EXPECT_EQ(table.figures().entries, 1u);
-  EXPECT_EQ(table.figures().bytes, entry_bytes + 1 + 1);
+  EXPECT_EQ(table.counts().entries, 1u);
+  EXPECT_EQ(table.counts().bytes, entry_bytes + 1 + 1);
 }
 
 TEST(NearTable, DroppingASlotDropsItsKeysAndNoOthers) {
@@ -127,7 +127,7 @@ TEST(NearTable, DroppingASlotDropsItsKeysAndNoOthers) {
   for (int key = 0; key < 4096 * 2; ++key) table.keep(std::to_string(key), "v");
   EXPECT_EQ(table.get("7") + table.get("7"), "vv");
   table.drop_slot(7);
-  EXPECT_EQ(table.figures().dropped, 2u);
+  EXPECT_EQ(table.counts().dropped, 2u);
   for (int key = 0; key < 4096 * 2; ++key) {
     EXPECT_EQ(table.get(std::to_string(key)), key % 4096 == 7 ? "" : "v") << key;
   }
@@ -139,9 +139,9 @@ TEST(NearTable, ASlotMayHaveAnyNumberOfKeys) {
   near_table_of_texts table(options);
   for (int key = 0; key < 1000; ++key) table.keep(std::to_string(key), "v");
   table.drop_slot(6);
-  EXPECT_EQ(table.figures().entries, 1000u);
+  EXPECT_EQ(table.counts().entries, 1000u);
   table.drop_slot(5);
-  EXPECT_EQ(table.figures().entries, 0u);
+  EXPECT_EQ(table.counts().entries, 0u);
 }
 
 TEST(NearTable, ClearDropsAllAndTheTableGoesOn) {
@@ -150,8 +150,8 @@ TEST(NearTable, ClearDropsAllAndTheTableGoesOn) {
   EXPECT_EQ(table.get("1") + table.get("1"), "vv");
   table.clear();
   EXPECT_EQ(table.get("1"), "");
-  EXPECT_EQ(table.figures().entries, 0u);
-  EXPECT_EQ(table.figures().bytes, 0u);
+  EXPECT_EQ(table.counts().entries, 0u);
+  EXPECT_EQ(table.counts().bytes, 0u);
   EXPECT_TRUE(table.keep("1", "w"));
   EXPECT_EQ(table.get("1"), "w");
 }
@@ -159,13 +159,13 @@ TEST(NearTable, ClearDropsAllAndTheTableGoesOn) {
 TEST(NearTable, EntriesAreKeptUpToTheirNumberAndNotBeyond) {
   near_table_of_texts table({.entries = 3});
   for (std::string const key : {"a", "b", "c"}) EXPECT_TRUE(table.keep(key, key));
-  EXPECT_EQ(table.figures().evicted, 0u);
-  EXPECT_EQ(table.figures().entries, 3u);
+  EXPECT_EQ(table.counts().evicted, 0u);
+  EXPECT_EQ(table.counts().entries, 3u);
   EXPECT_TRUE(table.keep("c", "c again"));
-  EXPECT_EQ(table.figures().evicted, 0u);
+  EXPECT_EQ(table.counts().evicted, 0u);
   EXPECT_TRUE(table.keep("d", "d"));
-  EXPECT_EQ(table.figures().evicted, 1u);
-  EXPECT_EQ(table.figures().entries, 3u);
+  EXPECT_EQ(table.counts().evicted, 1u);
+  EXPECT_EQ(table.counts().entries, 3u);
   EXPECT_EQ(table.get("d"), "d");
 }
 
@@ -174,16 +174,16 @@ TEST(NearTable, BytesAreKeptUpToTheirNumberAndNotBeyond) {
   near_table_of_texts table({.bytes = 3 * each});
   std::string const text(100, 'x');
   for (std::string const key : {"a", "b", "c"}) EXPECT_TRUE(table.keep(key, text));
-  EXPECT_EQ(table.figures().bytes, 3 * each);
-  EXPECT_EQ(table.figures().evicted, 0u);
+  EXPECT_EQ(table.counts().bytes, 3 * each);
+  EXPECT_EQ(table.counts().evicted, 0u);
   EXPECT_TRUE(table.keep("d", ""));
-  EXPECT_EQ(table.figures().evicted, 1u);
-  EXPECT_EQ(table.figures().bytes, 3 * each - 100);
+  EXPECT_EQ(table.counts().evicted, 1u);
+  EXPECT_EQ(table.counts().bytes, 3 * each - 100);
   EXPECT_TRUE(table.keep("e", std::string(3 * each - entry_bytes - 1, 'x')));
-  EXPECT_EQ(table.figures().entries, 1u);
+  EXPECT_EQ(table.counts().entries, 1u);
   EXPECT_FALSE(table.keep("f", std::string(3 * each - entry_bytes, 'x')));
   EXPECT_FALSE(table.insert("g", {first, never}, {nullptr, ~std::size_t(0)}, at(0)));
-  EXPECT_EQ(table.figures().entries, 1u);
+  EXPECT_EQ(table.counts().entries, 1u);
 }
 
 TEST(NearTable, OneByteTooManyEvicts) {
@@ -191,18 +191,18 @@ TEST(NearTable, OneByteTooManyEvicts) {
   near_table_of_texts table({.bytes = 3 * each});
   for (std::string const key : {"a", "b"}) EXPECT_TRUE(table.keep(key, std::string(100, 'x')));
   EXPECT_TRUE(table.keep("c", std::string(101, 'x')));
-  EXPECT_EQ(table.figures().evicted, 1u);
-  EXPECT_EQ(table.figures().bytes, 2 * each + 1);
+  EXPECT_EQ(table.counts().evicted, 1u);
+  EXPECT_EQ(table.counts().bytes, 2 * each + 1);
 }
 
 TEST(NearTable, ALargeValueMayTakeTheRoomOfAnyNumberOfSmallOnes) {
   std::size_t const bytes = 1000 * (entry_bytes + 10);
   near_table_of_texts table({.bytes = bytes});
   for (int key = 0; key < 1000; ++key) table.keep(std::to_string(key), "v");
-  EXPECT_EQ(table.figures().entries, 1000u);
+  EXPECT_EQ(table.counts().entries, 1000u);
   EXPECT_TRUE(table.keep("large", std::string(bytes - entry_bytes - 5, 'x')));
-  EXPECT_EQ(table.figures().entries, 1u);
-  EXPECT_EQ(table.figures().bytes, bytes);
+  EXPECT_EQ(table.counts().entries, 1u);
+  EXPECT_EQ(table.counts().bytes, bytes);
 }
 
 TEST(NearTable, OfNoEntriesNothingIsKept) {
@@ -244,11 +244,11 @@ TEST(NearTable, AHotKeyStaysThroughAMillionOthers) {
       ASSERT_EQ(table.get(key), key);
     }
     if (i % 10'000 != 0) continue;
-    auto const figures = table.figures();
+    auto const figures = table.counts();
     ASSERT_LE(figures.entries, 1000u);
     ASSERT_LE(figures.bytes, 1000 * (entry_bytes + 100));
   }
-  auto const figures = table.figures();
+  auto const figures = table.counts();
   EXPECT_EQ(figures.entries, 1000u);
   EXPECT_EQ(figures.inserts, 1'000'001u);
   EXPECT_EQ(figures.evicted, 1'000'001u - 1000u);
@@ -270,7 +270,7 @@ TEST(NearTable, WhereAllAreHitOneOfThemMakesRoom) {
   for (std::size_t i = 0; i < entries; ++i) table.keep(std::to_string(i), "v");
   for (std::size_t i = 0; i < entries; ++i) ASSERT_EQ(table.get(std::to_string(i)), "v");
   EXPECT_TRUE(table.keep("new", "v"));
-  EXPECT_EQ(table.figures().entries, entries);
+  EXPECT_EQ(table.counts().entries, entries);
   EXPECT_EQ(table.get("0") + table.get("999"), "vv");
   EXPECT_EQ(table.get("1000"), "");
 }
@@ -334,13 +334,35 @@ TEST(NearTable, ASweepRemovesWhatIsGoneAndNothingElse) {
   }
   table.end(ended);
   table.sweep(at(10));
-  EXPECT_EQ(table.figures().entries, 6000u - near_table::sweep_looks / 2);
+  EXPECT_EQ(table.counts().entries, 6000u - near_table::sweep_looks / 2);
   for (int i = 0; i < 6; ++i) table.sweep(at(10));
-  EXPECT_EQ(table.figures().entries, 3000u);
+  EXPECT_EQ(table.counts().entries, 3000u);
   EXPECT_EQ(table.get("stays 1"), "v");
   table.trust(behind, at(20));
   EXPECT_EQ(table.get("not trusted 1", at(11)), "v");
-  EXPECT_EQ(table.figures().evicted + table.figures().dropped, 0u);
+  EXPECT_EQ(table.counts().evicted + table.counts().dropped, 0u);
+}
+
+TEST(NearTable, KeysThatWereHitAreFoundOnceForWhoTellsTheServer) {
+  near_table_of_texts table({.entries = 3});
+  for (auto const* key : {"a", "b", "c"}) table.keep(key, key);
+  auto const used = [&](std::size_t looks) {
+    auto keys = table.next_hits(at(0), looks);
+    return std::set<std::string>(keys.begin(), keys.end());
+  };
+  EXPECT_EQ(used(3), (std::set<std::string>{})) << "nobody has asked for them";
+  for (int again = 0; again < 3; ++again) EXPECT_EQ(table.get("a") + table.get("c"), "ac");
+  EXPECT_EQ(used(3), (std::set<std::string>{"a", "c"}));
+  EXPECT_EQ(used(3), (std::set<std::string>{}));
+  EXPECT_EQ(table.get("b"), "b");
+  EXPECT_EQ(used(1).size() + used(1).size() + used(1).size(), 1u) << "a look at each of three";
+  table.keep("d", "d");
+  EXPECT_EQ(table.get("d"), "d");
+  table.drop("c");
+  EXPECT_EQ(used(3), (std::set<std::string>{"d"})) << "whatever made room and went meanwhile";
+  std::size_t looks = 5000;
+  EXPECT_TRUE(near_table_of_texts().next_hits(at(0), looks).empty());
+  EXPECT_EQ(looks, 0u) << "an empty table is soon looked through";
 }
 
 TEST(NearTable, WhatIsGoneMakesRoomBeforeWhatIsNot) {
@@ -354,7 +376,7 @@ TEST(NearTable, WhatIsGoneMakesRoomBeforeWhatIsNot) {
   table.end(ended);
   table.keep("d", "d");
   EXPECT_EQ(table.get("a") + table.get("c") + table.get("d"), "acd");
-  EXPECT_EQ(table.figures().evicted, 0u);
+  EXPECT_EQ(table.counts().evicted, 0u);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST(NearTableCost, TheHandlesAreAsManyAsTheLines) {
 
 TEST(NearTableCost, ARecordThatHasLeftMakesNoHandles) {
   auto const record = std::make_shared<near_record>(
-      near_content{"k", 1, nullptr, 1, never, std::make_shared<herdlock::detail::near_trust>()});
+      near_content{"k", 1, nullptr, 1, 0, never, std::make_shared<herdlock::detail::near_trust>()});
   EXPECT_TRUE(near_record::handle(record, 0));
   EXPECT_EQ(near_record::handle(record, 0).use_count(), 2);
   record->close();
@@ -190,7 +190,7 @@ TEST(NearTableCost, HitsAreCountedOfAllThreads) {
       });
     }
   }
-  EXPECT_EQ(table.figures().hits, 4000u);
+  EXPECT_EQ(table.counts().hits, 4000u);
 }
 
 // Threads that hit it and are idle since, or have ended, do not keep it.
@@ -364,7 +364,7 @@ TEST(NearTableThreads, NumbersAreUniqueAndThreadsWithoutOneAreServed) {
   auto const without = std::count(numbers.begin(), numbers.end(), most_numbered_threads);
   EXPECT_GE(without, 20);
   EXPECT_EQ(distinct.size() - 1 + static_cast<std::size_t>(without), count);
-  EXPECT_EQ(table.figures().hits, 3 * count);
+  EXPECT_EQ(table.counts().hits, 3 * count);
 }
 
 }  // namespace

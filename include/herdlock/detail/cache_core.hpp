@@ -19,6 +19,7 @@
 
 namespace herdlock::runtime {
 class cache_engine;
+class cache_near;
 class loader_pool;
 }  // namespace herdlock::runtime
 
@@ -134,6 +135,12 @@ class cache_core {
   /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
 
+  /// What this process keeps of the key; a miss otherwise. Any thread, no I/O.
+  cache_answer find_near(std::string_view key) const noexcept;
+  void fence(handler<void> done);
+  failure pin(std::string_view key);
+  void unpin(std::string_view key);
+
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);
   void expire(std::string_view key, handler<bool> done);
@@ -153,6 +160,7 @@ class cache_core {
   std::string prefix_;
   layout form_;
   std::shared_ptr<runtime::cache_engine> engine_;
+  std::shared_ptr<runtime::cache_near> near_;  // null when nothing is kept in the process
   std::shared_ptr<runtime::loader_pool> pool_;
 };
 

@@ -7,6 +7,7 @@
 #include "stores/redis/dialects/getset_dialect.hpp"
 #include "stores/redis/dialects/plain_dialect.hpp"
 #include "stores/redis/lease_port.hpp"
+#include "stores/redis/near/tracked_reads.hpp"
 #include "stores/redis/redlock/redlock_store.hpp"
 #include "stores/redis/sentinel/sentinel_resolver.hpp"
 #include "stores/redis/store_parts.hpp"
@@ -49,6 +50,9 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   all->leases = make_leases(*all, *how);
   if (how->speaks == redis::dialect::herdlock) {
     all->values = redis::make_cache_port(all->commands, all->watches);
+    auto links = std::make_shared<redis::tracking>();
+    links->add(all->commands);
+    all->tracked = redis::make_tracked_reads(all->commands, std::move(links), nullptr);
   }
   asio::post(executor, [server = all->commands, proofs = all->confirmed] {
     server->open();

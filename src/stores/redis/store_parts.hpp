@@ -6,6 +6,7 @@
 #include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/durability/confirmation.hpp"
+#include "stores/redis/near/tracking.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 
 namespace herdlock::redis {
@@ -46,7 +47,8 @@ class store_parts {
   std::shared_ptr<lease_queues> queues;
   std::shared_ptr<confirmation> confirmed;  // null unless the URL asks for it
   std::shared_ptr<lease_store> leases;
-  std::shared_ptr<cache_store> values;  // null for a dialect: leases only
+  std::shared_ptr<cache_store> values;      // null for a dialect: leases only
+  std::shared_ptr<tracking_store> tracked;  // null without values
 };
 
 /// Of parts that have their ports. Each of its ports keeps all parts.
@@ -64,6 +66,7 @@ backend backend_of(std::shared_ptr<store_parts<Servers>> const& parts) {
                how.display_name,
                parts->warnings};
   if (ours) made.values = std::shared_ptr<cache_store>(parts, parts->values.get());
+  if (ours) made.tracking = std::shared_ptr<tracking_store>(parts, parts->tracked.get());
   return made;
 }
 

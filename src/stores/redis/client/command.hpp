@@ -99,6 +99,10 @@ class command : public timer_queue::entry {
   virtual std::string_view key() const { return {}; }
   /// What scripts/many.lua calls the step that this command's script does; empty: it has none.
   virtual std::string_view step_in_bundle() const { return {}; }
+  /// What has to go out right in front of it, each time that it is sent: a raw_command, or nothing.
+  virtual std::unique_ptr<command> in_front() const { return nullptr; }
+  /// Its reply came, though it is not open.
+  virtual void overhear(reply const&) {}
 
   /// Its deadline is in the timer queue of the connection that has it, as long as it is open.
   void on_due(time_point now) final;

@@ -96,6 +96,10 @@ void connection::put_alone(batch& into) {
   if (waiting_.front()->asking) {
     into.answers.add_reply(1);
     ask(into, {"ASKING"});
+  } else if (auto first = waiting_.front()->in_front()) {
+    into.answers.add_reply(1);
+    first->encode(into, first->form);
+    into.commands.push_back(std::move(first));
   }
   into.answers.add_reply(1);
   command const& one = take_next(into);
@@ -157,7 +161,7 @@ void connection::complete_next(transport& from, batch& of) {
   ++completed_in_turn_;
   bool const current = &from == transport_.get() && !redirects_;
   if (current && answer.is_error() && is_misdirected(answer.text())) misdirected_ = answer.text();
-  if (!one->open()) return;
+  if (!one->open()) return one->overhear(answer);
   if (bundled && !script_bundle::answers(answer)) return ask_again(std::move(one), answer);
   complete_one(std::move(one), answer);
 }

@@ -14,7 +14,8 @@ namespace herdlock::redis {
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
 /// connection that it is started on, and never of another node of a cluster. It may have
-/// `step_in_bundle`, what scripts/many.lua calls its step.
+/// `step_in_bundle`, what scripts/many.lua calls its step, and `in_front(connection&)`, as
+/// command::in_front() and not called where ASKING goes out in its place.
 template <class Message>
 class operation final : public command {
  public:
@@ -35,6 +36,11 @@ class operation final : public command {
   void encode(command_writer& out, script_form how) const override {
     meet_carrier();
     message_.encode(out, how);
+  }
+
+  std::unique_ptr<command> in_front() const override {
+    if constexpr (requires { message_.in_front(*carrier); }) return message_.in_front(*carrier);
+    return nullptr;
   }
 
   std::string_view step_in_bundle() const override {

@@ -292,10 +292,13 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (!why_.code) why_ = lost_connection(how_);
     try {
       while (read_value()) {
-        if (awaited_.whose() == asker::commands) {
+        auto const whose = awaited_.whose();
+        if (whose == asker::commands) {
           tell_commands();
         } else {
           awaited_.told();
+          // A reply is worth only what the pushes in front of it have left of it.
+          if (whose == asker::nobody && awaited_.is_push()) owner->on_push(*this, awaited_.value());
         }
       }
       while (auto unanswered = awaited_.take_unanswered()) {

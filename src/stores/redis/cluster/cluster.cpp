@@ -6,6 +6,17 @@
 #include "stores/redis/jitter.hpp"
 
 namespace herdlock::redis {
+namespace {
+
+void report_moves(tracking const& to, cluster_map const& before, cluster_map const& now) {
+  for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
+    auto const* const old_owner = before.owner(slot);
+    auto const* const new_owner = now.owner(slot);
+    if (old_owner && (!new_owner || *new_owner != *old_owner)) to.slot_moved(slot);
+  }
+}
+
+}  // namespace
 
 // What the connection of one node tells.
 class cluster::node final : public connection_listener,
@@ -21,9 +32,10 @@ class cluster::node final : public connection_listener,
     wire_ = std::make_shared<connection>(home.executor_, std::move(how), std::move(check));
   }
 
-  void open() {
+  void open(tracking* links) {
     wire_->redirect_to(weak_from_this());
     wire_->attach(weak_from_this());
+    if (links) links->add(wire_);
     wire_->open();
   }
   void close() {
@@ -60,11 +72,12 @@ class cluster::node final : public connection_listener,
 };
 
 cluster::cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds,
-                 std::shared_ptr<store_warnings> warnings)
+                 std::shared_ptr<store_warnings> warnings, std::shared_ptr<tracking> links)
     : executor_(std::move(executor)),
       how_(std::move(how)),
       seeds_(std::move(seeds)),
       warnings_(std::move(warnings)),
+      links_(std::move(links)),
       finder_(std::make_shared<map_finder>(executor_, how_, *this)),
       deferred_(std::make_shared<deferred_commands>(
           executor_, [this](command_ptr one) { route(std::move(one)); },
@@ -142,7 +155,8 @@ std::vector<std::shared_ptr<connection>> cluster::servers() {
 }
 
 void cluster::wait_for_map(command_ptr one) {
-  if (refused_.code && map_.empty()) return one->fail(refused_, completion::later);
+  if (map_errors_.refused.code && map_.empty())
+    return one->fail(map_errors_.refused, completion::later);
   failure why;
   if (!map_.empty()) {
     why = out_of_time(how_.failed(
@@ -177,7 +191,7 @@ failure cluster::out_of_time(failure const& why) const {
 }
 
 failure cluster::no_map_in_time() const {
-  if (last_failure_.code) return out_of_time(last_failure_);
+  if (map_errors_.last.code) return out_of_time(map_errors_.last);
   return how_.failed(errc::timed_out, "no node of the cluster said who serves which slot within " +
                                           in_ms(how_.timeout) + "; are its nodes reachable?");
 }
@@ -196,11 +210,13 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
   switch (to->kind) {
     case redirection_kind::moved:
       map_.move(to->slot, to->to);
+      if (links_) links_->slot_moved(to->slot);
       finder_->refresh();
       hop(std::move(one), to->to);
       break;
     case redirection_kind::ask:
       one->asking = true;
+      if (links_) links_->slots_leaving(*from.wire());
       hop(std::move(one), to->to);
       break;
     case redirection_kind::try_again:
@@ -240,7 +256,7 @@ std::shared_ptr<cluster::node> cluster::node_at(node_address const& at) {
     if (nodes_.size() >= max_nodes + seeds_.size()) return nullptr;
     auto made = std::make_shared<node>(*this, at);
     found = nodes_.emplace(at, made).first;
-    made->open();
+    made->open(links_.get());
   }
   found->second->retired = false;
   return found->second;
@@ -274,7 +290,8 @@ std::vector<node_address> cluster::nodes_to_ask() {
 void cluster::on_map(cluster_map map, node_address const&) {
   auto const self = shared_from_this();
   auto const before = std::exchange(map_, std::move(map));
-  last_failure_ = refused_ = {};
+  map_errors_ = {};
+  if (links_) report_moves(*links_, before, map_);
   // What has not been sent yet may belong elsewhere now; what was sent has to come back first.
   std::vector<command_ptr> again;
   for (auto const& [at, one] : nodes_) {
@@ -298,8 +315,7 @@ void cluster::on_map(cluster_map map, node_address const&) {
 void cluster::on_no_map(failure const& why) {
   auto const self = shared_from_this();
   bool const may_recover = why == errc::unavailable || why == errc::timed_out;
-  last_failure_ = why;
-  refused_ = may_recover ? failure{} : why;
+  map_errors_ = {why, may_recover ? failure{} : why};
   // Waiting is no use when they refuse us; with a map, its connections say so themselves.
   if (may_recover || !map_.empty()) return;
   for (auto& one : deferred_->take_all()) one->fail(why, completion::later);
@@ -317,6 +333,7 @@ void cluster::retire(std::shared_ptr<node> const& old) {
         self->nodes_.erase(gone->at());
         if (auto const listener = self->route_listener_.lock())
           listener->on_connection_left(*gone->wire());
+        if (self->links_) self->links_->left(*gone->wire());
         gone->close();
       });
 }

@@ -24,6 +24,7 @@
 #include "stores/redis/cluster/deferred_commands.hpp"
 #include "stores/redis/cluster/map_finder.hpp"
 #include "stores/redis/cluster/redirection.hpp"
+#include "stores/redis/near/tracking.hpp"
 
 namespace herdlock::redis {
 
@@ -39,13 +40,20 @@ inline constexpr milliseconds max_last_moment{250};
 /// least this often.
 inline constexpr milliseconds cluster_silence{1000};
 
+/// Of the search for a map.
+struct map_errors {
+  failure last;
+  failure refused;  ///< every node that could be asked says no to the settings
+};
+
 /// All members on the executor. One connection per node, opened by the first command for it; a node
 /// that leaves the map is left when its last command has ended.
 class cluster final : public router, public map_user, public std::enable_shared_from_this<cluster> {
  public:
-  /// `how` is what all nodes have in common; `seeds` where the first map comes from.
+  /// `how` is what all nodes have in common; `seeds` where the first map comes from; `links` is to
+  /// know the connections to the nodes, and which slots move, or null.
   cluster(asio::any_io_executor executor, settings how, std::vector<node_address> seeds,
-          std::shared_ptr<store_warnings> warnings);
+          std::shared_ptr<store_warnings> warnings, std::shared_ptr<tracking> links = nullptr);
   ~cluster() override;
 
   void open();
@@ -94,14 +102,14 @@ class cluster final : public router, public map_user, public std::enable_shared_
   settings how_;
   std::vector<node_address> seeds_;
   std::shared_ptr<store_warnings> warnings_;
+  std::shared_ptr<tracking> links_;  // may be null
   std::weak_ptr<route_listener> route_listener_;
   cluster_map map_;
   std::map<node_address, std::shared_ptr<node>> nodes_;
   std::vector<std::weak_ptr<connection>> event_connections_;
   std::shared_ptr<map_finder> finder_;
   std::shared_ptr<deferred_commands> deferred_;
-  failure last_failure_;  // of the search for a map
-  failure refused_;       // every node that could be asked says no to the settings
+  map_errors map_errors_;
   bool closed_ = false;
 };
 

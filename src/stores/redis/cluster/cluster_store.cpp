@@ -2,7 +2,9 @@
 
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster.hpp"
+#include "stores/redis/cluster/slots.hpp"
 #include "stores/redis/lease_port.hpp"
+#include "stores/redis/near/tracked_reads.hpp"
 #include "stores/redis/store_parts.hpp"
 
 namespace herdlock {
@@ -19,11 +21,13 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   }
   how->part = redis::server_part::cluster_node;
   auto warnings = std::make_shared<store_warnings>();
-  auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings);
+  auto links = std::make_shared<redis::tracking>();
+  auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings, links);
   auto const all =
       std::make_shared<redis::store_parts<redis::cluster>>(std::move(nodes), std::move(warnings));
   all->leases = redis::make_lease_port(all->commands, all->queues, nullptr);
   all->values = redis::make_cache_port(all->commands, all->watches);
+  all->tracked = redis::make_tracked_reads(all->commands, std::move(links), redis::key_slot);
   asio::post(executor, [cluster = all->commands] { cluster->open(); });
   return redis::backend_of(all);
 }

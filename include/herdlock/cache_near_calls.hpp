@@ -1,0 +1,96 @@
+// The calls of cache<T> that are there for what a process keeps: see cache_options::near. Without a
+// near cache they work as their names say, and ask the store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <herdlock/detail/cache_handle.hpp>
+
+namespace herdlock {
+inline namespace v0 {
+
+/// A part of cache<T>.
+template <class T, class Codec>
+class cache_near_calls : public detail::cache_handle {
+ public:
+  /// async_get_or_load() without a copy: `void(failure, std::shared_ptr<T const>)`, null for "no
+  /// such thing". Others may have the same object.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_get_or_load_shared is called with a herdlock::load_context, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<detail::shared_load_reply<T>, handler_type>(
+          *core, core->full_key(key), std::move(h),
+          call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::shared_ptr<T const>>(std::move(start),
+                                                             std::forward<Token>(token));
+  }
+
+  /// `void(failure)`: from here on no call on this cache answers with a value that the process
+  /// kept from before a write which was acknowledged to anybody before this call. A round trip to
+  /// each server, two while another fence is under way; max_staleness for each of them at most.
+  /// Done at once without a near cache. errc::overloaded beyond max_waiting. Not cancellable.
+  template <class Token = boost::asio::deferred_t>
+  auto async_fence(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [core = core_](handler<void> h) { core->fence(std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// With near_cache::hot: the value of the key is kept in this process from its next read on. At
+  /// most near_entries keys; beyond that it throws herdlock::error with errc::overloaded, and with
+  /// errc::invalid_name for what is no key. Nothing without a near cache.
+  void pin(std::string_view key) const {
+    if (failure why = core_->pin(key); why.code) throw error(std::move(why));
+  }
+  void unpin(std::string_view key) const { core_->unpin(key); }
+
+  /// get_or_load() without a copy: null for "no such thing". Others may have the same object. A
+  /// value that the process keeps is answered without I/O; one that this thread asks for often
+  /// without a lock or an allocation, too.
+  template <class Loader>
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key, Loader&& loader) const {
+    static_assert(
+        detail::blocking_loader_of<std::decay_t<Loader>, T>,
+        "the loader of get_or_load_shared is called with a herdlock::load_context const&, or with "
+        "nothing, and returns a T or a std::optional<T>");
+    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+      return std::static_pointer_cast<T const>(std::move(kept.object));
+    }
+    using call_loader = detail::blocking_loader<T, Codec, std::decay_t<Loader>>;
+    return this->template wait_for<std::shared_ptr<T const>, detail::shared_load_reply<T>>(
+        key, call_loader{std::forward<Loader>(loader), core_->pool()});
+  }
+
+  /// get() without a copy.
+  cached<std::shared_ptr<T const>> get_shared(std::string_view key) const {
+    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+      return detail::shared_look_reply<T>::from(std::move(kept)).value();
+    }
+    return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(
+        key, detail::no_loader{});
+  }
+
+  void fence() const {
+    auto start = [&](handler<void> h) { core_->fence(std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
+
+ protected:
+  using cache_handle::cache_handle;
+};
+
+}  // namespace v0
+}  // namespace herdlock

@@ -1,0 +1,84 @@
+// What all calls of cache<T> rest on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <herdlock/cached.hpp>
+#include <herdlock/detail/blocking.hpp>
+#include <herdlock/detail/cache_call.hpp>
+
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
+
+// What a call answers, made of what the cache has found.
+
+template <class T>
+struct load_reply {
+  static result<std::optional<T>> from(result<cache_answer> answer) {
+    return value_of<T>(std::move(answer));
+  }
+};
+
+template <class T>
+struct shared_load_reply {
+  static result<std::shared_ptr<T const>> from(result<cache_answer> answer) {
+    if (answer.has_error()) return std::move(answer).error();
+    return std::static_pointer_cast<T const>(std::move(answer->object));
+  }
+};
+
+template <class T>
+struct look_reply {
+  static result<cached<T>> from(result<cache_answer> answer) {
+    if (answer.has_error()) return std::move(answer).error();
+    if (answer->kind == entry_kind::miss) return cached<T>();
+    if (answer->kind == entry_kind::absent) return cached<T>(absent{});
+    return cached<T>(take_value<T>(*answer));
+  }
+};
+
+template <class T>
+struct shared_look_reply {
+  static result<cached<std::shared_ptr<T const>>> from(result<cache_answer> answer) {
+    using found = cached<std::shared_ptr<T const>>;
+    if (answer.has_error()) return std::move(answer).error();
+    if (answer->kind == entry_kind::miss) return found();
+    if (answer->kind == entry_kind::absent) return found(absent{});
+    return found(std::static_pointer_cast<T const>(std::move(answer->object)));
+  }
+};
+
+/// Of the copies of one cache<T>.
+class cache_handle {
+ public:
+  /// Where cancellation timers and the like run: the value store's executor.
+  boost::asio::any_io_executor get_executor() const { return core_->get_executor(); }
+
+ protected:
+  explicit cache_handle(std::shared_ptr<cache_core> core) : core_(std::move(core)) {}
+
+  // The start takes the handler's own type: a hit costs no type-erased handler of ours.
+  template <class Value, class Start, class Token>
+  auto initiate(Start start, Token&& token) const {
+    return detail::initiate<Value>(get_executor(), std::move(start), std::forward<Token>(token));
+  }
+
+  template <class Value, class Reply, class Loader>
+  Value wait_for(std::string_view key, Loader loader) const {
+    auto start = [&](auto done) {
+      detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
+                                                std::move(loader));
+    };
+    return detail::wait_for<Value>(core_->context(), start).value();
+  }
+
+  std::shared_ptr<cache_core> core_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock

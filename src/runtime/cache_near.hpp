@@ -1,0 +1,118 @@
+// The near cache of one cache: its table, and what drives its machine (algo/near_machine.hpp).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <herdlock/detail/cache_core.hpp>
+#include <herdlock/tracking_store.hpp>
+
+#include "algo/near_machine.hpp"
+#include "local/near_table.hpp"
+#include "runtime/cache_counters.hpp"
+#include "runtime/near_upkeep.hpp"
+#include "runtime/pinned_keys.hpp"
+#include "runtime/store_core.hpp"
+#include "runtime/waiting_fences.hpp"
+
+namespace herdlock::runtime {
+
+/// What a read brought, and how it may be kept.
+struct near_read {
+  cache_lookup found;
+  std::optional<algo::near_entry> keep;
+};
+
+/// A hit as an answer; the value is shared with whoever else was given it. A miss for nothing.
+inline detail::cache_answer answer_of(detail::near_hit hit) noexcept {
+  if (!hit) return {};
+  if (!hit.value) return {.kind = detail::entry_kind::absent};
+  // Never `sole`: nobody moves from it.
+  return {.kind = detail::entry_kind::value,
+          .object = std::const_pointer_cast<void>(std::move(hit.value))};
+}
+
+/// Keys are without the prefix where any thread may call, and with it on the executor.
+class cache_near final : public tracking_listener,
+                         public timed,
+                         public std::enable_shared_from_this<cache_near> {
+ public:
+  /// `counters` outlive it.
+  cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
+             cache_options const& options);
+  ~cache_near() override;
+
+  // Any thread.
+  detail::near_hit find(std::string_view key) noexcept { return table_->find(key, clock::now()); }
+  /// errc::overloaded when near_entries keys are pinned already.
+  failure pin(std::string_view key);
+  void unpin(std::string_view key);
+  void add_counts(cache_stats& into) const;
+
+  // On the executor.
+  void open();
+  /// Whether a value of the key is to be kept when it is read.
+  bool keeps(cache_key const& key) const;
+  void read(cache_key const& key, layout form, std::function<void(result<near_read>)> done);
+  /// Of an answer that read() said may be kept, in the same event. False: it is not.
+  bool insert(cache_key const& key, algo::near_entry const& how, detail::cache_answer const& answer,
+              std::size_t bytes);
+  /// Around each write of ours; nothing of the key is kept in between.
+  void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
+  void write_ended(cache_key const& key) { machine_.write_ended(key.str()); }
+  /// Every write that was acknowledged to anybody before the call is known here when it completes.
+  /// errc::overloaded where max_waiting of them wait already.
+  void fence(handler<void> done);
+  /// Nothing is kept any more.
+  void close();
+
+ private:
+  struct connected_link {
+    algo::near_connection connection;
+    clock::time_point asked;
+    std::uint64_t pushes = 0;
+  };
+
+  void on_link_up(link_id which, clock::time_point asked) override;
+  void on_link_refused(link_id which, clock::time_point asked, failure const& why) override;
+  void on_link_down(link_id which) override;
+  void on_changed(link_id which, std::span<std::string_view const> keys) override;
+  void on_all_changed(link_id which) override;
+  void on_slot_moved(std::uint16_t slot) override { apply(machine_.slot_moved(slot)); }
+  void on_slots_leaving(link_id which) override;
+  void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
+
+  connected_link* connect(link_id which, clock::time_point asked);
+  connected_link* find_link(link_id which);
+  void apply(algo::near_plan const& plan);
+  void apply_one(algo::near_action const& one);
+  void trust(algo::near_generation generation, clock::time_point until);
+  void ping(algo::near_connection over, std::uint64_t number);
+  void on_no_pong(link_id over);
+  std::optional<algo::near_entry> admit(cache_key const& key, algo::near_stamp const& stamp,
+                                        tracked_value const& got);
+
+  std::shared_ptr<store_core> const home_;
+  cache_counters& counters_;
+  near_cache const mode_;
+  std::string const prefix_;
+  bool const serves_untracked_;
+  std::shared_ptr<detail::near_table> const table_;
+  std::shared_ptr<near_upkeep> const upkeep_;
+  algo::near_machine machine_;
+  std::map<link_id, connected_link> links_;
+  waiting_fences fences_;
+  bool closed_ = false;
+
+  pinned_keys pins_;
+};
+
+/// Takes the entry out of the store; nothing of it is kept here meanwhile. `near` may be null.
+void remove_entry(std::shared_ptr<cache_near> const& near, cache_store& values,
+                  cache_key const& key, std::function<void()> then);
+
+}  // namespace herdlock::runtime

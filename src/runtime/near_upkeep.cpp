@@ -1,0 +1,61 @@
+#include "runtime/near_upkeep.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <herdlock/tracking_store.hpp>
+
+#include "algo/eviction_age.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+constexpr milliseconds tick{1000};
+
+}  // namespace
+
+void near_upkeep::open() {
+  if (!closed_) home_->timers().schedule(*this, clock::now() + tick);
+}
+
+void near_upkeep::close() {
+  closed_ = true;
+  timer_queue::remove(*this);
+}
+
+void near_upkeep::on_due(clock::time_point now) {
+  home_->timers().schedule(*this, now + tick);
+  table_->sweep(now);
+  ask_for_age();
+  if (interval_) touch(now);
+}
+
+void near_upkeep::ask_for_age() {
+  auto const& source = home_->tracking();
+  if (!source || table_->counts().entries == 0) return;
+  source->idle_age([weak = weak_from_this()](result<std::optional<milliseconds>> const& age) {
+    auto const self = weak.lock();
+    if (self) self->interval_ = algo::touch_interval(age.has_value() ? *age : std::nullopt);
+  });
+}
+
+// So many of the entries in each tick that all have been looked at once in the interval.
+void near_upkeep::touch(clock::time_point now) {
+  auto const& source = home_->tracking();
+  if (!source || std::exchange(touching_, true)) return;
+  auto const ticks = static_cast<std::size_t>(std::max<std::int64_t>(*interval_ / tick, 1));
+  auto looks = table_->counts().entries / ticks + 1;
+  std::vector<cache_key> used;
+  while (looks > 0) {
+    for (auto const& key : table_->next_hits(now, looks)) {
+      auto full = cache_key::parse(prefix_ + key);
+      if (full.has_value()) used.push_back(*std::move(full));
+    }
+  }
+  source->touch(std::move(used), [weak = weak_from_this()](result<void> const&) {
+    if (auto const self = weak.lock()) self->touching_ = false;
+  });
+}
+
+}  // namespace herdlock::runtime
