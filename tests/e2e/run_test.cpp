@@ -87,7 +87,9 @@ TEST_P(Run, WaitsForTheHolderToEnd) {
 // B7: an interrupted wait leaves no ghost.
 TEST_P(Run, AnInterruptedWaitEndsAtOnceAndLeavesNothing) {
   auto holder = hold();
-  auto waiter = start_herdlock(arguments({"--wait", "forever"}, "echo never"));
+  auto waiter = start_herdlock(arguments({"--wait", "forever", "--verbose"}, "echo never"));
+  // From here on it handles signals.
+  ASSERT_TRUE(eventually([&] { return waiter.errors().find("asks ") != std::string::npos; }));
   EXPECT_EQ(run("true", {"--wait", "100ms"}).code, 75);
   waiter.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), (exit_status{.code = 128 + SIGTERM, .signal = {}}));
