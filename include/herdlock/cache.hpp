@@ -8,7 +8,8 @@
 // in this process and in others, waits and gets the value or the loader's error.
 //
 //  * Hits are plain reads. Callers of one key share a read only while it has not been sent, so no
-//    answer is older than the call. A caller who comes while this process loads the key joins.
+//    answer is older than the call, but for what a near cache keeps (cache_options::near). A caller
+//    who comes while this process loads the key joins.
 //  * A loader belongs to everyone who waits for it: it goes on when its first caller cancels or
 //    times out, and stores its value even when nobody is left.
 //  * A loader that died with its process holds up the key for claim_ttl at most; one that lives
@@ -142,8 +143,9 @@ class cache : public cache_near_calls<T, Codec> {
                                                            std::forward<Token>(token));
   }
 
-  /// `void(failure, cached<T>)`: what is in the store now; a stale entry is a miss. No load is
-  /// begun or joined. Store trouble is an error here, at once while the store is known to fail.
+  /// `void(failure, cached<T>)`: what is in the store now, or near; a stale entry is a miss. No
+  /// load is begun or joined. Store trouble is an error here, at once while the store is known to
+  /// fail.
   template <class Token = boost::asio::deferred_t>
   auto async_get(std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
