@@ -50,6 +50,24 @@ class sqlite_store : public testing::Test {
     return rows;
   }
 
+  // As a process that is there for one job only.
+  void take_and_give_back(resource const& job) {
+    client brief(sqlite, url());
+    brief.acquire(job, alice).value();
+    brief.release(job, alice).value();
+  }
+
+  // Its owner asks no more by then.
+  void make_old_what_was_given_back() {
+    run("UPDATE herdlock_leases_3 SET expires_us = -1 WHERE expires_us < 0");
+  }
+
+  // By the next process.
+  void sweep_what_was_given_back() {
+    make_old_what_was_given_back();
+    client(sqlite, url()).renew(stock, alice).value();
+  }
+
   temp_dir scratch_;
   resource const stock{"stock:1"};
   cache_key const key{"product:1"};

@@ -30,6 +30,21 @@ acquire_reply answer(lease_row const& held, acquire_request const& asking,
 
 constexpr std::int64_t rows_per_sweep = 256;
 
+// How long the row of a lease that was given back stays: its owner may ask again.
+constexpr std::chrono::microseconds given_back_known_for = std::chrono::minutes(1);
+
+// The ends of rows that may go are between these, both included: what has run out, and what was
+// given back long ago.
+struct ends_to_sweep {
+  std::int64_t from;
+  std::int64_t to;
+};
+
+ends_to_sweep ends_over_by(clock::time_point when) {
+  auto const now = std::chrono::floor<std::chrono::microseconds>(when.time_since_epoch());
+  return {(given_back_known_for - now).count(), now.count()};
+}
+
 struct part_to_sweep {
   std::string last;
   std::int64_t rows = 0;
@@ -41,12 +56,12 @@ std::string sweep_begins_behind(connection& db) {
   return query.step() ? query.bytes(0) : std::string();
 }
 
-part_to_sweep rows_behind(connection& db, std::string const& from) {
+part_to_sweep rows_behind(connection& db, std::string const& from, ends_to_sweep over) {
   statement query = db.prepare(
-      "SELECT max(resource), count(*), coalesce(sum(expires_us <= herdlock_now()), 0) FROM "
+      "SELECT max(resource), count(*), coalesce(sum(expires_us BETWEEN ?3 AND ?4), 0) FROM "
       "(SELECT resource, expires_us FROM herdlock_leases_3 WHERE resource > ?1 ORDER BY resource "
       "LIMIT ?2)");
-  query.blob(1, from).bind(2, rows_per_sweep);
+  query.blob(1, from).bind(2, rows_per_sweep).bind(3, over.from).bind(4, over.to);
   if (!query.step()) return {};
   return {query.bytes(0), query.number(1), query.number(2)};
 }
@@ -125,18 +140,18 @@ renew_reply renew(connection& db, resource const& name, owner_token const& owner
   return db.changes() > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
-// An end of 0 means that the owner in the row gave the lease back: who asks again after a lost
-// answer is told so.
+// An end of 0 or less means that the owner in the row gave the lease back, at that time: who asks
+// again after a lost answer is told so.
 release_reply release(connection& db, resource const& name, owner_token const& owner) {
   db.prepare(
-        "UPDATE herdlock_leases_3 SET expires_us = 0 "
+        "UPDATE herdlock_leases_3 SET expires_us = -herdlock_now() "
         "WHERE resource = ?1 AND owner = ?2 AND expires_us > herdlock_now()")
       .blob(1, name.str())
       .text(2, owner.str())
       .step();
   if (db.changes() > 0) return release_reply::released;
   statement before = db.prepare(
-      "SELECT 1 FROM herdlock_leases_3 WHERE resource = ?1 AND owner = ?2 AND expires_us = 0");
+      "SELECT 1 FROM herdlock_leases_3 WHERE resource = ?1 AND owner = ?2 AND expires_us <= 0");
   before.blob(1, name.str()).text(2, owner.str());
   return before.step() ? release_reply::released : release_reply::lost;
 }
@@ -181,25 +196,28 @@ lease_page list(connection& db, list_request const& request) {
 // By what the clock says once, so that all rows that go are among those whose tokens are kept.
 void sweep_leases(connection& db) {
   std::string const from = sweep_begins_behind(db);
-  auto const part = rows_behind(db, from);
+  auto const over = ends_over_by(clock::now());
+  auto const part = rows_behind(db, from, over);
   std::string const next = part.rows == rows_per_sweep ? part.last : std::string();
   if (part.over == 0 && next == from) return;
-  auto const now = std::chrono::floor<std::chrono::microseconds>(clock::now().time_since_epoch());
   transaction change(db);
   db.prepare(
-        "UPDATE herdlock_store SET swept = ?4, last_fencing = max(last_fencing, (SELECT "
+        "UPDATE herdlock_store SET swept = ?5, last_fencing = max(last_fencing, (SELECT "
         "coalesce(max(fencing), 0) FROM herdlock_leases_3 WHERE resource > ?1 AND resource <= ?2 "
-        "AND expires_us <= ?3))")
+        "AND expires_us BETWEEN ?3 AND ?4))")
       .blob(1, from)
       .blob(2, part.last)
-      .bind(3, now.count())
-      .blob(4, next)
+      .bind(3, over.from)
+      .bind(4, over.to)
+      .blob(5, next)
       .step();
   db.prepare(
-        "DELETE FROM herdlock_leases_3 WHERE resource > ?1 AND resource <= ?2 AND expires_us <= ?3")
+        "DELETE FROM herdlock_leases_3 WHERE resource > ?1 AND resource <= ?2 "
+        "AND expires_us BETWEEN ?3 AND ?4")
       .blob(1, from)
       .blob(2, part.last)
-      .bind(3, now.count())
+      .bind(3, over.from)
+      .bind(4, over.to)
       .step();
   change.commit();
 }
