@@ -12,6 +12,7 @@
 #include <support/temp_dir.hpp>
 
 #include "herdlock_command.hpp"
+#include "process_tree.hpp"
 
 namespace {
 
@@ -119,6 +120,44 @@ TEST(Stampede, WithHashOtherProgramsReadTheEntryFieldByField) {
   EXPECT_EQ(demo.wait(), (exit_status{.code = 128 + SIGINT, .signal = {}}));
 }
 
+// What is kept of the old product is dropped with its expiry; of the new one each process answers
+// what comes once more, but for the read that it is kept from.
+TEST(Stampede, OnRedisNearLoadsOncePerExpiryAndThenAnswersFromTheProcess) {
+  auto& redis = redis_server::shared();
+  redis.flush();
+  json const list = play({"--mode", "near", "--store", redis.url(), "--processes", "3",
+                          "--requests", "30", "--expiries", "3", "--load-time", "200ms"});
+  ASSERT_EQ(list.size(), 1u) << list;
+  expect_all_answered(list);
+  expect_one_load_per_expiry(list[0]);
+  expect_waits_for_the_new(list[0]);
+  EXPECT_GE(list[0]["near_hits"], 3 * 3 * 30 / 2) << list;
+  EXPECT_LE(list[0]["near_hits"], 3 * 3 * 30) << list;
+  EXPECT_EQ(redis.command({"KEYS", "*product:42"}), "") << "the entry";
+}
+
+void expect_near_is_refused(words options, std::string const& store) {
+  options.insert(options.begin(), {"demo", "stampede", "--mode", "fleet,near"});
+  auto const refused = run_herdlock(options);
+  EXPECT_EQ(refused.code, 64) << refused.err;
+  for (std::string const& part : {std::string("mode near"), store, std::string("redis://")}) {
+    EXPECT_NE(refused.err.find(part), std::string::npos) << part << "\n" << refused.err;
+  }
+}
+
+TEST(Stampede, NearIsRefusedWhereNobodyPushesChanges) {
+  expect_near_is_refused({}, "sqlite:");
+  expect_near_is_refused({"--store", "memory:", "--processes", "1"}, "memory:");
+}
+
+TEST(Stampede, OnRedisAllPlaysNear) {
+  auto& redis = redis_server::shared();
+  redis.flush();
+  json const list = play({"--mode", "all", "--store", redis.url(), "--processes", "1", "--requests",
+                          "5", "--expiries", "1", "--load-time", "10ms"});
+  EXPECT_EQ(mode_of(list, "near")["loads"], 1) << list;
+}
+
 TEST(Stampede, AllPlaysEveryModeInTheOrderOfTheHelp) {
   json const list = play({"--mode", "all", "--processes", "2", "--requests", "5", "--expiries", "1",
                           "--load-time", "10ms"});
@@ -166,7 +205,8 @@ TEST(Stampede, JsonHasExactlyTheDocumentedKeys) {
   }
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(keys, (words{"answers", "errors", "expiries", "last_answer_ms", "load_time_ms", "loads",
-                         "mode", "p50_ms", "p99_ms", "processes", "requests", "stale", "waited"}));
+                         "mode", "near_hits", "p50_ms", "p99_ms", "processes", "requests", "stale",
+                         "waited"}));
 }
 
 TEST(Stampede, TheTableHasOneLinePerModeAndNoFilesStayBehind) {
@@ -263,23 +303,10 @@ TEST(Stampede, TellsOfTheKilledLoaderBelowTheTable) {
   EXPECT_NE(shown.out.find("from 1 new load"), std::string::npos) << shown.out;
 }
 
-// The pids of the processes whose parent this is.
-words children_of(pid_t parent) {
-  auto const name = std::to_string(parent);
-  std::ifstream file("/proc/" + name + "/task/" + name + "/children");
-  return words(std::istream_iterator<std::string>(file), {});
-}
-
-bool alive(std::string const& pid) { return std::filesystem::exists("/proc/" + pid); }
-
 child_process long_demo(temp_dir const& folder) {
   return start_herdlock(
       {"demo", "stampede", "--mode", "fleet", "--processes", "3", "--expiries", "10000"},
       {{"TMPDIR", folder.path().string()}});
-}
-
-void expect_all_gone(words const& workers) {
-  for (auto const& pid : workers) EXPECT_TRUE(eventually([&] { return !alive(pid); })) << pid;
 }
 
 // B23: a command that ends leaves no process behind.

@@ -36,4 +36,13 @@ inline std::string say(milliseconds time) {
   return fmt::format("{} min", (ms + 30'000) / 60'000);
 }
 
+/// Throws command_error (usage) for what is no duration, or out of its range.
+inline milliseconds duration_between(char const* option, std::string const& text,
+                                     milliseconds least, milliseconds most) {
+  milliseconds const time = duration_argument(option, text);
+  if (time >= least && time <= most) return time;
+  throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", option,
+                                                    text, say(least), say(most)));
+}
+
 }  // namespace herdlock::cli

@@ -122,6 +122,7 @@ std::string report::pack() const {
   to.number(errors);
   to.all(std::vector<char>(first_error.begin(), first_error.end()));
   to.all(loads);
+  to.number(near_hits);
   return std::move(to).take();
 }
 
@@ -135,6 +136,7 @@ report report::unpack(std::string const& bytes) {
   auto const text = from.all<char>();
   made.first_error.assign(text.begin(), text.end());
   made.loads = from.all<load_span>();
+  made.near_hits = from.number<std::uint64_t>();
   return made;
 }
 

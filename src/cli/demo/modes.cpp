@@ -18,6 +18,8 @@ constexpr std::array facts{
     mode_facts{guard_mode::double_lock, "double-lock",
                "get, lock in another store, get again, load, set"},
     mode_facts{guard_mode::hash, "hash", "as fleet; others read the entry field by field"},
+    mode_facts{guard_mode::near, "near", "as fleet; each process keeps the product (Redis only)",
+               false, true},
 };
 
 }  // namespace

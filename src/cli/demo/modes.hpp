@@ -8,7 +8,7 @@
 
 namespace herdlock::cli {
 
-enum class guard_mode { naive, process, fleet, early, logical, double_lock, hash };
+enum class guard_mode { naive, process, fleet, early, logical, double_lock, hash, near };
 
 struct mode_facts {
   guard_mode mode;
@@ -16,6 +16,8 @@ struct mode_facts {
   char const* does;  ///< one line
   /// While the new product is loaded the one before it is a right answer, too.
   bool serves_old = false;
+  /// A process keeps the product, and the requests come once more when it does.
+  bool keeps_near = false;
 };
 
 /// In the order in which they are told.

@@ -40,6 +40,7 @@ void mode_outcome::add_expiry(std::int64_t go_ns, std::vector<report> const& rep
     answers += static_cast<std::int64_t>(r.answers.size());
     waited += static_cast<std::int64_t>(r.waited);
     errors += r.errors;
+    near_hits += static_cast<std::int64_t>(r.near_hits);
     if (first_error.empty()) first_error = r.first_error;
   }
   sorted_ = false;

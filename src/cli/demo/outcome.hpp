@@ -40,6 +40,7 @@ struct mode_counts {
   std::int64_t stale = 0;   ///< of the answers: the product as it was before
   std::int64_t waited = 0;  ///< requests that waited for a load
   std::int64_t errors = 0;
+  std::int64_t near_hits = 0;  ///< of requests that came once more
 };
 
 class mode_outcome : public mode_counts {

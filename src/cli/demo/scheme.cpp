@@ -33,6 +33,7 @@ cache_options lasting(worker_orders const& orders) {
   if (orders.mode == guard_mode::early) options.early_refresh = 1;
   if (orders.mode == guard_mode::logical) options.grace = std::chrono::minutes(10);
   if (facts_of(orders.mode).serves_old) options.format = cache_format::framed;
+  if (facts_of(orders.mode).keeps_near) options.near = near_cache::all;
   return options;
 }
 
@@ -191,6 +192,24 @@ class early_scheme final : public guarded_scheme<product_json> {
   milliseconds const load_time_;
 };
 
+// What the processes kept of the product before its expiry is not served behind a fence.
+class near_scheme final : public guarded_scheme<product_json> {
+ public:
+  using guarded_scheme::guarded_scheme;
+
+  asio::awaitable<void> get_ready() override { co_await cache_.async_fence(asio::use_awaitable); }
+
+  std::uint64_t near_hits() const override { return cache_.stats().near_hits; }
+};
+
+// The library takes it for no mistake: a store in this process keeps its values as near as can be.
+void require_server(store const& values) {
+  if (values.traits().across_processes) return;
+  throw error(make_failure(errc::not_supported, "store " + values.display_name() +
+                                                    " keeps its values in the process "
+                                                    "already"));
+}
+
 }  // namespace
 
 milliseconds load_limit(worker_orders const& orders) {
@@ -216,6 +235,9 @@ std::unique_ptr<scheme> make_scheme(scheme_stores const& stores, worker_orders c
       return std::make_unique<early_scheme>(stores, orders, std::move(load));
     case guard_mode::hash:
       return std::make_unique<guarded_scheme<product_fields>>(stores, orders, std::move(load));
+    case guard_mode::near:
+      require_server(stores.values);
+      return std::make_unique<near_scheme>(stores, orders, std::move(load));
     case guard_mode::fleet:
     case guard_mode::logical:
     case guard_mode::double_lock:

@@ -42,6 +42,12 @@ class scheme {
   /// the expiry, or head_start() before it.
   virtual asio::awaitable<void> play_expiry(product before) = 0;
 
+  /// In each process, right before the requests come.
+  virtual asio::awaitable<void> get_ready() { co_return; }
+
+  /// Goes up with each request that is answered with what this process keeps.
+  virtual std::uint64_t near_hits() const { return 0; }
+
   /// Takes the entry out of the store.
   virtual asio::awaitable<void> remove() = 0;
 

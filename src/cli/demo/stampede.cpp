@@ -9,15 +9,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <fstream>
-#include <herdlock/lock.hpp>
 #include <optional>
 #include <random>
 
 #include "common/exit_code.hpp"
+#include "common/notice.hpp"
 #include "common/temp_folder.hpp"
-#include "common/warnings.hpp"
 #include "demo/play.hpp"
+#include "demo/progress_line.hpp"
 #include "demo/scheme.hpp"
+#include "demo/server_warnings.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -26,20 +27,6 @@ std::string random_name() {
   std::random_device bits;
   return fmt::format("{:08x}{:08x}", bits(), bits());
 }
-
-// One line on a terminal that is written over; nothing elsewhere.
-class progress_line {
- public:
-  ~progress_line() { show({}); }
-  void show(std::string const& text) {
-    if (!shown_) return;
-    fmt::print(stderr, "\r\033[K{}", text);
-    std::fflush(stderr);
-  }
-
- private:
-  bool shown_ = ::isatty(STDERR_FILENO) == 1;
-};
 
 class demo {
  public:
@@ -52,10 +39,10 @@ class demo {
   worker_orders orders_for(guard_mode mode) const;
   int connections() const;
   void check_plot() const;
-  void check_modes() const;
+  void check_modes();
+  bool can_play(guard_mode mode) const;
   void write_plot();
   void report_outcomes();
-  void tell_warnings() const;
 
   stampede_options options_;
   std::optional<temp_folder> temporary_;
@@ -84,16 +71,24 @@ void demo::use_a_file(std::string& url, char const* name) {
 }
 
 // Not every store can be opened, or keeps values.
-void demo::check_modes() const {
-  for (guard_mode const mode : options_.modes) {
-    worker_orders const orders = orders_for(mode);
-    scheme_stores const stores = open_stores(orders);
-    try {
-      make_scheme(stores, orders, {});
-    } catch (error const& e) {
-      throw command_error(exit_code_of(e.code()),
-                          fmt::format("mode {}: {}", name_of(mode), e.what()));
-    }
+void demo::check_modes() {
+  std::erase_if(options_.modes, [this](guard_mode mode) { return !can_play(mode); });
+}
+
+// Throws for a mode that was named.
+bool demo::can_play(guard_mode mode) const {
+  worker_orders const orders = orders_for(mode);
+  scheme_stores const stores = open_stores(orders);
+  try {
+    make_scheme(stores, orders, {});
+    return true;
+  } catch (error const& e) {
+    bool const near = facts_of(mode).keeps_near && e.code() == errc::not_supported;
+    auto const why = fmt::format("mode {}: {}{}", name_of(mode), e.what(),
+                                 near ? "; --store redis://HOST:PORT can do it" : "");
+    if (!near || !options_.all_modes) throw command_error(exit_code_of(e.code()), why);
+    notice("left out: " + why);
+    return false;
   }
 }
 
@@ -163,20 +158,10 @@ int demo::run() {
   if (interrupted_by) return 128 + interrupted_by;
   if (failed) std::rethrow_exception(failed);
   report_outcomes();
-  tell_warnings();
+  tell_warnings(options_.store_url);
   bool const fine = std::all_of(outcomes_.begin(), outcomes_.end(),
                                 [](mode_outcome const& o) { return o.errors == 0; });
   return static_cast<int>(fine ? exit_code::success : exit_code::not_all_answered);
-}
-
-// The workers' stores are in other processes: one question to the same server tells what they saw.
-void demo::tell_warnings() const {
-  try {
-    store const asked = open_store(options_.store_url);
-    lock(asked, "herdlock-demo").inspect();
-    warnings_teller().tell(asked);
-  } catch (error const&) {  // its trouble showed in the answers
-  }
 }
 
 void demo::report_outcomes() {

@@ -29,7 +29,9 @@ own or another's. early and logical have an answer meanwhile, the product as it
 was before the expiry: a stale answer, which elsewhere is an error. In early the
 requests come a little before the entry would expire, in the other modes when it
 has. A process of these two goes on asking until it gets the new product; if it
-has to wait for that, this counts as well.
+has to wait for that, this counts as well. In near the requests come once more
+when a process has the new product: Redis tells each process when it changes,
+so they are answered without asking Redis.
 
 The last answer is that of the slowest expiry. A process has at most 64
 connections to the database, all together at most 256 (MySQL: four fifths of
@@ -48,6 +50,7 @@ Examples:
   herdlock demo stampede --plot stampede.svg
   herdlock demo stampede --mode fleet,early,logical
   herdlock demo stampede --mode fleet --kill-loader
+  herdlock demo stampede --mode fleet,near --store redis://127.0.0.1:6379
   herdlock demo stampede --store redis://127.0.0.1:6379 \
     --origin mysql://demo@127.0.0.1/demo --processes 10 --requests 10000 \
     --expiries 20 --mode fleet)";
@@ -58,14 +61,6 @@ std::string footer() {
     text += fmt::format("  {:<12} {}\n", each.name, each.does);
   }
   return text + footer_end;
-}
-
-milliseconds time_between(char const* option, std::string const& text, milliseconds least,
-                          milliseconds most) {
-  milliseconds const time = duration_argument(option, text);
-  if (time >= least && time <= most) return time;
-  throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", option,
-                                                    text, say(least), say(most)));
 }
 
 std::string names_of_all() {
@@ -151,7 +146,7 @@ CLI::App* add_stampede_command(CLI::App& demo, stampede_arguments& arguments) {
                   "(default: a temporary SQLite file)")
       ->envname("HERDLOCK_LOCKS")
       ->type_name("URL");
-  app->add_option("--mode", arguments.modes, "Which ways are played, or all")
+  app->add_option("--mode", arguments.modes, "Which ways are played, or all that the store can do")
       ->type_name("MODE,…")
       ->capture_default_str();
   add_numbers(*app, arguments);
@@ -172,12 +167,14 @@ stampede_options check(stampede_arguments const& arguments) {
   stampede_options options;
   options.store_url = arguments.store;
   options.locks_url = arguments.locks;
-  options.origin = {arguments.origin, time_between("--load-time", arguments.load_time, 1ms, 10min)};
+  options.origin = {arguments.origin,
+                    duration_between("--load-time", arguments.load_time, 1ms, 10min)};
   options.modes = modes_argument(arguments.modes);
+  options.all_modes = arguments.modes == "all";
   options.processes = arguments.processes;
   options.requests = arguments.requests;
   options.expiries = arguments.expiries;
-  options.claim_ttl = time_between("--claim-ttl", arguments.claim_ttl, 100ms, 10min);
+  options.claim_ttl = duration_between("--claim-ttl", arguments.claim_ttl, 100ms, 10min);
   options.json = arguments.json;
   options.kill_loader = arguments.kill_loader;
   options.plot = arguments.plot;

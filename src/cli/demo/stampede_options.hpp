@@ -45,6 +45,7 @@ struct stampede_options {
   std::string locks_url;  ///< the same
   origin_terms origin;    ///< url empty: a temporary file
   std::vector<guard_mode> modes;
+  bool all_modes = false;  ///< without those that the store cannot do
   int processes = 0;
   int requests = 0;
   int expiries = 0;

@@ -15,6 +15,13 @@ std::string plural(int count, char const* one, char const* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
+std::string told_of_near(mode_outcome const& o) {
+  return fmt::format(
+      "\n{}: when the {} requests came once more, {} were answered from what their process "
+      "keeps\n",
+      name_of(o.mode), std::int64_t{o.processes} * o.requests * o.expiries, o.near_hits);
+}
+
 }  // namespace
 
 std::string render_table(stampede_options const& options, std::vector<mode_outcome>& outcomes) {
@@ -36,6 +43,7 @@ std::string render_table(stampede_options const& options, std::vector<mode_outco
         o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms());
   }
   for (mode_outcome const& o : outcomes) {
+    if (facts_of(o.mode).keeps_near) text += told_of_near(o);
     if (!o.note.empty()) text += fmt::format("\n{}: {}\n", name_of(o.mode), o.note);
     if (o.errors) {
       text += fmt::format("\n{}: {} without a right answer; the first: {}\n", name_of(o.mode),
@@ -57,6 +65,7 @@ std::string render_json(std::vector<mode_outcome>& outcomes) {
                     {"waited", o.waited},
                     {"stale", o.stale},
                     {"errors", o.errors},
+                    {"near_hits", o.near_hits},
                     {"p50_ms", rounded(o.percentile_ms(0.5))},
                     {"p99_ms", rounded(o.percentile_ms(0.99))},
                     {"last_answer_ms", rounded(o.last_answer_ms())},

@@ -109,6 +109,18 @@ asio::awaitable<void> ask_until_fresh(scheme& asked, right_products right, milli
   if (answer != right.fresh) throw std::runtime_error(wrong(answer, right.fresh));
 }
 
+// The value that this process has loaded may be on its way into the store.
+asio::awaitable<void> ask_until_kept(scheme& asked) {
+  auto const end = recorded_origin::steady::now() + std::chrono::seconds(1);
+  auto const before = asked.near_hits();
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (asked.near_hits() == before && recorded_origin::steady::now() < end) {
+    co_await asked.ask();
+    timer.expires_after(milliseconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
 class worker {
  public:
   explicit worker(worker_orders const& orders)
@@ -157,30 +169,45 @@ class worker {
     asio::co_spawn(stores_.values.get_executor(), std::move(work), asio::use_future).get();
   }
 
+  // What goes wrong counts as a request without a right answer.
+  void wait(asio::awaitable<void> work, report& made) {
+    try {
+      wait(std::move(work));
+    } catch (std::exception const& e) {
+      made.note_error(e.what());
+    }
+  }
+
   void expire(nlohmann::json const& order) {
     wait(scheme_->play_expiry(product_at(order.at("revision"))));
     say({frame_kind::expired, {}});
   }
 
   void go(nlohmann::json const& order) {
+    wait(scheme_->get_ready());
     auto const started = recorded_origin::steady::now();
     auto const right = products_at(order.at("revision"), orders_.mode);
     origin_.begin(order.at("expiry"), started);
     auto const waited_before = scheme_->waited();
     herd all(*scheme_, right, started);
     report made = all.answer(stores_.values.get_executor(), orders_.requests);
-    if (right.old) see_it_fresh(right, made);
+    if (right.old) wait(ask_until_fresh(*scheme_, right, load_limit(orders_)), made);
     made.waited = scheme_->waited() - waited_before;
+    if (facts_of(orders_.mode).keeps_near) come_once_more(right, made);
     made.loads = origin_.take_loads(max_reported_loads);
     say({frame_kind::report, made.pack()});
   }
 
-  void see_it_fresh(right_products const& right, report& made) {
-    try {
-      wait(ask_until_fresh(*scheme_, right, load_limit(orders_)));
-    } catch (std::exception const& e) {
-      made.note_error(e.what());
-    }
+  // A value is kept from the next read on that finds it.
+  void come_once_more(right_products const& right, report& made) {
+    wait(ask_until_kept(*scheme_), made);
+    auto const before = scheme_->near_hits();
+    herd again(*scheme_, right, recorded_origin::steady::now());
+    report const more = again.answer(stores_.values.get_executor(), orders_.requests);
+    made.near_hits = scheme_->near_hits() - before;
+    if (more.errors == 0) return;
+    made.note_error(more.first_error);
+    made.errors += more.errors - 1;
   }
 
   void say(frame const& f) {

@@ -1,0 +1,21 @@
+// What a demo's server is warned of.
+#pragma once
+
+#include <herdlock/lock.hpp>
+#include <string>
+
+#include "common/warnings.hpp"
+
+namespace herdlock::cli {
+
+/// The workers' stores are in other processes: one question to the same server tells what they saw.
+inline void tell_warnings(std::string const& url) {
+  try {
+    store const asked = open_store(url);
+    lock(asked, "herdlock-demo").inspect();
+    warnings_teller().tell(asked);
+  } catch (error const&) {  // its trouble showed in the answers
+  }
+}
+
+}  // namespace herdlock::cli
