@@ -14,6 +14,7 @@
 #include "common/notice.hpp"
 #include "common/usage_line.hpp"
 #include "demo/election.hpp"
+#include "demo/near.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
 #include "doctor/doctor.hpp"
@@ -48,6 +49,7 @@ struct arguments {
   elect_arguments elect;
   stampede_arguments stampede;
   election_demo_options election;
+  near_arguments near;
   soak_options soak;
   stores_options stores;
   look_arguments look;
@@ -131,12 +133,12 @@ int dispatch(std::vector<std::string> words) {
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
   CLI::App* const election_app = add_election_command(*demo_app, given.election);
+  CLI::App* const near_app = add_near_command(*demo_app, given.near);
   CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
   CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
   CLI::App* const takeover_app = add_takeover_command(*bench_app, given.takeover);
-
   CLI::App* const help_app = add_help_command(app, given.help);
 
   require_known_command(words, app);
@@ -164,6 +166,7 @@ int dispatch(std::vector<std::string> words) {
     check(given.election);
     return election_demo(given.election);
   }
+  if (near_app->parsed()) return near_demo(check(given.near));
   if (soak_app->parsed()) {
     check(given.soak);
     return soak(given.soak);

@@ -40,7 +40,17 @@ TEST(Help, OfTheStampedeTellsTheModesAndGivesExamples) {
   EXPECT_EQ(help.code, 0);
   for (char const* part :
        {"  naive ", "  process ", "  fleet ", "  early ", "  logical ", "  double-lock ", "  hash ",
-        "--locks", "--plot", "--json", "--kill-loader", "mysql://", "Examples"}) {
+        "  near ", "--locks", "--plot", "--json", "--kill-loader", "mysql://", "Examples"}) {
+    EXPECT_TRUE(has(help.out, part)) << part << "\n" << help.out;
+  }
+}
+
+TEST(Help, OfTheNearDemoTellsWhatIsSeenAndHowToGetAServer) {
+  auto const help = run_herdlock({"demo", "near", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (char const* part :
+       {"redis://HOST:PORT", "  old ", "  waits ", "  fails ", "--max-staleness", "--freeze",
+        "redis-server --port", "HERDLOCK_STORE", "list of processes", "69", "64", "Examples"}) {
     EXPECT_TRUE(has(help.out, part)) << part << "\n" << help.out;
   }
 }

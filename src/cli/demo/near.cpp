@@ -1,0 +1,205 @@
+// The processes are forked while this one has a single thread. It has no other later: the relays
+// work while it waits for anything.
+#include "demo/near.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <herdlock/open.hpp>
+#include <optional>
+#include <vector>
+
+#include "bench/bench_board.hpp"
+#include "common/duration.hpp"
+#include "common/exit_code.hpp"
+#include "common/forked_process.hpp"
+#include "demo/near_judge.hpp"
+#include "demo/near_teller.hpp"
+#include "demo/near_worker.hpp"
+#include "demo/relay.hpp"
+#include "demo/server_warnings.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds near_patience = 30s;
+constexpr milliseconds tick = 10ms;
+
+class near_play {
+ public:
+  explicit near_play(near_options const& options);
+  int run();
+
+ private:
+  near_terms terms_of(std::string url) const;
+  void start_writer();
+  void start_readers();
+  void play();
+  void end();
+
+  template <class Condition>
+  void await(char const* what, Condition holds);
+  void go_on_for(milliseconds time);
+  void work();
+  void look_for_the_dead();
+  [[noreturn]] void raise_death() const;
+  bool all_have_seen(std::int64_t change) const;
+
+  near_options const& options_;
+  near_board board_;
+  near_teller teller_;
+  near_freeze freeze_;
+  asio::io_context io_{1};
+  relay steady_relay_;
+  relay freezing_relay_;
+  std::string const key_ = "herdlock-demo:" + owner_token::generate().str() + ":near";
+  std::optional<forked_process> writer_;
+  std::vector<forked_process> readers_;
+};
+
+near_play::near_play(near_options const& options)
+    : options_(options),
+      board_(options.processes, options.most_changes()),
+      teller_(options, board_),
+      steady_relay_(io_, options.server),
+      freezing_relay_(io_, options.server) {
+  freeze_.first_reader = options.first_frozen();
+  value_or_raise(try_open_store(options.store_url));  // what makes no sense is told first
+  note_interruptions();
+}
+
+near_terms near_play::terms_of(std::string url) const {
+  return {.url = std::move(url),
+          .shown = options_.shown,
+          .key = key_,
+          // Should nobody take it away, it goes by itself.
+          .ttl = options_.time() + near_patience,
+          .every = options_.every,
+          .max_staleness = options_.max_staleness};
+}
+
+void near_play::start_writer() {
+  writer_.emplace([this] { write_changes(terms_of(options_.store_url), board_); },
+                  [this](std::string_view why) { board_.complain(why); });
+  await("the first write was not acknowledged", [this] { return board_.begun(); });
+}
+
+void near_play::start_readers() {
+  for (std::size_t n = 0; n < options_.processes; ++n) {
+    relay const& way = n < freeze_.first_reader ? steady_relay_ : freezing_relay_;
+    auto const terms = terms_of(through_port(options_.store_url, way.port()));
+    readers_.emplace_back([this, n, &terms] { read_changes(terms, n, board_); },
+                          [this](std::string_view why) { board_.complain(why); });
+  }
+  await("a process did not read", [this] {
+    for (std::size_t n = 0; n < options_.processes; ++n) {
+      if (!board_.reader(n).ready) return false;
+    }
+    return true;
+  });
+}
+
+// The relays' bytes, and what has happened meanwhile.
+void near_play::work() {
+  throw_if_interrupted();
+  io_.run_for(tick);
+  look_for_the_dead();
+}
+
+void near_play::look_for_the_dead() {
+  auto const stage = board_.stage();
+  std::erase_if(readers_, [&](forked_process& each) {
+    if (!each.ended()) return false;
+    if (stage < near_stage::ending || each.failed()) raise_death();
+    return true;
+  });
+  if (!writer_ || !writer_->ended()) return;
+  if (stage < near_stage::clearing || writer_->failed()) raise_death();
+  writer_.reset();
+}
+
+void near_play::raise_death() const {
+  std::string const why(board_.complaint());
+  throw command_error(exit_code::unavailable,
+                      why.empty() ? std::string("a process died by itself") : why);
+}
+
+template <class Condition>
+void near_play::await(char const* what, Condition holds) {
+  auto const end = steady_ns() + near_patience.count() * 1'000'000;
+  while (!holds()) {
+    work();
+    if (steady_ns() > end) {
+      throw command_error(exit_code::unavailable, fmt::format("{}: {} within {}", options_.shown,
+                                                              what, say(near_patience)));
+    }
+  }
+}
+
+void near_play::go_on_for(milliseconds time) {
+  auto const end = steady_ns() + time.count() * 1'000'000;
+  while (steady_ns() < end) {
+    work();
+    teller_.follow(steady_ns());
+  }
+}
+
+void near_play::play() {
+  go_on_for(options_.before_freeze);
+  if (options_.freeze > 0ms) {
+    freezing_relay_.freeze();
+    freeze_.from_ns = steady_ns();
+    teller_.frozen(freeze_.from_ns);
+    go_on_for(options_.freeze);
+    freezing_relay_.thaw();
+    freeze_.to_ns = steady_ns();
+    teller_.thawed(freeze_.to_ns);
+  }
+  go_on_for(options_.after_freeze);
+}
+
+bool near_play::all_have_seen(std::int64_t change) const {
+  for (std::size_t n = 0; n < board_.readers(); ++n) {
+    if (board_.seen_at(n, change) == 0) return false;
+  }
+  return true;
+}
+
+void near_play::end() {
+  board_.go_on_to(near_stage::settling);
+  await("the writer did not end", [this] { return board_.settled(); });
+  // A change that does not come is for the judge.
+  auto const patient_until = steady_ns() + near_patience.count() * 1'000'000;
+  while (!all_have_seen(board_.acknowledged()) && steady_ns() < patient_until) work();
+  teller_.catch_up(steady_ns());
+  board_.go_on_to(near_stage::ending);
+  await("a process did not end", [this] { return readers_.empty(); });
+  board_.go_on_to(near_stage::clearing);
+  await("the value could not be removed", [this] { return !writer_; });
+}
+
+int near_play::run() {
+  start_writer();
+  start_readers();
+  teller_.begin(steady_ns());
+  board_.go_on_to(near_stage::changing);
+  play();
+  end();
+  near_figures const seen = count(board_, freeze_);
+  if (options_.json) {
+    teller_.json(seen, freeze_);
+  } else {
+    teller_.figures(seen);
+  }
+  tell_warnings(options_.store_url);
+  bool const kept = broken_promises(seen, options_.max_staleness).empty();
+  return static_cast<int>(kept ? exit_code::success : exit_code::promise_broken);
+}
+
+}  // namespace
+
+int near_demo(near_options const& options) { return near_play(options).run(); }
+
+}  // namespace herdlock::cli

@@ -1,0 +1,147 @@
+// `herdlock demo near`: who sees a change when, and that nobody serves an old value for too long.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <support/redis_server.hpp>
+
+#include "herdlock_command.hpp"
+#include "process_tree.hpp"
+
+namespace {
+
+using namespace herdlock_test;
+using nlohmann::json;
+using words = std::vector<std::string>;
+
+// Four processes, two of which are cut off for longer than they trust what they keep.
+words short_demo(words more) {
+  words all{"demo",    "near",  "--processes", "4",      "--time",  "3s",
+            "--every", "100ms", "--freeze",    "1500ms", "--store", redis_server::shared().url()};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void expect_served_everywhere(json const& change) {
+  EXPECT_EQ(change["served_after_ms"].size(), 4u) << change;
+  for (auto const& after : change["served_after_ms"]) EXPECT_TRUE(after.is_number()) << change;
+  for (auto const& reader : change["frozen"]) EXPECT_GE(reader, 3) << "the last two: " << change;
+}
+
+TEST(DemoNear, NoProcessServesAnOldValueForLongerThanPromisedNorBehindAFence) {
+  auto& server = redis_server::shared();
+  server.flush();
+  auto const run = run_herdlock(short_demo({"--json", "--max-staleness", "300ms"}));
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  json const seen = json::parse(run.out);
+  EXPECT_EQ(seen["broken"], json::array()) << run.out;
+  EXPECT_EQ(seen["unseen"], 0);
+  EXPECT_EQ(seen["stale_behind_fence"], 0);
+  EXPECT_GT(seen["fenced_reads"], 0);
+  EXPECT_LE(seen["frozen"]["old_for_ms"], 300);
+  // The first change behind the freeze comes when it is over: 1.5 s less the time until it came.
+  EXPECT_GT(seen["frozen"]["served_after_ms"], 300);
+  EXPECT_GT(seen["near_hits"].get<double>(), 0.9 * seen["reads"].get<double>()) << run.out;
+  EXPECT_GE(seen["changes"].size(), 4u);
+  bool frozen = false;
+  for (auto const& change : seen["changes"]) {
+    expect_served_everywhere(change);
+    frozen = frozen || !change["frozen"].empty();
+  }
+  EXPECT_TRUE(frozen) << run.out;
+  EXPECT_FALSE(has(server.command({"KEYS", "*"}), "herdlock-demo:")) << "it takes the value away";
+}
+
+TEST(DemoNear, ThePictureTellsWhoServesTheOldValueAndWhoWaits) {
+  auto const run = run_herdlock(short_demo({"--max-staleness", "700ms"}));
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  EXPECT_EQ(run.err, "") << "no progress without a terminal";
+  for (char const* part :
+       {"4 processes", " change ", "connections of processes 3 to 4 stand still", "    old",
+        "  waits", "connections of processes 3 to 4 go on", "connection good", "connection frozen",
+        "behind a fence", ", 0 of them older than their fence", "near hits"}) {
+    EXPECT_TRUE(has(run.out, part)) << part << "\n" << run.out;
+  }
+  EXPECT_FALSE(has(run.out, "BROKEN")) << run.out;
+}
+
+TEST(DemoNear, WithoutAFreezeEveryConnectionIsGood) {
+  auto const run =
+      run_herdlock({"demo", "near", "--json", "--processes", "1", "--time", "1s", "--every",
+                    "100ms", "--freeze", "0", "--store", redis_server::shared().url()});
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  for (auto const& change : json::parse(run.out)["changes"]) {
+    EXPECT_TRUE(change["frozen"].empty()) << change;
+  }
+}
+
+void expect_refused(words const& arguments, std::string const& why) {
+  words all{"demo", "near"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  auto const run = run_herdlock(all);
+  EXPECT_EQ(run.code, 64) << run.err;
+  EXPECT_TRUE(has(run.err, why)) << run.err;
+}
+
+TEST(DemoNear, WhatItCannotDoIsRefusedWithTheWayOut) {
+  auto const way_out = "use --store redis://HOST:PORT";
+  expect_refused({}, way_out);
+  for (char const* url : {"sqlite:near.db", "memory:", "redis+cluster://127.0.0.1:7000",
+                          "rediss://127.0.0.1:7000", "redis+unix:/nowhere/redis.sock"}) {
+    expect_refused({"--store", url}, way_out);
+  }
+  std::string const store = "redis://:secret@127.0.0.1:1";
+  expect_refused({"--store", store, "--freeze", "6s"}, "--freeze 6s: must be between 0 ms and 5 s");
+  expect_refused({"--store", store, "--frozen", "9"}, "--frozen 9: must be between 0 and 8");
+  expect_refused({"--store", store, "--processes", "65"}, "--processes 65");
+  expect_refused({"--store", store, "--every", "1ms"}, "--every 1ms");
+  expect_refused({"--store", store, "--time", "1h"}, "--time 1h");
+  expect_refused({"--store", "redis://cache.example"}, "getent hosts cache.example");
+}
+
+TEST(DemoNear, AServerThatIsNotThereIsNamedWithoutItsPassword) {
+  auto const run = run_herdlock({"demo", "near", "--store", "redis://:secret@127.0.0.1:1"});
+  EXPECT_EQ(run.code, 69) << run.err;
+  EXPECT_TRUE(has(run.err, "127.0.0.1:1")) << run.err;
+  EXPECT_FALSE(has(run.err, "secret")) << run.err;
+}
+
+// The reader knows the server by a port of the demo's relay, the user does not.
+TEST(DemoNear, AServerThatMayNotPushIsNamedWithTheRightThatIsMissing) {
+  redis_server const server({.users = {"app on >pw ~* &* +@all -client|tracking -client|caching"}});
+  auto const name = "127.0.0.1:" + std::to_string(server.port());
+  auto const run =
+      run_herdlock({"demo", "near", "--processes", "1", "--store", "redis://app:pw@" + name});
+  EXPECT_EQ(run.code, 69) << run.err << run.out;
+  EXPECT_TRUE(has(run.err, "+client|tracking")) << run.err;
+  EXPECT_TRUE(has(run.err, name)) << run.err;
+}
+
+TEST(DemoNear, InterruptedItEndsItsProcesses) {
+  auto demo = start_herdlock({"demo", "near", "--time", "2m", "--processes", "2", "--store",
+                              redis_server::shared().url()});
+  ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
+  auto const workers = children_of(demo.pid());
+  EXPECT_EQ(workers.size(), 3u) << "two read and one writes";
+  demo.signal(SIGINT);
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 128 + SIGINT, .signal = {}}));
+  expect_all_gone(workers);
+}
+
+TEST(DemoNear, AProcessThatDiesEndsItWithOneLine) {
+  auto demo = start_herdlock({"demo", "near", "--time", "2m", "--processes", "2", "--store",
+                              redis_server::shared().url()});
+  ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
+  auto const workers = children_of(demo.pid());
+  ASSERT_EQ(workers.size(), 3u);
+  ::kill(std::stoi(workers[2]), SIGKILL);
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 69, .signal = {}}));
+  EXPECT_EQ(lines_of(demo.errors()).size(), 1u) << demo.errors();
+  expect_all_gone(workers);
+}
+
+}  // namespace
