@@ -128,8 +128,9 @@ void tell(figures const& seen) {
               count(seen.calls), count(seen.stale), count(seen.errors), count(seen.waited));
   for (auto const& [name, times] :
        {std::pair("get_or_load", &seen.cached), std::pair("a plain get", &seen.plain)}) {
-    std::printf("%s: p50 %.0f, p99 %.0f, p99.9 %.0f us\n", name, times->quantile_us(0.5),
-                times->quantile_us(0.99), times->quantile_us(0.999));
+    std::printf("%s: p50 %.0f, p99 %.0f, p99.9 %.0f, longest %lld us\n", name,
+                times->quantile_us(0.5), times->quantile_us(0.99), times->quantile_us(0.999),
+                static_cast<long long>(times->longest_us));
   }
   std::printf("p99.9 beside that of a plain get: %.2f\n",
               seen.cached.quantile_us(0.999) / seen.plain.quantile_us(0.999));

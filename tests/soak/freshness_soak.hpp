@@ -34,8 +34,12 @@ inline std::int64_t in_us(milliseconds span) { return std::chrono::microseconds(
 /// Times from 1 µs on, 16 buckets for each doubling.
 struct histogram {
   std::array<std::atomic<std::uint64_t>, 512> counts{};
+  std::atomic<std::int64_t> longest_us{0};
 
   void note(std::int64_t us) {
+    auto longest = longest_us.load();
+    while (us > longest && !longest_us.compare_exchange_weak(longest, us)) {
+    }
     auto const at = std::log2(double(std::max<std::int64_t>(us, 1))) * 16;
     ++counts.at(std::min<std::size_t>(static_cast<std::size_t>(at), counts.size() - 1));
   }

@@ -60,7 +60,8 @@ class near_history {
 
 /// What the readers of one case came to.
 struct near_figures {
-  std::atomic<std::uint64_t> reads{0}, errors{0}, stale{0}, stale_behind_fence{0};
+  std::atomic<std::uint64_t> reads{0}, errors{0}, stale{0}, stale_behind_fence{0},
+      stale_a_second{0};
   std::atomic<std::int64_t> oldest_ns{0};
   std::atomic<std::uint64_t> hits{0}, of_hits{0};  // near hits, of all answers
 
@@ -69,6 +70,7 @@ struct near_figures {
     if (!age) return;
     ++stale;
     if (behind_fence) ++stale_behind_fence;
+    if (*age > std::chrono::seconds(1)) ++stale_a_second;
     auto oldest = oldest_ns.load();
     while (age->count() > oldest && !oldest_ns.compare_exchange_weak(oldest, age->count())) {
     }
@@ -77,11 +79,13 @@ struct near_figures {
   void print(char const* name, std::uint64_t events, char const* event) const {
     std::printf(
         "%-9s %llu %s, %llu reads, %llu errors, near hits %.1f %%; %llu older than the last write "
-        "that was acknowledged, by %.1f ms at most; behind a fence %llu\n",
+        "that was acknowledged, by %.1f ms at most, %llu by more than a second; behind a fence "
+        "%llu\n",
         name, static_cast<unsigned long long>(events), event,
         static_cast<unsigned long long>(reads), static_cast<unsigned long long>(errors),
         of_hits == 0 ? 0.0 : 100.0 * double(hits) / double(of_hits),
         static_cast<unsigned long long>(stale), double(oldest_ns) / 1e6,
+        static_cast<unsigned long long>(stale_a_second),
         static_cast<unsigned long long>(stale_behind_fence));
   }
 };
