@@ -185,7 +185,8 @@ def parsed():
     parser.add_argument("--freezes", default=2, type=int)
     parser.add_argument("--hits", default=100_000, type=int)
     parser.add_argument("--cold", default=2_000, type=int)
-    parser.add_argument("--deadline", default=300, type=float, help="seconds for each peer and case")
+    parser.add_argument("--deadline", default=300, type=float,
+                        help="seconds for one peer in one case")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.cases, options.peers = options.cases.split(","), options.peers.split(",")

@@ -55,7 +55,7 @@ class History:
         self.cells[1] = 0
 
     def age(self, seen, acknowledged, asked):
-        """How long ago, at `asked`, that what was seen had been replaced by an acknowledged write."""
+        """How long ago, at `asked`, that what was seen had been replaced by a known write."""
         if seen is None and self.cells[1]:
             return None
         at = self.acknowledged if seen is None else int(seen)
