@@ -10,7 +10,7 @@ The cases are those of tests/soak/near_soak.cpp, which counts for ours; here the
     at_once  FLUSHALL directly after a write, so that readers are reading
     kill     the connections of all clients are killed
     freeze   the readers' connection stands still for --freeze seconds
-    hits     the time of a hit on one key: the median of 11 rounds or more
+    hits     the time of a hit on one key: the median of many rounds
     table    what the server keeps for ten clients that read 16 hot keys ten times and --cold others
              once, and its processor time for a read, with and without the client's cache
 
@@ -108,7 +108,7 @@ def hits_of_ours(options):
 
 def hits_of(peer, options):
     with Server(options.server) as server:
-        more = {"mode": "hits", "port": server.port, "count": options.hits}
+        more = {"mode": "hits", "port": server.port, "rounds": options.rounds}
         with told(peer, more, options) as one:
             return one.result({})
 
@@ -183,7 +183,7 @@ def parsed():
     parser.add_argument("--readers", default=2, type=int)
     parser.add_argument("--freeze", default=5, type=float, help="seconds, 30 at most")
     parser.add_argument("--freezes", default=2, type=int)
-    parser.add_argument("--hits", default=100_000, type=int)
+    parser.add_argument("--rounds", default=201, type=int, help="of hits")
     parser.add_argument("--cold", default=2_000, type=int)
     parser.add_argument("--deadline", default=300, type=float,
                         help="seconds for one peer in one case")

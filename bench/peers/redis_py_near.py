@@ -144,8 +144,9 @@ def hits():
             client.get(KEY)
         return (time.monotonic_ns() - began) / count
 
-    some(OPTIONS["count"] // 10)
-    return {"ns_per_hit": sorted(some(OPTIONS["count"] // 10) for _ in range(11))[5]}
+    some(1_000)
+    rounds = sorted(some(50) for _ in range(OPTIONS["rounds"]))
+    return {"ns_per_hit": rounds[len(rounds) // 2]}
 
 
 def table():
