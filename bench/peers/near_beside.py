@@ -25,6 +25,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import peers
 from peers import MODULES, REDIS_PY, Driven, Relay, Server
@@ -80,6 +81,18 @@ def told(peer, more, options):
     return Driven([*argv, json.dumps({**own, **more})], options.deadline)
 
 
+def all_keep_it(server):
+    """The readers have read the last value: no read comes any more."""
+    seen = [-1]
+
+    def quiet():
+        seen.append(server.calls("get"))
+        time.sleep(0.1)
+        return seen[-1] == seen[-2]
+
+    peers.until(quiet, "readers go on asking the server")
+
+
 def race_of(peer, options, case):
     terms = terms_of(options, case)
     with Server(options.server) as server:
@@ -88,7 +101,7 @@ def race_of(peer, options, case):
                   "flush": lambda: server.call("FLUSHALL"),
                   "at_once": lambda: server.call("FLUSHALL"),
                   "kill": lambda: server.call("CLIENT", "KILL", "TYPE", "normal"),
-                  "freeze": lambda: relay.freeze(options.freeze)}
+                  "freeze": lambda: (all_keep_it(server), relay.freeze(options.freeze))}
         more = {"mode": "race", "port": relay.port if case == "freeze" else server.port,
                 "writer_port": server.port, "empties": case in ("flush", "at_once"), **terms}
         with told(peer, more, options) as one:
