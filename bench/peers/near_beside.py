@@ -211,6 +211,7 @@ def parsed():
 
 def main():
     options = parsed()
+    peers.stop_when_told()
     said = subprocess.run([options.server, "--version"], capture_output=True, text=True, check=True)
     server = re.search(r"v=(\S+)", said.stdout)[0]
     print(f"{options.server} {server}", file=sys.stderr)

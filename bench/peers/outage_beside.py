@@ -175,6 +175,7 @@ def parsed():
 
 def main():
     options = parsed()
+    peers.stop_when_told()
     results = []
     for peer in options.peers:
         print(name_of(peer), file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +20,11 @@ MODULES = ROOT / "build/peers/npm/node_modules"
 REDIS_PY = ROOT / "build/peers/redis-py/usr/lib/python3/dist-packages"
 PATIENCE = 20  # seconds, for what takes none
 os.environ["PATH"] = f"{ROOT}/build/deps/bin:{os.environ['PATH']}"
+
+
+def stop_when_told():
+    """Nothing that was started stays behind when this process is told to end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def until(holds, why):
