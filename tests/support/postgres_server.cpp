@@ -106,11 +106,12 @@ void postgres_server::launch() {
   child_.emplace(as_server_user(std::move(argv)));
 }
 
+// Another test's server may have taken the port since it was found free.
 bool postgres_server::answers() const {
   try {
     return listens(port_) &&
            sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",
-               "SELECT 1") == "1\n";
+               "SHOW data_directory") == folder_.path().string() + "\n";
   } catch (std::runtime_error const&) {
     return false;
   }

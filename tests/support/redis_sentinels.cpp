@@ -53,15 +53,17 @@ std::unique_ptr<redis_server> redis_sentinels::make_sentinel() {
   how.tls = options_.tls == redis_tls::on_with_wrong_name ? redis_tls::on : options_.tls;
   how.certificates = certificates_;
   auto one = std::make_unique<redis_server>(std::move(how));
+  auto const ask = [&](std::string const& command) {
+    auto const said = one->cli("SENTINEL " + command);
+    must(said == "OK", command + ": " + said);
+  };
   auto const set = [&](std::string const& key, std::string const& value) {
-    must(one->cli("SENTINEL SET mymaster " + key + " " + value) == "OK", "no " + key);
+    ask("SET mymaster " + key + " " + value);
   };
   if (!options_.sentinel_password.empty()) {
     one->cli("SENTINEL CONFIG SET sentinel-pass " + options_.sentinel_password);
   }
-  must(one->cli("SENTINEL MONITOR mymaster 127.0.0.1 " +
-                std::to_string(servers_[0]->public_port()) + " 2") == "OK",
-       "no monitoring");
+  ask("MONITOR mymaster 127.0.0.1 " + std::to_string(servers_[0]->public_port()) + " 2");
   if (!options_.password.empty()) set("auth-pass", options_.password);
   set("down-after-milliseconds", std::to_string(options_.down_after.count()));
   set("failover-timeout", "3000");
