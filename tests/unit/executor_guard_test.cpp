@@ -153,12 +153,13 @@ TEST_P(ExecutorGuardTest, ALeaseThatIsRestoredForNobodyIsNotGivenBack) {
   EXPECT_EQ(who_has_it().fencing, ticket.value().fencing);
 }
 
-// The wait is as long as it has to be, while somebody runs it.
+// The wait is as long as it has to be, while somebody runs it. The patience is longer than a loaded
+// machine keeps a thread from running, the wait is longer still.
 TEST_P(ExecutorGuardTest, ABlockingCallWaitsOnWhileTheExecutorLives) {
-  detail::context_of(*opened)->set_patience(20ms);
+  detail::context_of(*opened)->set_patience(2s);
   auto work = asio::make_work_guard(io);
   std::thread runner([&] { io.run(); });
-  asio::steady_timer late(io, 200ms);
+  asio::steady_timer late(io, 3s);
   auto const start = [&](handler<int> done) {
     late.async_wait([done = std::move(done)](auto const&) mutable { std::move(done)(7); });
   };
