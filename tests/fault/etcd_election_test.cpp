@@ -57,7 +57,7 @@ TEST_F(EtcdElection, AWaiterWhoseLeaseWasRevokedDoesNotLeadWhenTheOneBeforeItLea
   ASSERT_TRUE(waiting(2));
   // It hears of nothing until both have happened.
   path_.stop_forwarding();
-  server_.member().ctl({"lease", "revoke", lease_of_the_waiter});
+  server_.revoke(lease_of_the_waiter);
   EXPECT_TRUE(leader.end());
   ASSERT_TRUE(eventually([&] { return third.works(); }));
   reconnect();
@@ -81,7 +81,7 @@ TEST_F(EtcdElection, ARevokedWaiterThatIsAloneLeadsWithAKeyOfItsOwn) {
   for (int i = 0; i < 5; ++i) {
     waiter.stand();
     ASSERT_TRUE(waiting(1));
-    server_.member().ctl({"lease", "revoke", youngest_lease()});
+    server_.revoke(youngest_lease());
     EXPECT_TRUE(leader.end());
     ASSERT_TRUE(eventually([&] { return waiter.works(); }));
     auto const seen = holder();

@@ -152,7 +152,7 @@ TEST_F(EtcdReleaseTest, AWaiterWhoseLeaseWasRevokedWaitsOn) {
   ASSERT_TRUE(waiter.run_until([&] { return holder.waiting(stock) == 1; }));
   for (auto const& lease : server().leases()) {
     if (std::find(before.begin(), before.end(), lease) == before.end()) {
-      server().member().ctl({"lease", "revoke", lease});
+      server().revoke(lease);
     }
   }
   ASSERT_EQ(holder.waiting(stock), 0u);

@@ -121,15 +121,17 @@ std::vector<std::string> etcd_server::leases() const {
   return ids;
 }
 
-void etcd_server::revoke_all_leases() {
-  for (auto const& lease : leases()) {
-    try {
-      member_.ctl({"lease", "revoke", lease});
-    } catch (std::runtime_error const& why) {
-      if (std::string_view(why.what()).find("requested lease not found") == std::string_view::npos)
-        throw;
-    }
+void etcd_server::revoke(std::string const& lease) {
+  try {
+    member_.ctl({"lease", "revoke", lease});
+  } catch (std::runtime_error const& why) {
+    if (std::string_view(why.what()).find("requested lease not found") == std::string_view::npos)
+      throw;
   }
+}
+
+void etcd_server::revoke_all_leases() {
+  for (auto const& lease : leases()) revoke(lease);
 }
 
 void etcd_server::restart() {

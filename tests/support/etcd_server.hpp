@@ -75,7 +75,8 @@ class etcd_server {
   void flush();  ///< removes all keys
   /// The numbers of the leases that the server has now, as etcdctl writes them.
   std::vector<std::string> leases() const;
-  /// Ends all of them. One that ends by itself meanwhile is ended, too.
+  /// Ends one. One that ends by itself meanwhile is ended, too.
+  void revoke(std::string const& lease);
   void revoke_all_leases();
   void kill() { member_.kill(); }
   void restart();  ///< with its data
