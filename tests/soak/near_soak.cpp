@@ -9,7 +9,7 @@
 //   flush     FLUSHALL
 //   kill      every connection of a client is killed
 //   freeze    the readers' connection stands still, for two and a half times max_staleness if
-//             --freeze does not say how long
+//             --freeze does not say how long; from when each reader keeps the last value
 //   move      the key's slot goes to another node of a cluster
 //   failover  another server becomes the master, by Sentinel, and all clients have gone there
 //
@@ -22,13 +22,17 @@
 // bench/peers/near_beside.py plays the same with other clients.
 #include <poll.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <herdlock/cache.hpp>
 #include <herdlock/open.hpp>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <support/eventually.hpp>
@@ -72,6 +76,8 @@ struct place {
   std::function<void()> event;
   /// Whether the event itself replaces the value by nothing.
   bool empties = false;
+  /// Whether it comes once each reader keeps the last value: else it may show nothing.
+  bool once_kept = false;
   /// Waits until the last event is over.
   std::function<void()> settle = [] {};
 };
@@ -81,23 +87,24 @@ class race {
   race(soak_options const& options, place where)
       : options_(options),
         where_(std::move(where)),
-        history_((options.writes + 1) * (options.events + 1)) {}
+        history_((options.writes + 1) * (options.events + 1)),
+        kept_(static_cast<std::size_t>(options.readers)) {}
 
   void run() {
-    std::vector<std::jthread> readers;
-    for (int i = 0; i < options_.readers; ++i) {
-      readers.emplace_back([this, i] { read(i > 0 && options_.fence_every > 0); });
+    std::vector<std::jthread> readers;  // told to stop in the end, and by what is thrown
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      readers.emplace_back([this, i](std::stop_token const& stop) { read(i, stop); });
     }
     texts const writer(open_store(where_.url_of_writer), {.ttl = 1h, .ttl_jitter = 0});
     for (std::uint64_t i = 0; i <= options_.events; ++i) {
       for (std::uint64_t n = 0; n < options_.writes; ++n) write(writer);
       if (i == options_.events) break;
+      if (where_.once_kept && options_.near != near_cache::off) await_kept();
       if (where_.empties) history_.nothing_follows();
       where_.event();
       if (where_.empties) history_.acknowledge(true);
     }
     where_.settle();
-    stop_ = true;
   }
 
   near_figures const& figures() const { return figures_; }
@@ -118,12 +125,27 @@ class race {
     ::poll(nullptr, 0, static_cast<int>(options_.pause.count()));
   }
 
-  void read(bool fences) {
+  /// Until each reader was answered with the last value by what it keeps.
+  void await_kept() {
+    auto const last = history_.acknowledged();
+    watched_ = true;
+    bool const kept = eventually([&] {
+      return std::all_of(kept_.begin(), kept_.end(), [&](auto const& one) { return one == last; });
+    });
+    watched_ = false;
+    if (!kept) throw std::runtime_error("a reader does not keep the last value");
+  }
+
+  void read(std::size_t reader_number, std::stop_token const& stop) {
     texts const reader(open_store(where_.url_of_readers),
                        {.ttl = 1h, .near = options_.near, .max_staleness = options_.max_staleness});
-    for (std::uint64_t i = 0; !stop_; ++i) {
+    bool const fences = reader_number > 0 && options_.fence_every > 0;
+    for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
       try {
-        read_once(reader, fences && i % options_.fence_every == 0);
+        bool const watched = watched_;
+        auto const hits = watched ? reader.stats().near_hits : 0;
+        auto const seen = read_once(reader, fences && i % options_.fence_every == 0);
+        if (watched && seen && reader.stats().near_hits > hits) kept_[reader_number] = *seen;
       } catch (error const&) {
         ++figures_.errors;
       }
@@ -131,7 +153,7 @@ class race {
     figures_.hits += reader.stats().near_hits;
   }
 
-  void read_once(texts const& reader, bool behind_fence) {
+  std::optional<std::uint64_t> read_once(texts const& reader, bool behind_fence) {
     auto const before = history_.acknowledged();
     if (behind_fence) reader.fence();
     auto const acknowledged = behind_fence ? before : history_.acknowledged();
@@ -141,13 +163,15 @@ class race {
     if (seen) number = std::stoull(*seen);
     figures_.note(history_.age(number, acknowledged, asked), behind_fence);
     ++figures_.of_hits;
+    return number;
   }
 
   soak_options const& options_;
   place where_;
   near_history history_;
   near_figures figures_;
-  std::atomic<bool> stop_{false};
+  std::vector<std::atomic<std::uint64_t>> kept_;  // by reader, while watched
+  std::atomic<bool> watched_{false};
 };
 
 bool play(soak_options const& options, place where) {
@@ -170,13 +194,16 @@ bool soak_one_server(soak_options const& options) {
   auto const at = [](std::uint16_t port) {
     return "redis://127.0.0.1:" + std::to_string(port) + "?timeout=10s";
   };
-  place where{at(wire.port()), at(server.port()), [] {}};
+  // The relay costs time and processor: only where something is to happen to it.
+  bool const freezes = options.what == "freeze";
+  place where{at(freezes ? wire.port() : server.port()), at(server.port()), [] {}};
   if (options.what == "flush") {
     where.empties = true;
     where.event = [&] { server.cli("FLUSHALL"); };
   } else if (options.what == "kill") {
     where.event = [&] { server.cli("CLIENT KILL TYPE normal"); };
-  } else if (options.what == "freeze") {
+  } else if (freezes) {
+    where.once_kept = true;
     auto const span = options.freeze.count() > 0 ? options.freeze : options.max_staleness * 5 / 2;
     auto const frozen = std::make_shared<std::optional<std::jthread>>();
     where.settle = [frozen] { frozen->reset(); };
