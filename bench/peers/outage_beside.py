@@ -28,8 +28,8 @@ PEERS = {"herdlock": None, "swr": {"timeout": 0, "tiers": 2},
 SAID = re.compile(
     r"loads of the fleet in the outage (?P<failed>\d+), .*recovered after (?P<recovered_ms>\d+) ms"
     r".*calls (?P<calls>\d+), stale answers (?P<stale>\d+), errors (?P<errors>\d+), .*"
-    r"get_or_load: p50 (?P<p50_us>\d+), .* p99.9 (?P<p999_us>\d+), longest (?P<longest_us>\d+)",
-    re.DOTALL)
+    r"get_or_load: p50 (?P<p50_us>\d+), [^\n]* p99\.9 (?P<p999_us>\d+), "
+    r"longest (?P<longest_us>\d+)", re.DOTALL)
 
 
 def ours(options):
@@ -119,7 +119,7 @@ def play(fleet, options):
     for one in fleet.results:
         for bucket, count in one["waits"].items():
             waits[int(bucket)] = waits.get(int(bucket), 0) + count
-    return {**seen, "recovered_ms": fleet.recovered[0], "p50_us": quantile(waits, 0.5),
+    return {**seen, "recovered_ms": min(fleet.recovered), "p50_us": quantile(waits, 0.5),
             "p999_us": quantile(waits, 0.999),
             "longest_us": 1000 * max(one["longest_ms"] for one in fleet.results)}
 
