@@ -1,6 +1,7 @@
 """What the scripts here share: a Redis of their own, a relay, processes that are driven line by
 line, and tables."""
 
+import contextlib
 import json
 import os
 import re
@@ -24,7 +25,9 @@ os.environ["PATH"] = f"{ROOT}/build/deps/bin:{os.environ['PATH']}"
 
 def stop_when_told():
     """Nothing that was started stays behind when this process is told to end."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def until(holds, why):
@@ -84,6 +87,14 @@ class Wire:
             return [self.reply() for _ in range(int(rest))]
         return rest.decode()
 
+    def info(self, section):
+        lines = self.call("INFO", section).splitlines()
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
 
 class Server:
     """A redis-server on a free port, in a folder of its own; with: stopped in the end."""
@@ -102,7 +113,6 @@ class Server:
         except BaseException:
             self.__exit__()
             raise
-        self.wire = Wire(self.port)
         return self
 
     def __exit__(self, *_):
@@ -110,17 +120,26 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def answers(self):
+        """Whether the process that was started does: another one may have taken its port."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"{self.program} has ended with {self.process.returncode}")
         try:
-            return Wire(self.port).call("PING") == "PONG"
+            self.wire = Wire(self.port)
         except OSError:
             return False
+        try:
+            if self.wire.info("server").get("process_id") == str(self.process.pid):
+                return True
+        except (OSError, RuntimeError, ValueError):
+            pass  # a stranger who does not know the question
+        self.wire.close()
+        return False
 
     def call(self, *words):
         return self.wire.call(*words)
 
     def info(self, section):
-        lines = self.call("INFO", section).splitlines()
-        return dict(line.split(":", 1) for line in lines if ":" in line)
+        return self.wire.info(section)
 
     def calls(self, command):
         counts = self.info("commandstats").get(f"cmdstat_{command}", "calls=0")
@@ -150,21 +169,33 @@ class Relay:
                 client, _ = self.listener.accept()
             except OSError:
                 return  # closed
-            server = socket.create_connection(("127.0.0.1", self.target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                client.close()
+                continue
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink in ((client, server), (server, client)):
                 threading.Thread(target=self.pump, args=(source, sink), daemon=True).start()
 
     def pump(self, source, sink):
+        """One direction; what is held back is the end, too."""
         try:
             while data := source.recv(65536):
-                with self.passing:
-                    self.passing.wait_for(lambda: not self.held)
-                    sink.sendall(data)
-            sink.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # the other half has ended both
+                self.wait_to_pass()
+                sink.sendall(data)
+            self.wait_to_pass()
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:  # one of both is broken, which ends the other direction
+            self.wait_to_pass()
+            for one in (source, sink):
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+
+    def wait_to_pass(self):
+        with self.passing:
+            self.passing.wait_for(lambda: not self.held)
 
     def hold(self, holds):
         with self.passing:
@@ -176,6 +207,7 @@ class Relay:
         self.thawed()
         self.hold(True)
         self.timer = threading.Timer(seconds, self.hold, [False])
+        self.timer.daemon = True
         self.timer.start()
 
     def thawed(self):
@@ -183,7 +215,10 @@ class Relay:
             self.timer.join()
 
     def close(self):
-        self.thawed()
+        if self.timer:
+            self.timer.cancel()
+        self.hold(False)
+        self.listener.shutdown(socket.SHUT_RDWR)  # ends accept()
         self.listener.close()
 
 
