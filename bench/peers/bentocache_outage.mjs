@@ -28,7 +28,7 @@ if (options.tiers === 2) layers = layers.useBus(redisBusDriver({ connection }));
 const cache = new BentoCache({ default: 'one', stores: { one: layers } });
 const plain = new Redis(connection);
 
-const figures = { calls: 0, stale: 0, errors: 0, failed: 0, longest_ms: 0, waits: {} };
+const figures = { calls: 0, stale: 0, errors: 0, failed_loads: 0, longest_ms: 0, waits: {} };
 let from = Infinity;
 let until = Infinity;
 let stopped = false;
@@ -46,7 +46,7 @@ async function load() {
   await pass(options.load);
   const at = now();
   if (at >= from && at < until) {
-    ++figures.failed;
+    ++figures.failed_loads;
     throw new Error('the loader is down');
   }
   if (at >= until && !recovered) {

@@ -21,6 +21,7 @@ for pushes are seen by that alone. No reader of ours uses a fence: peers have no
 """
 
 import argparse
+import contextlib
 import json
 import re
 import subprocess
@@ -49,6 +50,8 @@ def version(peer):
         return peer
     if peer == "redis-py":
         names = [one.name for one in REDIS_PY.glob("redis-*.dist-info")]
+        if not names:
+            raise FileNotFoundError(f"no redis-py in {REDIS_PY}")
         return "redis-py " + names[0].removeprefix("redis-").removesuffix(".dist-info")
     return f"node-redis {peers.npm_version(PEERS[peer][2]['package'])}"
 
@@ -69,11 +72,8 @@ def race_of_ours(options, case):
     argv = [options.build / "tests/soak/near_soak"]
     for name, value in terms.items():
         argv += [f"--{name}", value]
-    said = peers.our_output(argv, options.deadline, {"HERDLOCK_TEST_REDIS": options.server})
-    found = SAID.search(said)
-    if not found:
-        raise RuntimeError(said)
-    return {name: float(value) for name, value in found.groupdict().items()}
+    said, wrong = peers.our_output(argv, options.deadline, {"HERDLOCK_TEST_REDIS": options.server})
+    return peers.figures_of(SAID.search(said), said, wrong)
 
 
 def told(peer, more, options):
@@ -95,8 +95,7 @@ def all_keep_it(server):
 
 def race_of(peer, options, case):
     terms = terms_of(options, case)
-    with Server(options.server) as server:
-        relay = Relay(server.port)
+    with Server(options.server) as server, contextlib.closing(Relay(server.port)) as relay:
         events = {"write": lambda: None,
                   "flush": lambda: server.call("FLUSHALL"),
                   "at_once": lambda: server.call("FLUSHALL"),
@@ -107,13 +106,14 @@ def race_of(peer, options, case):
         with told(peer, more, options) as one:
             seen = one.result({"event": events[case], "settle": relay.thawed})
         seen["hits"] = 100 * max(0, 1 - server.calls("get") / max(1, seen["reads"]))
-        relay.close()
     return seen
 
 
 def hits_of_ours(options):
     argv = [options.build / "bench/herdlock_bench", "--filter", "near.", "--json"]
-    said = peers.our_output(argv, options.deadline, {"HERDLOCK_TEST_REDIS": options.server})
+    said, wrong = peers.our_output(argv, options.deadline, {"HERDLOCK_TEST_REDIS": options.server})
+    if wrong:
+        raise RuntimeError(said)
     lines = {one["name"]: one["value"] for one in json.loads(said[said.index("["):])}
     return {"ns_per_hit": lines["near.hit_1_threads"], "copying": lines["near.copying_hit"],
             "two_threads": lines["near.hit_2_threads"]}
@@ -162,17 +162,17 @@ def play(peer, case, options):
 
 
 def shown(results):
-    races = [[case, version(peer), f"{seen['reads']:,.0f}", f"{seen['hits']:.1f} %",
+    races = [[case, name, f"{seen['reads']:,.0f}", f"{seen['hits']:.1f} %",
               f"{seen['errors']:,.0f}", f"{seen['stale']:,.0f}",
               f"{1e6 * seen['stale'] / max(1, seen['reads']):,.0f}", f"{seen['oldest_ms']:,.1f} ms",
               f"{seen['stale_a_second']:,.0f}"]
-             for case, peer, seen in results if case in RACES and "failed" not in seen]
-    hits = [[version(peer), *(f"{seen[name]:,.0f} ns" if name in seen else ""
-                              for name in ("ns_per_hit", "copying", "two_threads"))]
-            for case, peer, seen in results if case == "hits" and "failed" not in seen]
-    tables = [[version(peer), near, f"{one['gets']:,}", f"{one['items']:,}", f"{one['bytes']:,}",
+             for case, name, seen in results if case in RACES and "failed" not in seen]
+    hits = [[name, *(f"{seen[what]:,.0f} ns" if what in seen else ""
+                     for what in ("ns_per_hit", "copying", "two_threads"))]
+            for case, name, seen in results if case == "hits" and "failed" not in seen]
+    tables = [[name, near, f"{one['gets']:,}", f"{one['items']:,}", f"{one['bytes']:,}",
                f"{one['us_per_get']:.2f} us"]
-              for case, peer, seen in results if case == "table" and "failed" not in seen
+              for case, name, seen in results if case == "table" and "failed" not in seen
               for near, one in seen.items()]
     parts = [(["case", "client", "reads", "near hits", "errors", "too old", "of a million",
                "oldest", "older than 1 s"], races),
@@ -180,8 +180,8 @@ def shown(results):
              (["client", "its cache", "reads at the server", "items in its table", "memory, bytes",
                "processor time a read"], tables)]
     text = "\n\n".join(peers.table(head, rows) for head, rows in parts if rows)
-    failed = [f"{case}, {version(peer)}: {seen['failed']}"
-              for case, peer, seen in results if "failed" in seen]
+    failed = [f"{case}, {name}: {seen['failed']}"
+              for case, name, seen in results if "failed" in seen]
     return "\n".join([text, *failed])
 
 
@@ -218,19 +218,21 @@ def main():
     results = []
     for case in options.cases:
         for peer in options.peers:
-            print(f"{case}, {version(peer)}", file=sys.stderr, flush=True)
+            print(f"{case}, {peer}", file=sys.stderr, flush=True)
+            name = peer
             try:
+                name = version(peer)
                 seen = play(peer, case, options)
             except (OSError, RuntimeError, ValueError) as why:
                 seen = {"failed": f"{type(why).__name__}: {why}"}
             if seen is not None:
-                results.append((case, peer, seen))
+                results.append((case, name, seen))
     if options.json:
-        print(json.dumps([{"case": case, "client": version(peer), **seen}
-                          for case, peer, seen in results], indent=1))
+        print(json.dumps([{"case": case, "client": name, **seen} for case, name, seen in results],
+                         indent=1))
     else:
         print(shown(results))
-    return 1 if any("failed" in seen for _, _, seen in results) else 0
+    return peers.status_of(seen for _, _, seen in results)
 
 
 if __name__ == "__main__":

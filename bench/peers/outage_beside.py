@@ -14,6 +14,7 @@ Ours is `freshness_soak --case outage`, whose back-off grows from --back-off to 
 """
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -26,8 +27,9 @@ from peers import MODULES, Driven, Server
 PEERS = {"herdlock": None, "swr": {"timeout": 0, "tiers": 2},
          "waits": {"timeout": 1000, "tiers": 2}, "l2": {"timeout": 0, "tiers": 1}}
 SAID = re.compile(
-    r"loads of the fleet in the outage (?P<failed>\d+), .*recovered after (?P<recovered_ms>\d+) ms"
-    r".*calls (?P<calls>\d+), stale answers (?P<stale>\d+), errors (?P<errors>\d+), .*"
+    r"loads of the fleet in the outage (?P<failed_loads>\d+), .*"
+    r"recovered after (?P<recovered_ms>\d+) ms.*"
+    r"calls (?P<calls>\d+), stale answers (?P<stale>\d+), errors (?P<errors>\d+), .*"
     r"get_or_load: p50 (?P<p50_us>\d+), [^\n]* p99\.9 (?P<p999_us>\d+), "
     r"longest (?P<longest_us>\d+)", re.DOTALL)
 
@@ -37,12 +39,9 @@ def ours(options):
             "--outage", int(options.outage * 1000), "--processes", options.processes,
             "--callers", options.callers, "--ttl", options.ttl, "--load", options.load,
             "--pause", options.pause, "--first", options.back_off, "--most", options.most]
-    said = peers.our_output(argv, options.outage + options.deadline,
-                            {"HERDLOCK_TEST_REDIS": options.server})
-    found = SAID.search(said)
-    if not found:
-        raise RuntimeError(said)
-    return {name: float(value) for name, value in found.groupdict().items()}
+    said, wrong = peers.our_output(argv, options.outage + options.deadline,
+                                   {"HERDLOCK_TEST_REDIS": options.server})
+    return peers.figures_of(SAID.search(said), said, wrong)
 
 
 class Fleet:
@@ -89,19 +88,15 @@ class Fleet:
 
 
 def of_bentocache(terms, options):
-    with Server(options.server) as server:
+    with Server(options.server) as server, contextlib.ExitStack() as started:
         more = {"modules": str(MODULES), "port": server.port, "callers": options.callers,
                 "ttl": options.ttl, "load": options.load, "pause": options.pause,
                 "back_off": options.most, **terms}
         argv = ["node", peers.HERE / "bentocache_outage.mjs", json.dumps(more)]
         server.call("SET", "plain", "v")
         limit = options.outage + options.deadline
-        members = [Driven(argv, limit) for _ in range(options.processes)]
-        try:
-            return play(Fleet(members), options)
-        finally:
-            for one in members:
-                one.__exit__()
+        members = [started.enter_context(Driven(argv, limit)) for _ in range(options.processes)]
+        return play(Fleet(members), options)
 
 
 def play(fleet, options):
@@ -114,7 +109,7 @@ def play(fleet, options):
     fleet.wait_for(lambda: len(fleet.results) == len(fleet.members), options.deadline,
                    "a process did not tell its figures")
     seen = {name: sum(one[name] for one in fleet.results)
-            for name in ("failed", "calls", "stale", "errors")}
+            for name in ("failed_loads", "calls", "stale", "errors")}
     waits = {}
     for one in fleet.results:
         for bucket, count in one["waits"].items():
@@ -141,13 +136,12 @@ def name_of(peer):
 
 
 def shown(results):
-    rows = [[name_of(peer), f"{seen['failed']:,.0f}", f"{seen['calls']:,.0f}",
+    rows = [[name, f"{seen['failed_loads']:,.0f}", f"{seen['calls']:,.0f}",
              f"{seen['stale']:,.0f}", f"{seen['errors']:,.0f}", f"{seen['p50_us'] / 1000:,.2f} ms",
              f"{seen['p999_us'] / 1000:,.1f} ms", f"{seen['longest_us'] / 1000:,.1f} ms",
              f"{seen['recovered_ms']:,.0f} ms"]
-            for peer, seen in results if "failed_run" not in seen]
-    failed = [f"{name_of(peer)}: {seen['failed_run']}"
-              for peer, seen in results if "failed_run" in seen]
+            for name, seen in results if "failed" not in seen]
+    failed = [f"{name}: {seen['failed']}" for name, seen in results if "failed" in seen]
     head = ["cache", "calls of the loader in the outage", "answers", "stale", "errors", "p50",
             "p99.9", "longest", "loaded again after"]
     return "\n".join([peers.table(head, rows), *failed])
@@ -178,18 +172,20 @@ def main():
     peers.stop_when_told()
     results = []
     for peer in options.peers:
-        print(name_of(peer), file=sys.stderr, flush=True)
+        print(peer, file=sys.stderr, flush=True)
+        name = peer
         try:
+            name = name_of(peer)
             own = PEERS[peer]
             seen = ours(options) if own is None else of_bentocache(own, options)
-        except (OSError, RuntimeError) as why:
-            seen = {"failed_run": f"{type(why).__name__}: {why}"}
-        results.append((peer, seen))
+        except (OSError, RuntimeError, ValueError) as why:
+            seen = {"failed": f"{type(why).__name__}: {why}"}
+        results.append((name, seen))
     if options.json:
-        print(json.dumps([{"cache": name_of(peer), **seen} for peer, seen in results], indent=1))
+        print(json.dumps([{"cache": name, **seen} for name, seen in results], indent=1))
     else:
         print(shown(results))
-    return 1 if any("failed_run" in seen for _, seen in results) else 0
+    return peers.status_of(seen for _, seen in results)
 
 
 if __name__ == "__main__":

@@ -277,9 +277,30 @@ class Driven:
 
 
 def our_output(argv, deadline, environment):
-    """What one of our programs prints, whatever it thinks of it."""
+    """What one of our programs prints, and what is wrong with that by its own judge: that is told
+    on standard error, too."""
     with Driven(argv, deadline, environment) as one:
-        return "\n".join(one.lines())
+        lines = list(one.lines())
+        status = one.process.wait()
+    wrong = [line for line in lines if line.startswith("NOT SO:")]
+    if status != 0 and not wrong:
+        wrong = [f"it ended with {status}"]
+    for line in wrong:
+        print(f"{Path(argv[0]).name}: {line}", file=sys.stderr, flush=True)
+    return "\n".join(lines), wrong
+
+
+def figures_of(found, said, wrong):
+    """What a pattern has found in our output, as numbers."""
+    if not found:
+        raise RuntimeError(said)
+    seen = {name: float(value) for name, value in found.groupdict().items()}
+    return {**seen, "wrong": wrong} if wrong else seen
+
+
+def status_of(results):
+    """Bad when one did not run, or its own judge found something wrong."""
+    return 1 if any("failed" in seen or "wrong" in seen for seen in results) else 0
 
 
 def table(head, rows):
