@@ -1,7 +1,6 @@
 // One line on a terminal that is written over; nothing elsewhere.
 #pragma once
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,9 +15,11 @@ class progress_line {
   progress_line& operator=(progress_line const&) = delete;
   ~progress_line() { show({}); }
 
-  void show(std::string const& text) {
+  /// Never throws: a terminal that has been hung up shows nothing. (fmt::print would throw.)
+  void show(std::string const& text) const noexcept {
     if (!shown_) return;
-    fmt::print(stderr, "\r\033[K{}", text);
+    std::fputs("\r\033[K", stderr);
+    std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
   }
 
