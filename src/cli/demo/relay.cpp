@@ -6,12 +6,16 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <utility>
 
@@ -24,6 +28,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds relay_connect_limit{5};
 constexpr std::size_t relay_chunk = 16 * 1024;
+constexpr std::size_t relay_most_held = 1024 * 1024;
 
 }  // namespace
 
@@ -78,17 +83,36 @@ asio::awaitable<void> relay::serve(tcp::socket client) {
   co_await (pass(client, server) && pass(server, client));
 }
 
-// Until one of the two ends the connection: an exception.
+// Until one of the two ends the connection: an exception. What comes while the relay is frozen is
+// held, so that the end behind it is seen.
 asio::awaitable<void> relay::pass(tcp::socket& from, tcp::socket& to) {
   std::array<char, relay_chunk> bytes{};
+  std::string held;
   while (true) {
     auto const size = co_await from.async_read_some(asio::buffer(bytes), asio::use_awaitable);
-    while (frozen_) {
-      error_code woken;
-      co_await gate_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    }
-    co_await asio::async_write(to, asio::buffer(bytes, size), asio::use_awaitable);
+    held.assign(bytes.data(), size);
+    while (frozen_) co_await hold_more(from, held);
+    co_await asio::async_write(to, asio::buffer(held), asio::use_awaitable);
   }
+}
+
+// Returns when more has come, or bytes pass again.
+asio::awaitable<void> relay::hold_more(tcp::socket& from, std::string& held) {
+  error_code woken;
+  if (held.size() >= relay_most_held) {
+    co_await gate_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    co_return;
+  }
+  std::array<char, relay_chunk> bytes{};
+  // Not the operator ||: where both have ended it drops what the second one has read.
+  auto [order, read, size, passes] =
+      co_await asio::experimental::make_parallel_group(
+          from.async_read_some(asio::buffer(bytes), asio::deferred),
+          gate_.async_wait(asio::deferred))
+          .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  held.append(bytes.data(), size);
+  bool const stopped_by_gate = read == asio::error::operation_aborted;
+  if (read && !stopped_by_gate) throw boost::system::system_error(read);
 }
 
 }  // namespace herdlock::cli

@@ -1,5 +1,5 @@
 // A TCP relay on this machine whose connections can stand still: the sockets stay open, no byte
-// passes.
+// passes. A client that goes is noticed all the same.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <string>
 
 namespace herdlock::cli {
 
@@ -36,10 +37,11 @@ class relay {
   asio::awaitable<void> accept_all();
   asio::awaitable<void> serve(tcp::socket client);
   asio::awaitable<void> pass(tcp::socket& from, tcp::socket& to);
+  asio::awaitable<void> hold_more(tcp::socket& from, std::string& held);
 
   tcp::endpoint const target_;
   tcp::acceptor acceptor_;
-  asio::steady_timer gate_;  // cancelled when the bytes go on, or a connection has ended
+  asio::steady_timer gate_;  // cancelled when the bytes go on
   std::uint16_t port_ = 0;
   int connections_ = 0;
   bool frozen_ = false;
