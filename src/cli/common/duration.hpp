@@ -36,13 +36,19 @@ inline std::string say(milliseconds time) {
   return fmt::format("{} min", (ms + 30'000) / 60'000);
 }
 
+/// The same where no digit may be lost: a bound that is then kept to.
+inline std::string say_exactly(milliseconds time) {
+  bool const is_exact = time.count() % (time < milliseconds(180'000) ? 1'000 : 60'000) == 0;
+  return is_exact ? say(time) : fmt::format("{} ms", time.count());
+}
+
 /// Throws command_error (usage) for what is no duration, or out of its range.
 inline milliseconds duration_between(char const* option, std::string const& text,
                                      milliseconds least, milliseconds most) {
   milliseconds const time = duration_argument(option, text);
   if (time >= least && time <= most) return time;
   throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", option,
-                                                    text, say(least), say(most)));
+                                                    text, say_exactly(least), say_exactly(most)));
 }
 
 }  // namespace herdlock::cli

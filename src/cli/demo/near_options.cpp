@@ -30,7 +30,8 @@ process:
   0.7    it served the change 0.7 ms after the write was acknowledged
   old    when its line was written it still served an older value
   waits  it has no answer: it no longer trusts what it keeps, and asks Redis
-  fails  the question to Redis has run into the store's timeout
+  fails  the question to Redis has run into the store's timeout, or the value
+         is gone
 
 So a process whose connection is dead serves an old value for --max-staleness at
 most. Who cannot wait so long asks for a fence: what is read behind it is no
@@ -44,9 +45,13 @@ Valkey. For one that nobody else uses:
 A password in a URL can be read by every user in the list of processes: this
 command has HERDLOCK_STORE for it.
 
+A write that the store does not answer in time is done again.
+
 Exit status: 0; 1 if a promise was broken: a value was old for longer than
---max-staleness, or old behind a fence, or a change never came; 64 for usage;
-69 if the store cannot be used.
+--max-staleness, or old behind a fence, or a change never came; 64 for usage and
+for a store whose values cannot be kept; 69 if the store cannot be used, or a
+process was killed; 70 for lack of memory or processes, or if the output cannot
+be written.
 
 Examples:
   herdlock demo near --store redis://127.0.0.1:7777
@@ -109,16 +114,18 @@ CLI::App* add_near_command(CLI::App& demo, near_arguments& arguments) {
                   "The connections of so many of them stand still in the middle\n"
                   "(default: half of them)")
       ->type_name("N");
-  app->add_option("--freeze", arguments.freeze, "For how long")
-      ->type_name("TIME")
-      ->capture_default_str();
+  app->add_option("--freeze", arguments.freeze,
+                  "For how long (default: 2500ms, but no longer than\n"
+                  "a quarter of --time)")
+      ->type_name("TIME");
   app->add_option("--max-staleness", arguments.max_staleness,
                   "How old a value may be that a process serves by itself")
       ->type_name("TIME")
       ->capture_default_str();
-  app->add_option("--every", arguments.every, "How often the value is changed")
-      ->type_name("TIME")
-      ->capture_default_str();
+  app->add_option("--every", arguments.every,
+                  "How often the value is changed (default: 400ms, but\n"
+                  "no longer than a quarter of --time)")
+      ->type_name("TIME");
   app->add_option("--time", arguments.time, "How long it is changed altogether")
       ->type_name("TIME")
       ->capture_default_str();
@@ -139,10 +146,14 @@ near_options check(near_arguments const& arguments) {
   options.frozen = frozen_argument(arguments);
   auto const time =
       duration_between("--time", arguments.time, near_limits::min_time, near_limits::max_time);
-  options.freeze = duration_between("--freeze", arguments.freeze, 0ms, time / 2);
+  options.freeze = arguments.freeze ? duration_between("--freeze", *arguments.freeze, 0ms, time / 2)
+                                    : std::min(near_limits::usual_freeze, time / 4);
+  if (options.freeze == 0ms) options.frozen = 0;
   options.before_freeze = (time - options.freeze) * 2 / 5;
   options.after_freeze = time - options.freeze - options.before_freeze;
-  options.every = duration_between("--every", arguments.every, near_limits::min_every, time / 4);
+  options.every = arguments.every ? duration_between("--every", *arguments.every,
+                                                     near_limits::min_every, time / 4)
+                                  : std::min(near_limits::usual_every, time / 4);
   options.max_staleness = duration_between("--max-staleness", arguments.max_staleness, 10ms, 10min);
   options.json = arguments.json;
   return options;

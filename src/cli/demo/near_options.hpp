@@ -17,6 +17,9 @@ inline constexpr int max_processes = 64;
 inline constexpr milliseconds min_time{1'000};
 inline constexpr milliseconds max_time{120'000};
 inline constexpr milliseconds min_every{20};
+// Where they are not given, and --time is not too short for them.
+inline constexpr milliseconds usual_freeze{2'500};
+inline constexpr milliseconds usual_every{400};
 }  // namespace near_limits
 
 /// As typed.
@@ -24,9 +27,9 @@ struct near_arguments {
   std::string store;
   int processes = 8;
   std::optional<int> frozen;
-  std::string freeze = "2500ms";
+  std::optional<std::string> freeze;
   std::string max_staleness = "1s";
-  std::string every = "400ms";
+  std::optional<std::string> every;
   std::string time = "10s";
   bool json = false;
 };
@@ -37,7 +40,7 @@ struct near_options {
   std::string shown;                      ///< the URL without its password
   boost::asio::ip::tcp::endpoint server;  ///< that the URL names
   std::size_t processes = 0;
-  std::size_t frozen = 0;  ///< so many of them, the last ones
+  std::size_t frozen = 0;  ///< so many of them, the last ones; none without a freeze
   milliseconds before_freeze{};
   milliseconds freeze{};
   milliseconds after_freeze{};
