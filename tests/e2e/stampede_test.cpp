@@ -150,6 +150,18 @@ TEST(Stampede, NearIsRefusedWhereNobodyPushesChanges) {
   expect_near_is_refused({"--store", "memory:", "--processes", "1"}, "memory:");
 }
 
+TEST(Stampede, NearTellsWhyNothingIsKept) {
+  redis_server const server({.users = {"app on >pw ~* &* +@all -client|tracking -client|caching"}});
+  auto const run =
+      run_herdlock({"demo", "stampede", "--mode", "near", "--processes", "2", "--requests", "2",
+                    "--expiries", "1", "--load-time", "10ms", "--store",
+                    "redis://app:pw@127.0.0.1:" + std::to_string(server.port())});
+  EXPECT_EQ(run.code, 0) << run.err;
+  auto const lines = lines_of(run.err);
+  ASSERT_EQ(lines.size(), 1u) << run.err;
+  EXPECT_NE(lines[0].find("client|tracking"), std::string::npos) << lines[0];
+}
+
 TEST(Stampede, OnRedisAllPlaysNear) {
   auto& redis = redis_server::shared();
   redis.flush();

@@ -13,8 +13,9 @@ namespace herdlock::cli {
 /// Known after the store's first operation; more may come with each new connection.
 class warnings_teller {
  public:
-  void tell(store const& of) {
-    for (auto const& text : of.warnings()) {
+  void tell(store const& of) { tell(of.warnings()); }
+  void tell(std::vector<std::string> const& all) {
+    for (auto const& text : all) {
       if (std::find(told_.begin(), told_.end(), text) != told_.end()) continue;
       notice("warning: " + text);
       told_.push_back(text);

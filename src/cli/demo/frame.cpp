@@ -33,6 +33,7 @@ class writer {
     number(static_cast<std::uint32_t>(values.size()));
     bytes_.append(reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T));
   }
+  void text(std::string const& value) { all(std::vector<char>(value.begin(), value.end())); }
   std::string take() && { return std::move(bytes_); }
 
  private:
@@ -56,6 +57,10 @@ class reader {
     std::vector<T> values(count);
     copy(values.data(), count * sizeof(T));
     return values;
+  }
+  std::string text() {
+    auto const value = all<char>();
+    return {value.begin(), value.end()};
   }
 
  private:
@@ -120,9 +125,11 @@ std::string report::pack() const {
   to.all(answers);
   to.number(waited);
   to.number(errors);
-  to.all(std::vector<char>(first_error.begin(), first_error.end()));
+  to.text(first_error);
   to.all(loads);
   to.number(near_hits);
+  to.number(static_cast<std::uint32_t>(warnings.size()));
+  for (auto const& each : warnings) to.text(each);
   return std::move(to).take();
 }
 
@@ -133,10 +140,12 @@ report report::unpack(std::string const& bytes) {
   made.answers = from.all<right_answer>();
   made.waited = from.number<std::uint64_t>();
   made.errors = from.number<std::uint32_t>();
-  auto const text = from.all<char>();
-  made.first_error.assign(text.begin(), text.end());
+  made.first_error = from.text();
   made.loads = from.all<load_span>();
   made.near_hits = from.number<std::uint64_t>();
+  for (auto left = from.number<std::uint32_t>(); left > 0; --left) {
+    made.warnings.push_back(from.text());
+  }
   return made;
 }
 

@@ -83,7 +83,8 @@ struct report {
   std::uint32_t errors = 0;  ///< requests that failed or got a wrong answer
   std::string first_error;
   std::vector<load_span> loads;
-  std::uint64_t near_hits = 0;  ///< of the requests that came once more
+  std::uint64_t near_hits = 0;        ///< of the requests that came once more
+  std::vector<std::string> warnings;  ///< of its stores, all so far
 
   /// One more; its text is kept if it is the first.
   void note_error(std::string text);

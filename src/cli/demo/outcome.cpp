@@ -38,6 +38,7 @@ void mode_outcome::add_expiry(std::int64_t go_ns, std::vector<report> const& rep
       spans.push_back({offset_ms + load.from_us / 1e3, offset_ms + load.to_us / 1e3, false});
     }
     answers += static_cast<std::int64_t>(r.answers.size());
+    warnings.insert(warnings.end(), r.warnings.begin(), r.warnings.end());
     waited += static_cast<std::int64_t>(r.waited);
     errors += r.errors;
     near_hits += static_cast<std::int64_t>(r.near_hits);

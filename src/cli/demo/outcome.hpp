@@ -56,9 +56,10 @@ class mode_outcome : public mode_counts {
   int expiries;
   milliseconds load_time;
   std::string first_error;
-  std::string note;             ///< empty, or a line to be printed below the table
-  timeline last;                ///< the latest expiry that was added
-  bool drawn_for_good = false;  ///< later expiries leave `last` alone
+  std::string note;                   ///< empty, or a line to be printed below the table
+  std::vector<std::string> warnings;  ///< of the processes' stores; may be twice there
+  timeline last;                      ///< the latest expiry that was added
+  bool drawn_for_good = false;        ///< later expiries leave `last` alone
 
   double loads_per_expiry() const { return static_cast<double>(loads) / expiries; }
   /// Nearest rank; 0 when there was no answer. Sorts.

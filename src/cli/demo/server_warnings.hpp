@@ -9,11 +9,12 @@
 namespace herdlock::cli {
 
 /// The workers' stores are in other processes: one question to the same server tells what they saw.
-inline void tell_warnings(std::string const& url) {
+/// What the teller has told before is not told again.
+inline void tell_warnings(std::string const& url, warnings_teller teller = {}) {
   try {
     store const asked = open_store(url);
     lock(asked, "herdlock-demo").inspect();
-    warnings_teller().tell(asked);
+    teller.tell(asked);
   } catch (error const&) {  // its trouble showed in the answers
   }
 }

@@ -158,7 +158,9 @@ int demo::run() {
   if (interrupted_by) return 128 + interrupted_by;
   if (failed) std::rethrow_exception(failed);
   report_outcomes();
-  tell_warnings(options_.store_url);
+  warnings_teller teller;
+  for (mode_outcome const& each : outcomes_) teller.tell(each.warnings);
+  tell_warnings(options_.store_url, std::move(teller));
   bool const fine = std::all_of(outcomes_.begin(), outcomes_.end(),
                                 [](mode_outcome const& o) { return o.errors == 0; });
   return static_cast<int>(fine ? exit_code::success : exit_code::not_all_answered);

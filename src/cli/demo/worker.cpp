@@ -195,6 +195,7 @@ class worker {
     made.waited = scheme_->waited() - waited_before;
     if (facts_of(orders_.mode).keeps_near) come_once_more(right, made);
     made.loads = origin_.take_loads(max_reported_loads);
+    made.warnings = stores_.values.warnings();
     say({frame_kind::report, made.pack()});
   }
 
