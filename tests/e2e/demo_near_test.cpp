@@ -14,10 +14,14 @@ using namespace herdlock_test;
 using nlohmann::json;
 using words = std::vector<std::string>;
 
+// A machine with other work may let a server wait for longer than the usual two seconds.
+std::string patient_url(redis_server const& server) { return server.url() + "?timeout=10s"; }
+
 // Four processes, two of which are cut off for longer than they trust what they keep.
 words short_demo(words more) {
-  words all{"demo",    "near",  "--processes", "4",      "--time",  "3s",
-            "--every", "100ms", "--freeze",    "1500ms", "--store", redis_server::shared().url()};
+  words all{"demo",     "near",   "--processes", "4",
+            "--time",   "3s",     "--every",     "100ms",
+            "--freeze", "1500ms", "--store",     patient_url(redis_server::shared())};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -72,11 +76,64 @@ TEST(DemoNear, ThePictureTellsWhoServesTheOldValueAndWhoWaits) {
 TEST(DemoNear, WithoutAFreezeEveryConnectionIsGood) {
   auto const run =
       run_herdlock({"demo", "near", "--json", "--processes", "1", "--time", "1s", "--every",
-                    "100ms", "--freeze", "0", "--store", redis_server::shared().url()});
+                    "100ms", "--freeze", "0", "--store", patient_url(redis_server::shared())});
   ASSERT_EQ(run.code, 0) << run.err << run.out;
-  for (auto const& change : json::parse(run.out)["changes"]) {
-    EXPECT_TRUE(change["frozen"].empty()) << change;
-  }
+  json const seen = json::parse(run.out);
+  EXPECT_EQ(seen["frozen_processes"], 0);
+  ASSERT_FALSE(seen["changes"].empty()) << run.out;
+  for (auto const& change : seen["changes"]) EXPECT_TRUE(change["frozen"].empty()) << change;
+}
+
+// What is not given fits it.
+TEST(DemoNear, TheShortestTimeNeedsNothingElse) {
+  auto const run = run_herdlock({"demo", "near", "--json", "--processes", "2", "--time", "1s",
+                                 "--store", patient_url(redis_server::shared())});
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  EXPECT_EQ(json::parse(run.out)["freeze_ms"], 250);
+}
+
+// The timeout of a store ends a write, and not the demo.
+TEST(DemoNear, AWriteThatIsNotAnsweredInTimeIsDoneAgain) {
+  redis_server server;
+  auto demo = start_herdlock({"demo", "near", "--time", "6s", "--processes", "1", "--freeze", "0",
+                              "--store", server.url() + "?timeout=3s"});
+  ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
+  server.command({"CLIENT", "PAUSE", "4500", "WRITE"});
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 0, .signal = {}})) << demo.errors();
+  EXPECT_TRUE(has(demo.output(), "without an answer in time, done again")) << demo.output();
+  EXPECT_FALSE(has(demo.output(), "BROKEN")) << demo.output();
+}
+
+TEST(DemoNear, AValueThatSomebodyRemovesIsNoAnswer) {
+  redis_server server;
+  auto demo = start_herdlock({"demo", "near", "--time", "3s", "--processes", "1", "--every",
+                              "100ms", "--freeze", "0", "--store", patient_url(server)});
+  ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
+  auto const is_told = [&] { return lines_of(demo.output()).size() >= 9; };
+  EXPECT_TRUE(eventually([&] {
+    auto const key = lines_of(server.command({"KEYS", "herdlock-demo:*:near"}));
+    if (!key.empty()) server.command({"DEL", key[0]});
+    return is_told();
+  })) << demo.output();
+  EXPECT_EQ(demo.wait(), (exit_status{.code = 0, .signal = {}})) << demo.errors();
+  EXPECT_TRUE(has(demo.output(), "without a value")) << demo.output();
+}
+
+// A shell's pipeline waits for all that is in it.
+exit_status end_of(std::string const& pipeline) {
+  child_process shell({.argv = {"bash", "-c", "set -o pipefail; " + pipeline, HERDLOCK_COMMAND,
+                                patient_url(redis_server::shared())}});
+  return shell.wait().value_or(exit_status{});
+}
+
+TEST(DemoNear, ItEndsWhenNobodyTakesWhatItWrites) {
+  exit_status const unwritten{.code = 70, .signal = {}};
+  EXPECT_EQ(end_of("\"$0\" demo near --time 2m --processes 1 --store \"$1\" | head -n 3"),
+            unwritten);
+  EXPECT_EQ(end_of("\"$0\" demo near --time 2m --processes 1 --store \"$1\" > /dev/full"),
+            unwritten);
+  EXPECT_EQ(end_of("\"$0\" demo near --json --time 1s --processes 1 --store \"$1\" > /dev/full"),
+            unwritten);
 }
 
 void expect_refused(words const& arguments, std::string const& why) {
@@ -96,6 +153,8 @@ TEST(DemoNear, WhatItCannotDoIsRefusedWithTheWayOut) {
   }
   std::string const store = "redis://:secret@127.0.0.1:1";
   expect_refused({"--store", store, "--freeze", "6s"}, "--freeze 6s: must be between 0 ms and 5 s");
+  expect_refused({"--store", store, "--time", "5500ms", "--freeze", "2800ms"},
+                 "must be between 0 ms and 2750 ms");
   expect_refused({"--store", store, "--frozen", "9"}, "--frozen 9: must be between 0 and 8");
   expect_refused({"--store", store, "--processes", "65"}, "--processes 65");
   expect_refused({"--store", store, "--every", "1ms"}, "--every 1ms");
@@ -116,14 +175,14 @@ TEST(DemoNear, AServerThatMayNotPushIsNamedWithTheRightThatIsMissing) {
   auto const name = "127.0.0.1:" + std::to_string(server.port());
   auto const run =
       run_herdlock({"demo", "near", "--processes", "1", "--store", "redis://app:pw@" + name});
-  EXPECT_EQ(run.code, 69) << run.err << run.out;
+  EXPECT_EQ(run.code, 64) << run.err << run.out;
   EXPECT_TRUE(has(run.err, "+client|tracking")) << run.err;
   EXPECT_TRUE(has(run.err, name)) << run.err;
 }
 
 TEST(DemoNear, InterruptedItEndsItsProcesses) {
   auto demo = start_herdlock({"demo", "near", "--time", "2m", "--processes", "2", "--store",
-                              redis_server::shared().url()});
+                              patient_url(redis_server::shared())});
   ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
   auto const workers = children_of(demo.pid());
   EXPECT_EQ(workers.size(), 3u) << "two read and one writes";
@@ -134,13 +193,14 @@ TEST(DemoNear, InterruptedItEndsItsProcesses) {
 
 TEST(DemoNear, AProcessThatDiesEndsItWithOneLine) {
   auto demo = start_herdlock({"demo", "near", "--time", "2m", "--processes", "2", "--store",
-                              redis_server::shared().url()});
+                              patient_url(redis_server::shared())});
   ASSERT_TRUE(eventually([&] { return has(demo.output(), " change "); })) << demo.errors();
   auto const workers = children_of(demo.pid());
   ASSERT_EQ(workers.size(), 3u);
   ::kill(std::stoi(workers[2]), SIGKILL);
   EXPECT_EQ(demo.wait(), (exit_status{.code = 69, .signal = {}}));
   EXPECT_EQ(lines_of(demo.errors()).size(), 1u) << demo.errors();
+  EXPECT_TRUE(has(demo.errors(), "process 2 died by itself")) << demo.errors();
   expect_all_gone(workers);
 }
 

@@ -20,6 +20,12 @@ class NearJudge : public ::testing::Test {
                          .asked_ns = asked_ms * ms,
                          .answered_ns = (asked_ms + 1) * ms});
   }
+  void answer_behind_a_fence(std::size_t reader, std::int64_t change, std::int64_t asked_ms) {
+    board_.note_fenced(reader, {.change = change,
+                                .acknowledged = board_.acknowledged(),
+                                .asked_ns = asked_ms * ms,
+                                .answered_ns = (asked_ms + 1) * ms});
+  }
   void both_answer(std::int64_t change, std::int64_t asked_ms) {
     answer(0, change, asked_ms);
     answer(1, change, asked_ms);
@@ -71,9 +77,9 @@ TEST_F(NearJudge, AValueThatIsOlderThanItMayBeIsBroken) {
 TEST_F(NearJudge, AnOldValueBehindAFenceIsBroken) {
   change();
   both_answer(1, 105);
-  board_.note_fenced(0, 1, 1);
+  answer_behind_a_fence(0, 1, 110);
   EXPECT_EQ(broken(), std::vector<std::string>{});
-  board_.note_fenced(0, 0, 1);
+  answer_behind_a_fence(0, 0, 120);
   ASSERT_EQ(broken().size(), 1u);
   EXPECT_NE(broken()[0].find("1 of 2 reads behind a fence"), std::string::npos) << broken()[0];
 }
@@ -122,6 +128,59 @@ TEST_F(NearJudge, AConnectionIsGoodAgainWhenItHasBroughtSomething) {
   EXPECT_TRUE(stood_still(board_, freeze_, 1, 1));
   EXPECT_TRUE(stood_still(board_, freeze_, 1, 2)) << "changed behind the freeze";
   EXPECT_FALSE(stood_still(board_, freeze_, 1, 3));
+}
+
+// No change came between the thaw and the one in question.
+TEST_F(NearJudge, AConnectionIsGoodAgainWhenItHasAnsweredAFence) {
+  change();
+  both_answer(1, 101);
+  freeze_ = {.first_reader = 1, .from_ns = 110 * ms, .to_ns = 150 * ms};
+  answer_behind_a_fence(1, 1, 105);
+  EXPECT_FALSE(stood_still(board_, freeze_, 1, 1));
+  answer_behind_a_fence(1, 1, 160);
+  change();
+  both_answer(2, 201);
+  EXPECT_FALSE(stood_still(board_, freeze_, 1, 2));
+  EXPECT_EQ(figures().frozen.pairs, 0);
+}
+
+TEST_F(NearJudge, AFenceThatWasAskedForBeforeTheThawSaysNothingOfTheConnection) {
+  change();
+  both_answer(1, 101);
+  freeze_ = {.first_reader = 1, .from_ns = 110 * ms, .to_ns = 150 * ms};
+  answer_behind_a_fence(1, 1, 149);
+  change();
+  both_answer(2, 201);
+  EXPECT_TRUE(stood_still(board_, freeze_, 1, 2));
+}
+
+TEST_F(NearJudge, AFenceThatIsAnsweredBehindTheNextChangeSaysNothingOfTheTimeBefore) {
+  freeze_ = {.first_reader = 1, .from_ns = 50 * ms, .to_ns = 90 * ms};
+  near_board::answer const asked{.change = 1, .acknowledged = 0, .asked_ns = 95 * ms};
+  change();
+  board_.note_fenced(1, asked);
+  answer(1, 1, 150);
+  EXPECT_TRUE(stood_still(board_, freeze_, 1, 1));
+}
+
+TEST_F(NearJudge, WhatWasNeverServedIsCountedWhereItWasMissing) {
+  freeze_ = {.first_reader = 1, .from_ns = 50 * ms, .to_ns = 150 * ms};
+  change();
+  answer(0, 1, 105);
+  auto const seen = figures();
+  EXPECT_TRUE(seen.good.any_seen());
+  EXPECT_EQ(seen.good.unseen, 0);
+  EXPECT_FALSE(seen.frozen.any_seen());
+  EXPECT_EQ(seen.unseen(), 1);
+}
+
+TEST(NearBoard, KeepsTheFirstComplaintAndItsStatus) {
+  near_board board(1, 1);
+  EXPECT_EQ(board.complaint(), "");
+  board.complain(exit_code::usage, "first");
+  board.complain(exit_code::internal, "second");
+  EXPECT_EQ(board.complaint(), "first");
+  EXPECT_EQ(board.complaint_status(), exit_code::usage);
 }
 
 TEST_F(NearJudge, WhoHasSeenAChangeBeforeItsAcknowledgementHasItAtOnce) {

@@ -1,5 +1,6 @@
-// The processes are forked while this one has a single thread. It has no other later: the relays
-// work while it waits for anything.
+// The processes are forked while this one has a single thread: the store that is opened to judge
+// its URL is closed before them, and the one that is asked for warnings comes behind them. The
+// relays work while this thread waits for anything.
 #include "demo/near.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <herdlock/open.hpp>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 #include "bench/bench_board.hpp"
@@ -25,6 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr milliseconds near_patience = 30s;
+// A process that cannot do its work says why before this one gives it up.
+constexpr milliseconds workers_patience = near_patience - 5s;
 constexpr milliseconds tick = 10ms;
 
 class near_play {
@@ -33,18 +37,25 @@ class near_play {
   int run();
 
  private:
-  near_terms terms_of(std::string url) const;
+  struct reading {
+    std::size_t number;
+    forked_process process;
+  };
+
+  near_terms direct_terms() const;
+  near_terms terms_through(relay const& way) const;
   void start_writer();
   void start_readers();
   void play();
   void end();
+  void clear();
 
   template <class Condition>
   void await(char const* what, Condition holds);
   void go_on_for(milliseconds time);
   void work();
   void look_for_the_dead();
-  [[noreturn]] void raise_death() const;
+  [[noreturn]] void raise_death(std::string const& who) const;
   bool all_have_seen(std::int64_t change) const;
 
   near_options const& options_;
@@ -56,7 +67,7 @@ class near_play {
   relay freezing_relay_;
   std::string const key_ = "herdlock-demo:" + owner_token::generate().str() + ":near";
   std::optional<forked_process> writer_;
-  std::vector<forked_process> readers_;
+  std::vector<reading> readers_;
 };
 
 near_play::near_play(near_options const& options)
@@ -70,28 +81,39 @@ near_play::near_play(near_options const& options)
   note_interruptions();
 }
 
-near_terms near_play::terms_of(std::string url) const {
-  return {.url = std::move(url),
-          .shown = options_.shown,
+near_terms near_play::direct_terms() const {
+  return {.url = options_.store_url,
+          .address = {},
+          .server = {},
           .key = key_,
           // Should nobody take it away, it goes by itself.
           .ttl = options_.time() + near_patience,
           .every = options_.every,
-          .max_staleness = options_.max_staleness};
+          .max_staleness = options_.max_staleness,
+          .patience = workers_patience};
+}
+
+near_terms near_play::terms_through(relay const& way) const {
+  near_terms terms = direct_terms();
+  terms.url = through_port(options_.store_url, way.port());
+  terms.address = fmt::format("127.0.0.1:{}", way.port());
+  std::ostringstream server;
+  server << options_.server;
+  terms.server = server.str();
+  return terms;
 }
 
 void near_play::start_writer() {
-  writer_.emplace([this] { write_changes(terms_of(options_.store_url), board_); },
-                  [this](std::string_view why) { board_.complain(why); });
+  writer_.emplace([this] { write_changes(direct_terms(), board_); }, [](std::string_view) {});
   await("the first write was not acknowledged", [this] { return board_.begun(); });
 }
 
 void near_play::start_readers() {
   for (std::size_t n = 0; n < options_.processes; ++n) {
     relay const& way = n < freeze_.first_reader ? steady_relay_ : freezing_relay_;
-    auto const terms = terms_of(through_port(options_.store_url, way.port()));
-    readers_.emplace_back([this, n, &terms] { read_changes(terms, n, board_); },
-                          [this](std::string_view why) { board_.complain(why); });
+    near_terms const terms = terms_through(way);
+    readers_.push_back(
+        {n + 1, forked_process([&] { read_changes(terms, n, board_); }, [](std::string_view) {})});
   }
   await("a process did not read", [this] {
     for (std::size_t n = 0; n < options_.processes; ++n) {
@@ -110,20 +132,25 @@ void near_play::work() {
 
 void near_play::look_for_the_dead() {
   auto const stage = board_.stage();
-  std::erase_if(readers_, [&](forked_process& each) {
-    if (!each.ended()) return false;
-    if (stage < near_stage::ending || each.failed()) raise_death();
+  std::erase_if(readers_, [&](reading& each) {
+    if (!each.process.ended()) return false;
+    if (stage < near_stage::ending || each.process.failed()) {
+      raise_death(fmt::format("process {}", each.number));
+    }
     return true;
   });
   if (!writer_ || !writer_->ended()) return;
-  if (stage < near_stage::clearing || writer_->failed()) raise_death();
+  if (stage < near_stage::clearing || writer_->failed()) raise_death("the process that writes");
   writer_.reset();
 }
 
-void near_play::raise_death() const {
+void near_play::raise_death(std::string const& who) const {
   std::string const why(board_.complaint());
+  if (!why.empty()) throw command_error(board_.complaint_status(), why);
   throw command_error(exit_code::unavailable,
-                      why.empty() ? std::string("a process died by itself") : why);
+                      fmt::format("{} died by itself; was it killed, or is there too little "
+                                  "memory?",
+                                  who));
 }
 
 template <class Condition>
@@ -176,6 +203,9 @@ void near_play::end() {
   teller_.catch_up(steady_ns());
   board_.go_on_to(near_stage::ending);
   await("a process did not end", [this] { return readers_.empty(); });
+}
+
+void near_play::clear() {
   board_.go_on_to(near_stage::clearing);
   await("the value could not be removed", [this] { return !writer_; });
 }
@@ -193,6 +223,7 @@ int near_play::run() {
   } else {
     teller_.figures(seen);
   }
+  clear();
   tell_warnings(options_.store_url);
   bool const kept = broken_promises(seen, options_.max_staleness).empty();
   return static_cast<int>(kept ? exit_code::success : exit_code::promise_broken);

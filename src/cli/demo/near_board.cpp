@@ -9,7 +9,8 @@ near_board::near_board(std::size_t readers, std::size_t changes)
       records_(readers),
       acknowledged_(changes + 1),
       seen_(readers * (changes + 1)),
-      old_(readers * (changes + 1)) {}
+      old_(readers * (changes + 1)),
+      did_well_(readers * (changes + 1)) {}
 
 void near_board::acknowledge(std::int64_t at_ns) {
   auto const number = acknowledged() + 1;
@@ -35,11 +36,15 @@ void near_board::note(std::size_t reader, answer const& got) {
   }
 }
 
-void near_board::note_fenced(std::size_t reader, std::int64_t change, std::int64_t acknowledged) {
+void near_board::note_fenced(std::size_t reader, answer const& got) {
   reader_record& who = records_[reader];
   ++who.reads;
   ++who.fenced;
-  if (change < acknowledged) ++who.stale_fenced;
+  if (got.change < got.acknowledged) ++who.stale_fenced;
+  bool const before_the_next = acknowledged() == got.acknowledged;
+  if (before_the_next && got.acknowledged < most_changes()) {
+    did_well_[index(reader, got.acknowledged + 1)] = got.asked_ns;
+  }
 }
 
 std::int64_t near_board::seen_at(std::size_t reader, std::int64_t change) const {
@@ -50,11 +55,22 @@ std::int64_t near_board::old_for(std::size_t reader, std::int64_t change) const 
   return old_[index(reader, change)];
 }
 
-void near_board::complain(std::string_view text) {
+std::int64_t near_board::did_well_at(std::size_t reader, std::int64_t change) const {
+  return did_well_[index(reader, change)];
+}
+
+void near_board::complain(exit_code status, std::string_view text) {
   head& shared = head_[0];
-  if (shared.complained.exchange(true)) return;
+  if (shared.complaining.exchange(true)) return;
   auto const length = std::min(text.size(), shared.complaint.size() - 1);
   std::copy_n(text.data(), length, shared.complaint.data());
+  shared.complaint_status = status;
+  shared.complained = true;
+}
+
+std::string_view near_board::complaint() const {
+  head const& shared = head_[0];
+  return shared.complained ? std::string_view(shared.complaint.data()) : std::string_view();
 }
 
 }  // namespace herdlock::cli

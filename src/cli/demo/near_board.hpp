@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/exit_code.hpp"
 #include "demo/shared_array.hpp"
 
 namespace herdlock::cli {
@@ -27,11 +28,12 @@ struct reader_record {
   static_assert(count::is_always_lock_free);
 
   std::atomic<bool> ready{false};
-  count served{0};       ///< the latest change that it was answered
-  count answered_ns{0};  ///< when its latest answer came
-  count failed_ns{0};    ///< and its latest error
-  count reads{0};        ///< answered, those behind a fence, too
-  count failures{0};
+  count served{0};        ///< the latest change that it was answered
+  count answered_ns{0};   ///< when its latest answer came
+  count failed_ns{0};     ///< and its latest error
+  count reads{0};         ///< answered, those behind a fence, too
+  count gone{0};          ///< of these: there is no value
+  count failures{0};      ///< not answered
   count fenced{0};        ///< reads behind a fence
   count stale_fenced{0};  ///< of these, older than a change acknowledged before the fence
   count near_hits{0};     ///< as its cache counts; told at its end
@@ -64,6 +66,9 @@ class near_board {
   /// The number of the latest change that was acknowledged; 0: none.
   std::int64_t acknowledged() const { return head_[0].acknowledged; }
   std::int64_t acknowledged_at(std::int64_t change) const;
+  /// The server has not said yes in time. The change is written again.
+  void note_failed_write() { ++head_[0].failed_writes; }
+  std::int64_t failed_writes() const { return head_[0].failed_writes; }
 
   // A reader: the thread of it that reads without fences.
 
@@ -77,17 +82,22 @@ class near_board {
 
   // The same reader's thread that reads behind fences.
 
-  /// `acknowledged`: as it was before the fence.
-  void note_fenced(std::size_t reader, std::int64_t change, std::int64_t acknowledged);
+  /// `acknowledged` and `asked_ns`: as they were before the fence.
+  void note_fenced(std::size_t reader, answer const& got);
 
   /// When the reader was first answered with this change, or a later one.
   std::int64_t seen_at(std::size_t reader, std::int64_t change) const;
   /// For how long behind the change the reader was answered with an older one; 0: never.
   std::int64_t old_for(std::size_t reader, std::int64_t change) const;
+  /// When the reader last asked for a fence before the change was acknowledged, and was answered
+  /// before it, too: by then its connection did well. 0: never since the change before.
+  std::int64_t did_well_at(std::size_t reader, std::int64_t change) const;
 
   /// The first text of all processes is kept.
-  void complain(std::string_view text);
-  std::string_view complaint() const { return head_[0].complaint.data(); }
+  void complain(exit_code status, std::string_view text);
+  /// Empty: nobody has complained.
+  std::string_view complaint() const;
+  exit_code complaint_status() const { return head_[0].complaint_status; }
 
  private:
   using time = std::atomic<std::int64_t>;
@@ -96,8 +106,11 @@ class near_board {
     std::atomic<bool> begun{false};
     std::atomic<bool> settled{false};
     std::atomic<std::int64_t> acknowledged{0};
-    std::atomic<bool> complained{false};
+    std::atomic<std::int64_t> failed_writes{0};
+    std::atomic<bool> complaining{false};
+    std::atomic<bool> complained{false};  // only then is there something whole to be read
     std::array<char, 512> complaint{};
+    exit_code complaint_status{};
   };
 
   std::size_t index(std::size_t reader, std::int64_t change) const {
@@ -109,6 +122,7 @@ class near_board {
   shared_array<time> acknowledged_;  // by change
   shared_array<time> seen_;          // by reader and change
   shared_array<time> old_;           // the same
+  shared_array<time> did_well_;      // the same
 };
 
 }  // namespace herdlock::cli

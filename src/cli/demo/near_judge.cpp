@@ -18,12 +18,13 @@ bool stood_still(near_board const& board, near_freeze const& freeze, std::size_t
   if (reader < freeze.first_reader || freeze.from_ns == 0) return false;
   auto const seen = board.seen_at(reader, change);
   if (seen != 0 && seen < freeze.from_ns) return false;
+  if (freeze.to_ns == 0) return true;
   // Behind the freeze the connection is as good as new once it has brought something: until then
   // the reader may have to connect again.
   auto const at = board.acknowledged_at(change);
   auto const served_before = board.seen_at(reader, change - 1);
-  bool const goes_on = freeze.to_ns != 0 && served_before >= freeze.to_ns && served_before <= at;
-  return !goes_on;
+  bool const has_brought_a_change = served_before >= freeze.to_ns && served_before <= at;
+  return !has_brought_a_change && board.did_well_at(reader, change) < freeze.to_ns;
 }
 
 near_sight sight_of(near_board const& board, std::size_t reader, std::int64_t change) {
@@ -40,10 +41,12 @@ double near_figures::share_of_near_hits() const {
 near_figures count(near_board const& board, near_freeze const& freeze) {
   near_figures all;
   all.changes = board.acknowledged();
+  all.failed_writes = board.failed_writes();
   for (std::size_t reader = 0; reader < board.readers(); ++reader) {
     reader_record const& one = board.reader(reader);
     all.reads += one.reads;
     all.near_hits += one.near_hits;
+    all.gone += one.gone;
     all.failures += one.failures;
     all.fenced += one.fenced;
     all.stale_fenced += one.stale_fenced;
@@ -54,7 +57,7 @@ near_figures count(near_board const& board, near_freeze const& freeze) {
       ++into.pairs;
       into.old_ms = std::max(into.old_ms, sight.old_ms);
       if (sight.seen) into.after_ms = std::max(into.after_ms, sight.after_ms);
-      if (!sight.seen) ++all.unseen;
+      if (!sight.seen) ++into.unseen;
     }
   }
   return all;
@@ -73,8 +76,8 @@ std::vector<std::string> broken_promises(near_figures const& seen, milliseconds 
     broken.push_back(fmt::format("{} of {} reads behind a fence were older than the fence",
                                  seen.stale_fenced, seen.fenced));
   }
-  if (seen.unseen > 0) {
-    broken.push_back(fmt::format("{} times a process was never served a change", seen.unseen));
+  if (seen.unseen() > 0) {
+    broken.push_back(fmt::format("{} times a process was never served a change", seen.unseen()));
   }
   return broken;
 }

@@ -18,7 +18,8 @@ struct near_freeze {
 };
 
 /// Whether the reader's connection stood still, or had to be made again behind that, between the
-/// change and its being served there.
+/// change and its being served there. It does well again from the first change on that was served,
+/// or the first fence that was answered, before the next change came.
 bool stood_still(near_board const& board, near_freeze const& freeze, std::size_t reader,
                  std::int64_t change);
 
@@ -32,21 +33,26 @@ near_sight sight_of(near_board const& board, std::size_t reader, std::int64_t ch
 
 struct near_figures {
   struct sights {
-    std::int64_t pairs = 0;  ///< of a reader and a change
-    double after_ms = 0;     ///< the largest of their sights
+    std::int64_t pairs = 0;   ///< of a reader and a change
+    std::int64_t unseen = 0;  ///< of these: it was never served there
+    double after_ms = 0;      ///< the largest of their sights
     double old_ms = 0;
+
+    bool any_seen() const { return pairs > unseen; }
   };
 
   std::int64_t changes = 0;
   std::int64_t reads = 0;
   std::int64_t near_hits = 0;
+  std::int64_t gone = 0;
   std::int64_t failures = 0;
+  std::int64_t failed_writes = 0;
   std::int64_t fenced = 0;
   std::int64_t stale_fenced = 0;
-  std::int64_t unseen = 0;  ///< pairs of a reader and a change that it was never served
   sights good;
   sights frozen;
 
+  std::int64_t unseen() const { return good.unseen + frozen.unseen; }
   /// Of all reads that were answered; 0 where there were none.
   double share_of_near_hits() const;
 };

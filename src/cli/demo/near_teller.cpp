@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "common/duration.hpp"
+#include "common/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -42,6 +46,40 @@ nlohmann::ordered_json json_of(near_figures::sights const& seen) {
   return {{"served_after_ms", to_micros(seen.after_ms)}, {"old_for_ms", to_micros(seen.old_ms)}};
 }
 
+// A pipe whose reader has gone, a full disk: nobody waits for the rest.
+void send() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw command_error(exit_code::internal,
+                      fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+}
+
+// What the changes came to over connections that did well.
+std::string in_words(near_figures::sights const& good) {
+  if (good.pairs == 0) return "no change came over one";
+  if (good.unseen == 0) {
+    return fmt::format("each change was served everywhere, after {} ms at most",
+                       in_ms(good.after_ms));
+  }
+  std::string text = fmt::format("{} of {} times a change was not served", good.unseen, good.pairs);
+  if (good.any_seen()) text += fmt::format(", else after {} ms at most", in_ms(good.after_ms));
+  return text;
+}
+
+std::string in_words_of_frozen(near_figures::sights const& frozen, milliseconds max_staleness) {
+  constexpr char const* next_line = "\n                   ";
+  std::string text = fmt::format("an old value was served for {} ms at most (--max-staleness {});",
+                                 in_ms(frozen.old_ms), say(max_staleness));
+  if (frozen.any_seen()) {
+    text += fmt::format(" the{}new one came after {} ms at most, when the connection went on",
+                        next_line, in_ms(frozen.after_ms));
+  }
+  if (frozen.unseen > 0) {
+    text += fmt::format("{}{} of {} times a change was not served", next_line, frozen.unseen,
+                        frozen.pairs);
+  }
+  return text;
+}
+
 }  // namespace
 
 double near_teller::since_begin_ms(std::int64_t at_ns) const {
@@ -60,7 +98,7 @@ void near_teller::begin(std::int64_t now_ns) {
   std::string head = fmt::format("{:>8} {:>7}", "time", "change");
   for (std::size_t n = 1; n <= options_.processes; ++n) head += fmt::format(" {:>6}", n);
   fmt::print("{}\n", head);
-  std::fflush(stdout);
+  send();
 }
 
 std::string near_teller::cell(std::size_t reader, std::int64_t change, std::int64_t now_ns) const {
@@ -83,7 +121,7 @@ void near_teller::row(std::int64_t change, std::int64_t now_ns) {
     line += fmt::format(" {:>6}", cell(reader, change, now_ns));
   }
   fmt::print("{}\n", line);
-  std::fflush(stdout);
+  send();
 }
 
 void near_teller::follow(std::int64_t now_ns) {
@@ -95,11 +133,11 @@ void near_teller::catch_up(std::int64_t now_ns) {
 }
 
 void near_teller::event(std::int64_t now_ns, char const* what) {
-  catch_up(now_ns);
+  follow(now_ns);
   if (options_.json || options_.frozen == 0) return;
   fmt::print("{:>6.1f} s         the {} of {} {}\n", since_begin_ms(now_ns) / 1e3,
              options_.frozen == 1 ? "connection" : "connections", names_of_frozen(options_), what);
-  std::fflush(stdout);
+  send();
 }
 
 void near_teller::frozen(std::int64_t now_ns) {
@@ -111,13 +149,9 @@ void near_teller::thawed(std::int64_t now_ns) {
 }
 
 void near_teller::figures(near_figures const& seen) const {
-  fmt::print("\nconnection good    each change was served everywhere, after {} ms at most\n",
-             in_ms(seen.good.after_ms));
+  fmt::print("\nconnection good    {}\n", in_words(seen.good));
   if (seen.frozen.pairs > 0) {
-    fmt::print(
-        "connection frozen  an old value was served for {} ms at most (--max-staleness {}); the\n"
-        "                   new one came after {} ms at most, when the connection went on\n",
-        in_ms(seen.frozen.old_ms), say(options_.max_staleness), in_ms(seen.frozen.after_ms));
+    fmt::print("connection frozen  {}\n", in_words_of_frozen(seen.frozen, options_.max_staleness));
   }
   fmt::print("behind a fence     {} reads, {} of them older than their fence\n",
              with_commas(seen.fenced), with_commas(seen.stale_fenced));
@@ -127,9 +161,18 @@ void near_teller::figures(near_figures const& seen) const {
     fmt::print("without an answer  {}, while the store was out of reach\n",
                with_commas(seen.failures));
   }
+  if (seen.gone > 0) {
+    fmt::print("without a value    {}: somebody removed it, or the server lacks memory\n",
+               with_commas(seen.gone));
+  }
+  if (seen.failed_writes > 0) {
+    fmt::print("writes             {} without an answer in time, done again\n",
+               with_commas(seen.failed_writes));
+  }
   for (auto const& each : broken_promises(seen, options_.max_staleness)) {
     fmt::print("BROKEN             {}\n", each);
   }
+  send();
 }
 
 void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
@@ -162,15 +205,19 @@ void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
                                    {"freeze_ms", options_.freeze.count()},
                                    {"reads", seen.reads},
                                    {"near_hits", seen.near_hits},
+                                   {"gone", seen.gone},
                                    {"failures", seen.failures},
+                                   {"failed_writes", seen.failed_writes},
                                    {"fenced_reads", seen.fenced},
                                    {"stale_behind_fence", seen.stale_fenced},
-                                   {"unseen", seen.unseen},
+                                   {"unseen", seen.unseen()},
                                    {"good", json_of(seen.good)},
                                    {"frozen", json_of(seen.frozen)},
                                    {"broken", broken_promises(seen, options_.max_staleness)},
                                    {"changes", changes}};
-  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  auto const text = all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::fputs(text.c_str(), stdout);
+  send();
 }
 
 }  // namespace herdlock::cli

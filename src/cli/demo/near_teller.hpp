@@ -1,4 +1,5 @@
-// What `herdlock demo near` shows: a line for each change while it runs, and the figures.
+// What `herdlock demo near` shows: a line for each change while it runs, and the figures. Throws
+// command_error (internal) when nobody takes it.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ class near_teller {
   void frozen(std::int64_t now_ns);
   void thawed(std::int64_t now_ns);
 
+  /// Both are the last that is written.
   void figures(near_figures const& seen) const;
   void json(near_figures const& seen, near_freeze const& freeze);
 

@@ -9,17 +9,21 @@
 namespace herdlock::cli {
 
 struct near_terms {
-  std::string url;    ///< as this process is to open it
-  std::string shown;  ///< what messages call the store
+  std::string url;      ///< as this process is to open it
+  std::string address;  ///< of the relay, as the URL has it; empty: there is none
+  std::string server;   ///< what messages have in the place of that address
   std::string key;
   milliseconds ttl{};
   milliseconds every{};          ///< the writer changes the value so often
   milliseconds max_staleness{};  ///< of the readers
+  /// A reader waits so long until it keeps the value, and the writer until it is removed.
+  milliseconds patience{};
 };
 
-/// Both go by the stages of the board, and return when their work is over. They throw
-/// herdlock::error: the writer for whatever the store refuses, a reader when its first read fails;
-/// later errors of a reader are counted.
+/// Both go by the stages of the board, and return when their work is over. What ends them before
+/// stands on the board and is thrown: the writer's first write failed, or the store refused
+/// something; a reader could not keep the value. What the store only does not answer in time is
+/// counted and done again.
 void write_changes(near_terms const& terms, near_board& board);
 void read_changes(near_terms const& terms, std::size_t reader, near_board& board);
 
