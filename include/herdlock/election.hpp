@@ -188,8 +188,8 @@ class [[nodiscard]] election {
 
 /// Who leads, as the store tells it.
 struct leadership {
-  std::string leader;  ///< the candidate's id, or the label of whoever else holds the lease
-  fencing_token term;
+  std::string leader;       ///< the candidate's id, or the label of whoever else holds the lease
+  fencing_token term;       ///< over Redlock not exact while votes come and go
   milliseconds remaining;   ///< until the term ends if nobody renews it
   std::size_t waiting = 0;  ///< candidates in the store's queue
   /// When the term was first seen; nothing when it was there already at the first look.

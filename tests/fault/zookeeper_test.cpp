@@ -325,18 +325,21 @@ TEST_F(zookeeper_fault, TheNodeOfAResourceThatNobodyUsesGoesAndComesBack) {
 // What another client was told, here that it has released, has not come to the server that is
 // asked.
 TEST(zookeeper_ensemble, ATryAtAServerThatLagsIsNotToldOfAHolderWhoHasGone) {
-  std::vector<zookeeper_member::ports> all;
-  for (int i = 0; i < 3; ++i) all.push_back({free_port(), free_port(), free_port()});
-  relay second_link(all[1].quorum), third_link(all[2].quorum);
-  auto const server = [&](int number, std::uint16_t quorum) {
-    return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum) + ":" +
-           std::to_string(all[static_cast<std::size_t>(number - 1)].election);
+  std::optional<relay> second_link, third_link;
+  auto const server = [](std::size_t number, relay const& quorum, std::uint16_t election) {
+    return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum.port()) +
+           ":" + std::to_string(election);
   };
-  zookeeper_member lags(1, all,
-                        {.config = {server(2, second_link.port()), server(3, third_link.port())}});
-  zookeeper_member second(2, all, {}), third(3, all, {});
-  ASSERT_TRUE(eventually([&] { return lags.serves() && second.serves() && third.serves(); }))
-      << lags.errors();
+  zookeeper_server ensemble(3, [&](std::size_t number, auto const& all) -> zookeeper_extras {
+    if (number != 1) return {};
+    second_link.emplace(all[1].quorum);
+    third_link.emplace(all[2].quorum);
+    return {.config = {server(2, *second_link, all[1].election),
+                       server(3, *third_link, all[2].election)}};
+  });
+  auto& lags = ensemble.member(0);
+  auto& second = ensemble.member(1);
+  auto& third = ensemble.member(2);
   bool const second_leads = second.word("srvr").find("Mode: leader") != std::string::npos;
   auto const url = [](zookeeper_member const& at) {
     return "zk://127.0.0.1:" + std::to_string(at.port()) + "/test?timeout=20s&session_timeout=20s";
@@ -345,8 +348,8 @@ TEST(zookeeper_ensemble, ATryAtAServerThatLagsIsNotToldOfAHolderWhoHasGone) {
   auto const alice = owner_token::generate(), bob = owner_token::generate();
   ASSERT_TRUE(granted(b.acquire(stock, bob)));
   ASSERT_TRUE(std::holds_alternative<busy>(a.acquire(stock, alice).value()));
-  second_link.set_delay(100ms);
-  third_link.set_delay(100ms);
+  second_link->set_delay(100ms);
+  third_link->set_delay(100ms);
   EXPECT_EQ(b.release(stock, bob).value(), release_reply::released);
   EXPECT_TRUE(granted(a.acquire(stock, alice)));
 }

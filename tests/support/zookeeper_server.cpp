@@ -13,6 +13,9 @@
 namespace herdlock_test {
 namespace {
 
+// A JVM each: on a loaded machine three of them take longer than what they are asked then.
+constexpr std::chrono::milliseconds start_patience{60'000};
+
 std::string class_path() {
   char const* const jars[] = {"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-nop.jar"};
   std::string path;
@@ -115,7 +118,10 @@ std::optional<double> zookeeper_member::figure(std::string const& name) const {
 
 bool zookeeper_member::serves() const { return word("srvr").find("Mode: ") != std::string::npos; }
 
-zookeeper_server::zookeeper_server(std::size_t members, zookeeper_extras const& more) {
+zookeeper_server::zookeeper_server(std::size_t members, zookeeper_extras const& more)
+    : zookeeper_server(members, [&more](auto const&...) { return more; }) {}
+
+zookeeper_server::zookeeper_server(std::size_t members, extras_of const& more) {
   for (int i = 0; i < start_attempts; ++i) {
     members_.clear();
     std::vector<zookeeper_member::ports> ports;
@@ -123,14 +129,14 @@ zookeeper_server::zookeeper_server(std::size_t members, zookeeper_extras const& 
       ports.push_back({free_port(), free_port(), free_port()});
     }
     for (std::size_t n = 1; n <= members; ++n) {
-      members_.push_back(std::make_unique<zookeeper_member>(n, ports, more));
+      members_.push_back(std::make_unique<zookeeper_member>(n, ports, more(n, ports)));
     }
     bool died = false;
     auto const settled = [&] {
       for (auto& one : members_) died = died || !one->running();
       return died || all_serve();
     };
-    if (eventually(settled) && !died) return;
+    if (eventually(start_patience, settled) && !died) return;
   }
   throw std::runtime_error("ZooKeeper does not start:\n" + members_.front()->errors());
 }
@@ -175,7 +181,8 @@ std::string zookeeper_server::url(std::string const& chroot) const {
 void zookeeper_server::restart() {
   auto& only = *members_.front();
   only.start();
-  if (!eventually([&] { return !only.running() || only.serves(); }) || !only.running()) {
+  auto const settled = [&] { return !only.running() || only.serves(); };
+  if (!eventually(start_patience, settled) || !only.running()) {
     throw std::runtime_error("ZooKeeper does not restart:\n" + only.errors());
   }
 }
