@@ -65,6 +65,7 @@ class redis_sentinels {
  private:
   std::uint16_t master_port(redis_server const& asked) const;
   std::uint16_t common_master_port() const;
+  bool has_master_other_than(std::uint16_t port);
   std::string words() const;
   std::unique_ptr<redis_server> make_sentinel();
 
