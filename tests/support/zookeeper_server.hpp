@@ -61,9 +61,9 @@ class zookeeper_member {
 class zookeeper_server {
  public:
   explicit zookeeper_server(std::size_t members = 1, zookeeper_extras const& more = {});
-  /// `more`: what the member of this number, from 1, has; asked anew when a start failed.
   using extras_of =
       std::function<zookeeper_extras(std::size_t, std::vector<zookeeper_member::ports> const&)>;
+  /// `more`: what the member of this number, from 1, has; asked anew when a start failed.
   zookeeper_server(std::size_t members, extras_of const& more);
 
   /// One server per test process, started at the first call.
