@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -17,6 +16,7 @@
 #include <support/temp_dir.hpp>
 
 #include "many_soak.hpp"
+#include "number_argument.hpp"
 
 namespace {
 
@@ -293,15 +293,6 @@ bool soak(many_options const& options, std::string const& program) {
   return how.good;
 }
 
-std::uint64_t number(std::string const& name, std::string const& text, std::uint64_t most) {
-  std::uint64_t value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem == std::errc() && stop == end && value <= most) return value;
-  throw std::runtime_error(name + " takes a number from 0 to " + std::to_string(most) + ", not '" +
-                           text + "'; see --help");
-}
-
 many_options parsed(names const& arguments) {
   constexpr std::uint64_t most_ms = 600'000;
   many_options options;
@@ -309,7 +300,7 @@ many_options parsed(names const& arguments) {
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
     auto const& name = arguments[i];
     auto const& value = arguments[i + 1];
-    auto const up_to = [&](std::uint64_t most) { return number(name, value, most); };
+    auto const up_to = [&](std::uint64_t most) { return number_argument(name, value, most); };
     if (name == "--case")
       options.what = value;
     else if (name == "--store")

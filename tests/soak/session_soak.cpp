@@ -1,6 +1,6 @@
 // How soon a command ends when the session behind its lock has, and does the next one begin before.
 //
-//   session_soak [--rounds N] [--grace TIME] [--only NAME]
+//   session_soak [--rounds N] [--grace TIME] [--only postgres|mysql|zookeeper]
 //
 // A holder with a ttl of a minute; the next one waits. Then the holder's session is ended, in each
 // way and in each mode that has one: by a statement, with its process of the server, with the whole
@@ -14,10 +14,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -33,12 +35,12 @@
 
 #include <herdlock/herdlock.hpp>
 
+#include "number_argument.hpp"
 #include "verdict.hpp"
 
 namespace {
 
 using namespace herdlock_test;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -52,8 +54,8 @@ struct times {
 using board = std::array<times, 2>;
 
 // The command of both: it is at work until it is killed.
-[[noreturn]] void work(std::string const& file, std::size_t place) {
-  times& mine = shared_figures<board>(file).at(place);
+[[noreturn]] void work(std::string const& file, std::size_t slot) {
+  times& mine = shared_figures<board>(file).at(slot);
   mine.first = now();
   while (true) {
     mine.last = now();
@@ -62,7 +64,7 @@ using board = std::array<times, 2>;
 }
 
 struct options {
-  int rounds = 1;
+  std::uint64_t rounds = 1;
   std::string grace;
   std::string only;
 };
@@ -76,8 +78,10 @@ struct place {
 struct way {
   std::string name;
   std::function<place()> prepare;
-  std::function<void(place const&)> end;  ///< of the holder's session
-  std::function<void()> mend = [] {};     ///< so that the next can go on
+  /// The holder's session, as `end` takes it: looked up before, so that it costs no time after.
+  std::function<std::string(place const&)> find;
+  std::function<void(place const&, std::string const&)> end;
+  std::function<void()> mend = [] {};  ///< so that the next can go on
 };
 
 std::string with_grace(std::string const& url, options const& how) {
@@ -95,9 +99,10 @@ class round {
     until("the holder works", [&] { return board_[0].first != 0; });
     child_process next = run(where.next, 1);
     // Where the store does not tell, it has had time to.
-    eventually(seconds(1), [&] { return waits(where.next); });
+    seen_waiting_ = eventually(seconds(1), [&] { return waits(where.next); });
+    std::string const session = way_.find(where);
     ended_at_ = now();
-    way_.end(where);
+    way_.end(where, session);
     until("the holder ends", [&] { return !holder.running(); });
     way_.mend();
     until("the next one works", [&] { return board_[1].first != 0; });
@@ -111,6 +116,8 @@ class round {
   /// How long both were at work; less than 0: so long nobody was.
   std::int64_t overlap() const { return board_[0].last - board_[1].first; }
   int status() const { return status_; }
+  /// Whether the store told that the next one waits.
+  bool seen_waiting() const { return seen_waiting_; }
 
  private:
   child_process run(std::string const& url, int slot) const {
@@ -135,7 +142,10 @@ class round {
   board& board_ = shared_figures<board>(board_file());
   std::int64_t ended_at_ = 0;
   int status_ = -1;
+  bool seen_waiting_ = false;
 };
+
+std::string nothing_to_find(place const&) { return {}; }
 
 void add_postgres(std::vector<way>& all, std::string const& mode) {
   auto& server = postgres_server::shared();
@@ -149,14 +159,17 @@ void add_postgres(std::vector<way>& all, std::string const& mode) {
           ? "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1"
           : "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND "
             "application_name LIKE 'herdlock %' ORDER BY xact_start LIMIT 1";
-  all.push_back({"postgres " + mode + ", pg_terminate_backend", prepare,
-                 [&server, holder](place const& where) {
-                   server.sql(where.holder, "SELECT pg_terminate_backend((" + holder + "))");
+  auto const find = [&server, holder](place const& where) {
+    auto const pid = server.sql(where.holder, holder);
+    if (pid.empty()) throw std::runtime_error("no session of PostgreSQL has the lock");
+    return pid;
+  };
+  all.push_back({"postgres " + mode + ", pg_terminate_backend", prepare, find,
+                 [&server](place const& where, std::string const& pid) {
+                   server.sql(where.holder, "SELECT pg_terminate_backend(" + pid + ")");
                  }});
-  all.push_back({"postgres " + mode + ", kill -9 of the backend", prepare,
-                 [&server, holder](place const& where) {
-                   ::kill(std::stoi(server.sql(where.holder, holder)), SIGKILL);
-                 }});
+  all.push_back({"postgres " + mode + ", kill -9 of the backend", prepare, find,
+                 [](place const&, std::string const& pid) { ::kill(std::stoi(pid), SIGKILL); }});
 }
 
 void add_mysql(std::vector<way>& all, std::string const& mode) {
@@ -169,9 +182,10 @@ void add_mysql(std::vector<way>& all, std::string const& mode) {
   auto const session =
       "SELECT session FROM `" + database + "`.herdlock_" + mode + "_leases WHERE resource = 'job'";
   all.push_back({"mysql " + mode + ", KILL", prepare,
-                 [&server, session](place const&) { server.sql("KILL " + server.sql(session)); }});
-  all.push_back({"mysql " + mode + ", kill -9 of mariadbd", prepare,
-                 [&server](place const&) { server.kill(); }, [&server] { server.restart(); }});
+                 [&server, session](place const&) { return server.sql(session); },
+                 [&server](place const&, std::string const& id) { server.sql("KILL " + id); }});
+  all.push_back({"mysql " + mode + ", kill -9 of mariadbd", prepare, nothing_to_find,
+                 [&server](auto const&...) { server.kill(); }, [&server] { server.restart(); }});
 }
 
 void add_zookeeper(std::vector<way>& all) {
@@ -184,23 +198,27 @@ void add_zookeeper(std::vector<way>& all) {
         server.url(chroot) + "?session_timeout=20s"};
   };
   // Its end is later than this; when it comes the command must have gone.
-  all.push_back({"zookeeper, a cut of the connection", prepare,
-                 [between](place const&) { between->refuse(); }, [between] { between->accept(); }});
+  all.push_back({"zookeeper, a cut of the connection", prepare, nothing_to_find,
+                 [between](auto const&...) { between->refuse(); },
+                 [between] { between->accept(); }});
 }
 
 void soak(way const& what, options const& how, verdict& result) {
   std::int64_t longest = 0, overlap = std::numeric_limits<std::int64_t>::min();
-  int overlaps = 0, told = 0;
-  for (int i = 0; i < how.rounds; ++i) {
+  std::uint64_t overlaps = 0, told = 0, waited = 0;
+  for (std::uint64_t i = 0; i < how.rounds; ++i) {
     round one(what, how);
     one.play();
     longest = std::max(longest, one.gone());
     overlap = std::max(overlap, one.overlap());
     overlaps += one.overlap() > 0;
     told += one.status() == 76;
+    waited += one.seen_waiting();
   }
-  std::printf("%-52s %3d of %d told, the command gone after %.3f s at most, %d overlaps, ",
-              what.name.c_str(), told, how.rounds, as_seconds(longest), overlaps);
+  std::printf("%s: %zu of %zu told, the command gone after %.3f s at most; ", what.name.c_str(),
+              std::size_t{told}, std::size_t{how.rounds}, as_seconds(longest));
+  std::printf("the next one seen waiting %zu times, %zu overlaps, ", std::size_t{waited},
+              std::size_t{overlaps});
   if (overlap > 0) {
     std::printf("the longest %.3f s\n", as_seconds(overlap));
   } else {
@@ -214,21 +232,21 @@ void soak(way const& what, options const& how, verdict& result) {
 
 std::optional<options> parse(std::vector<std::string> const& words) {
   options how;
-  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+  if (words.size() % 2 != 0) return {};
+  for (std::size_t i = 0; i < words.size(); i += 2) {
     auto const& value = words[i + 1];
     if (words[i] == "--rounds") {
-      auto const [end, fault] =
-          std::from_chars(value.data(), value.data() + value.size(), how.rounds);
-      if (fault != std::errc() || end != value.data() + value.size() || how.rounds < 1) return {};
+      how.rounds = number_argument(words[i], value, 1'000'000);
     } else if (words[i] == "--grace") {
       how.grace = value;
-    } else if (words[i] == "--only") {
+    } else if (words[i] == "--only" &&
+               (value == "postgres" || value == "mysql" || value == "zookeeper")) {
       how.only = value;
     } else {
       return {};
     }
   }
-  return words.size() % 2 == 0 ? std::optional(how) : std::nullopt;
+  return how.rounds == 0 ? std::nullopt : std::optional(how);
 }
 
 int soak_all(options const& how) {
@@ -245,7 +263,7 @@ int soak_all(options const& how) {
   if (wanted("zookeeper")) add_zookeeper(all);
   verdict result;
   for (auto const& each : all) soak(each, how, result);
-  return result.good && !all.empty() ? 0 : 1;
+  return result.good ? 0 : 1;
 }
 
 }  // namespace
@@ -253,17 +271,13 @@ int soak_all(options const& how) {
 int main(int argc, char** argv) {
   std::vector<std::string> const words(argv + 1, argv + argc);
   if (words.size() == 3 && words[0] == "--work") work(words[1], words[2] == "0" ? 0 : 1);
-  auto const how = parse(words);
-  if (!how) {
-    std::fputs(
-        "usage: session_soak [--rounds N] [--grace TIME] [--only postgres|mysql|zookeeper]\n",
-        stderr);
-    return 64;
-  }
   try {
-    return soak_all(*how);
+    if (auto const how = parse(words)) return soak_all(*how);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "session_soak: %s\n", e.what());
     return 1;
   }
+  std::fputs("usage: session_soak [--rounds N] [--grace TIME] [--only postgres|mysql|zookeeper]\n",
+             stderr);
+  return 64;
 }
