@@ -6,7 +6,14 @@
 namespace {
 
 using namespace std::chrono_literals;
-using namespace herdlock::cli;
+using herdlock::cli::broken_promises;
+using herdlock::cli::count;
+using herdlock::cli::exit_code;
+using herdlock::cli::near_board;
+using herdlock::cli::near_figures;
+using herdlock::cli::near_freeze;
+using herdlock::cli::sight_of;
+using herdlock::cli::stood_still;
 
 constexpr std::int64_t ms = 1'000'000;
 

@@ -4,18 +4,13 @@
 #include <support/relay.hpp>
 
 #include "../contract/fixture.hpp"
+#include "mysql_ports.hpp"
 #include "stores/mysql/mysql_store.hpp"
 
 namespace herdlock_test {
 namespace {
 
 mariadb_server& mariadb() { return mariadb_server::shared(); }
-
-// A URL with another port, for the relay.
-std::string through(relay const& wire, std::string url) {
-  std::string const port = std::to_string(mariadb().port());
-  return url.replace(url.find(port), port.size(), std::to_string(wire.port()));
-}
 
 struct mysql_base : testing::Test {
   store_case const kind{.name = "mysql", .url = {}, .open = &open_mysql};
@@ -92,7 +87,7 @@ TEST_P(mysql_modes, AConnectionThatIsCutAfterEachExchange) {
   int cuts = 0;
   for (auto way : {direction::to_client, direction::to_server}) {
     for (std::size_t bytes = 0; bytes < 3000; bytes = bytes * 5 / 4 + 11) {
-      client cut(kind, through(wire, url));
+      client cut(kind, mysql_through(wire, url));
       wire.cut_after_bytes(way, bytes);
       auto const reply = cut.acquire(stock, alice);
       cuts += wire.cut_pending() ? 0 : 1;
@@ -293,7 +288,7 @@ TEST_F(mysql_table, AReleaseThatIsAskedAgainTellsItsFirstAnswer) {
   std::string const url = url_of("table");
   client other(kind, url);
   relay wire(mariadb().port());
-  client c(kind, through(wire, url));
+  client c(kind, mysql_through(wire, url));
   int unanswered = 0;
   for (std::size_t bytes = 0; bytes < 60; bytes += 4) {
     ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr milliseconds patience = 90s;
+constexpr milliseconds round_patience = 90s;
 constexpr milliseconds settling = 200ms;  // the others wait in the store's queue by then
 constexpr milliseconds act_every = 1ms;
 
@@ -128,13 +128,13 @@ class contest {
   // Returns when `holds` does.
   template <class Condition>
   void await(char const* what, Condition holds) {
-    auto const end = steady_ns() + patience.count() * 1'000'000;
+    auto const end = steady_ns() + round_patience.count() * 1'000'000;
     while (!holds()) {
       throw_if_interrupted();
       require_alive();
       if (steady_ns() > end) {
         throw command_error(exit_code::unavailable,
-                            fmt::format("{} within {} s", what, patience.count() / 1000));
+                            fmt::format("{} within {} s", what, round_patience.count() / 1000));
       }
       std::this_thread::sleep_for(1ms);
     }

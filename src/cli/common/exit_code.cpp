@@ -1,5 +1,8 @@
 #include "common/exit_code.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 namespace herdlock::cli {
 
 exit_code exit_code_of(std::error_code const& code) {
@@ -24,6 +27,10 @@ exit_code exit_code_of(std::error_code const& code) {
 void raise(failure const& why) {
   std::string const line = why.message.empty() ? why.code.message() : why.message;
   throw command_error(exit_code_of(why.code), line);
+}
+
+void raise_errno(char const* what) {
+  throw command_error(exit_code::internal, std::string(what) + ": " + std::strerror(errno));
 }
 
 }  // namespace herdlock::cli

@@ -38,6 +38,9 @@ exit_code exit_code_of(std::error_code const& code);
 /// Throws the failure as a command_error.
 [[noreturn]] void raise(failure const& why);
 
+/// Throws what a system call could not do, and why: errno says.
+[[noreturn]] void raise_errno(char const* what);
+
 template <class T>
 T value_or_raise(result<T> r) {
   if (!r) raise(r.error());

@@ -77,10 +77,6 @@ constexpr int too_late = -1;
   ::_exit(127);
 }
 
-[[noreturn]] void fail(char const* what) {
-  throw command_error(exit_code::internal, std::string(what) + ": " + std::strerror(errno));
-}
-
 [[noreturn]] void raise_too_late(std::string const& name) {
   throw command_error(
       exit_code::lost,
@@ -95,7 +91,7 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t const& mask = inherited_signal_mask();
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) raise_errno("cannot make a pipe");
   unique_fd const reading(ends[0]);
   unique_fd writing(ends[1]);
   {
@@ -104,7 +100,7 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
     if (clock::now() >= when.not_after) raise_too_late(command.name());
     id_ = ::fork();
     if (id_ == 0) be_born(b);
-    if (id_ < 0) fail("cannot start a process");
+    if (id_ < 0) raise_errno("cannot start a process");
     // Both sides do this: whoever is first, the group exists when either goes on.
     ::setpgid(id_, id_);
     tty.give_to(id_);

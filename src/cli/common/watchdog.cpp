@@ -30,10 +30,6 @@ constexpr milliseconds patience_with_sleepers{1000};
 // Between two looks at what was killed: some take their time, in the kernel or as another user.
 constexpr int longest_pause_ms = 200;
 
-[[noreturn]] void fail(char const* what) {
-  throw command_error(exit_code::internal, std::string(what) + ": " + std::strerror(errno));
-}
-
 // On the clock of leases, which counts while the machine is suspended.
 void set_alarm(int alarm, clock::time_point at) noexcept {
   auto const since = at.time_since_epoch();
@@ -129,7 +125,7 @@ void watchdog::guard(page& shared, int pipe, pid_t parent) noexcept {
 watchdog::watchdog(clock::time_point deadline, std::string const& mark) {
   void* const memory =
       ::mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) fail("cannot share memory with a process");
+  if (memory == MAP_FAILED) raise_errno("cannot share memory with a process");
   shared_ = new (memory) page{deadline.time_since_epoch().count(), 0, false, {}, {}};
   std::copy_n(mark.data(), std::min(mark.size(), shared_->mark.size() - 1), shared_->mark.data());
   // Its own number is the first; see not_the_command().
@@ -137,7 +133,7 @@ watchdog::watchdog(clock::time_point deadline, std::string const& mark) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     ::munmap(shared_, sizeof(page));
-    fail("cannot make a pipe");
+    raise_errno("cannot make a pipe");
   }
   unique_fd const reading(ends[0]);
   alive_ = unique_fd(ends[1]);
@@ -153,7 +149,7 @@ watchdog::watchdog(clock::time_point deadline, std::string const& mark) {
   shared_->strangers[0] = id_;
   if (id_ > 0) return;
   ::munmap(shared_, sizeof(page));
-  fail("cannot start a process");
+  raise_errno("cannot start a process");
 }
 
 watchdog::~watchdog() {

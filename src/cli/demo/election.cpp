@@ -159,9 +159,9 @@ worker_orders_page* shared_pages() {
   return pages;
 }
 
-class demo {
+class election_play {
  public:
-  explicit demo(election_demo_options const& options);
+  explicit election_play(election_demo_options const& options);
   void run();
 
  private:
@@ -197,7 +197,7 @@ class demo {
   std::vector<worker> workers_;
 };
 
-demo::demo(election_demo_options const& options)
+election_play::election_play(election_demo_options const& options)
     : options_(options), teller_(options), workers_(static_cast<std::size_t>(options.workers)) {
   std::string url = options.store;
   if (url.empty()) {
@@ -215,7 +215,7 @@ demo::demo(election_demo_options const& options)
   note_interruptions();
 }
 
-void demo::start(int n) {
+void election_play::start(int n) {
   at(n).process.emplace(
       [this, n] { stand_as_worker(*place_, n, orders(n)); },
       [this, n](std::string_view why) {
@@ -225,7 +225,7 @@ void demo::start(int n) {
       });
 }
 
-int demo::leader() const {
+int election_play::leader() const {
   int found = 0;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     auto const& each = workers_[i];
@@ -235,7 +235,7 @@ int demo::leader() const {
   return found;
 }
 
-void demo::note(worker_message const& message) {
+void election_play::note(worker_message const& message) {
   worker& who = at(message.worker);
   teller_.tell(message);
   switch (message.word) {
@@ -267,7 +267,7 @@ void demo::note(worker_message const& message) {
   }
 }
 
-void demo::listen() {
+void election_play::listen() {
   pollfd asked{ears_.get(), POLLIN, 0};
   if (::poll(&asked, 1, 10) != 1) return;
   worker_message message{};
@@ -275,7 +275,7 @@ void demo::listen() {
 }
 
 template <class Condition>
-void demo::await(char const* what, Condition holds) {
+void election_play::await(char const* what, Condition holds) {
   auto const end = steady_ns() + patience.count() * 1'000'000;
   while (!holds()) {
     throw_if_interrupted();
@@ -294,7 +294,7 @@ void demo::await(char const* what, Condition holds) {
   }
 }
 
-void demo::stop_the_leader(leader_stop how) {
+void election_play::stop_the_leader(leader_stop how) {
   await("nobody renews", [this] { return leader() != 0 && at(leader()).renewals > 0; });
   int const old = leader();
   auto const old_term = at(old).term;
@@ -331,7 +331,7 @@ void demo::stop_the_leader(leader_stop how) {
   orders(old).stand = true;
 }
 
-void demo::run() {
+void election_play::run() {
   for (int n = 1; n <= options_.workers; ++n) {
     start(n);
     await("a worker did not stand", [&] { return at(n).works || (n > 1 && at(n).waits); });
@@ -346,7 +346,7 @@ void demo::run() {
   leave(last);
 }
 
-void demo::leave(int n) {
+void election_play::leave(int n) {
   orders(n).stand = false;
   orders(n).resign = true;
   await("a worker did not resign", [&] { return !at(n).stands; });
@@ -392,7 +392,7 @@ void check(election_demo_options const& options) {
 }
 
 int election_demo(election_demo_options options) {
-  demo(options).run();
+  election_play(options).run();
   return 0;
 }
 

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-constexpr milliseconds between_looks = 5ms;
+constexpr milliseconds between_stages = 5ms;
 constexpr milliseconds between_bursts = 1ms;
 constexpr milliseconds between_fences = 20ms;
 constexpr milliseconds between_tries = 50ms;
@@ -229,7 +229,7 @@ bool wait_for_turn(near_board const& board, steady::time_point turn) {
   while (board.stage() <= near_stage::changing) {
     auto const now = steady::now();
     if (board.stage() == near_stage::changing && now >= turn) return true;
-    std::this_thread::sleep_for(between_looks);
+    std::this_thread::sleep_for(between_stages);
   }
   return false;
 }
@@ -251,7 +251,7 @@ class near_writer {
     }
     if (board_.acknowledged() == 0 && failed_) throw error(*failed_);
     board_.settle();
-    while (board_.stage() != near_stage::clearing) std::this_thread::sleep_for(between_looks);
+    while (board_.stage() != near_stage::clearing) std::this_thread::sleep_for(between_stages);
     remove();
   }
 

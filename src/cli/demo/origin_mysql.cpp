@@ -11,7 +11,7 @@
 namespace herdlock::cli {
 namespace {
 
-struct closer {
+struct mysql_closer {
   void operator()(MYSQL* connection) const { mysql_close(connection); }
 };
 struct result_freer {
@@ -38,7 +38,7 @@ class mysql_origin final : public origin_session {
 
   std::string place_;
   milliseconds load_time_;
-  std::unique_ptr<MYSQL, closer> connection_;
+  std::unique_ptr<MYSQL, mysql_closer> connection_;
 };
 
 mysql_origin::mysql_origin(store_url const& url, milliseconds load_time)

@@ -28,7 +28,7 @@ int busy_handler(void*, int tries) {
 struct finalizer {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
-struct closer {
+struct sqlite_closer {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 };
 using statement = std::unique_ptr<sqlite3_stmt, finalizer>;
@@ -57,7 +57,7 @@ class sqlite_origin final : public origin_session {
 
   std::string place_;
   milliseconds load_time_;
-  std::unique_ptr<sqlite3, closer> database_;
+  std::unique_ptr<sqlite3, sqlite_closer> database_;
 };
 
 void bind_text(statement const& s, int at, std::string const& text) {

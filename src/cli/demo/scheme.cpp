@@ -18,7 +18,7 @@ constexpr milliseconds short_ttl{20};
 constexpr milliseconds short_ttl_of_framed{100};
 // What is not older when a request comes may be taken for what another has just refreshed.
 constexpr milliseconds least_age{100};
-constexpr milliseconds between_looks{5};
+constexpr milliseconds between_gets{5};
 
 // The entry as its load leaves it, for the rest of the demo.
 cache_options lasting(worker_orders const& orders) {
@@ -77,7 +77,7 @@ class cached_scheme : public scheme {
     co_await expiring_.async_put(key_.str(), before, asio::use_awaitable);
     auto found = co_await get();
     while (found) {
-      co_await sleep_for(between_looks);
+      co_await sleep_for(between_gets);
       found = co_await get();
     }
   }

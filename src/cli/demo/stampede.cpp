@@ -28,9 +28,9 @@ std::string random_name() {
   return fmt::format("{:08x}{:08x}", bits(), bits());
 }
 
-class demo {
+class stampede_play {
  public:
-  explicit demo(stampede_options options);
+  explicit stampede_play(stampede_options options);
   int run();
 
  private:
@@ -52,7 +52,7 @@ class demo {
   progress_line progress_;
 };
 
-demo::demo(stampede_options options) : options_(std::move(options)) {
+stampede_play::stampede_play(stampede_options options) : options_(std::move(options)) {
   check_plot();
   use_a_file(options_.store_url, "store.db");
   use_a_file(options_.origin.url, "origin.db");
@@ -64,19 +64,19 @@ demo::demo(stampede_options options) : options_(std::move(options)) {
 }
 
 // Where no URL is given.
-void demo::use_a_file(std::string& url, char const* name) {
+void stampede_play::use_a_file(std::string& url, char const* name) {
   if (!url.empty()) return;
   if (!temporary_) temporary_.emplace();
   url = sqlite_url(temporary_->path() / name);
 }
 
 // Not every store can be opened, or keeps values.
-void demo::check_modes() {
+void stampede_play::check_modes() {
   std::erase_if(options_.modes, [this](guard_mode mode) { return !can_play(mode); });
 }
 
 // Throws for a mode that was named.
-bool demo::can_play(guard_mode mode) const {
+bool stampede_play::can_play(guard_mode mode) const {
   worker_orders const orders = orders_for(mode);
   scheme_stores const stores = open_stores(orders);
   try {
@@ -93,7 +93,7 @@ bool demo::can_play(guard_mode mode) const {
 }
 
 // Before minutes of work, not after them.
-void demo::check_plot() const {
+void stampede_play::check_plot() const {
   if (options_.plot.empty()) return;
   auto const folder = options_.plot.parent_path();
   bool const fine = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 &&
@@ -105,13 +105,13 @@ void demo::check_plot() const {
 }
 
 // To the database, of each process.
-int demo::connections() const {
+int stampede_play::connections() const {
   int const shared =
       std::min(stampede_limits::max_connections, origin_->max_sessions() - 1) / options_.processes;
   return std::max(1, std::min({shared, stampede_limits::max_connections_each, options_.requests}));
 }
 
-worker_orders demo::orders_for(guard_mode mode) const {
+worker_orders stampede_play::orders_for(guard_mode mode) const {
   worker_orders orders;
   orders.store_url = options_.store_url;
   orders.locks_url = options_.locks_url;
@@ -125,7 +125,7 @@ worker_orders demo::orders_for(guard_mode mode) const {
   return orders;
 }
 
-asio::awaitable<void> demo::play_all() {
+asio::awaitable<void> stampede_play::play_all() {
   for (guard_mode const mode : options_.modes) {
     worker_orders orders = orders_for(mode);
     orders.connections = connections();
@@ -138,7 +138,7 @@ asio::awaitable<void> demo::play_all() {
   }
 }
 
-int demo::run() {
+int stampede_play::run() {
   asio::io_context io;
   asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
   int interrupted_by = 0;
@@ -166,7 +166,7 @@ int demo::run() {
   return static_cast<int>(fine ? exit_code::success : exit_code::not_all_answered);
 }
 
-void demo::report_outcomes() {
+void stampede_play::report_outcomes() {
   if (!options_.plot.empty()) write_plot();
   std::string const text =
       options_.json ? render_json(outcomes_) : render_table(options_, outcomes_);
@@ -176,7 +176,7 @@ void demo::report_outcomes() {
   }
 }
 
-void demo::write_plot() {
+void stampede_play::write_plot() {
   std::ofstream file(options_.plot);
   file << render_plot(outcomes_);
   file.flush();
@@ -188,6 +188,6 @@ void demo::write_plot() {
 
 }  // namespace
 
-int stampede(stampede_options options) { return demo(std::move(options)).run(); }
+int stampede(stampede_options options) { return stampede_play(std::move(options)).run(); }
 
 }  // namespace herdlock::cli
