@@ -28,14 +28,16 @@ function(herdlock_compiled target)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET ${visibility})
 endfunction()
 
-# Several sources of one target are compiled as one: most of a source's compile time is templates
-# that its neighbours need as well. Like the precompiled header only a matter of build time: the
-# clang preset and a build without presets compile each source alone. Two sources that use a name of
-# their own for different things do not go together; the second one is then excepted with
-# herdlock_compile_alone.
+# All sources of one target are compiled as one: most of a source's compile time is templates that
+# its neighbours need as well. Like the precompiled header only a matter of build time: the clang
+# preset and a build without presets compile each source alone. Two sources that use a name of their
+# own for different things do not go together; the second one is then excepted with
+# herdlock_compile_alone. Who builds again after each change of a line wants fewer in one.
+set(HERDLOCK_JOINT_SOURCES 0 CACHE STRING
+    "With HERDLOCK_PCH: how many sources are compiled as one; 0: all of a target")
 if(HERDLOCK_PCH)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE ${HERDLOCK_JOINT_SOURCES})
   # Of coroutines whose frames hold a source's own types; the joint source is no header of theirs.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
