@@ -12,6 +12,7 @@ function(consumer_test step)
                    -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D WORK_DIR=${PROJECT_BINARY_DIR}/consumer
                    -D BOOST_DIR=${herdlock_boost_dir} -D COMPILER=${CMAKE_CXX_COMPILER}
                    "-DFLAGS=${flags}" -P ${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake)
+  set_tests_properties(consumer.${step} PROPERTIES LABELS extra)
 endfunction()
 
 # Of a build of shared libraries, which is the plain one, this alone: the rest is the same.

@@ -7,4 +7,4 @@ add_test(NAME package
          COMMAND ${PROJECT_SOURCE_DIR}/tests/package/package_test.sh ${PROJECT_BINARY_DIR}
                  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/package_test ${CMAKE_CPACK_COMMAND}
                  ${CMAKE_C_COMPILER})
-set_tests_properties(package PROPERTIES TIMEOUT 180)
+set_tests_properties(package PROPERTIES LABELS extra TIMEOUT 180)
