@@ -11,6 +11,7 @@
 #include <herdlock/examination.hpp>
 #include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>
+#include <herdlock/hot_keys.hpp>
 #include <herdlock/inspect.hpp>
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lease.hpp>

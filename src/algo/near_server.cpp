@@ -9,9 +9,9 @@ namespace {
 using action = near_action::kind;
 
 clock::time_point after(clock::time_point from, std::optional<milliseconds> span) {
-  constexpr auto never = clock::time_point::max();
-  bool const ends = span && *span < std::chrono::duration_cast<milliseconds>(never - from);
-  return ends ? from + std::max(*span, milliseconds(0)) : never;
+  constexpr auto end_of_time = clock::time_point::max();
+  bool const ends = span && *span < std::chrono::duration_cast<milliseconds>(end_of_time - from);
+  return ends ? from + std::max(*span, milliseconds(0)) : end_of_time;
 }
 
 }  // namespace

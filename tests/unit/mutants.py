@@ -13,9 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Machine(NamedTuple):
-    """Sources of src/algo and the tests of tests/unit that are linked with them, by their stems."""
+    """Sources of src/algo (or of another box: "local/key_table") and the tests of tests/unit that
+    are linked with them, by their stems."""
     sources: tuple
     tests: tuple
+
+
+def stem_of(source):
+    """Below src."""
+    return source if "/" in source else f"algo/{source}"
+
+
+def path_of(source):
+    return ROOT / f"src/{stem_of(source)}.cpp"
 
 
 class Bench:
@@ -29,7 +39,7 @@ class Bench:
         # What all of them include, compiled once.
         common = self.folder / "common.hpp"
         common.write_text("#include <gtest/gtest.h>\n" + "".join(
-            f'#include "algo/{source}.hpp"\n' for each in machines for source in each.sources),
+            f'#include "{stem_of(source)}.hpp"\n' for each in machines for source in each.sources),
                           encoding="utf-8")
         subprocess.run([*self.compile, "-x", "c++-header", common, "-o", f"{common}.gch"],
                        check=True)
@@ -37,13 +47,13 @@ class Bench:
         self.sound = {}  # of each machine, the objects by name
 
     def object(self, source, name):
-        made = self.folder / f"{name}.o"
+        made = self.folder / f"{Path(name).name}.o"
         subprocess.run([*self.compile, "-c", source, "-o", made], check=True)
         return made
 
     def objects(self, machine):
         if machine not in self.sound:
-            made = {name: self.object(ROOT / f"src/algo/{name}.cpp", name)
+            made = {name: self.object(path_of(name), name)
                     for name in machine.sources}
             for name in machine.tests:
                 made[name] = self.object(ROOT / f"tests/unit/{name}.cpp", name)
@@ -67,7 +77,7 @@ class Bench:
     def faults(self, number, mutant):
         fault, machine, text, replacement, test = mutant
         found = [(name, path, code) for name in machine.sources
-                 for path in [ROOT / f"src/algo/{name}.cpp"]
+                 for path in [path_of(name)]
                  for code in [path.read_text(encoding="utf-8")] if text in code]
         if len(found) != 1 or found[0][2].count(text) != 1:
             sys.exit(f"the text of the mutant \"{fault}\" is not there once")

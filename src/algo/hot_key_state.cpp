@@ -1,0 +1,67 @@
+#include "algo/hot_key_state.hpp"
+
+#include <algorithm>
+
+namespace herdlock::algo {
+namespace {
+
+constexpr int halves_to_cool = 3;
+
+double reads_in(clock::duration time, double rate) noexcept {
+  return rate * std::chrono::duration<double>(time).count();
+}
+
+bool written_too_often(hot_uses uses, double reads_per_write) noexcept {
+  return double(uses.reads) < double(uses.writes) * reads_per_write;
+}
+
+}  // namespace
+
+void hot_key_state::used(hot_uses uses, clock::duration took, hot_rules const& rules) noexcept {
+  live_.uses += uses;
+  live_.timed_reads = add_up(live_.timed_reads, uses.reads);
+  if (hot_) hot_for_ = add_up(hot_for_, took);
+  // One that was far ahead once is judged anew.
+  if (run_.took >= rules.half) run_ = {};
+  run_.reads = add_up(run_.reads, uses.reads);
+  run_.took = add_up(run_.took, took);
+  if (double(run_.reads) < reads_in(run_.took, rules.threshold)) run_ = {};
+}
+
+void hot_key_state::used_at_times_unknown(hot_uses uses) noexcept {
+  live_.uses += uses;
+  run_ = {};
+}
+
+bool hot_key_state::deserves(hot_rules const& rules) const noexcept {
+  bool const often = run_.took > clock::duration(0) && run_.reads >= rules.min_reads;
+  return !hot_ && often && calm_after_ == clock::duration(0) &&
+         !written_too_often(in_window(), rules.reads_per_write);
+}
+
+void hot_key_state::make_hot() noexcept {
+  hot_ = true;
+  run_ = {};
+  hot_for_ = cool_for_ = clock::duration(0);
+}
+
+bool hot_key_state::end_half(clock::duration took, hot_rules const& rules) noexcept {
+  bool const written = written_too_often(live_.uses, rules.reads_per_write / 2);
+  bool const hardly_read = double(live_.timed_reads) < reads_in(took, rules.threshold / 2);
+  previous_ = live_;
+  live_ = {};
+  // Of one that was never hot, writes count in the window alone: the first load of a key is one.
+  bool const was_calm = calm_after_ == clock::duration(0);
+  if (written && (hot_ || !was_calm)) {
+    calm_after_ = rules.half * halves_to_cool;
+  } else {
+    calm_after_ = std::max(calm_after_ - took, clock::duration(0));
+  }
+  if (!hot_) return false;
+  cool_for_ = written || hardly_read ? add_up(cool_for_, took) : clock::duration(0);
+  bool const cooled = cool_for_ >= rules.half * halves_to_cool && hot_for_ >= rules.min_hot_time;
+  if (cooled) hot_ = false;
+  return cooled;
+}
+
+}  // namespace herdlock::algo

@@ -1,0 +1,78 @@
+// Counts the uses of keys, each thread in a shard of its own, so that threads write to no common
+// memory. A tick looks at the shards one after the other.
+//
+// Bounded: a shard for each of most_numbered_threads threads at a time, and one for all others. A
+// thread that ends leaves its shard to the next one. A shard takes some 86 KB, and the texts of its
+// 256 keys, cut at 256 bytes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "algo/hot_shard.hpp"
+#include "local/shard_lock.hpp"
+#include "local/thread_number.hpp"
+
+namespace herdlock {
+inline namespace v0 {
+namespace detail {
+
+/// All functions may be called by any thread at any time.
+class hot_counter {
+ public:
+  /// `seed`: nobody outside may know it, or they make keys that are counted together. Throws
+  /// std::bad_alloc.
+  explicit hot_counter(std::uint64_t seed);
+  ~hot_counter();
+  hot_counter(hot_counter const&) = delete;
+  hot_counter& operator=(hot_counter const&) = delete;
+
+  algo::hot_key_id id_of(std::string_view key) const noexcept;
+
+  /// Waits for nobody but a tick that is just at this shard. A thread's first use allocates its
+  /// shard; without memory it counts in the common one, and a later use after a tick tries again.
+  void used(std::string_view key, algo::hot_uses uses) noexcept;
+
+  /// Calls `look(algo::hot_shard&)` for each shard, under its lock, and `behind()` after each.
+  template <class Look, class Behind>
+  void each_shard(Look look, Behind behind) const {
+    auto const at = [&](locked_shard& one) {
+      {
+        std::lock_guard hold(one.lock);
+        look(one.shard);
+      }
+      behind();
+    };
+    at(*common_);
+    for (auto const& own : own_) {
+      if (locked_shard* const one = own.load(std::memory_order_acquire)) at(*one);
+    }
+  }
+
+  /// There may be memory again.
+  void try_memory_again() noexcept { no_memory_.store(false, std::memory_order_relaxed); }
+
+ private:
+  struct alignas(64) locked_shard {
+    shard_lock lock;
+    algo::hot_shard shard;
+  };
+
+  locked_shard& own() noexcept;
+  locked_shard* make_own(std::size_t thread) noexcept;
+
+  std::uint64_t const seed_;
+  std::unique_ptr<locked_shard> const common_;
+  // By the thread's number. Whoever has the number makes it, and the next one with that number
+  // finds it.
+  std::array<std::atomic<locked_shard*>, most_numbered_threads> own_{};
+  alignas(64) std::atomic<bool> no_memory_{false};
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace herdlock
