@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -60,7 +59,12 @@ struct hot_key_id {
     return {hash, static_cast<std::uint32_t>(std::min(key.size(), most)),
             key.substr(0, kept_bytes)};
   }
-  friend auto operator<=>(hot_key_id const&, hot_key_id const&) = default;
+  friend bool operator==(hot_key_id const&, hot_key_id const&) = default;
+  friend bool operator<(hot_key_id const& a, hot_key_id const& b) noexcept {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    if (a.size != b.size) return a.size < b.size;
+    return a.text.compare(b.text) < 0;
+  }
 };
 
 /// Of the window, the half that counts now.
