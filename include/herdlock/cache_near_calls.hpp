@@ -8,14 +8,14 @@
 #include <type_traits>
 #include <utility>
 
-#include <herdlock/detail/cache_handle.hpp>
+#include <herdlock/cache_tag_calls.hpp>
 
 namespace herdlock {
 inline namespace v0 {
 
 /// A part of cache<T>.
 template <class T, class Codec>
-class cache_near_calls : public detail::cache_handle {
+class cache_near_calls : public cache_tag_calls {
  public:
   /// async_get_or_load() without a copy: `void(failure, std::shared_ptr<T const>)`, null for "no
   /// such thing". Others may have the same object.
@@ -41,7 +41,8 @@ class cache_near_calls : public detail::cache_handle {
   /// `void(failure)`: from here on no call on this cache answers with a value that the process
   /// kept from before a write which was acknowledged to anybody before this call. A round trip to
   /// each server, two while another fence is under way; max_staleness for each of them at most.
-  /// Done at once without a near cache. errc::overloaded beyond max_waiting. Not cancellable.
+  /// What is known of tags is asked for anew, too. Done at once without a near cache.
+  /// errc::overloaded beyond max_waiting. Not cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_fence(Token&& token = {}) const {
     return detail::initiate<void>(
@@ -89,7 +90,7 @@ class cache_near_calls : public detail::cache_handle {
   }
 
  protected:
-  using cache_handle::cache_handle;
+  using cache_tag_calls::cache_tag_calls;
 };
 
 }  // namespace v0

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <herdlock/types.hpp>
 
@@ -96,6 +99,17 @@ struct cache_options {
   /// The near cache. Needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
   /// keeps the claims, too; memory: has no use for it.
   near_cache near = near_cache::off;
+  /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
+  /// have one: called with the key without the prefix, on the store's executor, before each load
+  /// and put; for one key it has to give the same each time. At most limits::max_tags; more of
+  /// them, a name that is none, and what it throws are the error of that load or put. Needs framed
+  /// entries. Processes without it heed the tags of what they read as well. An entry with tags is
+  /// not kept by `near`.
+  std::function<std::vector<std::string>(std::string_view key)> tags = {};
+  /// For so long what was read of a tag in the store answers for the entries that agree with it:
+  /// how old an entry can be after another process has ended its tag. 0: each read of such an entry
+  /// asks for its tags, too.
+  milliseconds tag_max_age{1000};
   /// How old a kept value can be after somebody has changed it, at most, when the server's word
   /// does not come through. Each connection is asked for a sign of life at a third of that.
   milliseconds max_staleness = std::chrono::seconds(1);

@@ -36,6 +36,7 @@ namespace limits {
 inline constexpr std::size_t max_name_bytes = 512;                ///< resource names and cache keys
 inline constexpr std::size_t max_owner_bytes = 128;               ///< owner token, label included
 inline constexpr std::size_t max_value_bytes = 16 * 1024 * 1024;  ///< one cache value, encoded
+inline constexpr std::size_t max_tags = 8;                        ///< of one cache entry
 inline constexpr std::size_t max_listed = 100;                    ///< waiters, warnings in a list
 inline constexpr std::size_t max_page = 1000;                     ///< names in a part of a list
 inline constexpr milliseconds min_ttl{10};

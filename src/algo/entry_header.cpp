@@ -9,6 +9,7 @@ namespace {
 
 constexpr char version = header_beginning.back();
 constexpr std::size_t fixed_bytes = 50;
+constexpr std::size_t extensions_at = 48;
 
 template <class Number>
 void add_number(std::string& out, Number value) {
@@ -106,6 +107,11 @@ bool mark_stale(std::string& entry) noexcept {
   if (!entry.starts_with(header_beginning) || entry.size() <= header_state_at) return false;
   entry[header_state_at] = stale_mark;
   return true;
+}
+
+bool has_extensions(std::string_view entry) noexcept {
+  if (!entry.starts_with(header_beginning) || entry.size() < fixed_bytes) return false;
+  return entry[extensions_at] != 0 || entry[extensions_at + 1] != 0;
 }
 
 }  // namespace herdlock::algo

@@ -11,7 +11,7 @@
 //       24      8  after so many ms it is stale
 //       32      8  for so many ms more it is kept
 //       40      8  how many bytes follow the header; all ones: it is a field, and others follow
-//       48      2  how many bytes of extensions follow, here for the generations of tags
+//       48      2  how many bytes of extensions follow: the generations of tags (entry_tags.hpp)
 //       50         the extensions, then the value
 //
 // Numbers are big-endian. A reader of version 1 skips extensions that it does not know. A change
@@ -84,5 +84,8 @@ bool mark_stale(std::string& entry) noexcept;
 
 /// Whether some version of a header is in front.
 inline bool has_header(std::string_view entry) noexcept { return entry.starts_with(header_mark); }
+
+/// Whether such a header, of a version that is known, has extensions.
+bool has_extensions(std::string_view entry) noexcept;
 
 }  // namespace herdlock::algo

@@ -34,6 +34,11 @@ class recent_answers {
     if (auto const at = by_key_.find(key); at != by_key_.end()) by_key_.erase(at);
   }
 
+  template <class Condition>
+  void erase_if(Condition&& of_key) {
+    std::erase_if(by_key_, [&](auto const& one) { return of_key(std::string_view(one.first)); });
+  }
+
   /// Drops what was added first and ends by now. Answers that end out of order go a little later.
   void drop_old(clock::time_point now) {
     while (!order_.empty() && order_.front().first <= now) drop_first();

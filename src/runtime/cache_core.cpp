@@ -65,6 +65,10 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
   check_that(!framed || !locks,
              "format: framed entries need values and claims in one store; give the cache no store "
              "for its locks, or use cache_format::plain");
+  check_that(framed || !options.tags,
+             "tags: needs format = cache_format::framed; a plain entry has no room for them");
+  check_that(options.tag_max_age >= none && options.tag_max_age <= limits::max_ttl,
+             "tag_max_age: use 0 to 365 days");
   check_lasting(options);
   check_that(!locks || options.early_refresh == 0,
              "early_refresh: needs values and claims in one store; give the cache no store for its "
@@ -254,6 +258,9 @@ cache_answer cache_core::find_near(std::string_view key) const noexcept {
 
 void cache_core::fence(handler<void> done) {
   auto const executor = get_executor();
+  if (engine_->options().format == cache_format::framed) {
+    asio::post(executor, [engine = engine_] { engine->freshness()->tags().fence(); });
+  }
   if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
   asio::post(executor, [near = near_, done = with_work<void>(executor, std::move(done))]() mutable {
     near->fence(std::move(done));
@@ -311,6 +318,21 @@ void cache_core::expire(std::string_view key, handler<bool> done) {
                                                  "use invalidate");
   }
   end_entry(engine_, &runtime::cache_engine::expire_entry, std::move(full), std::move(done));
+}
+
+void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> done) {
+  auto const executor = get_executor();
+  if (engine_->options().format == cache_format::plain) {
+    auto why = make_failure(errc::not_supported,
+                            "cannot end the tag " + in_quotes(tag) +
+                                ": plain entries have no "
+                                "tags; make the cache with format = cache_format::framed");
+    return post_result<void>(executor, std::move(done), std::move(why));
+  }
+  asio::post(executor, [engine = engine_, tag = std::string(tag), how,
+                        done = with_work<void>(executor, std::move(done))]() mutable {
+    engine->freshness()->tags().end(tag, how, std::move(done));
+  });
 }
 
 void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/fitted_ttl.hpp"
 #include "runtime/random.hpp"
@@ -146,17 +145,31 @@ void cache_engine::send_look(look_group group) {
     freshness_->keep_clock(*values);
     group.sent = freshness_->look_sent(group.head->key);
   }
-  if (near_ && near_->keeps(group.head->key)) {
-    cache_key key = group.head->key;
-    auto on_read = [self = shared_from_this(), group = std::move(group)](result<near_read> got) {
-      if (got.has_error()) return self->on_look(group, std::move(got).error());
-      self->on_look(group, std::move(got->found), got->keep);
+  cache_key key = group.head->key;
+  auto on_found = [self = shared_from_this(), group = std::move(group)](
+                      result<cache_lookup> reply, std::optional<algo::near_entry> const& keep) {
+    bool const has_tags = is_framed(self->options()) && reply.has_value() && reply->has_value() &&
+                          has_extensions(**reply);
+    if (!has_tags) return self->on_look(group, std::move(reply), keep);
+    // Its tags may end it at any time, so it is not kept in the process.
+    self->freshness_->tags().judge(**std::move(reply),
+                                   [self, group](result<judged_value> said) mutable {
+                                     if (said.has_error())
+                                       return self->on_look(group, std::move(said).error());
+                                     group.by_tags = said->verdict;
+                                     self->on_look(group, cache_lookup(std::move(said->stored)));
+                                   });
+  };
+  if (near_ && near_->keeps(key)) {
+    auto on_read = [on_found = std::move(on_found)](result<near_read> got) {
+      if (got.has_error()) return on_found(std::move(got).error(), std::nullopt);
+      on_found(std::move(got->found), got->keep);
     };
     return near_->read(key, settings_.form, std::move(on_read));
   }
-  cache_key key = group.head->key;
-  auto on_reply = [self = shared_from_this(), group = std::move(group)](
-                      result<cache_lookup> reply) { self->on_look(group, std::move(reply)); };
+  auto on_reply = [on_found = std::move(on_found)](result<cache_lookup> reply) {
+    on_found(std::move(reply), std::nullopt);
+  };
   values->get(std::move(key), settings_.form, std::move(on_reply));
 }
 
@@ -183,7 +196,10 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
       if (shared) found->answer.sole = false;
     }
     if (found->age) {
-      found->age->killed = killed;
+      bool const is_gone = group.by_tags == algo::tag_verdict::gone;
+      found->age->killed = killed || is_gone;
+      found->age->by_tags = group.by_tags;
+      if (is_gone && lasting_) lasting_->missed(group.head->key);
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
     }
     counters.count_hits(found->answer.kind, 1 + group.rest.size());
@@ -210,8 +226,12 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   bool const looks = caller->wish == detail::caller_wish::look;
   bool const by_schedule = caller->wish == detail::caller_wish::refresh;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
-  load_purpose purpose{.refresh_below = cache_freshness::refresh_below(*entry.age)};
+  load_purpose purpose{.refresh_below = cache_freshness::refresh_below(*entry.age),
+                       .by_tags = entry.age->by_tags != algo::tag_verdict::fresh};
   bool const is_answer = !stale || !entry.age->killed;
+  if (by_schedule && entry.age->by_tags == algo::tag_verdict::gone) {
+    return finish(*caller, detail::cache_answer{});
+  }
   if (by_schedule) {
     if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
     use = freshness_->use_by_schedule(caller->key, entry.age->times);
@@ -372,12 +392,6 @@ std::optional<found_entry> cache_engine::read(cache_value stored) {
   if (readable) return entry;
   cache_counters::add(counters.undecodable);
   return std::nullopt;
-}
-
-void cache_engine::give_up_claim(cache_key key, owner_token owner) {
-  std::shared_ptr<cache_store> over = over_locks_;
-  claim_request claim{std::move(key), std::move(owner), options().claim_ttl, form()};
-  start_claim_clean_up(values_, std::move(over), claim);
 }
 
 }  // namespace herdlock::runtime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/random.hpp"
 
@@ -97,6 +98,12 @@ void cache_engine::expire_entry(cache_key key, handler<bool> done) {
               [&](cache_store& values, handler<bool> on_reply) {
                 values.expire(key, options().grace, std::move(on_reply));
               });
+}
+
+void cache_engine::give_up_claim(cache_key key, owner_token owner) {
+  std::shared_ptr<cache_store> over = over_locks_;
+  claim_request claim{std::move(key), std::move(owner), options().claim_ttl, form()};
+  start_claim_clean_up(values_, std::move(over), claim);
 }
 
 }  // namespace herdlock::runtime

@@ -4,35 +4,11 @@
 
 #include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_engine.hpp"
-#include "runtime/cache_frame.hpp"
+#include "runtime/load_results.hpp"
 #include "runtime/random.hpp"
+#include "runtime/tagged_load.hpp"
 
 namespace herdlock::runtime {
-namespace {
-
-// The error of another's load, as our callers see it.
-std::string error_told(cache_engine& home, cache_key const& key, load_backing_off what) {
-  cache_counters::add(home.counters.shared_errors);
-  auto* const freshness = home.freshness();
-  return freshness ? freshness->told_of_failure(key, std::move(what)) : std::move(what.error);
-}
-
-// The error of our load, as the others are told of it.
-shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text) {
-  if (auto* const freshness = home.freshness()) return freshness->load_failed(key, text);
-  return {text, home.options().error_back_off};
-}
-
-algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
-  if (outcome.unfinished) return algo::load_result::unfinished;
-  if (outcome.error) return algo::load_result::failed;
-  bool const nothing = outcome.answer.kind == detail::entry_kind::absent;
-  bool const keeps = !nothing || home.options().negative_ttl != milliseconds{0};
-  auto const why = check_storable(outcome.encoded, home.form(), home.options().format);
-  return keeps && !why.code ? algo::load_result::storable : algo::load_result::unstorable;
-}
-
-}  // namespace
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
                          detail::caller_ptr first, load_purpose const& purpose)
@@ -50,6 +26,7 @@ load_flight::~load_flight() {
   if (!home) return;
   home->unlist(*this);
   end_probe(*home);
+  if (home->freshness()) home->freshness()->tags().load_ended(*this);
 }
 
 void load_flight::end_probe(cache_engine& home) {
@@ -158,8 +135,15 @@ void load_flight::take_slot(cache_engine& home) {
 void load_flight::claim(cache_engine& home, cache_store& claims) {
   claim_request request{key_, owner_, home.options().claim_ttl, home.form(),
                         purpose_.refresh_below};
-  auto on_reply = [self = shared_from_this()](result<claim_reply> reply) {
+  auto on_judged = [self = shared_from_this()](result<claim_reply> reply, auto by_tags) {
+    self->said_.by_tags = by_tags;
     self->on_claim(std::move(reply));
+  };
+  auto on_reply = [self = shared_from_this(), on_judged](result<claim_reply> reply) {
+    claim_of_load const mine{self->key_, self->owner_, self->purpose_.by_tags};
+    if (auto const engine = self->home_.lock()) {
+      judge_claim(*engine, mine, std::move(reply), on_judged);
+    }
   };
   claims.claim(std::move(request), std::move(on_reply));
 }
@@ -186,12 +170,17 @@ void load_flight::on_claim(result<claim_reply> reply) {
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     auto entry = home->read(std::move(hit->value));
     if (!entry) return apply(machine_.claim_unreadable());
-    // Stale already, by a grace that is longer than ours: it is claimed as what it is.
+    // Stale already, by a grace that is longer than ours, or by its tags: it is claimed as what it
+    // is.
     if (entry->age && clock::now() >= entry->age->times.expires) {
+      entry->age->by_tags = said_.by_tags;
+      purpose_.by_tags = said_.by_tags != algo::tag_verdict::fresh;
       auto const below = cache_freshness::refresh_below(*entry->age);
       if (std::exchange(purpose_.refresh_below, below) < below) {
         return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
       }
+      // Without an end of its own: no claim beside it is granted.
+      if (purpose_.by_tags) return apply(machine_.claim_unreadable());
     }
     // Another has refreshed it.
     if (home->plain_times()) home->plain_times()->forget(key_);
@@ -218,7 +207,8 @@ void load_flight::watch(cache_engine& home, cache_store& claims) {
   watch_request request{key_, machine_.watch_wait(), home.form()};
   auto on_reply = [self = shared_from_this()](result<watch_reply> reply) {
     self->watching_ = false;
-    self->on_watch(std::move(reply));
+    auto const on_judged = [self](result<watch_reply> said) { self->on_watch(std::move(said)); };
+    if (auto const engine = self->home_.lock()) judge_push(*engine, std::move(reply), on_judged);
   };
   claims.watch(std::move(request),
                asio::bind_cancellation_slot(stop_watch_.slot(), std::move(on_reply)));
@@ -268,11 +258,19 @@ void load_flight::run_loader(cache_engine& home) {
       if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
     });
   };
-  try {
-    first_->start_load(std::move(context), detail::load_sink(std::move(deliver)));
-  } catch (...) {
-    // Out of memory before it began: its sink went with it and has said so.
-  }
+  auto begin = [self = shared_from_this(), context = std::move(context),
+                deliver](result<std::optional<std::string>> extensions) {
+    if (!self->machine_.loading()) return self->first_->drop_loader();  // closed meanwhile
+    if (extensions.has_error()) return deliver({.answer = {}, .error = extensions.error().message});
+    self->said_.extensions = *std::move(extensions);
+    self->load_began_ = clock::now();
+    try {
+      self->first_->start_load(context, detail::load_sink(deliver));
+    } catch (...) {
+      // Out of memory before it began: its sink went with it and has said so.
+    }
+  };
+  prepare_load(home, *this, slot_kind_, begin);
 }
 
 void load_flight::on_loaded(detail::load_outcome outcome) {
@@ -284,6 +282,9 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_, took);
   bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
   auto what = result_of(*home, said_.outcome);
+  if (what == algo::load_result::storable && !said_.extensions) {
+    what = algo::load_result::unstorable;
+  }
   bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
   bool const stored =
       what == algo::load_result::storable && !unguarded && !machine_.claim_is_lost();
@@ -333,7 +334,9 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   auto ttl = home.ttl_of(*said_.outcome.encoded);
   fill_request request{key_, owner_, *std::move(said_.outcome.encoded), ttl};
   auto const load_time = clock::now() - load_began_;
-  if (is_framed(home.options())) home.freshness()->frame(request.value, request.ttl, load_time);
+  if (is_framed(home.options())) {
+    home.freshness()->frame(request.value, request.ttl, load_time, *std::move(said_.extensions));
+  }
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
   auto const& near = home.near();

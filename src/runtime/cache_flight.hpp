@@ -28,6 +28,7 @@ struct load_purpose {
   std::uint64_t refresh = 0;   ///< the id of a refresh behind an answer; 0: somebody waits
   bool waits_softly = false;   ///< who waits has a stale value at hand
   bool probes_claims = false;  ///< its claim is to tell whether claims work again
+  bool by_tags = false;        ///< they ended the entry, of which the store knows nothing
 
   bool is_refresh() const noexcept { return refresh != 0; }
   /// There is something to be served while it runs.
@@ -105,6 +106,9 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
     failure refusal;               // the store's
     detail::load_outcome outcome;  // of our loader
     lasting_admission admission;   // of what it loaded
+    algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
+    /// Of what is loaded. None: what its tags are in could not be found out, it cannot be stored.
+    std::optional<std::string> extensions = std::string();
   } said_;
   clock::time_point load_began_;
 };

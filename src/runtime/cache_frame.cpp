@@ -80,6 +80,34 @@ bool is_framed(cache_value const& stored) noexcept {
          });
 }
 
+std::optional<algo::entry_header> header_of(cache_value const& stored) {
+  std::string const* bytes = std::get_if<std::string>(&stored);
+  if (auto const* fields = std::get_if<hash_fields>(&stored)) {
+    auto const at = std::find_if(fields->begin(), fields->end(), is_header);
+    if (at != fields->end()) bytes = &at->second;
+  }
+  if (!bytes) return std::nullopt;
+  auto read = algo::decode_header(*bytes);
+  auto* const decoded = std::get_if<algo::decoded_header>(&read);
+  return decoded ? std::optional(std::move(decoded->header)) : std::nullopt;
+}
+
+bool has_extensions(cache_value const& stored) noexcept {
+  if (auto const* text = std::get_if<std::string>(&stored)) return algo::has_extensions(*text);
+  auto const* fields = std::get_if<hash_fields>(&stored);
+  return fields && std::any_of(fields->begin(), fields->end(), [](auto const& field) {
+           return is_header(field) && algo::has_extensions(field.second);
+         });
+}
+
+bool mark_stale(cache_value& stored) noexcept {
+  if (auto* const text = std::get_if<std::string>(&stored)) return algo::mark_stale(*text);
+  auto* const fields = std::get_if<hash_fields>(&stored);
+  if (!fields) return false;
+  auto const at = std::find_if(fields->begin(), fields->end(), is_header);
+  return at != fields->end() && algo::mark_stale(at->second);
+}
+
 failure check_storable(result<cache_value> const& value, layout form, cache_format format) {
   if (value.has_error()) return value.error();
   if (!fits_form(*value, form)) {

@@ -1,6 +1,7 @@
 // A framed entry: a value of either layout with the header of its times in front.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include <herdlock/cache_options.hpp>
@@ -27,6 +28,15 @@ std::variant<framed_value, algo::header_fault> without_header(cache_value stored
 
 /// Whether some version of herdlock put a header there: a plain cache takes it for a miss.
 bool is_framed(cache_value const& stored) noexcept;
+
+/// The header alone; nothing when there is none to be read.
+std::optional<algo::entry_header> header_of(cache_value const& stored);
+
+/// Whether it is an entry with tags, or with other extensions.
+bool has_extensions(cache_value const& stored) noexcept;
+
+/// As `expire` makes it in the store. False, and nothing is changed, without a header.
+bool mark_stale(cache_value& stored) noexcept;
 
 /// Why a value cannot be stored (too large, does not encode); success when it can.
 failure check_storable(result<cache_value> const& value, layout form, cache_format format);

@@ -43,7 +43,11 @@ milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<mil
 }  // namespace
 
 cache_freshness::cache_freshness(cache_engine& home)
-    : home_(home), machine_(freshness_of(home.options())), grace_check_(home.options().grace) {}
+
+    : home_(home),
+      machine_(freshness_of(home.options())),
+      tags_(home, clock_),
+      grace_check_(home.options().grace) {}
 
 bool cache_freshness::needs_clock() const { return !clock_.known() && clock::now() >= ask_again_; }
 
@@ -75,23 +79,38 @@ void cache_freshness::put_framed(cache_store& values, put_request request, handl
       put_framed(*store, std::move(request), std::move(done));
     });
   }
-  frame(request.value, request.ttl, {});
-  values.put(std::move(request), std::move(done));
+  auto const names = tags_.names_of(request.key);
+  if (names.has_error()) {
+    return detail::post_result<void>(home_.home().executor(), std::move(done), names.error());
+  }
+  auto put = [this, keep = home_.shared_from_this(), request = std::move(request),
+              done = std::move(done)](result<std::string> tags) mutable {
+    if (tags.has_error()) return std::move(done)(std::move(tags).error());
+    auto const& store = home_.home().values();
+    if (!store) return std::move(done)(home_.home().closed_failure());
+    frame(request.value, request.ttl, {}, *std::move(tags));
+    store->put(std::move(request), std::move(done));
+  };
+  if (names->empty()) return put(std::string());
+  // The callback is one that can be copied.
+  tags_.prepare(*names, [put = std::make_shared<decltype(put)>(std::move(put))](
+                            result<std::string> tags) { (*put)(std::move(tags)); });
 }
 
 bool cache_freshness::open(cache_value& stored, std::optional<entry_age>& age) const {
   auto read = without_header(std::move(stored));
   auto* const entry = std::get_if<framed_value>(&read);
-  if (!entry) return false;
+  if (!entry || !algo::decode_tags(entry->header.extensions)) return false;
   auto const times = algo::times_of(entry->header, clock_);
   age = {std::move(entry->header), times};
   stored = std::move(entry->value);
   return true;
 }
 
-void cache_freshness::frame(cache_value& value, milliseconds& ttl,
-                            clock::duration load_time) const {
+void cache_freshness::frame(cache_value& value, milliseconds& ttl, clock::duration load_time,
+                            std::string extensions) const {
   algo::entry_header header;
+  header.extensions = std::move(extensions);
   header.load_time = in_ms(load_time);
   header.ttl = ttl;
   // Nobody could tell when the entry becomes stale.
@@ -137,6 +156,8 @@ void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh)
 }
 
 milliseconds cache_freshness::refresh_below(entry_age const& age) {
+  // The store knows nothing of it, and may have kept the next one for a shorter time.
+  if (age.by_tags != algo::tag_verdict::fresh) return limits::max_ttl;
   return algo::refresh_below(age.header, age.times, clock::now());
 }
 

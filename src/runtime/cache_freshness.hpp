@@ -15,6 +15,7 @@
 #include "algo/grace_check.hpp"
 #include "algo/store_clock.hpp"
 #include "runtime/cache_frame.hpp"
+#include "runtime/cache_tags.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
@@ -26,6 +27,7 @@ struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
   bool killed = false;  ///< by a put or invalidate that came between the read and its answer
+  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< else its header says `expired`
 };
 
 /// A decoded entry; one of a plain cache has no age.
@@ -60,8 +62,11 @@ class cache_freshness final : private timed {
   /// program, cut short, of a newer version), of which nothing may be left: that is a miss.
   bool open(cache_value& stored, std::optional<entry_age>& age) const;
   /// As a store keeps it: the value with its header, and for so long that it can be stale.
-  void frame(cache_value& value, milliseconds& ttl, clock::duration load_time) const;
+  void frame(cache_value& value, milliseconds& ttl, clock::duration load_time,
+             std::string extensions) const;
   void put_framed(cache_store& values, put_request request, handler<void> done);
+
+  cache_tags& tags() noexcept { return tags_; }
 
   /// A read is sent. What is returned names it.
   std::uint64_t look_sent(cache_key const& key);
@@ -119,6 +124,7 @@ class cache_freshness final : private timed {
   cache_engine& home_;
   algo::freshness_machine machine_;
   algo::store_clock clock_;
+  cache_tags tags_;
   algo::grace_check grace_check_;
   bool asking_ = false;
   clock::time_point ask_again_{};

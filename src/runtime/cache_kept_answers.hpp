@@ -41,6 +41,11 @@ class kept_answers {
     unguarded_.erase(key);
     unstored_.erase(key);
   }
+  template <class Condition>
+  void erase_if(Condition&& of_key) {
+    unguarded_.erase_if(of_key);
+    unstored_.erase_if(of_key);
+  }
 
  private:
   struct bounds {
@@ -59,6 +64,10 @@ class kept_answers {
       return answers_.empty() ? nullptr : answers_.find(key.str(), clock::now());
     }
     void erase(cache_key const& key) { answers_.erase(key.str()); }
+    template <class Condition>
+    void erase_if(Condition&& of_key) {
+      answers_.erase_if(of_key);
+    }
 
    private:
     void on_due(clock::time_point now) override;

@@ -8,6 +8,8 @@
 
 #include <herdlock/detail/cache_core.hpp>
 
+#include "algo/tag_check.hpp"
+
 namespace herdlock::runtime {
 
 class shared_looks {
@@ -17,6 +19,8 @@ class shared_looks {
     detail::caller_ptr head;
     std::vector<detail::caller_ptr> rest;
     std::uint64_t sent = 0;  ///< cache_freshness::look_sent()
+    /// What the entry is worth by its tags.
+    algo::tag_verdict by_tags = algo::tag_verdict::fresh;
 
     template <class Visit>
     void for_each(Visit&& visit) const {

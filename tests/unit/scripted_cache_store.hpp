@@ -14,6 +14,8 @@
 #include <herdlock/backend.hpp>
 #include <herdlock/open.hpp>
 
+#include "runtime/cache_frame.hpp"
+
 namespace herdlock::scripted {
 
 enum class fault {
@@ -24,7 +26,8 @@ enum class fault {
   delay,       ///< nothing happens until the test releases it, which then does it
 };
 
-/// Claims do not expire by themselves: one that is left behind stays visible.
+/// Remembers of the latest request which key it is for. Claims do not expire by themselves: one
+/// that is left behind stays visible.
 class scripted_cache_store : public cache_store {
  public:
   struct entry {
@@ -40,6 +43,7 @@ class scripted_cache_store : public cache_store {
   errc refusal = errc::unavailable;
   errc end_of_hanging = errc::timed_out;
   std::vector<std::string> log;
+  std::string asked;  // the key of what `script` is asked for
   std::map<std::string, entry> entries;
   std::vector<std::function<void()>> hanging;
   std::uint64_t fencing = 0;
@@ -60,11 +64,13 @@ class scripted_cache_store : public cache_store {
   }
 
   void get(cache_key key, layout, handler<cache_lookup> done) override {
+    asked = key.str();
     run<cache_lookup>("get", std::move(done),
                       [this, key] { return cache_lookup(entries[key.str()].value); });
   }
 
   void claim(claim_request request, handler<claim_reply> done) override {
+    asked = request.key.str();
     run<claim_reply>("claim", std::move(done), [this, request]() -> claim_reply {
       auto& e = entries[request.key.str()];
       if (e.value &&
@@ -87,6 +93,7 @@ class scripted_cache_store : public cache_store {
   }
 
   void fill(fill_request request, handler<fill_reply> done) override {
+    asked = request.key.str();
     run<fill_reply>("fill", std::move(done), [this, request] {
       auto& e = entries[request.key.str()];
       if (e.claimant != request.owner.str()) return fill_reply::superseded;
@@ -109,6 +116,7 @@ class scripted_cache_store : public cache_store {
   }
 
   void put(put_request request, handler<void> done) override {
+    asked = request.key.str();
     run<void>("put", std::move(done), [this, request] {
       entries[request.key.str()] = {request.value, "", ""};
       return boost::system::in_place_value;
@@ -116,6 +124,7 @@ class scripted_cache_store : public cache_store {
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
+    asked = key.str();
     run<bool>("invalidate", std::move(done), [this, key] {
       bool const was = entries[key.str()].value.has_value();
       entries.erase(key.str());
@@ -125,11 +134,13 @@ class scripted_cache_store : public cache_store {
 
   /// Each entry is as one with a header.
   void expire(cache_key key, milliseconds keep, handler<bool> done) override {
+    asked = key.str();
     run<bool>("expire", std::move(done), [this, key, keep] {
       auto& e = entries[key.str()];
       last_keep = keep;
       bool const was = e.value.has_value();
       if (keep == milliseconds{0}) e.value.reset();
+      if (e.value) runtime::mark_stale(*e.value);
       e.claimant.clear();
       e.error.clear();
       return was;

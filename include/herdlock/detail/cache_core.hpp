@@ -73,6 +73,9 @@ class load_sink {
 /// only for what is there and stale.
 enum class caller_wish { look, load, refresh };
 
+/// What a call does to the entries with a tag.
+enum class tag_ending { invalidate, expire };
+
 /// One waiting call: its completion handler, its loader, and its slot in the engine. One
 /// allocation per call.
 class cache_caller : public std::enable_shared_from_this<cache_caller>,
@@ -144,6 +147,7 @@ class cache_core {
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);
   void expire(std::string_view key, handler<bool> done);
+  void end_tag(std::string_view tag, tag_ending how, handler<void> done);
 
   /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
   std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }

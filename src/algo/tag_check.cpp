@@ -1,0 +1,90 @@
+#include "algo/tag_check.hpp"
+
+#include <algorithm>
+
+namespace herdlock::algo {
+
+void tag_check::told(std::string_view tag, std::optional<tag_record> const& found,
+                     clock::time_point sent, clock::time_point now) {
+  known_tag& known = *make(tag, now);
+  // A reply that comes late is no news.
+  if (sent < known.sent) return;
+  known.found = found;
+  known.sent = sent;
+}
+
+void tag_check::made(std::string_view tag, tag_record const& record, clock::time_point sent,
+                     clock::time_point now) {
+  known_tag& known = *make(tag, now);
+  known.found = record;
+  known.sent = sent;
+}
+
+void tag_check::changed(std::string_view tag, clock::time_point now) {
+  make(tag, now)->asked_since = now;
+}
+
+tag_verdict tag_check::judge(entry_tag const& one, clock::time_point came,
+                             clock::time_point now) const {
+  known_tag const* const known = find(one.name);
+  if (!known) return tag_verdict::ask;
+  bool const is_newer = known->sent >= came;
+  if (!is_newer && now - known->sent > max_age_) return tag_verdict::ask;
+  auto const ended = [&](tag_verdict how) { return is_newer ? how : tag_verdict::ask; };
+  if (!known->found || known->found->now.lives != one.made_in.lives) {
+    return ended(tag_verdict::gone);
+  }
+  if (known->found->now.is_fresh != one.made_in.is_fresh) return ended(tag_verdict::stale);
+  return known->found->made_stale ? tag_verdict::stale : tag_verdict::fresh;
+}
+
+tag_verdict tag_check::judge(std::vector<entry_tag> const& tags, clock::time_point came,
+                             clock::time_point now) const {
+  auto worst = tag_verdict::fresh;
+  bool asks = false;
+  for (auto const& one : tags) {
+    auto const verdict = judge(one, came, now);
+    if (verdict == tag_verdict::ask) {
+      asks = true;
+    } else {
+      worst = std::max(worst, verdict);
+    }
+  }
+  return asks && worst != tag_verdict::gone ? tag_verdict::ask : worst;
+}
+
+tag_need tag_check::need(std::string_view tag, entry_span const& span,
+                         clock::time_point now) const {
+  known_tag const* const known = find(tag);
+  if (!known) return tag_need::read;
+  if (known->sent < span.asked && now - known->sent > max_age_) return tag_need::read;
+  auto const& found = known->found;
+  bool const serves = found && !found->made_stale && found->ends >= span.ends;
+  return serves ? tag_need::none : tag_need::write;
+}
+
+std::optional<tag_record> tag_check::record(std::string_view tag) const {
+  known_tag const* const known = find(tag);
+  return known ? known->found : std::nullopt;
+}
+
+tag_check::known_tag const* tag_check::find(std::string_view tag) const {
+  auto const at = known_.find(tag);
+  if (at == known_.end()) return nullptr;
+  known_tag const& known = at->second;
+  bool const counts = known.sent > clock::time_point::min() && known.sent >= known.asked_since &&
+                      known.sent >= asked_since_;
+  return counts ? &known : nullptr;
+}
+
+tag_check::known_tag* tag_check::make(std::string_view tag, clock::time_point now) {
+  auto const at = known_.lower_bound(tag);
+  if (at != known_.end() && at->first == tag) return &at->second;
+  if (known_.size() < most_tags_) return &known_.emplace_hint(at, tag, known_tag{})->second;
+  // Since when each of them has to be asked is forgotten, too: from now on, that is safe.
+  known_.clear();
+  asked_since_ = now;
+  return &known_.try_emplace(std::string(tag)).first->second;
+}
+
+}  // namespace herdlock::algo

@@ -1,0 +1,107 @@
+// What a process knows of its tags, and what an entry with tags is worth by that.
+//
+//   the entry's generations        the tag's record      the entry
+//   ---------------------------    ------------------    -------------------------------
+//   both as in the record          as it was made        as fresh as its own times say
+//   both as in the record          made stale            stale
+//   the second is another                                stale
+//   the first is another                                 gone
+//                                  there is none         gone: it has changed
+//
+// A record that agrees with an entry may be max_age old. One that does not may be older than the
+// entry:
+//
+//   1. this process reads the record: generation 1
+//   2. another invalidates the tag, makes generation 2, and stores an entry with it
+//   3. this process reads the entry: 2 is not 1, and yet nothing has ended it
+//
+// So an entry is ended only by a record whose reading began when the entry was here.
+//
+// Pure: no clock, no store.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/types.hpp>
+
+#include "algo/entry_tags.hpp"
+
+namespace herdlock::algo {
+
+/// A tag's record as a store has it.
+struct tag_record {
+  tag_generations now;
+  bool made_stale = false;  ///< by expire_tag; who loads makes another
+  clock::time_point ends;
+};
+
+/// From the best to the worst, and `ask`: some record is to be read first.
+enum class tag_verdict { fresh, stale, gone, ask };
+
+/// What is to be done before a load begins.
+enum class tag_need {
+  none,   ///< the generations are known
+  read,   ///< the record
+  write,  ///< the record: it is missing, was made stale, or ends too soon
+};
+
+/// Of an entry that is to be: when its load was asked for, and until when it may be there.
+struct entry_span {
+  clock::time_point asked;
+  clock::time_point ends;
+};
+
+class tag_check {
+ public:
+  /// More than `most_tags` are not remembered: then all are forgotten.
+  explicit tag_check(clock::duration max_age, std::size_t most_tags = 65'536)
+      : max_age_(max_age), most_tags_(most_tags) {}
+
+  /// A read that was sent then found the record, or that there is none.
+  void told(std::string_view tag, std::optional<tag_record> const& found, clock::time_point sent,
+            clock::time_point now);
+  /// This process has made the record. A read that was sent after that, and found none, may have
+  /// been carried out before: this is the better word.
+  void made(std::string_view tag, tag_record const& record, clock::time_point sent,
+            clock::time_point now);
+  /// This process has changed the tag, or is about to: what was asked before says nothing.
+  void changed(std::string_view tag, clock::time_point now);
+  /// The same for all tags: somebody may have.
+  void changed_all(clock::time_point now) { asked_since_ = now; }
+
+  /// Of an entry that was here at `came`.
+  tag_verdict judge(std::vector<entry_tag> const& tags, clock::time_point came,
+                    clock::time_point now) const;
+  tag_verdict judge(entry_tag const& one, clock::time_point came, clock::time_point now) const;
+
+  /// For a load that was asked for at `asked`.
+  tag_need need(std::string_view tag, entry_span const& span, clock::time_point now) const;
+  /// Nothing when there is none, or none that was read since the last change.
+  std::optional<tag_record> record(std::string_view tag) const;
+
+  std::size_t size() const noexcept { return known_.size(); }
+
+ private:
+  struct known_tag {
+    std::optional<tag_record> found;
+    clock::time_point sent = clock::time_point::min();  // no read counts yet
+    clock::time_point asked_since = clock::time_point::min();
+  };
+
+  known_tag* make(std::string_view tag, clock::time_point now);
+  /// Null when no read of it counts.
+  known_tag const* find(std::string_view tag) const;
+
+  clock::duration max_age_;
+  std::size_t most_tags_;
+  clock::time_point asked_since_ = clock::time_point::min();  // of all tags
+  std::map<std::string, known_tag, std::less<>> known_;
+};
+
+}  // namespace herdlock::algo

@@ -1,0 +1,287 @@
+#include "runtime/cache_tags.hpp"
+
+#include <algorithm>
+
+#include "runtime/cache_engine.hpp"
+#include "runtime/cache_frame.hpp"
+#include "runtime/tag_write.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+// In front of a tag's name, behind the cache's prefix.
+constexpr std::string_view record_prefix = "herdlock:tag:";
+// Reads that this process' own changes make worthless, for one entry. After that it is a miss.
+constexpr int most_rounds = 4;
+
+// How long an entry can be there.
+milliseconds life_of(cache_options const& options) {
+  auto const longest = std::max(options.ttl, options.negative_ttl);
+  double const varied = double(longest.count()) * (1 + options.ttl_jitter);
+  auto const life = milliseconds(static_cast<std::int64_t>(varied) + 1) + options.grace;
+  return std::min(life, limits::max_ttl / 2);
+}
+
+// As when the entry itself could not be read: no judgement is possible, and the store is to be left
+// alone. Anything else is the tag's own trouble.
+bool is_of_the_store(failure const& why) {
+  if (why.code.category() != category()) return true;
+  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+}
+
+}  // namespace
+
+struct cache_tags::judgement {
+  cache_value stored;
+  std::vector<algo::entry_tag> tags;
+  bool keeps_stale;
+  clock::time_point came;
+  then<judged_value> done;
+  int rounds = 0;
+  std::size_t reads = 0;
+  std::optional<failure> trouble = std::nullopt;
+
+  void end(algo::tag_verdict verdict) {
+    // What would be removed by expire, for it is not kept, is gone.
+    if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
+    if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
+    done(judged_value{std::move(stored), verdict});
+  }
+};
+
+struct cache_tags::preparation {
+  std::vector<algo::entry_tag> tags;
+  then<std::string> done;
+  std::size_t left;
+  failure why = {};
+};
+
+cache_tags::cache_tags(cache_engine& home, algo::store_clock const& clock_of_store)
+    : home_(home),
+      clock_(clock_of_store),
+      known_(home.options().tag_max_age),
+      entry_life_(life_of(home.options())),
+      record_ttl_(2 * entry_life_) {}
+
+result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) const {
+  auto const& options = home_.options();
+  if (!options.tags) return std::vector<std::string>();
+  std::vector<std::string> names;
+  try {
+    names = options.tags(std::string_view(key.str()).substr(options.prefix.size()));
+  } catch (...) {
+    return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
+                                                 detail::exception_text(std::current_exception()));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > limits::max_tags) {
+    return make_failure(errc::invalid_value, "cache option tags names " +
+                                                 std::to_string(names.size()) + " tags for " +
+                                                 key.str() + "; at most " +
+                                                 std::to_string(limits::max_tags) + " are allowed");
+  }
+  for (auto const& one : names) {
+    if (auto const record = record_key(one); record.has_error()) return record.error();
+  }
+  return names;
+}
+
+result<cache_key> cache_tags::record_key(std::string_view tag) const {
+  failure why;
+  if (auto const own = cache_key::parse(tag); own.has_error()) {
+    why = own.error();
+  } else {
+    auto full =
+        cache_key::parse(home_.options().prefix + std::string(record_prefix) + std::string(tag));
+    if (full.has_value()) return full;
+    why = full.error();
+  }
+  return make_failure(errc::invalid_name, "the tag " + in_quotes(tag) + ": " + why.message);
+}
+
+std::optional<algo::tag_record> cache_tags::record_of(cache_value const& stored) const {
+  auto taken = without_header(stored);
+  auto* const entry = std::get_if<framed_value>(&taken);
+  auto const* const value = entry ? std::get_if<std::string>(&entry->value) : nullptr;
+  auto const numbers = value ? algo::decode_generations(*value) : std::nullopt;
+  if (!numbers) return std::nullopt;
+  bool const made_stale = entry->header.state == algo::header_state::expired;
+  return algo::tag_record{*numbers, made_stale, algo::times_of(entry->header, clock_).ends};
+}
+
+cache_value cache_tags::encode(algo::tag_generations const& now) const {
+  algo::entry_header header;
+  header.ttl = record_ttl_;
+  if (clock_.known()) header.created = clock_.there(clock::now());
+  return with_header({std::move(header), algo::encode_generations(now)}, layout::string);
+}
+
+algo::entry_span cache_tags::span() const {
+  auto const now = clock::now();
+  return {now, now + entry_life_};
+}
+
+// ------------------------------------------------------------------------- entries that were read
+
+void cache_tags::judge(cache_value stored, then<judged_value> done) {
+  auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
+  auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
+  // What cannot be read is a miss for who takes the header off.
+  if (!tags || tags->empty()) {
+    return done(judged_value{std::move(stored), algo::tag_verdict::fresh});
+  }
+  auto const now = clock::now();
+  bool const keeps_stale = header->grace != milliseconds{0};
+  ask(std::make_shared<judgement>(
+      judgement{std::move(stored), *std::move(tags), keeps_stale, now, std::move(done)}));
+}
+
+void cache_tags::ask(std::shared_ptr<judgement> const& about) {
+  auto const now = clock::now();
+  auto const verdict = known_.judge(about->tags, about->came, now);
+  if (verdict != algo::tag_verdict::ask) return about->end(verdict);
+  if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
+  // Those of all tags at once; the last reply may come inside of no call.
+  about->reads = 1;
+  auto const on_read = [this, keep = home_.shared_from_this(), about](failure const& why) {
+    if (why.code) about->trouble = why;
+    if (--about->reads > 0) return;
+    if (!about->trouble) return ask(about);
+    if (is_of_the_store(*about->trouble)) return about->done(*about->trouble);
+    // Nobody can tell what the entry is worth; the others have no such trouble.
+    home_.trouble().tell(*about->trouble);
+    about->end(algo::tag_verdict::gone);
+  };
+  for (auto const& one : about->tags) {
+    if (known_.judge(one, about->came, now) != algo::tag_verdict::ask) continue;
+    ++about->reads;
+    read(one.name, on_read);
+  }
+  on_read({});
+}
+
+void cache_tags::read(std::string const& tag, std::function<void(failure const&)> done) {
+  auto const key = record_key(tag);
+  auto const& values = home_.home().values();
+  if (key.has_error()) return done(key.error());
+  if (!values) return done(home_.home().closed_failure());
+  auto const [at, is_first] = reads_.try_emplace(tag);
+  at->second.push_back(std::move(done));
+  if (!is_first) return;
+  auto on_reply = [this, keep = home_.shared_from_this(), tag,
+                   sent = clock::now()](result<cache_lookup> const& reply) {
+    auto const waiters = std::move(reads_.extract(tag).mapped());
+    failure const why = reply.has_error() ? reply.error() : failure{};
+    if (reply.has_value()) {
+      auto const found = *reply ? record_of(**reply) : std::nullopt;
+      known_.told(tag, found, sent, clock::now());
+    }
+    for (auto const& told : waiters) told(why);
+  };
+  values->get(*key, layout::string, std::move(on_reply));
+}
+
+// -------------------------------------------------------------------------------- before a load
+
+void cache_tags::prepare(std::vector<std::string> const& names, then<std::string> done) {
+  auto const about =
+      std::make_shared<preparation>(preparation{{}, std::move(done), names.size() + 1});
+  for (auto const& name : names) about->tags.push_back({name, {}});
+  auto const on_ready = [about](failure const& why) {
+    if (why.code) about->why = why;
+    if (--about->left > 0) return;
+    if (about->why.code) return about->done(about->why);
+    about->done(algo::encode_tags(about->tags));
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    make_ready(names[i],
+               [this, keep = home_.shared_from_this(), about, on_ready, i](failure const& why) {
+                 // One that was changed again is of no generation: what is loaded now is out of
+                 // date.
+                 auto& one = about->tags[i];
+                 if (auto const record = known_.record(one.name)) one.made_in = record->now;
+                 on_ready(why);
+               });
+  }
+  on_ready({});
+}
+
+void cache_tags::make_ready(std::string const& tag, std::function<void(failure const&)> done) {
+  auto const asked = span();
+  auto const need = known_.need(tag, asked, asked.asked);
+  if (need == algo::tag_need::none) return done({});
+  if (need == algo::tag_need::write) return write(tag, std::move(done));
+  read(tag, [this, keep = home_.shared_from_this(), tag, asked,
+             done = std::move(done)](failure const& why) {
+    if (why.code) return done(why);
+    if (known_.need(tag, asked, clock::now()) == algo::tag_need::none) return done({});
+    write(tag, done);
+  });
+}
+
+void cache_tags::write(std::string const& tag, std::function<void(failure const&)> done) {
+  auto const [at, is_first] = writes_.try_emplace(tag);
+  at->second.push_back(std::move(done));
+  if (!is_first) return;
+  auto on_end = [this, keep = home_.shared_from_this(), tag](failure const& why) {
+    auto const waiters = std::move(writes_.extract(tag).mapped());
+    for (auto const& told : waiters) told(why);
+  };
+  std::make_shared<tag_write>(home_.shared_from_this(), *this, tag, std::move(on_end))->run();
+}
+
+// ------------------------------------------------------------------------------------ their ends
+
+void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<void> done) {
+  auto const& home = home_.home();
+  auto const key = record_key(tag);
+  if (key.has_error()) {
+    return detail::post_result<void>(home.executor(), std::move(done), key.error());
+  }
+  // Before and after, as for a key: what began in between may have read the record before its end.
+  void_loads(tag, how);
+  auto const& values = home.values();
+  if (!values) {
+    return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
+  }
+  auto on_reply = [this, keep = home_.shared_from_this(), tag, how,
+                   done = std::move(done)](result<bool> const& reply) mutable {
+    if (reply.has_error()) cache_counters::add(home_.counters.store_errors);
+    void_loads(tag, how);
+    result<void> said = boost::system::in_place_value;
+    if (reply.has_error()) said = reply.error();
+    detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
+  };
+  if (how == detail::tag_ending::invalidate) return values->invalidate(*key, std::move(on_reply));
+  // All of it is kept: without it the entries would be gone.
+  values->expire(*key, limits::max_ttl, std::move(on_reply));
+}
+
+void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
+  running_.insert_or_assign(&flight, running_load{flight.weak_from_this(), std::move(names)});
+}
+
+void cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
+  known_.changed(tag, clock::now());
+  auto const has_tag = [&](std::vector<std::string> const& names) {
+    return std::find(names.begin(), names.end(), tag) != names.end();
+  };
+  home_.answers_kept().erase_if([&](std::string_view key) {
+    auto const names = names_of(cache_key(key));
+    return names.has_error() || has_tag(*names);
+  });
+  std::vector<std::shared_ptr<load_flight>> flights;
+  for (auto const& [_, one] : running_) {
+    auto flight = has_tag(one.names) ? one.flight.lock() : nullptr;
+    if (flight) flights.push_back(std::move(flight));
+  }
+  auto const copies = how == detail::tag_ending::expire ? stale_copies::live : stale_copies::die;
+  for (auto const& flight : flights) {
+    home_.freshness()->voided(flight->key(), copies);
+    // The store knows nothing of the tags of a key: its claim is given back here.
+    if (flight->voided()) home_.give_up_claim(flight->key(), flight->owner());
+  }
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,28 @@
+#include "runtime/load_results.hpp"
+
+#include "runtime/cache_engine.hpp"
+#include "runtime/cache_frame.hpp"
+
+namespace herdlock::runtime {
+
+std::string error_told(cache_engine& home, cache_key const& key, load_backing_off what) {
+  cache_counters::add(home.counters.shared_errors);
+  auto* const freshness = home.freshness();
+  return freshness ? freshness->told_of_failure(key, std::move(what)) : std::move(what.error);
+}
+
+shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text) {
+  if (auto* const freshness = home.freshness()) return freshness->load_failed(key, text);
+  return {text, home.options().error_back_off};
+}
+
+algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
+  if (outcome.unfinished) return algo::load_result::unfinished;
+  if (outcome.error) return algo::load_result::failed;
+  bool const nothing = outcome.answer.kind == detail::entry_kind::absent;
+  bool const keeps = !nothing || home.options().negative_ttl != milliseconds{0};
+  auto const why = check_storable(outcome.encoded, home.form(), home.options().format);
+  return keeps && !why.code ? algo::load_result::storable : algo::load_result::unstorable;
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,22 @@
+// What a load came to, for its own process and for the others.
+#pragma once
+
+#include <string>
+
+#include <herdlock/backend.hpp>
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/load_machine.hpp"
+#include "runtime/cache_freshness.hpp"
+
+namespace herdlock::runtime {
+
+/// The error of another's load, as our callers see it.
+std::string error_told(cache_engine& home, cache_key const& key, load_backing_off what);
+
+/// The error of our load, as the others are told of it.
+shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text);
+
+algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome);
+
+}  // namespace herdlock::runtime

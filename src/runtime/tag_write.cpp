@@ -1,0 +1,147 @@
+#include "runtime/tag_write.hpp"
+
+#include "runtime/cache_claim_clean_up.hpp"
+#include "runtime/cache_engine.hpp"
+#include "runtime/random.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+constexpr algo::backoff_options between_claims{milliseconds{1}, milliseconds{25}};
+
+}  // namespace
+
+tag_write::tag_write(std::shared_ptr<cache_engine> home, cache_tags& tags, std::string tag,
+                     std::function<void(failure const&)> done)
+    : home_(std::move(home)),
+      tags_(tags),
+      tag_(std::move(tag)),
+      key_(*tags.record_key(tag_)),
+      owner_(owner_token::generate()),
+      done_(std::move(done)),
+      pause_(home_->home().executor()),
+      backoff_(between_claims),
+      asked_(clock::now()) {
+  if (!home_->home().closing()) home_->home().tell_when_closing(*this);
+}
+
+void tag_write::run() {
+  auto const& values = home_->home().values();
+  if (!values) return finish(home_->home().closed_failure());
+  auto const below = beside_ ? limits::max_ttl : milliseconds{0};
+  claim_request request{key_, owner_, home_->options().claim_ttl, layout::string, below};
+  auto on_reply = [self = shared_from_this(), sent = clock::now()](result<claim_reply> reply) {
+    self->on_claim(std::move(reply), sent);
+  };
+  values->claim(std::move(request), std::move(on_reply));
+}
+
+void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
+  if (reply.has_error()) {
+    give_up();
+    return finish(reply.error());
+  }
+  if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
+    return on_record(cache_lookup(std::move(hit->value)), sent);
+  }
+  auto const* const ours = std::get_if<claimed>(&*reply);
+  if (!ours) return again();
+  if (beside_) return look_again(ours->fencing);
+  fill({ours->fencing.value, ours->fencing.value});
+}
+
+// A record that was there when we would have claimed it.
+void tag_write::on_record(cache_lookup const& found, clock::time_point sent) {
+  auto const record = found ? tags_.record_of(*found) : std::nullopt;
+  auto const now = clock::now();
+  tags_.known().told(tag_, record, sent, now);
+  if (!record) return remove();  // something else, in its way
+  if (tags_.known().need(tag_, {asked_, tags_.span().ends}, now) == algo::tag_need::none) {
+    return finish({});
+  }
+  // A claim beside it was refused by a store that keeps it without an end.
+  if (beside_) return remove();
+  beside_ = true;
+  run();
+}
+
+void tag_write::look_again(fencing_token number) {
+  auto const& values = home_->home().values();
+  if (!values) return finish(home_->home().closed_failure());
+  auto on_reply = [self = shared_from_this(), number,
+                   sent = clock::now()](result<cache_lookup> const& reply) {
+    if (reply.has_error()) {
+      self->give_up();
+      return self->finish(reply.error());
+    }
+    auto const record = *reply ? self->tags_.record_of(**reply) : std::nullopt;
+    auto const now = clock::now();
+    auto& known = self->tags_.known();
+    known.told(self->tag_, record, sent, now);
+    auto const ends = self->tags_.span().ends;
+    if (record && known.need(self->tag_, {self->asked_, ends}, now) == algo::tag_need::none) {
+      self->give_up();
+      return self->finish({});
+    }
+    algo::tag_generations next{number.value, number.value};
+    if (record) next.lives = record->now.lives;
+    if (record && !record->made_stale) next.is_fresh = record->now.is_fresh;
+    self->fill(next);
+  };
+  values->get(key_, layout::string, std::move(on_reply));
+}
+
+void tag_write::fill(algo::tag_generations const& now) {
+  auto const& values = home_->home().values();
+  if (!values) return finish(home_->home().closed_failure());
+  fill_request request{key_, owner_, tags_.encode(now), tags_.record_ttl()};
+  auto on_reply = [self = shared_from_this(), now, sent = clock::now(),
+                   bracket = give_back_bracket(home_->home())](result<fill_reply> const& reply) {
+    if (reply.has_error()) {
+      self->give_up();
+      return self->finish(reply.error());
+    }
+    // Invalidated or expired meanwhile, or we were too slow.
+    if (*reply == fill_reply::superseded) return self->again();
+    auto const ends = sent + self->tags_.record_ttl();
+    self->tags_.known().made(self->tag_, {now, false, ends}, sent, clock::now());
+    self->finish({});
+  };
+  values->fill(std::move(request), std::move(on_reply));
+}
+
+void tag_write::remove() {
+  auto const& values = home_->home().values();
+  if (!values) return finish(home_->home().closed_failure());
+  values->invalidate(key_, [self = shared_from_this()](result<bool> const& reply) {
+    if (reply.has_error()) return self->finish(reply.error());
+    self->again();
+  });
+}
+
+void tag_write::again() {
+  beside_ = false;
+  // A writer that died holds its claim up for claim_ttl.
+  if (clock::now() >= asked_ + 2 * home_->options().claim_ttl) {
+    return finish(
+        make_failure(errc::overloaded, "the record of the tag " + in_quotes(tag_) + " in " +
+                                           home_->home().display_name() +
+                                           " is changed or claimed by others all the time"));
+  }
+  pause_.expires_after(backoff_.next(random_unit()));
+  pause_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
+    if (ec) return self->finish(self->home_->home().closed_failure());
+    self->run();
+  });
+}
+
+void tag_write::give_up() {
+  start_claim_clean_up(home_->home().shared_from_this(), nullptr,
+                       {key_, owner_, home_->options().claim_ttl, layout::string});
+}
+
+void tag_write::finish(failure const& why) {
+  if (auto const done = std::exchange(done_, nullptr)) done(why);
+}
+
+}  // namespace herdlock::runtime

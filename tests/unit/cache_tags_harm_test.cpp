@@ -1,0 +1,216 @@
+// What may go wrong around tags, and whom it harms.
+#include "cache_tags_fixture.hpp"
+
+namespace herdlock::scripted {
+namespace {
+
+TEST_F(CacheTags, MoreTagsThanAnEntryCanHaveAreRefusedByName) {
+  std::size_t count = limits::max_tags;
+  auto options = tagged();
+  options.tags = [&count](std::string_view) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back("tag " + std::to_string(i));
+    return names;
+  };
+  open_tagged(options);
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_EQ(stored_tags()->size(), limits::max_tags);
+  ++count;
+  EXPECT_NE(load_here("b", "l").find("names 9 tags for l"), std::string::npos);
+  EXPECT_TRUE(calls.back().failed_with(errc::load_failed));
+  EXPECT_EQ(loader.runs, 1) << "nothing is loaded that could not be stored";
+}
+
+TEST_F(CacheTags, ATagThatIsNoNameIsRefusedByName) {
+  std::string tag(limits::max_name_bytes - std::string_view("herdlock:tag:").size(), 'x');
+  auto options = tagged();
+  options.tags = [&tag](std::string_view) { return std::vector{tag}; };
+  open_tagged(options);
+  EXPECT_EQ(load_here("a"), "a");
+  tag += 'x';
+  EXPECT_NE(load_here("b", "l").find("the tag"), std::string::npos);
+  EXPECT_TRUE(end_tag(*strings, detail::tag_ending::invalidate, tag) == errc::invalid_name);
+  EXPECT_TRUE(end_tag(*strings, detail::tag_ending::expire, "") == errc::invalid_name);
+}
+
+TEST_F(CacheTags, WhatTheFunctionThrowsIsTheErrorOfThatLoadAlone) {
+  auto options = tagged();
+  options.tags = [](std::string_view key) -> std::vector<std::string> {
+    if (key == "bad") throw std::runtime_error("no tags today");
+    return {"t"};
+  };
+  open_tagged(options);
+  EXPECT_NE(load_here("a", "bad").find("no tags today"), std::string::npos);
+  EXPECT_EQ(load_here("b", "good"), "b");
+  std::optional<result<void>> done;
+  strings->async_put("bad", "x", herdlock_test::as_result([&](result<void> r) { done = r; }));
+  settle();
+  EXPECT_TRUE(done && done->has_error() && done->error() == errc::invalid_value);
+  EXPECT_FALSE(script->entries["bad"].value.has_value());
+}
+
+TEST_F(CacheTags, PlainEntriesHaveNoTags) {
+  auto options = tagged();
+  options.format = cache_format::plain;
+  options.grace = 0ms;
+  EXPECT_THROW(cache<std::string>(*opened, options), error);
+  options.tags = {};
+  open_tagged(options);
+  EXPECT_TRUE(end_tag(*strings, detail::tag_ending::invalidate) == errc::not_supported);
+  EXPECT_TRUE(end_tag(*strings, detail::tag_ending::expire) == errc::not_supported);
+}
+
+TEST_F(CacheTags, TheAgeOfATagHasItsBounds) {
+  auto options = tagged();
+  options.tag_max_age = limits::max_ttl;
+  EXPECT_NO_THROW(cache<std::string>(*opened, options));
+  for (auto const age : {-1ms, limits::max_ttl + 1ms}) {
+    options.tag_max_age = age;
+    EXPECT_THROW(cache<std::string>(*opened, options), error);
+  }
+}
+
+TEST_F(CacheTags, AnEntryWhoseTagsCannotBeReadIsAMissAndOverwritten) {
+  auto header = header_of(1s);
+  header.extensions = "t";
+  store_entry(std::move(header));
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_GE(strings->stats().undecodable, 1u);
+  EXPECT_EQ(load_there("never"), "a");
+}
+
+// ---------------------------------------------------------------------------- trouble of the store
+
+// It says nothing of the other keys.
+TEST_F(CacheTags, ATagThatMayNotBeReadLeavesTheStoreInUse) {
+  load_here("a");
+  script->refusal = errc::access_denied;
+  make_fail("get", record, fault::refuse);
+  EXPECT_EQ(load_there("b"), "b") << "it is loaded, and not stored";
+  EXPECT_EQ(stored_text(), "(none)") << "nobody could tell what the old one is worth";
+  EXPECT_TRUE(other->last_store_error() == errc::access_denied);
+  script->script = nullptr;
+  other->async_put("l", "x", herdlock_test::as_result([](result<void> const&) {}));
+  settle();
+  auto const gets = script->count("get");
+  EXPECT_EQ(load_there("never", "l"), "x");
+  EXPECT_GT(script->count("get"), gets);
+  EXPECT_EQ(other->stats().unguarded_loads, 0u);
+}
+
+TEST_F(CacheTags, AStoreThatIsGoneWhenTheTagIsReadIsThatOfTheEntry) {
+  load_here("a");
+  make_fail("get", record, fault::refuse);
+  EXPECT_EQ(load_there("b"), "b");
+  EXPECT_EQ(other->stats().unguarded_loads, 1u);
+  EXPECT_EQ(other->stats().store_errors, 1u);
+}
+
+TEST_F(CacheTags, AClaimOfATagIsGivenBackWhenItsRecordCannotBeStored) {
+  make_fail("fill", record, fault::lose_reply);
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_EQ(stored_text(), "(none)");
+  EXPECT_TRUE(run_until([&] { return script->entries[record].claimant.empty(); }));
+  script->script = nullptr;
+  EXPECT_EQ(load_there("b"), "b");
+  EXPECT_EQ(load_there("never"), "b");
+}
+
+TEST_F(CacheTags, ARecordThatWasChangedWhileItWasMadeIsMadeOnceMore) {
+  bool changed = false;
+  script->script = [&](std::string const& verb, std::size_t) {
+    if (verb == "fill" && script->asked == record && !std::exchange(changed, true)) {
+      script->entries.erase(record);
+    }
+    return fault::none;
+  };
+  auto& c = begin(*strings);
+  EXPECT_TRUE(run_until([&] { return loader.runs == 1; }));
+  loader.let_go();
+  settle();
+  EXPECT_EQ(c.value(), "loaded");
+  EXPECT_EQ(load_there("never"), "loaded");
+}
+
+TEST_F(CacheTags, WhoFindsARecordClaimedByAnotherWaitsForIt) {
+  bool held = false;
+  script->script = [&](std::string const& verb, std::size_t) {
+    bool const holds = verb == "fill" && script->asked == record && !std::exchange(held, true);
+    return holds ? fault::delay : fault::none;
+  };
+  begin(*strings, "k");
+  auto& waiting = begin(*other, "l");
+  EXPECT_EQ(loader.runs, 0);
+  script->release_hanging();
+  EXPECT_TRUE(run_until([&] { return loader.runs == 2; }));
+  loader.let_go();
+  settle();
+  EXPECT_EQ(waiting.value(), "loaded");
+  EXPECT_EQ(load_here("never", "l"), "loaded");
+  EXPECT_EQ(load_there("never", "k"), "loaded");
+}
+
+TEST_F(CacheTags, SomethingElseUnderTheNameOfARecordIsOverwritten) {
+  script->entries[record].value = cache_value(std::string("what?"));
+  auto& c = begin(*strings);
+  EXPECT_TRUE(run_until([&] { return loader.runs == 1; }));
+  loader.let_go();
+  settle();
+  EXPECT_EQ(c.value(), "loaded");
+  EXPECT_EQ(load_there("never"), "loaded");
+}
+
+TEST_F(CacheTags, AnEndThatFailsSaysSoAndVoidsTheLoadsHere) {
+  begin(*strings);
+  make_fail("invalidate", record, fault::refuse);
+  auto const why = end_tag(*strings, detail::tag_ending::invalidate);
+  EXPECT_TRUE(why == errc::unavailable);
+  EXPECT_TRUE(loader.last->lost.stop_requested());
+  loader.let_go();
+}
+
+// ------------------------------------------------------------------------- what is kept elsewhere
+
+TEST_F(CacheTags, ATagEndsTheAnswersThatAreInNoStoreOfItsOwnKeysOnly) {
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "get" || verb == "claim" ? fault::refuse : fault::none;
+  };
+  EXPECT_EQ(load_here("a", "k"), "a");
+  EXPECT_EQ(load_here("b", "l"), "b");
+  auto const runs = loader.runs;
+  invalidate_here("of k");
+  // Both were loaded without the store a moment ago.
+  EXPECT_EQ(load_here("c", "k"), "c");
+  EXPECT_EQ(loader.runs, runs + 1);
+}
+
+TEST_F(CacheTags, ALastingEntryThatATagEndedGivesItsRoomBack) {
+  auto options = tagged();
+  options.grace = 0ms;
+  options.ttl = lasting;
+  options.max_lasting_entries = 1;
+  open_tagged(options);
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
+  invalidate_there();
+  auto told = herdlock_test::as_result([](auto const&) {});
+  strings->async_get("k", told);
+  settle();
+  EXPECT_EQ(strings->stats().lasting_entries, 0u);
+  EXPECT_EQ(load_here("b", "l"), "b");
+  EXPECT_TRUE(script->entries["l"].value.has_value());
+}
+
+TEST_F(CacheTags, TheCacheGoesWhileARecordIsOnItsWay) {
+  make_fail("fill", record, fault::hang);
+  auto& c = begin(*strings);
+  strings.reset();
+  settle();
+  EXPECT_TRUE(c.failed_with(errc::canceled));
+  script->release_hanging();
+  settle();
+  EXPECT_EQ(loader.runs, 0);
+}
+
+}  // namespace
+}  // namespace herdlock::scripted

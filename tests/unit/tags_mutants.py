@@ -1,0 +1,72 @@
+"""Each fault that tags are known for is seen by a test that is named here.
+
+    tags_mutants.py COMPILER INCLUDE_FOLDER...
+"""
+
+import sys
+
+from mutants import Machine, run
+
+TAGS = Machine(("tag_check", "entry_tags"), ("tag_check_test",))
+BYTES = Machine(("entry_tags", "entry_header"), ("entry_tags_test",))
+
+# what goes wrong, where, the text, its replacement, the test that sees it
+MUTANTS = [
+    ("generations are compared by order", TAGS,
+     "known->found->now.lives != one.made_in.lives", "known->found->now.lives > one.made_in.lives",
+     "TagCheck.GenerationsAreComparedForEqualityAndNotByOrder"),
+    ("a missing record is one of generation 0", TAGS,
+     "!known->found || known->found->now.lives != one.made_in.lives",
+     "(known->found ? known->found->now.lives : 0) != one.made_in.lives",
+     "TagCheck.WithoutARecordTheTagHasChanged"),
+    ("a record from before the entry ends it", TAGS,
+     "return is_newer ? how : tag_verdict::ask;", "return how;",
+     "TagCheck.ARecordFromBeforeTheEntryDoesNotEndIt"),
+    ("what is known of a tag is known for ever", TAGS,
+     "!is_newer && now - known->sent > max_age_", "false",
+     "TagCheck.AnEntryThatAgreesIsFreshForTheAgeOfTheRecordAndNoLonger"),
+    ("a slow reply is too old for who asked", TAGS,
+     "!is_newer && now - known->sent > max_age_", "now - known->sent > max_age_",
+     "TagCheck.ARecordThatWasAskedForBehindTheEntryIsNeverTooOldForIt"),
+    ("expire_tag is not seen before somebody loads", TAGS,
+     "known->found->made_stale ? tag_verdict::stale", "false ? tag_verdict::stale",
+     "TagCheck.ARecordThatWasMadeStaleMakesItsEntriesStale"),
+    ("a late reply brings an old record back", TAGS,
+     "if (sent < known.sent) return;", "",
+     "TagCheck.AReplyThatComesLateIsNoNews"),
+    ("a read that was on its way undoes an own change", TAGS,
+     " && known.sent >= known.asked_since", "",
+     "TagCheck.WhatWasAskedBeforeAnOwnChangeSaysNothing"),
+    ("a fence leaves what is known", TAGS,
+     " &&\n                      known.sent >= asked_since_", "",
+     "TagCheck.BehindAFenceAllTagsAreAskedForAnew"),
+    ("one tag that is fresh makes the entry fresh", TAGS,
+     "worst = std::max(worst, verdict);", "worst = verdict;",
+     "TagCheck.TheWorstOfAnEntrysTagsCounts"),
+    ("a tag that is not known counts as unchanged", TAGS,
+     "return asks && worst != tag_verdict::gone ? tag_verdict::ask : worst;", "return worst;",
+     "TagCheck.TheWorstOfAnEntrysTagsCounts"),
+    ("a load takes the generation that expire_tag ended", TAGS,
+     "found && !found->made_stale && found->ends", "found && found->ends",
+     "TagCheck.ALoadWritesARecordAnewThatWasMadeStale"),
+    ("a record ends before its entries", TAGS,
+     " && found->ends >= span.ends", "",
+     "TagCheck.ALoadWritesARecordAnewThatEndsBeforeTheEntry"),
+    ("what is forgotten at the bound may be undone", TAGS,
+     "  known_.clear();\n  asked_since_ = now;", "  known_.clear();",
+     "TagCheckBound.BeyondItAllTagsAreForgottenAndNothingThatIsOnItsWayCounts"),
+    ("an unknown extension makes an entry unreadable", BYTES,
+     "kind == kind_of_tags && !take_tags(*body, tags)", "!take_tags(*body, tags)",
+     "EntryTags.AnExtensionThatIsNotKnownIsSkipped"),
+    ("more tags than an entry can have are read", BYTES,
+     " || into.size() >= limits::max_tags", "",
+     "EntryTags.AsManyAndAsLongOnesAsAreAllowedFitIntoAHeader"),
+    ("a name is read beyond its end", BYTES,
+     "if (rest.size() < bytes) return std::nullopt;",
+     "if (rest.size() < bytes) return rest;",
+     "EntryTags.WhatIsCutOrDamagedIsNotRead"),
+]
+
+
+if __name__ == "__main__":
+    sys.exit(run(MUTANTS, sys.argv[1], sys.argv[2:]))
