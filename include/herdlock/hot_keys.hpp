@@ -42,7 +42,8 @@ struct hot_keys_options {
   /// Keys that are hot at a time; further ones wait until one has cooled. 1 to 1024.
   std::size_t max_hot = 256;
   /// Told of each change, by tick(), on its thread, without a lock: they may call everything. The
-  /// key is cut at hot_keys::kept_bytes. What they throw is counted and goes no further.
+  /// key is cut at hot_keys::kept_bytes: one of that size may be the beginning of another. What
+  /// they throw is counted and goes no further.
   std::function<void(std::string_view key)> on_hot = {};
   std::function<void(std::string_view key)> on_cooled = {};
 };

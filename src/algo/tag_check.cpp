@@ -26,10 +26,9 @@ void tag_check::changed(std::string_view tag, clock::time_point now) {
 
 tag_verdict tag_check::judge(entry_tag const& one, clock::time_point came,
                              clock::time_point now) const {
-  known_tag const* const known = find(one.name);
+  known_tag const* const known = find(one.name, came, now);
   if (!known) return tag_verdict::ask;
   bool const is_newer = known->sent >= came;
-  if (!is_newer && now - known->sent > max_age_) return tag_verdict::ask;
   auto const ended = [&](tag_verdict how) { return is_newer ? how : tag_verdict::ask; };
   if (!known->found || known->found->now.lives != one.made_in.lives) {
     return ended(tag_verdict::gone);
@@ -55,25 +54,26 @@ tag_verdict tag_check::judge(std::vector<entry_tag> const& tags, clock::time_poi
 
 tag_need tag_check::need(std::string_view tag, entry_span const& span,
                          clock::time_point now) const {
-  known_tag const* const known = find(tag);
+  known_tag const* const known = find(tag, span.asked, now);
   if (!known) return tag_need::read;
-  if (known->sent < span.asked && now - known->sent > max_age_) return tag_need::read;
   auto const& found = known->found;
   bool const serves = found && !found->made_stale && found->ends >= span.ends;
   return serves ? tag_need::none : tag_need::write;
 }
 
 std::optional<tag_record> tag_check::record(std::string_view tag) const {
-  known_tag const* const known = find(tag);
-  return known ? known->found : std::nullopt;
+  auto const at = known_.find(tag);
+  return at == known_.end() ? std::nullopt : at->second.found;
 }
 
-tag_check::known_tag const* tag_check::find(std::string_view tag) const {
+tag_check::known_tag const* tag_check::find(std::string_view tag, clock::time_point since,
+                                            clock::time_point now) const {
   auto const at = known_.find(tag);
   if (at == known_.end()) return nullptr;
   known_tag const& known = at->second;
-  bool const counts = known.sent > clock::time_point::min() && known.sent >= known.asked_since &&
-                      known.sent >= asked_since_;
+  if (known.sent == clock::time_point::min() || known.sent < known.asked_since) return nullptr;
+  bool const counts =
+      known.sent >= since || (known.sent >= asked_since_ && now - known.sent <= max_age_);
   return counts ? &known : nullptr;
 }
 
@@ -84,7 +84,9 @@ tag_check::known_tag* tag_check::make(std::string_view tag, clock::time_point no
   // Since when each of them has to be asked is forgotten, too: from now on, that is safe.
   known_.clear();
   asked_since_ = now;
-  return &known_.try_emplace(std::string(tag)).first->second;
+  known_tag& made = known_.try_emplace(std::string(tag)).first->second;
+  made.asked_since = now;
+  return &made;
 }
 
 }  // namespace herdlock::algo

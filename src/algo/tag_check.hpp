@@ -82,7 +82,8 @@ class tag_check {
 
   /// For a load that was asked for at `asked`.
   tag_need need(std::string_view tag, entry_span const& span, clock::time_point now) const;
-  /// Nothing when there is none, or none that was read since the last change.
+  /// As it was read last, whatever has come since: an entry with an older generation has ended.
+  /// Nothing when there was none.
   std::optional<tag_record> record(std::string_view tag) const;
 
   std::size_t size() const noexcept { return known_.size(); }
@@ -95,8 +96,9 @@ class tag_check {
   };
 
   known_tag* make(std::string_view tag, clock::time_point now);
-  /// Null when no read of it counts.
-  known_tag const* find(std::string_view tag) const;
+  /// Null when no read of it counts for who came then: one that was sent later, or one that is
+  /// young enough and behind the last fence. A fence concerns nobody who came before it.
+  known_tag const* find(std::string_view tag, clock::time_point since, clock::time_point now) const;
 
   clock::duration max_age_;
   std::size_t most_tags_;

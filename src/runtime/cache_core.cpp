@@ -243,6 +243,11 @@ cache_core::~cache_core() {
 
 result<cache_key> cache_core::full_key(std::string_view key) const {
   if (auto const own = cache_key::parse(key); own.has_error()) return own.error();
+  bool const framed = engine_->options().format == cache_format::framed;
+  if (framed && key.starts_with(runtime::cache_tags::record_prefix)) {
+    return make_failure(errc::invalid_name,
+                        "the key " + in_quotes(key) + " is of the kind that tags have");
+  }
   auto full = prefix_ + std::string(key);
   if (locks_) {
     auto const lock = resource::parse(full + std::string(runtime::lock_suffix));

@@ -199,7 +199,6 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
       bool const is_gone = group.by_tags == algo::tag_verdict::gone;
       found->age->killed = killed || is_gone;
       found->age->by_tags = group.by_tags;
-      if (is_gone && lasting_) lasting_->missed(group.head->key);
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
     }
     counters.count_hits(found->answer.kind, 1 + group.rest.size());

@@ -261,7 +261,7 @@ void load_flight::run_loader(cache_engine& home) {
   auto begin = [self = shared_from_this(), context = std::move(context),
                 deliver](result<std::optional<std::string>> extensions) {
     if (!self->machine_.loading()) return self->first_->drop_loader();  // closed meanwhile
-    if (extensions.has_error()) return deliver({.answer = {}, .error = extensions.error().message});
+    if (extensions.has_error()) return deliver(not_begun(extensions.error()));
     self->said_.extensions = *std::move(extensions);
     self->load_began_ = clock::now();
     try {
@@ -357,7 +357,8 @@ void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_fail
     bool const is_refresh = self->purpose_.refresh_below != milliseconds{0};
     bool const was_ours = reply.has_value() && *reply == fill_reply::stored;
     bool const has_loaded = self->said_.outcome.answer.kind != detail::entry_kind::miss;
-    if (!values || !was_ours || !has_loaded || !is_refresh) {
+    bool const has_tags = self->said_.extensions.has_value();  // else the entry is still good
+    if (!values || !was_ours || !has_loaded || !is_refresh || !has_tags) {
       return self->on_stored(reply);
     }
     // Else the old value would be served for as long as its grace lasts.

@@ -209,7 +209,9 @@ void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& 
   auto const copy = machine_.keep(caller->key.str(), stale.age->times, now);
   auto const soft = home_.options().soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
-  waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due});
+  auto tags = algo::decode_tags(stale.age->header.extensions);
+  waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due,
+                    tags ? *std::move(tags) : std::vector<algo::entry_tag>(), now});
   waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
   if (!is_linked()) schedule();
 }
@@ -222,8 +224,19 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
   waits_.erase(found->second);
   waits_by_caller_.erase(found);
   bool const is_answer = machine_.wait_over(caller.key.str(), wait.copy, how);
-  if (!is_answer || clock::now() >= wait.ends) return std::nullopt;
-  return wait.stale;
+  auto const now = clock::now();
+  if (!is_answer || wait.killed || now >= wait.ends) return std::nullopt;
+  bool const is_gone = tags_.known().judge(wait.tags, wait.came, now) == algo::tag_verdict::gone;
+  return is_gone ? std::nullopt : std::optional(wait.stale);
+}
+
+void cache_freshness::kill_copies(std::string_view tag) {
+  for (soft_wait& one : waits_) {
+    auto const& tags = one.tags;
+    bool const has_it =
+        std::any_of(tags.begin(), tags.end(), [&](auto const& its) { return its.name == tag; });
+    if (has_it) one.killed = true;
+  }
 }
 
 result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,

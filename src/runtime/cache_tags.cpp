@@ -4,13 +4,12 @@
 
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_frame.hpp"
+#include "runtime/cache_trouble.hpp"
 #include "runtime/tag_write.hpp"
 
 namespace herdlock::runtime {
 namespace {
 
-// In front of a tag's name, behind the cache's prefix.
-constexpr std::string_view record_prefix = "herdlock:tag:";
 // Reads that this process' own changes make worthless, for one entry. After that it is a miss.
 constexpr int most_rounds = 4;
 
@@ -25,8 +24,8 @@ milliseconds life_of(cache_options const& options) {
 // As when the entry itself could not be read: no judgement is possible, and the store is to be left
 // alone. Anything else is the tag's own trouble.
 bool is_of_the_store(failure const& why) {
-  if (why.code.category() != category()) return true;
-  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+  if (why == errc::access_denied) return false;
+  return is_store_trouble(why) || why == errc::canceled;
 }
 
 }  // namespace
@@ -197,8 +196,6 @@ void cache_tags::prepare(std::vector<std::string> const& names, then<std::string
   for (std::size_t i = 0; i < names.size(); ++i) {
     make_ready(names[i],
                [this, keep = home_.shared_from_this(), about, on_ready, i](failure const& why) {
-                 // One that was changed again is of no generation: what is loaded now is out of
-                 // date.
                  auto& one = about->tags[i];
                  if (auto const record = known_.record(one.name)) one.made_in = record->now;
                  on_ready(why);
@@ -240,15 +237,17 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
     return detail::post_result<void>(home.executor(), std::move(done), key.error());
   }
   // Before and after, as for a key: what began in between may have read the record before its end.
-  void_loads(tag, how);
+  auto claims = void_loads(tag, how);
   auto const& values = home.values();
   if (!values) {
     return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
   }
-  auto on_reply = [this, keep = home_.shared_from_this(), tag, how,
+  auto on_reply = [this, keep = home_.shared_from_this(), tag, how, claims = std::move(claims),
                    done = std::move(done)](result<bool> const& reply) mutable {
     if (reply.has_error()) cache_counters::add(home_.counters.store_errors);
-    void_loads(tag, how);
+    // Not before: whoever claims then finds the tag's record as it is now.
+    for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);
+    for (auto& [flight_key, owner] : void_loads(tag, how)) home_.give_up_claim(flight_key, owner);
     result<void> said = boost::system::in_place_value;
     if (reply.has_error()) said = reply.error();
     detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
@@ -258,11 +257,20 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
   values->expire(*key, limits::max_ttl, std::move(on_reply));
 }
 
+void cache_tags::fence() {
+  known_.changed_all(clock::now());
+  if (!home_.options().tags) return;
+  home_.answers_kept().erase_if([this](std::string_view key) {
+    auto const names = names_of(cache_key(key));
+    return names.has_error() || !names->empty();
+  });
+}
+
 void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
   running_.insert_or_assign(&flight, running_load{flight.weak_from_this(), std::move(names)});
 }
 
-void cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
+cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
   known_.changed(tag, clock::now());
   auto const has_tag = [&](std::vector<std::string> const& names) {
     return std::find(names.begin(), names.end(), tag) != names.end();
@@ -271,17 +279,20 @@ void cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
     auto const names = names_of(cache_key(key));
     return names.has_error() || has_tag(*names);
   });
+  if (how == detail::tag_ending::invalidate) home_.freshness()->kill_copies(tag);
   std::vector<std::shared_ptr<load_flight>> flights;
   for (auto const& [_, one] : running_) {
     auto flight = has_tag(one.names) ? one.flight.lock() : nullptr;
     if (flight) flights.push_back(std::move(flight));
   }
   auto const copies = how == detail::tag_ending::expire ? stale_copies::live : stale_copies::die;
+  claims_of_loads claims;
   for (auto const& flight : flights) {
     home_.freshness()->voided(flight->key(), copies);
     // The store knows nothing of the tags of a key: its claim is given back here.
-    if (flight->voided()) home_.give_up_claim(flight->key(), flight->owner());
+    if (flight->voided()) claims.emplace_back(flight->key(), flight->owner());
   }
+  return claims;
 }
 
 }  // namespace herdlock::runtime

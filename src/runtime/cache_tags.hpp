@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <herdlock/backend.hpp>
@@ -43,6 +44,8 @@ class cache_tags {
   /// By cache_options::tags, each once. errc::invalid_name for a tag that cannot be one,
   /// errc::invalid_value for too many of them, or what that function threw.
   result<std::vector<std::string>> names_of(cache_key const& key) const;
+  /// In front of a tag's name, behind the cache's prefix. No key begins so.
+  static constexpr std::string_view record_prefix = "herdlock:tag:";
   /// The record's key; errc::invalid_name.
   result<cache_key> record_key(std::string_view tag) const;
 
@@ -57,7 +60,7 @@ class cache_tags {
   /// One command. Loads of this cache that run with the tag are void.
   void end(std::string const& tag, detail::tag_ending how, handler<void> done);
   /// What was read of the records before says nothing any more.
-  void fence() { known_.changed_all(clock::now()); }
+  void fence();
 
   void load_began(load_flight& flight, std::vector<std::string> names);
   void load_ended(load_flight& flight) { running_.erase(&flight); }
@@ -77,13 +80,15 @@ class cache_tags {
     std::weak_ptr<load_flight> flight;
     std::vector<std::string> names;
   };
+  using claims_of_loads = std::vector<std::pair<cache_key, owner_token>>;
   struct judgement;
   struct preparation;
 
   void ask(std::shared_ptr<judgement> const& about);
   void make_ready(std::string const& tag, std::function<void(failure const&)> done);
   void write(std::string const& tag, std::function<void(failure const&)> done);
-  void void_loads(std::string const& tag, detail::tag_ending how);
+  /// The claims that are to be given back when the tag has ended in the store.
+  claims_of_loads void_loads(std::string const& tag, detail::tag_ending how);
 
   using waiting = std::map<std::string, std::vector<std::function<void(failure const&)>>>;
 

@@ -16,6 +16,10 @@ shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::stri
   return {text, home.options().error_back_off};
 }
 
+detail::load_outcome not_begun(failure const& why) {
+  return {.answer = {}, .error = why.message, .unfinished = true};
+}
+
 algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
   if (outcome.unfinished) return algo::load_result::unfinished;
   if (outcome.error) return algo::load_result::failed;

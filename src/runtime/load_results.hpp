@@ -17,6 +17,9 @@ std::string error_told(cache_engine& home, cache_key const& key, load_backing_of
 /// The error of our load, as the others are told of it.
 shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text);
 
+/// Of a loader that may not begin. It is this program's error alone, and no word on the key.
+detail::load_outcome not_begun(failure const& why);
+
 algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome);
 
 }  // namespace herdlock::runtime

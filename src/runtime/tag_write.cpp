@@ -30,6 +30,7 @@ void tag_write::run() {
   if (!values) return finish(home_->home().closed_failure());
   auto const below = beside_ ? limits::max_ttl : milliseconds{0};
   claim_request request{key_, owner_, home_->options().claim_ttl, layout::string, below};
+  may_hold_claim_ = true;
   auto on_reply = [self = shared_from_this(), sent = clock::now()](result<claim_reply> reply) {
     self->on_claim(std::move(reply), sent);
   };
@@ -41,10 +42,13 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
     give_up();
     return finish(reply.error());
   }
+  // on_closing() has given up what was granted.
+  if (home_->home().closing()) return finish(home_->home().closed_failure());
+  auto const* const ours = std::get_if<claimed>(&*reply);
+  may_hold_claim_ = ours != nullptr;
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     return on_record(cache_lookup(std::move(hit->value)), sent);
   }
-  auto const* const ours = std::get_if<claimed>(&*reply);
   if (!ours) return again();
   if (beside_) return look_again(ours->fencing);
   fill({ours->fencing.value, ours->fencing.value});
@@ -74,6 +78,7 @@ void tag_write::look_again(fencing_token number) {
       self->give_up();
       return self->finish(reply.error());
     }
+    if (self->home_->home().closing()) return self->finish(self->home_->home().closed_failure());
     auto const record = *reply ? self->tags_.record_of(**reply) : std::nullopt;
     auto const now = clock::now();
     auto& known = self->tags_.known();
@@ -101,6 +106,7 @@ void tag_write::fill(algo::tag_generations const& now) {
       self->give_up();
       return self->finish(reply.error());
     }
+    self->may_hold_claim_ = false;
     // Invalidated or expired meanwhile, or we were too slow.
     if (*reply == fill_reply::superseded) return self->again();
     auto const ends = sent + self->tags_.record_ttl();
@@ -135,7 +141,14 @@ void tag_write::again() {
   });
 }
 
+// While the store can still be told.
+void tag_write::on_closing() {
+  pause_.cancel();
+  give_up();
+}
+
 void tag_write::give_up() {
+  if (!std::exchange(may_hold_claim_, false)) return;
   start_claim_clean_up(home_->home().shared_from_this(), nullptr,
                        {key_, owner_, home_->options().claim_ttl, layout::string});
 }

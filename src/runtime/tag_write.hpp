@@ -35,7 +35,7 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
   void run();
 
  private:
-  void on_closing() override { pause_.cancel(); }
+  void on_closing() override;
 
   void on_claim(result<claim_reply> reply, clock::time_point sent);
   void on_record(cache_lookup const& found, clock::time_point sent);
@@ -55,7 +55,8 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
   asio::steady_timer pause_;
   algo::backoff backoff_;
   clock::time_point asked_;
-  bool beside_ = false;  // the claim is for a record that is there
+  bool beside_ = false;          // the claim is for a record that is there
+  bool may_hold_claim_ = false;  // it was asked for, and neither refused nor ended
 };
 
 }  // namespace herdlock::runtime

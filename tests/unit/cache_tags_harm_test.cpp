@@ -87,7 +87,7 @@ TEST_F(CacheTags, ATagThatMayNotBeReadLeavesTheStoreInUse) {
   script->refusal = errc::access_denied;
   make_fail("get", record, fault::refuse);
   EXPECT_EQ(load_there("b"), "b") << "it is loaded, and not stored";
-  EXPECT_EQ(stored_text(), "(none)") << "nobody could tell what the old one is worth";
+  EXPECT_EQ(stored_text(), "a") << "it is as good as it was, for who may read the tag";
   EXPECT_TRUE(other->last_store_error() == errc::access_denied);
   script->script = nullptr;
   other->async_put("l", "x", herdlock_test::as_result([](result<void> const&) {}));
@@ -184,21 +184,57 @@ TEST_F(CacheTags, ATagEndsTheAnswersThatAreInNoStoreOfItsOwnKeysOnly) {
   EXPECT_EQ(loader.runs, runs + 1);
 }
 
-TEST_F(CacheTags, ALastingEntryThatATagEndedGivesItsRoomBack) {
+// It is still in the store.
+TEST_F(CacheTags, ALastingEntryThatATagEndedKeepsItsRoomUntilItIsLoadedAnew) {
   auto options = tagged();
   options.grace = 0ms;
   options.ttl = lasting;
   options.max_lasting_entries = 1;
   open_tagged(options);
   EXPECT_EQ(load_here("a"), "a");
-  EXPECT_EQ(strings->stats().lasting_entries, 1u);
   invalidate_there();
   auto told = herdlock_test::as_result([](auto const&) {});
   strings->async_get("k", told);
   settle();
-  EXPECT_EQ(strings->stats().lasting_entries, 0u);
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
   EXPECT_EQ(load_here("b", "l"), "b");
-  EXPECT_TRUE(script->entries["l"].value.has_value());
+  EXPECT_FALSE(script->entries["l"].value.has_value());
+  EXPECT_EQ(load_here("c"), "c");
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
+}
+
+// R18, for who waits for the load of another process.
+TEST_F(CacheTags, ACopyThatATagEndedIsNoAnswerToAnError) {
+  auto options = tagged();
+  options.fail_safe = true;
+  options.soft_timeout = wait_forever;
+  open_tagged(options);
+  EXPECT_EQ(load_here("old"), "old");
+  strings->async_expire("k", herdlock_test::as_result([](auto const&) {}));
+  settle();
+  begin(*other);
+  call& c = begin(*strings);
+  EXPECT_EQ(loader.runs, 2);
+  invalidate_here();
+  loader.error = "database is down";
+  loader.let_go();
+  ASSERT_TRUE(run_until([&] { return c.answers > 0; }));
+  EXPECT_NE(c.value().find("database is down"), std::string::npos) << c.value();
+}
+
+TEST_F(CacheTags, BehindAFenceNoAnswerIsKeptOfWhatHasTags) {
+  make_fail("get", record, fault::refuse);
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_EQ(load_here("never"), "a") << "it could not be stored, and is kept for a while";
+  strings->async_fence(herdlock_test::as_result([](result<void> const&) {}));
+  settle();
+  EXPECT_EQ(load_here("b"), "b");
+}
+
+TEST_F(CacheTags, NoKeyIsOneOfTheRecords) {
+  auto& c = begin(*strings, "herdlock:tag:t");
+  EXPECT_TRUE(c.failed_with(errc::invalid_name));
+  EXPECT_EQ(loader.runs, 0);
 }
 
 TEST_F(CacheTags, TheCacheGoesWhileARecordIsOnItsWay) {
@@ -210,6 +246,18 @@ TEST_F(CacheTags, TheCacheGoesWhileARecordIsOnItsWay) {
   script->release_hanging();
   settle();
   EXPECT_EQ(loader.runs, 0);
+}
+
+TEST_F(CacheTags, AClosingStoreIsToldThatTheClaimOfARecordIsGivenUp) {
+  make_fail("claim", record, fault::hang);
+  begin(*strings);
+  strings.reset();
+  other.reset();
+  opened.reset();
+  settle();
+  EXPECT_EQ(script->count("fail"), 2u) << "the claim of the key, and that of the record";
+  script->release_hanging();
+  settle();
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST_F(TagCheck, WhatWasAskedBeforeAnOwnChangeSaysNothing) {
   EXPECT_EQ(judge({1, 1}, 250ms, 250ms), tag_verdict::ask);
   told(record(1, 1), 199ms);
   EXPECT_EQ(judge({1, 1}, 250ms, 250ms), tag_verdict::ask) << "it was on its way";
-  EXPECT_EQ(check.record("t"), std::nullopt);
+  EXPECT_TRUE(check.record("t")) << "an entry made of it has ended, and nothing worse";
   told(record(3, 3), 200ms);
   EXPECT_EQ(judge({3, 3}, 250ms, 250ms), tag_verdict::fresh);
 }
@@ -120,6 +120,17 @@ TEST_F(TagCheck, BehindAFenceAllTagsAreAskedForAnew) {
   EXPECT_EQ(judge({1, 1}, 250ms, 250ms), tag_verdict::ask);
   EXPECT_EQ(check.judge({{"u", {1, 1}}}, at(250ms), at(250ms)), tag_verdict::ask);
   EXPECT_EQ(need(250ms, 250ms), tag_need::read);
+}
+
+// Else a process that fences all the time would come to no verdict, and load what is there.
+TEST_F(TagCheck, AFenceConcernsNobodyWhoCameBeforeIt) {
+  told(record(1, 1), 150ms);
+  check.changed_all(at(200ms));
+  EXPECT_EQ(judge({1, 1}, 100ms, 250ms), tag_verdict::fresh);
+  EXPECT_EQ(judge({2, 1}, 100ms, 250ms), tag_verdict::gone);
+  EXPECT_EQ(need(100ms, 250ms), tag_need::none);
+  EXPECT_EQ(judge({1, 1}, 201ms, 250ms), tag_verdict::ask);
+  EXPECT_TRUE(check.record("t")) << "an entry that is stored now is of that generation";
 }
 
 TEST_F(TagCheck, TheWorstOfAnEntrysTagsCounts) {
