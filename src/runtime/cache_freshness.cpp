@@ -43,7 +43,6 @@ milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<mil
 }  // namespace
 
 cache_freshness::cache_freshness(cache_engine& home)
-
     : home_(home),
       machine_(freshness_of(home.options())),
       tags_(home, clock_),

@@ -54,6 +54,16 @@ class CacheTags : public CacheAge {
     return c;
   }
 
+  /// However long the tags' records take.
+  void expect_one_load_for_all() {
+    auto& c = begin(*strings);
+    EXPECT_TRUE(run_until([&] { return loader.runs == 1; }));
+    loader.let_go();
+    settle();
+    EXPECT_EQ(c.value(), "loaded");
+    EXPECT_EQ(load_there("never"), "loaded");
+  }
+
   failure end_tag(cache<std::string> const& from, detail::tag_ending how,
                   std::string_view tag = "t") {
     std::optional<result<void>> done;

@@ -124,12 +124,7 @@ TEST_F(CacheTags, ARecordThatWasChangedWhileItWasMadeIsMadeOnceMore) {
     }
     return fault::none;
   };
-  auto& c = begin(*strings);
-  EXPECT_TRUE(run_until([&] { return loader.runs == 1; }));
-  loader.let_go();
-  settle();
-  EXPECT_EQ(c.value(), "loaded");
-  EXPECT_EQ(load_there("never"), "loaded");
+  expect_one_load_for_all();
 }
 
 TEST_F(CacheTags, WhoFindsARecordClaimedByAnotherWaitsForIt) {
@@ -152,12 +147,7 @@ TEST_F(CacheTags, WhoFindsARecordClaimedByAnotherWaitsForIt) {
 
 TEST_F(CacheTags, SomethingElseUnderTheNameOfARecordIsOverwritten) {
   script->entries[record].value = cache_value(std::string("what?"));
-  auto& c = begin(*strings);
-  EXPECT_TRUE(run_until([&] { return loader.runs == 1; }));
-  loader.let_go();
-  settle();
-  EXPECT_EQ(c.value(), "loaded");
-  EXPECT_EQ(load_there("never"), "loaded");
+  expect_one_load_for_all();
 }
 
 TEST_F(CacheTags, AnEndThatFailsSaysSoAndVoidsTheLoadsHere) {
