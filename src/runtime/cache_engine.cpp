@@ -182,12 +182,14 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
     return;
   }
   trouble_.read_worked();
+  // One time for all that is decided of it: an entry that was there does not end in between.
+  auto const now = clock::now();
   std::optional<found_entry> found;
   std::size_t const bytes = keep && reply->has_value() ? value_bytes(**reply) : 0;
   if (reply->has_value()) found = read(**std::move(reply));
   if (found) {
     found->answer.sole = group.rest.empty();
-    if (plain_times_) found->age = plain_times_->of(group.head->key);
+    if (plain_times_) found->age = plain_times_->of(group.head->key, now);
     if (keep) {
       auto how = *keep;
       if (found->age) how.expires = std::min(how.expires, freshness_->fresh_until(*found->age));
@@ -199,7 +201,7 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
       bool const is_gone = group.by_tags == algo::tag_verdict::gone;
       found->age->killed = killed || is_gone;
       found->age->by_tags = group.by_tags;
-      return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found); });
+      return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found, now); });
     }
     counters.count_hits(found->answer.kind, 1 + group.rest.size());
     if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
@@ -219,9 +221,10 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
 }
 
 // An entry with times of its own. Whoever only looks takes a stale one for a miss.
-void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry) {
+void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
+                                 clock::time_point now) {
   if (caller->answered) return;
-  bool const stale = clock::now() >= entry.age->times.expires;
+  bool const stale = now >= entry.age->times.expires;
   bool const looks = caller->wish == detail::caller_wish::look;
   bool const by_schedule = caller->wish == detail::caller_wish::refresh;
   auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
@@ -233,9 +236,9 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   }
   if (by_schedule) {
     if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
-    use = freshness_->use_by_schedule(caller->key, entry.age->times);
+    use = freshness_->use_by_schedule(caller->key, entry.age->times, now);
   } else if (!looks && is_answer) {
-    use = freshness_->use_of(caller->key, entry.age->times);
+    use = freshness_->use_of(caller->key, entry.age->times, now);
   }
   if (use == algo::entry_use::serve_and_refresh) {
     purpose.refresh = freshness_->refresh_id();

@@ -147,7 +147,8 @@ class cache_engine final : public closing_listener,
   void send_look(look_group group);
   void on_look(look_group const& group, result<cache_lookup> reply,
                std::optional<algo::near_entry> const& keep = std::nullopt);
-  void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry);
+  void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
+                     clock::time_point now);
   void on_look_failed(detail::caller_ptr const& caller, failure const& why);
   void skip_store(detail::caller_ptr caller);
   void probe(cache_key const& key);

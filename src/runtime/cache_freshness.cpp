@@ -141,13 +141,15 @@ clock::time_point cache_freshness::fresh_until(entry_age const& age) const {
   return age.times.expires - algo::head_start_of(age.times.load_time, beta, random_unit());
 }
 
-algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times) {
-  return machine_.found(key.str(), times, clock::now(), random_unit());
+algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times,
+                                        clock::time_point now) {
+  return machine_.found(key.str(), times, now, random_unit());
 }
 
 algo::entry_use cache_freshness::use_by_schedule(cache_key const& key,
-                                                 algo::entry_times const& times) {
-  return machine_.found_by_schedule(key.str(), times, clock::now());
+                                                 algo::entry_times const& times,
+                                                 clock::time_point now) {
+  return machine_.found_by_schedule(key.str(), times, now);
 }
 
 void cache_freshness::refresh_ended(cache_key const& key, std::uint64_t refresh) {

@@ -76,9 +76,11 @@ class cache_freshness final : private timed {
   /// Until when the entry may be served without a thought: the next one may be early.
   clock::time_point fresh_until(entry_age const& age) const;
   /// What a caller who has a loader gets for this entry.
-  algo::entry_use use_of(cache_key const& key, algo::entry_times const& times);
+  algo::entry_use use_of(cache_key const& key, algo::entry_times const& times,
+                         clock::time_point now);
   /// What the schedule of a lasting entry does with it.
-  algo::entry_use use_by_schedule(cache_key const& key, algo::entry_times const& times);
+  algo::entry_use use_by_schedule(cache_key const& key, algo::entry_times const& times,
+                                  clock::time_point now);
   /// Of the last use that said serve_and_refresh.
   std::uint64_t refresh_id() const noexcept { return machine_.refresh_id(); }
   void refresh_ended(cache_key const& key, std::uint64_t refresh);

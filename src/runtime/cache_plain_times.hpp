@@ -19,7 +19,7 @@ class cache_plain_times {
 
   /// Of an entry that was read. Nothing when it is not known yet: the store is asked then, once
   /// for the entry.
-  std::optional<entry_age> of(cache_key const& key);
+  std::optional<entry_age> of(cache_key const& key, clock::time_point now);
   /// This process stores an entry.
   void stored(cache_key const& key, milliseconds ttl, clock::duration load_time);
   /// It was not stored, or there is another by now.
