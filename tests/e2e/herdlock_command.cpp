@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace herdlock_test {
@@ -35,7 +34,10 @@ std::vector<std::string> lines_of(std::string const& text) {
 
 std::string content(std::filesystem::path const& file) {
   std::ifstream stream(file);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  std::ostringstream text;
+  // Not by an iterator, which throws when a file of /proc ends with its process.
+  text << stream.rdbuf();
+  return text.str();
 }
 
 }  // namespace herdlock_test
