@@ -63,7 +63,7 @@ TEST_F(RunLoss, WithoutTheStoreTheWholeGroupIsGoneBeforeTheNextHolderStarts) {
   auto& server = redis_server::shared();
   relay cut(server.port());
   auto holder = start("redis://127.0.0.1:" + std::to_string(cut.port()),
-                      {"--ttl", "2s", "--grace", "600ms"}, "");
+                      {"--ttl", "4s", "--grace", "1s"}, "");
   cut.stop_forwarding();
   auto const second = next(server.url());
   EXPECT_EQ(second.out, "done\n") << second.err;
