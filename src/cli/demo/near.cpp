@@ -57,6 +57,7 @@ class near_play {
   void look_for_the_dead();
   [[noreturn]] void raise_death(std::string const& who) const;
   bool all_have_seen(std::int64_t change) const;
+  void await_last_change();
 
   near_options const& options_;
   near_board board_;
@@ -176,6 +177,7 @@ void near_play::go_on_for(milliseconds time) {
 void near_play::play() {
   go_on_for(options_.before_freeze);
   if (options_.freeze > 0ms) {
+    await_last_change();
     freezing_relay_.freeze();
     freeze_.from_ns = steady_ns();
     teller_.frozen(freeze_.from_ns);
@@ -194,12 +196,16 @@ bool near_play::all_have_seen(std::int64_t change) const {
   return true;
 }
 
+// Each process keeps the value then. A change that does not come is for the judge.
+void near_play::await_last_change() {
+  auto const patient_until = steady_ns() + near_patience.count() * 1'000'000;
+  while (!all_have_seen(board_.acknowledged()) && steady_ns() < patient_until) work();
+}
+
 void near_play::end() {
   board_.go_on_to(near_stage::settling);
   await("the writer did not end", [this] { return board_.settled(); });
-  // A change that does not come is for the judge.
-  auto const patient_until = steady_ns() + near_patience.count() * 1'000'000;
-  while (!all_have_seen(board_.acknowledged()) && steady_ns() < patient_until) work();
+  await_last_change();
   teller_.catch_up(steady_ns());
   board_.go_on_to(near_stage::ending);
   await("a process did not end", [this] { return readers_.empty(); });
