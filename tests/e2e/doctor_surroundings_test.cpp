@@ -55,7 +55,7 @@ TEST(DoctorNetwork, FindsAStoreThatIsFarAway) {
   auto& server = redis_server::shared();
   relay path(server.port());
   path.set_delay(std::chrono::milliseconds(130));
-  auto const report = examined("redis://127.0.0.1:" + std::to_string(path.port()));
+  auto const report = examined("redis://127.0.0.1:" + std::to_string(path.port()) + "?timeout=10s");
   EXPECT_TRUE(report.has("warning store.round_trip")) << report.text;
 }
 
