@@ -27,7 +27,7 @@ command_result run_herdlock(std::vector<std::string> arguments, environment env 
 /// The lines of a text, without their ends.
 std::vector<std::string> lines_of(std::string const& text);
 
-/// Of a file; empty when there is none, or it has gone while it was read.
+/// Of a file, as far as it can be read; empty when there is none.
 std::string content(std::filesystem::path const& file);
 
 }  // namespace herdlock_test

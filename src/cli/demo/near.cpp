@@ -196,7 +196,7 @@ bool near_play::all_have_seen(std::int64_t change) const {
   return true;
 }
 
-// Each process keeps the value then. A change that does not come is for the judge.
+// Each process has been answered with it then. A change that does not come is for the judge.
 void near_play::await_last_change() {
   auto const patient_until = steady_ns() + near_patience.count() * 1'000'000;
   while (!all_have_seen(board_.acknowledged()) && steady_ns() < patient_until) work();
