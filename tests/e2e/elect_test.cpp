@@ -107,9 +107,9 @@ TEST_P(Elect, AKilledLeaderLeavesNothingAndIsReplaced) {
 // B17: herdlock stands still, the command does not: it is killed before the next one begins; and
 // herdlock, continued, stands anew.
 TEST_P(Elect, AFrozenLeadersCommandIsGoneBeforeTheNextOneBegins) {
-  auto a = stand("a", {"--ttl", "2s"});
+  auto a = stand("a", {"--ttl", "4s", "--grace", "1s"});
   ASSERT_TRUE(leads("a", 1)) << a.errors();
-  auto b = stand("b", {"--ttl", "2s"});
+  auto b = stand("b", {"--ttl", "4s", "--grace", "1s"});
   a.pause_between_transactions();
   ASSERT_TRUE(leads("b", 2)) << b.errors();
   a.resume();

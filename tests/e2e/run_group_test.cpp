@@ -111,7 +111,7 @@ TEST_P(Leavers, DoNotOutliveAKilledHerdlock) {
 }
 
 TEST_P(Leavers, OfAStoppedHerdlockAreGoneBeforeTheNextHolderStarts) {
-  auto holder = start({"--ttl", "2s"}, url());
+  auto holder = start({"--ttl", "4s", "--grace", "1s"}, url());
   holder.pause_between_transactions();
   herdlock::lock const job(herdlock::open_store(url()), "job");
   auto const mine = job.acquire({.wait = patience});

@@ -154,7 +154,7 @@ TEST_F(RunLoss, KilledItselfItLeavesNothingOfTheGroup) {
 // B17: herdlock stands still, the command does not. It is not reaped yet, but dead.
 TEST_F(RunLoss, StoppedItselfItsCommandIsGoneBeforeTheNextHolderStarts) {
   auto const url = "sqlite:" + file("s.db").string();
-  auto holder = start(url, {"--ttl", "2s"}, "");
+  auto holder = start(url, {"--ttl", "4s", "--grace", "1s"}, "");
   holder.pause_between_transactions();
   herdlock::lock const job(herdlock::open_store(url), "job");
   auto const mine = job.acquire({.wait = patience});

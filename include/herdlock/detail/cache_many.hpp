@@ -2,7 +2,6 @@
 // those of them that have to be loaded.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -256,10 +255,12 @@ void start_many(cache_core& core, std::vector<std::string> const& keys, Handler 
       std::make_shared<many_answers<T, Handler>>(std::move(h), keys.size(), core.get_executor());
   if (keys.empty()) return answers->complete();
   std::vector<result<cache_key>> full;
-  for (auto const& key : keys) full.push_back(core.full_key(key));
-  auto const valid =
-      std::count_if(full.begin(), full.end(), [](auto const& one) { return one.has_value(); });
-  std::shared_ptr<load_gathering> loads = make_loads(static_cast<std::size_t>(valid));
+  std::size_t valid = 0;
+  for (auto const& key : keys) {
+    full.push_back(core.full_key(key));
+    if (full.back().has_value()) ++valid;
+  }
+  std::shared_ptr<load_gathering> loads = make_loads(valid);
   std::vector<caller_ptr> parts;
   std::vector<std::function<void()>> cancels;
   for (std::size_t i = 0; i < keys.size(); ++i) {
