@@ -139,7 +139,8 @@ TEST(DoctorPostgres, FindsAStandby) {
 TEST(DoctorPostgres, FindsATransactionPooler) {
   auto& server = postgres_server::shared();
   temp_dir folder;
-  auto const port = free_port();
+  kept_ports ports;
+  auto const port = ports.add();
   auto const fresh = server.fresh_url();
   auto const name_at = fresh.rfind('/') + 1;
   auto const name = fresh.substr(name_at, fresh.find('?') - name_at);

@@ -84,7 +84,8 @@ TEST(DoctorGalera, FindsANodeOfACluster) {
   fs::permissions(folder.path(), fs::perms(0755));
   fs::copy_file(find_program("libgalera_smm.so", "galera-4"), folder / "galera.so");
   fs::permissions(folder / "galera.so", fs::perms(0644));
-  auto const place = "tcp://127.0.0.1:" + std::to_string(free_port());
+  kept_ports ports;
+  auto const place = "tcp://127.0.0.1:" + std::to_string(ports.add());
   mariadb_server node({"--wsrep-on=ON", "--wsrep-cluster-address=gcomm://", "--binlog-format=ROW",
                        "--innodb-autoinc-lock-mode=2", "--wsrep-node-address=127.0.0.1",
                        "--innodb-flush-log-at-trx-commit=1",

@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(StandardError, RunLossUnread, ::testing::Values("full",
 // B17: a machine that slept. Everything of it wakes up at the same time.
 TEST_F(RunLoss, AfterAPauseLongerThanTheTtlItIsKilledAtOnce) {
   auto const url = "sqlite:" + file("s.db").string();
-  auto holder = start(url, {"--ttl", "500ms"}, "echo asked > " + file("asked").string());
+  auto holder = start(url, {"--ttl", "3s"}, "echo asked > " + file("asked").string());
   holder.pause_between_transactions();
   ::kill(-pid("leader"), SIGSTOP);
   herdlock::lock const job(herdlock::open_store(url), "job");

@@ -127,9 +127,9 @@ TEST_P(Run, AHolderThatIsKilledTakesItsCommandAlong) {
 }
 
 TEST_P(Run, TheLeaseIsRenewedWhileTheCommandRuns) {
-  auto holder = hold({"--ttl", "1500ms"});
+  auto holder = hold({"--ttl", "4s"});
   // Longer than the ttl by the store's own clock: a waiter would have got it.
-  EXPECT_EQ(run("true", {"--wait", "3s"}).code, 75);
+  EXPECT_EQ(run("true", {"--wait", "6s"}).code, 75);
   EXPECT_TRUE(holder.running()) << holder.errors();
 }
 

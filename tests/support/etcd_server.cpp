@@ -29,7 +29,10 @@ bool all_answer(etcd_member& one) {
 }  // namespace
 
 etcd_member::etcd_member(std::string name, std::vector<std::string> more)
-    : name_(std::move(name)), more_(std::move(more)), port_(free_port()), peer_port_(free_port()) {}
+    : name_(std::move(name)),
+      more_(std::move(more)),
+      port_(ports_.add()),
+      peer_port_(ports_.add()) {}
 
 void etcd_member::use_tls(std::vector<std::string> const& arguments, tls_files const& files) {
   tls_ = files;

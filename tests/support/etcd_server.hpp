@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <support/child_process.hpp>
+#include <support/free_port.hpp>
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
 
@@ -49,6 +50,7 @@ class etcd_member {
 
   temp_dir folder_;
   temp_dir certificates_;
+  kept_ports ports_;
   std::uint16_t port_;
   std::uint16_t peer_port_;
   std::optional<child_process> child_;

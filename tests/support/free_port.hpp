@@ -2,15 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace herdlock_test {
 
-/// A TCP port of 127.0.0.1 that could be bound a moment ago, below the range that the kernel gives
-/// to outgoing connections: a client that retries a stopped server on a port of that range can
-/// be connected to itself.
-std::uint16_t free_port();
+/// Ports of 127.0.0.1 for one user. While it lives nobody else who asks here, in any process, is
+/// given them: a server that has stopped finds its port free when it starts again.
+class kept_ports {
+ public:
+  kept_ports() = default;
+  kept_ports(kept_ports&&) = default;
+  kept_ports& operator=(kept_ports&&) = delete;
+  ~kept_ports();
 
-/// How often a server is started on a free port: another process may take it between choice and
+  /// A TCP port that could be bound a moment ago, below the range that the kernel gives to outgoing
+  /// connections: a client that retries a stopped server on a port of that range can be connected
+  /// to itself.
+  std::uint16_t add();
+
+ private:
+  std::vector<int> claims_;
+};
+
+/// How often a server is started on a free port: another program may take it between choice and
 /// bind.
 inline constexpr int start_attempts = 5;
 

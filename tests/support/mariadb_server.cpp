@@ -31,7 +31,7 @@ mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std:
                  "--auth-root-authentication-method=normal", "--skip-test-db"});
   run_command(std::move(install));
   for (int i = 0; i < start_attempts; ++i) {
-    port_ = free_port();
+    port_ = ports_.add();
     start();
     if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) return;
   }

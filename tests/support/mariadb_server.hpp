@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <support/child_process.hpp>
+#include <support/free_port.hpp>
 #include <support/temp_dir.hpp>
 
 namespace herdlock_test {
@@ -41,6 +42,7 @@ class mariadb_server {
 
   std::vector<std::string> options_;
   temp_dir folder_;
+  kept_ports ports_;
   std::uint16_t port_ = 0;
   std::optional<child_process> child_;
 };

@@ -61,7 +61,7 @@ postgres_server::postgres_server(std::vector<std::string> settings)
       << "host all stranger 127.0.0.1/32 scram-sha-256\n"
          "local all all trust\nhost all all 127.0.0.1/32 trust\n";
   for (int i = 0; i < start_attempts; ++i) {
-    port_ = free_port();
+    port_ = ports_.add();
     launch();
     if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) {
       sql("postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres",

@@ -28,7 +28,7 @@ redis_cluster::redis_cluster(redis_cluster_options options) : options_(std::move
   std::optional<tls_files> certificates;
   if (options_.tls != redis_tls::off) certificates = make_tls_files(folder_.path());
   for (std::size_t i = 0; i < options_.masters + options_.replicas; ++i) {
-    bus_ports_.push_back(free_port());
+    bus_ports_.push_back(ports_.add());
     redis_options how;
     how.password = options_.password;
     how.tls = options_.tls;

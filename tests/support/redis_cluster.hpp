@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <support/free_port.hpp>
 #include <support/redis_server.hpp>
 #include <support/relay.hpp>
 
@@ -68,6 +69,7 @@ class redis_cluster {
 
   redis_cluster_options options_;
   temp_dir folder_;  // of the certificates
+  kept_ports ports_;
   std::vector<std::uint16_t> bus_ports_;
   std::vector<std::unique_ptr<redis_server>> nodes_;
   std::vector<std::unique_ptr<relay>> relays_;

@@ -103,8 +103,8 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
     tls_ = options_.certificates ? options_.certificates : make_tls_files(folder_.path());
   }
   for (int i = 0; i < start_attempts; ++i) {
-    port_ = free_port();
-    tls_port_ = tls_ ? free_port() : std::uint16_t{0};
+    port_ = ports_.add();
+    tls_port_ = tls_ ? ports_.add() : std::uint16_t{0};
     start();
     if (eventually([&] { return !child_->running() || answers(); }) && child_->running()) return;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <support/child_process.hpp>
+#include <support/free_port.hpp>
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
 
@@ -78,6 +79,7 @@ class redis_server {
   redis_options options_;
   temp_dir folder_;
   std::optional<tls_files> tls_;
+  kept_ports ports_;
   std::uint16_t port_ = 0;
   std::uint16_t tls_port_ = 0;
   std::optional<child_process> child_;

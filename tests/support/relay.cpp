@@ -50,7 +50,7 @@ using session_ptr = std::shared_ptr<session>;
 // Everything but the atomics is touched by the relay's thread alone.
 struct relay::state {
   explicit state(std::uint16_t target)
-      : acceptor(context), gate(context), target_port(target), listen_port(free_port()) {
+      : acceptor(context), gate(context), target_port(target), listen_port(ports.add()) {
     gate.expires_at(std::chrono::steady_clock::time_point::max());
   }
 
@@ -59,6 +59,7 @@ struct relay::state {
   tcp::acceptor acceptor;
   asio::steady_timer gate;  // cancelled when forwarding resumes
   std::uint16_t target_port;
+  kept_ports ports;
   std::uint16_t listen_port;
   std::list<std::weak_ptr<session>> sessions;
   std::chrono::milliseconds delay{0};

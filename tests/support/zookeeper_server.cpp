@@ -126,7 +126,7 @@ zookeeper_server::zookeeper_server(std::size_t members, extras_of const& more) {
     members_.clear();
     std::vector<zookeeper_member::ports> ports;
     for (std::size_t n = 0; n < members; ++n) {
-      ports.push_back({free_port(), free_port(), free_port()});
+      ports.push_back({ports_.add(), ports_.add(), ports_.add()});
     }
     for (std::size_t n = 1; n <= members; ++n) {
       members_.push_back(std::make_unique<zookeeper_member>(n, ports, more(n, ports)));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <support/child_process.hpp>
+#include <support/free_port.hpp>
 #include <support/temp_dir.hpp>
 
 namespace herdlock_test {
@@ -85,6 +86,7 @@ class zookeeper_server {
   bool all_serve() const;
 
  private:
+  kept_ports ports_;
   std::vector<std::unique_ptr<zookeeper_member>> members_;
   int chroots_ = 0;
 };
