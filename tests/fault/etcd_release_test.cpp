@@ -92,7 +92,8 @@ TEST_F(EtcdReleaseTest, AGrantThatWasHandedOutIsNotEndedWhenItsSecondRequestIsCa
 TEST_F(EtcdReleaseTest, ARenewalWithoutAnAnswerKeepsItsKey) {
   relay path(server().port());
   etcd_client c(through(path, "?timeout=1s"));
-  auto const first = as<grant>(c.acquire(stock, alice)).fencing.value;
+  ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, alice)); }));
+  auto const first = judge.inspect(stock).value()->fencing.value;
   path.stop_forwarding();
   EXPECT_TRUE(c.renew(stock, alice, 50s).has_error());
   path.resume_forwarding();

@@ -133,7 +133,10 @@ TEST_P(postgres_blocked_session, AReleaseIsNotToldBeforeTheServerHasIt) {
     }));
     if (awaited) {
       static_cast<void>(c.start_acquire({stock, bob, 1min, 1min}));
-      ASSERT_TRUE(c.run_until([&] { return c.inspect(stock).value()->waiting == 1; }));
+      ASSERT_TRUE(eventually([&] {
+        auto const seen = c.inspect(stock);
+        return seen.has_value() && *seen && (*seen)->waiting == 1;
+      }));
     }
     server().pause();
     auto const told = c.release(stock, alice);
