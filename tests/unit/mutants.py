@@ -83,7 +83,7 @@ class Bench:
             sys.exit(f"the text of the mutant \"{fault}\" is not there once")
         name, path, code = found[0]
         objects = self.objects(machine)
-        sound = self.program(objects.values(), machine.sources[0] + "_sound")
+        sound = self.program(objects.values(), "_".join(machine.tests) + "_sound")
         changed = self.folder / f"mutant_{number}.cpp"
         changed.write_text(code.replace(text, replacement), encoding="utf-8")
         mutated = {**objects, name: self.object(changed, f"mutant_{number}")}

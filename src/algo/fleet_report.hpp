@@ -1,0 +1,46 @@
+// What a process tells the others of a fleet about the keys that it reads: as it is sent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace herdlock::algo {
+
+/// Of one key in one process, over its window; in uses a second.
+struct fleet_key {
+  std::string key;
+  std::uint64_t low = 0;   ///< reads, at least
+  std::uint64_t high = 0;  ///< reads, at most
+  std::uint64_t writes = 0;
+  bool hot = false;  ///< there, by its own counts
+
+  friend bool operator==(fleet_key const&, fleet_key const&) = default;
+};
+
+struct fleet_report {
+  static constexpr std::size_t most_keys = 64;
+  static constexpr std::size_t most_key_bytes = 256;
+  /// No process has more.
+  static constexpr std::uint64_t most_uses = 1'000'000'000'000;
+
+  std::uint64_t process = 0;  ///< a random number of its own
+  std::uint64_t number = 0;   ///< from 1 on
+  std::uint64_t rest = 0;     ///< of a key that is not named: reads a second, at most
+  std::vector<fleet_key> keys;
+
+  friend bool operator==(fleet_report const&, fleet_report const&) = default;
+};
+
+/// Within the bounds above, each key once, and `low` no more than `high`.
+bool is_plausible(fleet_report const& report);
+
+/// REQUIRES: is_plausible().
+std::string encode(fleet_report const& report);
+/// Nothing for what is no report, is cut short, is of another version, or is not plausible.
+std::optional<fleet_report> decode_report(std::string_view text);
+
+}  // namespace herdlock::algo

@@ -1,0 +1,57 @@
+#include "algo/fleet_teller.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace herdlock::algo {
+
+bool fleet_teller::is_due(std::vector<fleet_key> const& named, clock::time_point now) const {
+  if (!last_) return !named.empty();
+  auto const passed = now - *last_;
+  if (passed >= interval) return !named.empty() || has_named_;
+  if (passed < least_gap) return false;
+  return std::any_of(named.begin(), named.end(),
+                     [&](fleet_key const& one) { return one.hot && !told_hot_.contains(one.key); });
+}
+
+std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
+                                                 std::uint64_t uncounted, std::uint64_t least,
+                                                 clock::time_point now) {
+  std::set<std::string> still_hot;
+  for (fleet_key const& one : known) {
+    if (one.hot && told_hot_.contains(one.key)) still_hot.insert(one.key);
+  }
+  told_hot_ = std::move(still_hot);
+  // Who is hot comes first, so that there is room for it; and who was named stays, so that those
+  // for whom there is no room are no news by turns.
+  auto const rank = [this](fleet_key const& one) {
+    return std::tuple(one.hot, told_hot_.contains(one.key), one.high);
+  };
+  std::sort(known.begin(), known.end(),
+            [&](fleet_key const& a, fleet_key const& b) { return rank(a) > rank(b); });
+  std::vector<fleet_key> named;
+  std::uint64_t rest = std::min(uncounted, fleet_report::most_uses);
+  for (fleet_key& one : known) {
+    // A longer one is known by its beginning, and may be another elsewhere.
+    bool const has_name = !one.key.empty() && one.key.size() < fleet_report::most_key_bytes;
+    bool const has_room = named.size() < fleet_report::most_keys;
+    one.high = std::min(one.high, fleet_report::most_uses);
+    one.low = std::min(one.low, one.high);
+    one.writes = std::min(one.writes, fleet_report::most_uses);
+    if (has_name && has_room && (one.hot || one.high >= least)) {
+      named.push_back(std::move(one));
+    } else {
+      rest = std::max(rest, one.high);
+    }
+  }
+  if (!is_due(named, now)) return std::nullopt;
+  last_ = now;
+  has_named_ = !named.empty();
+  for (fleet_key const& one : named) {
+    if (one.hot) told_hot_.insert(one.key);
+  }
+  return fleet_report{process_, ++number_, rest, std::move(named)};
+}
+
+}  // namespace herdlock::algo

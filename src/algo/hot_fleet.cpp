@@ -1,0 +1,125 @@
+#include "algo/hot_fleet.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace herdlock::algo {
+namespace {
+
+// Of the reads of a key that has the threshold: what those tell of who have to name it.
+constexpr double told_of = 0.75;
+
+}  // namespace
+
+fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
+  if (!is_plausible(report)) return fleet_hearing::refused;
+  auto const known = members_.find(report.process);
+  if (known == members_.end()) {
+    if (members_.size() >= most_processes) return fleet_hearing::refused;
+    auto const process = report.process;
+    members_.emplace(process, member{std::move(report), now});
+    return fleet_hearing::news;
+  }
+  if (report.number <= known->second.newest.number) return fleet_hearing::old;
+  known->second = {std::move(report), now};
+  return fleet_hearing::news;
+}
+
+std::uint64_t hot_fleet::least_to_name() const noexcept {
+  auto const processes = std::max<std::uint64_t>(members_.size(), 1);
+  return std::max<std::uint64_t>(rules_.threshold / (4 * processes), 1);
+}
+
+hot_fleet::key_sums hot_fleet::sum_up() const {
+  key_sums sums;
+  std::uint64_t rest = 0;
+  for (auto const& [process, one] : members_) {
+    rest += one.newest.rest;
+    for (fleet_key const& each : one.newest.keys) {
+      auto& sum = sums[each.key];
+      sum.low += each.low;
+      sum.high += each.high;
+      sum.rest += one.newest.rest;
+      sum.writes = is_hot(each.key) ? std::max(sum.writes, each.writes) : sum.writes + each.writes;
+      ++sum.processes;
+      sum.announced = sum.announced || each.hot;
+    }
+  }
+  // Of the processes that do not name it.
+  for (auto& [key, sum] : sums) sum.high += rest - sum.rest;
+  return sums;
+}
+
+// At that share of what makes a key hot, or above.
+bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
+  double const reads = double(sum.low);
+  return reads >= double(rules_.threshold) * told_of * share &&
+         reads >= double(sum.writes) * rules_.reads_per_write * share;
+}
+
+std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
+  std::erase_if(members_,
+                [&](auto const& each) { return now - each.second.heard >= rules_.silence; });
+  std::vector<fleet_change> changes;
+  auto const sums = sum_up();
+  find_cooled(sums, now, changes);
+  find_hot(sums, changes);
+  return changes;
+}
+
+// Where there is no room for all, those that are read most.
+void hot_fleet::find_hot(key_sums const& sums, std::vector<fleet_change>& out) {
+  std::vector<key_sums::value_type const*> found;
+  for (auto const& one : sums) {
+    bool const by_sums = is_read(one.second, 1);
+    auto const known = hot_.find(one.first);
+    if (known != hot_.end()) {
+      known->second.by_sums = known->second.by_sums || by_sums;
+    } else if (one.second.announced || by_sums) {
+      found.push_back(&one);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](auto const* a, auto const* b) { return a->second.low > b->second.low; });
+  for (auto const* one : found) {
+    if (hot_.size() >= rules_.most_hot) return;
+    hot_.emplace(one->first, hot_key_state{.by_sums = is_read(one->second, 1), .low_since = {}});
+    out.push_back({fleet_change::kind::hot, std::string(one->first)});
+  }
+}
+
+// Who announces a key has waited before it says that it is not hot any more.
+void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
+                            std::vector<fleet_change>& out) {
+  for (auto at = hot_.begin(); at != hot_.end();) {
+    auto const found = sums.find(at->first);
+    bool const named = found != sums.end();
+    auto& [by_sums, low_since] = at->second;
+    if (named && is_read(found->second, 0.5)) {
+      low_since.reset();
+    } else if (!low_since) {
+      low_since = now;
+    }
+    bool const was_low = low_since && (!by_sums || now - *low_since >= rules_.cool_time);
+    if (!was_low || (named && found->second.announced)) {
+      ++at;
+      continue;
+    }
+    out.push_back({fleet_change::kind::cooled, at->first});
+    at = hot_.erase(at);
+  }
+}
+
+std::vector<fleet_sum> hot_fleet::top(std::size_t most) const {
+  std::vector<fleet_sum> all;
+  for (auto const& [key, sum] : sum_up()) {
+    all.push_back({std::string(key), sum.low, sum.high, sum.writes, sum.processes, is_hot(key)});
+  }
+  auto const end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  std::partial_sort(all.begin(), end, all.end(),
+                    [](fleet_sum const& a, fleet_sum const& b) { return a.low > b.low; });
+  all.erase(end, all.end());
+  return all;
+}
+
+}  // namespace herdlock::algo

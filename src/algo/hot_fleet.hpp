@@ -1,0 +1,110 @@
+// What the processes of a fleet know together: each of them sums up the newest reports of all, so
+// none is special, and none is missed.
+//
+// A key that is named has in its process at least `low` reads a second and at most `high`; one that
+// is not has `rest` there at most. So the sums are bounds that hold. Each of n processes names what
+// may have threshold ÷ 4n reads there (least_to_name): so three quarters of the reads of a key that
+// has the threshold are told of, at least.
+//
+// A key is hot in the fleet as soon as one process says that it is hot there, or three quarters of
+// the threshold are told of and it is not written too often. It cools when no process says so any
+// more, and the sums were below half of that for cool_time. While it is hot each process that keeps
+// it sees all its writes, so the greatest of their numbers is that of all. A process that has said
+// nothing for `silence` is gone.
+//
+// Pure: no clock, no store. Reports carry no times; they are as old as their coming here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/types.hpp>
+
+#include "algo/fleet_report.hpp"
+
+namespace herdlock::algo {
+
+struct fleet_rules {
+  std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
+  double reads_per_write = 20;       ///< at least; half of it when it is hot
+  clock::duration cool_time{0};
+  clock::duration silence = std::chrono::seconds(5);
+  std::size_t most_hot = 256;
+};
+
+/// Of one key in all processes; in uses a second.
+struct fleet_sum {
+  std::string key;
+  std::uint64_t low = 0;   ///< reads, at least
+  std::uint64_t high = 0;  ///< reads, at most
+  std::uint64_t writes = 0;
+  std::size_t processes = 0;  ///< that name it
+  bool hot = false;
+};
+
+struct fleet_change {
+  enum class kind { hot, cooled };
+  kind what;
+  std::string key;
+
+  friend bool operator==(fleet_change const&, fleet_change const&) = default;
+};
+
+/// How a report is taken.
+enum class fleet_hearing {
+  news,
+  old,      ///< it, or a newer one of its process, was here before
+  refused,  ///< not plausible, or of one process too many
+};
+
+class hot_fleet {
+ public:
+  static constexpr std::size_t most_processes = 1024;
+
+  explicit hot_fleet(fleet_rules const& rules) : rules_(rules) {}
+
+  /// A process has said this, this one or another.
+  fleet_hearing hear(fleet_report report, clock::time_point now);
+  /// What has changed by now.
+  std::vector<fleet_change> advance(clock::time_point now);
+
+  /// A key that may have so many reads a second here is to be named in a report. 1 at least.
+  std::uint64_t least_to_name() const noexcept;
+  bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
+  /// The keys that are read most, by `low`, the first one most.
+  std::vector<fleet_sum> top(std::size_t most) const;
+  std::size_t processes() const noexcept { return members_.size(); }
+  std::size_t hot() const noexcept { return hot_.size(); }
+
+ private:
+  struct member {
+    fleet_report newest;
+    clock::time_point heard;
+  };
+  struct hot_key_state {
+    bool by_sums = false;                        // it was, at some time
+    std::optional<clock::time_point> low_since;  // the sums
+  };
+  struct key_sum {
+    std::uint64_t low = 0, high = 0, rest = 0, writes = 0;
+    std::size_t processes = 0;
+    bool announced = false;
+  };
+  using key_sums = std::map<std::string_view, key_sum>;
+
+  key_sums sum_up() const;
+  bool is_read(key_sum const& sum, double share) const noexcept;
+  void find_hot(key_sums const& sums, std::vector<fleet_change>& out);
+  void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
+
+  fleet_rules const rules_;
+  std::map<std::uint64_t, member> members_;
+  std::map<std::string, hot_key_state, std::less<>> hot_;
+};
+
+}  // namespace herdlock::algo

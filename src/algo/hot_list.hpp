@@ -1,0 +1,97 @@
+// What people know of keys in advance: which are to be kept in the processes, and which never; for
+// a time, if they say so.
+//
+// A list has a version, and the newest one that came counts, in whatever order they come. Where
+// several rules are for one key, `deny` wins over all others.
+//
+// Pure. Times are those of a wall clock, in milliseconds since 1970.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace herdlock::algo {
+
+struct hot_rule {
+  enum class what {
+    pin,   ///< kept in each process, read often or not
+    deny,  ///< never kept, however often it is read
+    keep,  ///< while it is hot its entry's time in the store is prolonged: others fill it
+  };
+  enum class match { exact, prefix };
+
+  what does = what::pin;
+  match by = match::exact;
+  std::string key;
+  std::uint64_t from_ms = 0;   ///< 0: since ever
+  std::uint64_t until_ms = 0;  ///< 0: for ever
+
+  bool holds(std::uint64_t now_ms) const noexcept {
+    return now_ms >= from_ms && (until_ms == 0 || now_ms < until_ms);
+  }
+  bool is_for(std::string_view which) const noexcept {
+    return by == match::exact ? which == key : which.substr(0, key.size()) == key;
+  }
+  friend bool operator==(hot_rule const&, hot_rule const&) = default;
+};
+
+struct hot_list {
+  static constexpr std::size_t most_rules = 1000;
+  static constexpr std::size_t most_key_bytes = 256;
+
+  std::uint64_t version = 0;
+  std::vector<hot_rule> rules;
+
+  friend bool operator==(hot_list const&, hot_list const&) = default;
+};
+
+/// As it is stored: a line that begins with `herdlock hot keys 1`, and the version; then a line for
+/// each rule: what it does, exact or prefix, from, until, and the key, with what is no plain
+/// character as %XX.
+std::string encode(hot_list const& list);
+/// Nothing for what is no such text, is beyond the bounds, or has a rule that is not known.
+std::optional<hot_list> decode_list(std::string_view text);
+
+/// What the rules say of one key.
+struct hot_verdict {
+  bool pinned = false;
+  bool denied = false;
+  bool kept = false;
+
+  friend bool operator==(hot_verdict const&, hot_verdict const&) = default;
+};
+
+class hot_list_reader {
+ public:
+  hot_list_reader() = default;
+  hot_list_reader(hot_list_reader const&) = delete;  // it points into its list
+  hot_list_reader& operator=(hot_list_reader const&) = delete;
+  hot_list_reader(hot_list_reader&&) = default;
+  hot_list_reader& operator=(hot_list_reader&&) = default;
+
+  /// False: it is no newer than what is known.
+  bool take(hot_list list);
+
+  hot_verdict of(std::string_view key, std::uint64_t now_ms) const;
+  /// The exact keys that are to be kept from now on, or from a time to come: what is to be loaded
+  /// beforehand.
+  std::vector<hot_rule> pins(std::uint64_t now_ms) const;
+  /// When some rule begins or ends to hold; nothing: never again.
+  std::optional<std::uint64_t> next_change(std::uint64_t now_ms) const;
+
+  hot_list const& list() const noexcept { return list_; }
+  bool empty() const noexcept { return list_.rules.empty(); }
+
+ private:
+  hot_list list_;
+  std::map<std::string_view, std::vector<hot_rule const*>, std::less<>> exact_;  // in list_
+  std::vector<hot_rule const*> prefixes_;
+};
+
+}  // namespace herdlock::algo

@@ -1,0 +1,111 @@
+// When a process reports, and what.
+#include "algo/fleet_teller.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace herdlock::algo {
+namespace {
+
+class FleetTeller : public ::testing::Test {
+ protected:
+  static clock::time_point at(int ms) { return clock::time_point(milliseconds(ms)); }
+
+  static fleet_key reads(std::string key, std::uint64_t high) {
+    return {std::move(key), high, high, 0, false};
+  }
+  static fleet_key hot(std::string key) { return {std::move(key), 1, 1, 0, true}; }
+  auto say(std::vector<fleet_key> known, int ms, std::uint64_t uncounted = 0) {
+    return teller.report(std::move(known), uncounted, 10, at(ms));
+  }
+
+  fleet_teller teller{77};
+};
+
+TEST_F(FleetTeller, WhoHasNothingToNameIsSilent) {
+  EXPECT_FALSE(say({}, 0));
+  EXPECT_FALSE(say({reads("k", 9)}, 5000));
+}
+
+TEST_F(FleetTeller, WhatMayHaveItsShareIsNamedAndTheRestIsBounded) {
+  auto const said = say({reads("a", 10), reads("b", 9), reads("c", 500)}, 0, 4);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->process, 77u);
+  EXPECT_EQ(said->number, 1u);
+  EXPECT_EQ(said->keys, (std::vector{reads("c", 500), reads("a", 10)}));
+  EXPECT_EQ(said->rest, 9u);
+  EXPECT_EQ(say({reads("a", 10)}, 1000, 4)->rest, 4u);
+}
+
+TEST_F(FleetTeller, ItReportsEachSecondWhileThereIsSomething) {
+  EXPECT_TRUE(say({reads("k", 10)}, 0));
+  EXPECT_FALSE(say({reads("k", 10)}, 999));
+  EXPECT_TRUE(say({reads("k", 10)}, 1000));
+}
+
+// Else the others would go by what was said until the process is taken for dead.
+TEST_F(FleetTeller, ThatThereIsNothingAnyMoreIsSaidOnce) {
+  EXPECT_TRUE(say({reads("k", 10)}, 0));
+  auto const said = say({}, 1000);
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(said->keys.empty());
+  EXPECT_FALSE(say({}, 2000));
+}
+
+TEST_F(FleetTeller, AKeyThatHasBecomeHotIsToldOfAtOnceTenTimesASecondAtMost) {
+  EXPECT_TRUE(say({hot("a")}, 0));
+  EXPECT_FALSE(say({hot("a")}, 500)) << "nothing new";
+  EXPECT_FALSE(say({hot("a"), hot("b")}, 99));
+  EXPECT_TRUE(say({hot("a"), hot("b")}, 500));
+  EXPECT_FALSE(say({hot("a"), hot("b"), hot("c")}, 599));
+  EXPECT_TRUE(say({hot("a"), hot("b"), hot("c")}, 600));
+}
+
+TEST_F(FleetTeller, OneThatIsHotAgainIsToldOfAtOnce) {
+  EXPECT_TRUE(say({hot("a")}, 0));
+  EXPECT_TRUE(say({reads("a", 50)}, 1000));
+  EXPECT_TRUE(say({hot("a")}, 1100));
+}
+
+TEST_F(FleetTeller, HotKeysForWhichThereIsNoRoomAreNoNewsByTurns) {
+  int reports = 0;
+  for (int ms = 0; ms < 3000; ms += 100) {
+    std::vector<fleet_key> known;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      auto const reads = 1000 + (i * 37 + std::uint64_t(ms) / 100 * 13) % 100;
+      known.push_back({std::to_string(i), reads, reads, 0, true});
+    }
+    if (say(std::move(known), ms)) ++reports;
+  }
+  EXPECT_EQ(reports, 3) << "one each second";
+}
+
+TEST_F(FleetTeller, HotKeysComeFirstWhereThereIsNoRoomForAll) {
+  std::vector<fleet_key> known;
+  for (std::uint64_t i = 0; i < 100; ++i) known.push_back(reads(std::to_string(i), 100 + i));
+  known.push_back(hot("hot"));
+  auto const said = say(std::move(known), 0);
+  ASSERT_TRUE(said);
+  ASSERT_EQ(said->keys.size(), fleet_report::most_keys);
+  EXPECT_EQ(said->keys.front().key, "hot");
+  EXPECT_EQ(said->rest, 100u + 99 - 63) << "the most of those that are not named";
+  EXPECT_TRUE(is_plausible(*said));
+}
+
+TEST_F(FleetTeller, WhatHasNoNameOfItsOwnIsNotNamed) {
+  auto const said = say({hot("k"), reads(std::string(fleet_report::most_key_bytes, 'x'), 70)}, 0);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->keys.size(), 1u);
+  EXPECT_EQ(said->rest, 70u);
+}
+
+TEST_F(FleetTeller, NumbersBeyondAllMeaningAreCut) {
+  auto const most = std::numeric_limits<std::uint64_t>::max();
+  auto const said = say({{"k", most, most, most, false}}, 0, most);
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(is_plausible(*said));
+}
+
+}  // namespace
+}  // namespace herdlock::algo

@@ -1,0 +1,240 @@
+// What the reports of all processes come to, with times of the test's own.
+#include "algo/hot_fleet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace herdlock::algo {
+namespace {
+
+using std::chrono::seconds;
+using changes = std::vector<fleet_change>;
+
+constexpr auto became_hot = fleet_change::kind::hot;
+constexpr auto cooled = fleet_change::kind::cooled;
+
+class HotFleet : public ::testing::Test {
+ protected:
+  static fleet_rules rules() {
+    return {.threshold = 1000,
+            .reads_per_write = 20,
+            .cool_time = seconds(3),
+            .silence = seconds(5),
+            .most_hot = 3};
+  }
+  static clock::time_point at(int ms) { return clock::time_point(milliseconds(ms)); }
+
+  fleet_hearing hear(std::uint64_t process, std::vector<fleet_key> keys, int ms,
+                     std::uint64_t rest = 0) {
+    return fleet.hear({process, ++number, rest, std::move(keys)}, at(ms));
+  }
+  static fleet_key reads(std::string key, std::uint64_t low, std::uint64_t high = 0) {
+    return {std::move(key), low, std::max(low, high), 0, false};
+  }
+  fleet_sum sum_of(std::string const& key) const {
+    for (auto const& one : fleet.top(100)) {
+      if (one.key == key) return one;
+    }
+    return {};
+  }
+
+  hot_fleet fleet{rules()};
+  std::uint64_t number = 0;
+};
+
+TEST_F(HotFleet, WhatOneSaysIsHotIsHotForAll) {
+  hear(1, {{"k", 5, 5, 0, true}}, 0);
+  EXPECT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+  EXPECT_TRUE(fleet.is_hot("k"));
+  EXPECT_EQ(fleet.advance(at(10)), changes{}) << "once";
+}
+
+TEST_F(HotFleet, WhatAllReadTogetherAtTheThresholdIsHot) {
+  hear(1, {reads("k", 500)}, 0);
+  hear(2, {reads("k", 249)}, 0);
+  EXPECT_EQ(fleet.advance(at(0)), changes{}) << "less than three quarters are told of";
+  hear(3, {reads("k", 1)}, 0);
+  EXPECT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+}
+
+TEST_F(HotFleet, WhatMayBeReadOftenIsNotHot) {
+  hear(1, {reads("k", 10, 5000)}, 0);
+  EXPECT_EQ(fleet.advance(at(0)), changes{});
+}
+
+TEST_F(HotFleet, WhatAllTogetherWriteTooOftenIsNotHot) {
+  hear(1, {{"k", 1000, 1000, 25, false}}, 0);
+  hear(2, {{"k", 0, 0, 26, false}}, 0);
+  EXPECT_EQ(fleet.advance(at(0)), changes{});
+}
+
+// H7
+TEST_F(HotFleet, SumsAreBoundsThatHoldAlsoForThoseWhoDoNotNameTheKey) {
+  hear(1, {reads("k", 100, 120)}, 0, 30);
+  hear(2, {reads("k", 200, 220)}, 0, 40);
+  hear(3, {reads("other", 50)}, 0, 50);
+  auto const sum = sum_of("k");
+  EXPECT_EQ(sum.low, 300u);
+  EXPECT_EQ(sum.high, 120u + 220 + 50);
+  EXPECT_EQ(sum.processes, 2u);
+  EXPECT_EQ(sum_of("other").high, 50u + 30 + 40);
+}
+
+TEST_F(HotFleet, OfAProcessTheNewestReportCountsAndOnce) {
+  auto const first = fleet_report{1, 1, 0, {reads("k", 100)}};
+  auto const second = fleet_report{1, 2, 0, {reads("k", 300)}};
+  EXPECT_EQ(fleet.hear(second, at(0)), fleet_hearing::news);
+  EXPECT_EQ(fleet.hear(second, at(1)), fleet_hearing::old) << "doubled";
+  EXPECT_EQ(fleet.hear(first, at(2)), fleet_hearing::old) << "late";
+  EXPECT_EQ(sum_of("k").low, 300u);
+}
+
+// An old report is no sign of life.
+TEST_F(HotFleet, AProcessThatSaysNothingNewAgesOut) {
+  auto const only = fleet_report{1, 1, 0, {reads("k", 100)}};
+  fleet.hear(only, at(0));
+  fleet.hear(only, at(4000));
+  fleet.advance(at(4999));
+  EXPECT_EQ(fleet.processes(), 1u);
+  fleet.advance(at(5000));
+  EXPECT_EQ(fleet.processes(), 0u);
+  EXPECT_EQ(sum_of("k").low, 0u);
+}
+
+TEST_F(HotFleet, WhatIsNotPlausibleIsRefused) {
+  EXPECT_EQ(hear(1, {{"k", 2, 1, 0, false}}, 0), fleet_hearing::refused);
+  EXPECT_EQ(fleet.processes(), 0u);
+}
+
+TEST_F(HotFleet, OneProcessTooManyIsRefusedAndOthersGoOn) {
+  for (std::uint64_t i = 0; i < hot_fleet::most_processes; ++i) hear(i, {reads("k", 1)}, 0);
+  EXPECT_EQ(hear(9999, {reads("k", 1)}, 0), fleet_hearing::refused);
+  EXPECT_EQ(hear(0, {reads("k", 5)}, 0), fleet_hearing::news);
+  EXPECT_EQ(sum_of("k").low, hot_fleet::most_processes - 1 + 5);
+}
+
+// H2: hysteresis.
+TEST_F(HotFleet, AHotKeyCoolsWhenItWasBelowHalfForLongEnough) {
+  hear(1, {reads("k", 1000)}, 0);
+  fleet.advance(at(0));
+  hear(1, {reads("k", 375)}, 1000);
+  EXPECT_EQ(fleet.advance(at(1000)), changes{});
+  EXPECT_EQ(fleet.advance(at(4500)), changes{}) << "half is enough";
+  hear(1, {reads("k", 374)}, 5000);
+  EXPECT_EQ(fleet.advance(at(5000)), changes{});
+  EXPECT_EQ(fleet.advance(at(7999)), changes{});
+  EXPECT_EQ(fleet.advance(at(8000)), (changes{{cooled, "k"}}));
+  EXPECT_FALSE(fleet.is_hot("k"));
+}
+
+TEST_F(HotFleet, OneThatIsReadAgainMeanwhileStays) {
+  hear(1, {reads("k", 1000)}, 0);
+  fleet.advance(at(0));
+  hear(1, {reads("k", 100)}, 1000);
+  fleet.advance(at(1000));
+  hear(1, {reads("k", 600)}, 3000);
+  fleet.advance(at(3000));
+  hear(1, {reads("k", 100)}, 4000);
+  EXPECT_EQ(fleet.advance(at(4000)), changes{});
+  EXPECT_EQ(fleet.advance(at(6999)), changes{});
+  EXPECT_EQ(fleet.advance(at(7000)), (changes{{cooled, "k"}}));
+}
+
+TEST_F(HotFleet, AHotKeyThatIsWrittenTooOftenCools) {
+  hear(1, {{"k", 1000, 1000, 50, false}}, 0);
+  fleet.advance(at(0));
+  hear(1, {{"k", 1000, 1000, 101, false}}, 1000);
+  fleet.advance(at(1000));
+  EXPECT_EQ(fleet.advance(at(4000)), (changes{{cooled, "k"}}));
+}
+
+TEST_F(HotFleet, WhatWasHotInAProcessThatDiedCools) {
+  hear(1, {{"k", 2000, 2000, 0, true}}, 0);
+  fleet.advance(at(0));
+  EXPECT_EQ(fleet.advance(at(5000)), changes{});
+  EXPECT_EQ(fleet.advance(at(8000)), (changes{{cooled, "k"}}));
+}
+
+TEST_F(HotFleet, NoMoreThanMostHotAreHot) {
+  hear(1, {{"a", 1, 1, 0, true}, {"b", 1, 1, 0, true}, {"c", 1, 1, 0, true}, {"d", 1, 1, 0, true}},
+       0);
+  EXPECT_EQ(fleet.advance(at(0)).size(), 3u);
+  hear(1, {{"d", 1, 1, 0, true}}, 1000);
+  EXPECT_EQ(fleet.advance(at(1000)).size(), 4u) << "three have cooled, and there is room";
+  EXPECT_TRUE(fleet.is_hot("d"));
+}
+
+// Not those whose names come first: names are for everybody to choose.
+TEST_F(HotFleet, WhereThereIsNoRoomForAllThoseReadMostAreHot) {
+  hear(1, {{"!a", 0, 0, 0, true}, {"!b", 1, 1, 0, true}, {"!c", 2, 2, 0, true}}, 0);
+  hear(2, {{"y", 50, 50, 0, true}, {"z", 60, 60, 0, true}}, 0);
+  EXPECT_EQ(fleet.advance(at(0)),
+            (changes{{became_hot, "z"}, {became_hot, "y"}, {became_hot, "!c"}}));
+}
+
+// It has waited before it says so: the fleet does not wait once more.
+TEST_F(HotFleet, WhatAProcessDoesNotCallHotAnyMoreCoolsAtOnce) {
+  hear(1, {{"k", 400, 400, 0, true}}, 0);
+  fleet.advance(at(0));
+  hear(1, {reads("k", 10)}, 1000);
+  EXPECT_EQ(fleet.advance(at(1000)), (changes{{cooled, "k"}}));
+}
+
+TEST_F(HotFleet, TheTimeOfLowSumsRunsBesideThatOfTheProcess) {
+  hear(1, {{"k", 2000, 2000, 0, true}}, 0);
+  fleet.advance(at(0));
+  hear(1, {{"k", 10, 10, 0, true}}, 1000);
+  fleet.advance(at(1000));
+  hear(1, {reads("k", 10)}, 4000);
+  EXPECT_EQ(fleet.advance(at(4000)), (changes{{cooled, "k"}}));
+}
+
+// H5: once a key is kept everywhere, everybody sees every write.
+TEST_F(HotFleet, TheWritesOfAHotKeyAreCountedOnce) {
+  hear(1, {{"k", 500, 500, 20, false}}, 0);
+  hear(2, {{"k", 500, 500, 0, false}}, 0);
+  ASSERT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+  for (std::uint64_t process : {1, 2, 3, 4, 5, 6}) {
+    hear(process, {{"k", 150, 150, 20, false}}, 1000);
+  }
+  fleet.advance(at(1000));
+  EXPECT_EQ(fleet.advance(at(4500)), changes{});
+  EXPECT_EQ(sum_of("k").writes, 20u);
+}
+
+// However its reads are spread over the processes.
+TEST_F(HotFleet, AKeyAtTheThresholdIsHotByWhatHasToBeNamed) {
+  std::mt19937 dice(1);
+  for (int round = 0; round < 1000; ++round) {
+    hot_fleet some(rules());
+    auto const processes = 1 + dice() % 20;
+    std::vector<std::uint64_t> share(processes, 0);
+    for (int i = 0; i < 1000; ++i) ++share[dice() % (1 + dice() % processes)];
+    for (std::uint64_t p = 0; p < processes; ++p) some.hear({p, 1, 0, {}}, at(0));
+    auto const least = some.least_to_name();
+    for (std::uint64_t p = 0; p < processes; ++p) {
+      if (share[p] >= least) some.hear({p, 2, 0, {reads("k", share[p])}}, at(0));
+    }
+    EXPECT_EQ(some.advance(at(0)), (changes{{became_hot, "k"}}));
+  }
+  // Most of them just below what half of their share would be.
+  for (std::uint64_t p = 0; p < 10; ++p) fleet.hear({p, 1, 0, {}}, at(0));
+  for (std::uint64_t p = 0; p < 10; ++p) {
+    std::uint64_t const share = p == 0 ? 1000 - 9 * 49 : 49;
+    if (share >= fleet.least_to_name()) fleet.hear({p, 2, 0, {reads("k", share)}}, at(0));
+  }
+  EXPECT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+  EXPECT_EQ(hot_fleet({.threshold = 1}).least_to_name(), 1u);
+}
+
+TEST_F(HotFleet, TopHasThoseThatAreReadMost) {
+  hear(1, {reads("a", 5), reads("b", 7), reads("c", 6)}, 0);
+  auto const top = fleet.top(2);
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].key, "b");
+  EXPECT_EQ(top[1].key, "c");
+}
+
+}  // namespace
+}  // namespace herdlock::algo

@@ -1,0 +1,101 @@
+// What people know of keys in advance: as it is stored, and what it says of a key at a time.
+#include "algo/hot_list.hpp"
+
+#include <gtest/gtest.h>
+
+namespace herdlock::algo {
+namespace {
+
+using what = hot_rule::what;
+using match = hot_rule::match;
+
+hot_list_reader reader_of(std::vector<hot_rule> rules) {
+  hot_list_reader made;
+  EXPECT_TRUE(made.take({1, std::move(rules)}));
+  return made;
+}
+constexpr hot_verdict nothing{};
+constexpr hot_verdict pinned{.pinned = true};
+constexpr hot_verdict denied{.denied = true};
+
+TEST(HotList, ComesBackAsItWasStored) {
+  hot_list const list{7,
+                      {{what::pin, match::exact, "sale:1", 1000, 2000},
+                       {what::deny, match::prefix, "user:", 0, 0},
+                       {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5}}};
+  EXPECT_EQ(decode_list(encode(list)), list);
+  EXPECT_EQ(encode({1, {{what::pin, match::exact, "a b", 0, 0}}}),
+            "herdlock hot keys 1 1\npin exact 0 0 a%20b\n");
+}
+
+TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
+  for (char const* text :
+       {"", "x\n", "herdlock hot keys 1 \n", "herdlock hot keys 2 1\n", "herdlock hot keys 1 1",
+        "herdlock hot keys 1 1\npin exact 0 0 k", "herdlock hot keys 1 1\npin exact 0 0 \n",
+        "herdlock hot keys 1 1\nhold exact 0 0 k\n", "herdlock hot keys 1 1\npin any 0 0 k\n",
+        "herdlock hot keys 1 1\npin exact x 0 k\n", "herdlock hot keys 1 1\npin exact 0 k\n",
+        "herdlock hot keys 1 1\npin exact 0 0 k%\n", "herdlock hot keys 1 1\npin exact 0 0 k%0x\n",
+        "herdlock hot keys 1 1\npin exact 0 0 a b\n", "herdlock hot keys 1 1\n\n"}) {
+    EXPECT_FALSE(decode_list(text)) << text;
+  }
+  hot_list many{1, std::vector(hot_list::most_rules, hot_rule{.key = "k"})};
+  EXPECT_TRUE(decode_list(encode(many)));
+  many.rules.push_back({.key = "k"});
+  EXPECT_FALSE(decode_list(encode(many)));
+  std::string const longest(hot_list::most_key_bytes, 'x');
+  EXPECT_TRUE(decode_list(encode({1, {{.key = longest}}})));
+  EXPECT_FALSE(decode_list(encode({1, {{.key = longest + "x"}}})));
+}
+
+TEST(HotList, TheNewestCountsInWhateverOrderTheyCome) {
+  hot_list_reader rules;
+  EXPECT_TRUE(rules.take({2, {{.key = "new"}}}));
+  EXPECT_FALSE(rules.take({1, {{.key = "old"}}}));
+  EXPECT_FALSE(rules.take({2, {}}));
+  EXPECT_EQ(rules.of("new", 0), pinned);
+  EXPECT_EQ(rules.of("old", 0), nothing);
+  EXPECT_TRUE(rules.take({3, {}}));
+  EXPECT_EQ(rules.of("new", 0), nothing);
+}
+
+TEST(HotList, AKeyAndAPrefix) {
+  auto const rules = reader_of(
+      {{what::pin, match::exact, "sale", 0, 0}, {what::pin, match::prefix, "top:", 0, 0}});
+  EXPECT_EQ(rules.of("sale", 0), pinned);
+  EXPECT_EQ(rules.of("sales", 0), nothing);
+  EXPECT_EQ(rules.of("top:1", 0), pinned);
+  EXPECT_EQ(rules.of("top", 0), nothing);
+}
+
+TEST(HotList, DenyWins) {
+  auto const rules = reader_of({{what::pin, match::exact, "user:1", 0, 0},
+                                {what::keep, match::exact, "user:1", 0, 0},
+                                {what::deny, match::prefix, "user:", 0, 0}});
+  EXPECT_EQ(rules.of("user:1", 0), denied);
+}
+
+TEST(HotList, ARuleHoldsFromOneTimeToAnother) {
+  auto const rules = reader_of({{what::pin, match::exact, "k", 1000, 2000}});
+  EXPECT_EQ(rules.of("k", 999), nothing);
+  EXPECT_EQ(rules.of("k", 1000), pinned);
+  EXPECT_EQ(rules.of("k", 1999), pinned);
+  EXPECT_EQ(rules.of("k", 2000), nothing);
+  EXPECT_EQ(rules.next_change(0), 1000u);
+  EXPECT_EQ(rules.next_change(1000), 2000u);
+  EXPECT_EQ(rules.next_change(2000), std::nullopt);
+}
+
+TEST(HotList, WhatIsToBeLoadedBeforehandIsWhatIsPinnedOrWillBe) {
+  auto const rules = reader_of({{what::pin, match::exact, "now", 0, 0},
+                                {what::pin, match::exact, "soon", 1000, 2000},
+                                {what::pin, match::exact, "over", 0, 100},
+                                {what::pin, match::prefix, "many", 0, 0},
+                                {what::deny, match::exact, "never", 0, 0}});
+  auto const found = rules.pins(100);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].key, "now");
+  EXPECT_EQ(found[1].key, "soon");
+}
+
+}  // namespace
+}  // namespace herdlock::algo
