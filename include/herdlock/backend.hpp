@@ -37,6 +37,7 @@
 namespace herdlock {
 inline namespace v0 {
 
+class report_store;    // herdlock/report_store.hpp
 class tracking_store;  // herdlock/tracking_store.hpp
 
 // ---------------------------------------------------------------------------------- leases
@@ -277,6 +278,7 @@ struct backend {
   std::string display_name;                    ///< the URL without its password, for messages
   std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
   std::shared_ptr<tracking_store> tracking{};  ///< null when it cannot push changes of values
+  std::shared_ptr<report_store> reports{};     ///< null when processes tell each other nothing
 };
 
 }  // namespace v0

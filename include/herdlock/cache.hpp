@@ -209,7 +209,8 @@ class cache : public cache_near_calls<T, Codec> {
         detail::blocking_loader_of<Loader, T>,
         "the loader of get_or_load is called with a herdlock::load_context const&, or with "
         "nothing, and returns a T or a std::optional<T>");
-    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
       return detail::value_of<T>(std::move(kept)).value();
     }
     using call_loader = detail::blocking_loader<T, Codec, Loader>;
@@ -234,7 +235,8 @@ class cache : public cache_near_calls<T, Codec> {
   }
 
   cached<T> get(std::string_view key) const {
-    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+    auto kept = core_->find_near(key, detail::caller_wish::look);
+    if (kept.kind != detail::entry_kind::miss) {
       return detail::look_reply<T>::from(std::move(kept)).value();
     }
     return this->template wait_for<cached<T>, detail::look_reply<T>>(key, detail::no_loader{});

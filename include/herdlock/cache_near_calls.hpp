@@ -7,8 +7,11 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <herdlock/cache_tag_calls.hpp>
+#include <herdlock/hot_fleet.hpp>
+#include <herdlock/hot_keys.hpp>
 
 namespace herdlock {
 inline namespace v0 {
@@ -58,6 +61,24 @@ class cache_near_calls : public cache_tag_calls {
   }
   void unpin(std::string_view key) const { core_->unpin(key); }
 
+  /// The `most` keys that calls on this cache read most in the window of cache_options::hot_keys,
+  /// the first one most: without the prefix, cut at hot_keys::kept_bytes. As of the last tick, of
+  /// which there are some twenty a second while calls come; of hits that the process answers itself
+  /// each thread may owe up to fifteen for each key. At most 1024 keys are known. None when no key
+  /// is counted. Any thread. Throws std::bad_alloc.
+  std::vector<hot_key> most_read(std::size_t most) const { return core_->most_read(most); }
+  /// Any thread.
+  hot_keys_stats hot_stats() const { return core_->hot_stats(); }
+  /// The same of all processes that share the store and have a cache of this prefix, as far as they
+  /// have reported to each other (cache_options::fleet_threshold); of keys up to 255 bytes. None
+  /// before this process has read a key at a hundredth of that threshold. Any thread. Throws
+  /// std::bad_alloc.
+  std::vector<fleet_hot_key> most_read_by_fleet(std::size_t most) const {
+    return core_->most_read_by_fleet(most);
+  }
+  /// Any thread.
+  hot_fleet_stats fleet_stats() const { return core_->fleet_stats(); }
+
   /// get_or_load() without a copy: null for "no such thing". Others may have the same object. A
   /// value that the process keeps is answered without I/O; one that this thread asks for often
   /// without a lock or an allocation, too.
@@ -67,7 +88,8 @@ class cache_near_calls : public cache_tag_calls {
         detail::blocking_loader_of<std::decay_t<Loader>, T>,
         "the loader of get_or_load_shared is called with a herdlock::load_context const&, or with "
         "nothing, and returns a T or a std::optional<T>");
-    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));
     }
     using call_loader = detail::blocking_loader<T, Codec, std::decay_t<Loader>>;
@@ -77,7 +99,8 @@ class cache_near_calls : public cache_tag_calls {
 
   /// get() without a copy.
   cached<std::shared_ptr<T const>> get_shared(std::string_view key) const {
-    if (auto kept = core_->find_near(key); kept.kind != detail::entry_kind::miss) {
+    auto kept = core_->find_near(key, detail::caller_wish::look);
+    if (kept.kind != detail::entry_kind::miss) {
       return detail::shared_look_reply<T>::from(std::move(kept)).value();
     }
     return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <herdlock/hot_keys.hpp>
 #include <herdlock/types.hpp>
 
 namespace herdlock {
@@ -29,7 +31,7 @@ enum class cache_format {
 /// is dropped when the server says so.
 enum class near_cache {
   off,
-  hot,  ///< those of pinned keys: cache::pin
+  hot,  ///< those of hot keys (cache_options::hot_keys), and of pinned ones (cache::pin)
   all,  ///< whatever was read last
 };
 
@@ -97,8 +99,24 @@ struct cache_options {
   std::size_t max_lasting_entries = 10'000;
   std::size_t max_lasting_bytes = 64 * 1024 * 1024;
   /// The near cache. Needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
-  /// keeps the claims, too; memory: has no use for it.
-  near_cache near = near_cache::off;
+  /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `hot` where it can
+  /// be and keys are counted (hot_keys), and else `off`; then a server that refuses to push is no
+  /// reason for a warning. memory: has no use for it.
+  std::optional<near_cache> near = std::nullopt;
+  /// Which keys are hot in this process; counted for each call, however it is answered. While a key
+  /// is hot and `near` is not `off`, it is kept here, and one call of the fleet loads it anew
+  /// shortly before its entry ends, so it does not end. That call waits for its own load, unless
+  /// early_refresh or grace say that loaders may run behind an answer; should the load fail, or
+  /// another process be at it, it has the value that is there. Callbacks are called on the store's
+  /// executor and must not block; none is called once the last copy of the cache has gone, which
+  /// waits for one that runs on another thread. Some 250 KB for each cache, and 90 KB for each
+  /// further thread that asks it, up to 8. Nothing: no key is counted.
+  std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
+  /// Reads a second of all processes together from which a key is hot in each of them; and what is
+  /// hot in one of them is hot in all. So they report to each other their keys that are read often,
+  /// over the store: one command a second while there are such keys, ten at most. Over Redis; with
+  /// other stores each process goes by its own counts. 1 to 1e12; 0: nobody reports.
+  double fleet_threshold = 10'000;
   /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
   /// have one: called with the key without the prefix, on the store's executor, before each load
   /// and put; for one key it has to give the same each time. At most limits::max_tags; more of

@@ -1,7 +1,7 @@
 // Everything that users of locks, elections and caches need, at once. Not in it: what a backend
-// needs (herdlock/backend.hpp, herdlock/tracking_store.hpp, herdlock/url.hpp,
-// herdlock/url_scheme.hpp), and headers that need more than herdlock::core (metrics_endpoint.hpp,
-// codec_described.hpp, formatters.hpp, logging_spdlog.hpp).
+// needs (herdlock/backend.hpp, herdlock/report_store.hpp, herdlock/tracking_store.hpp,
+// herdlock/url.hpp, herdlock/url_scheme.hpp), and headers that need more than herdlock::core
+// (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp, logging_spdlog.hpp).
 #pragma once
 
 #include <herdlock/cache.hpp>
@@ -11,6 +11,7 @@
 #include <herdlock/examination.hpp>
 #include <herdlock/fencing.hpp>
 #include <herdlock/first_or_create.hpp>
+#include <herdlock/hot_fleet.hpp>
 #include <herdlock/hot_keys.hpp>
 #include <herdlock/inspect.hpp>
 #include <herdlock/keyed_mutex.hpp>

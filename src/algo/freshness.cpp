@@ -24,13 +24,20 @@ clock::duration head_start_of(clock::duration load_time, double beta, random_num
   return std::chrono::duration_cast<clock::duration>(std::min(drawn, longest));
 }
 
-freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
+clock::duration safe_head_start(milliseconds ttl, clock::duration load_time) {
+  constexpr milliseconds most_of_tenth{60'000};
+  auto const wanted = std::max<clock::duration>(2 * load_time, std::min(ttl / 10, most_of_tenth));
+  return std::min<clock::duration>(wanted, ttl / 2);
+}
+
+freshness freshness_of(entry_times const& times, clock::time_point now, earliness const& early,
                        random_number random) {
   if (now >= times.ends) return freshness::dead;
   if (now >= times.expires) return freshness::stale;
-  if (beta <= 0) return freshness::fresh;
-  auto const head_start = head_start_of(times.load_time, beta, random);
-  return head_start >= times.expires - now ? freshness::early : freshness::fresh;
+  auto ahead = early.least;
+  if (early.beta > 0) ahead = std::max(ahead, head_start_of(times.load_time, early.beta, random));
+  if (ahead <= clock::duration{0}) return freshness::fresh;
+  return ahead >= times.expires - now ? freshness::early : freshness::fresh;
 }
 
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
@@ -46,9 +53,10 @@ milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failur
 // ------------------------------------------------------------------------------ an entry is found
 
 entry_use freshness_machine::found(std::string_view key, entry_times const& times,
-                                   clock::time_point now, random_number random) {
+                                   clock::time_point now, random_number random,
+                                   clock::duration least_head_start) {
   note_entry(key, times, now);
-  switch (freshness_of(times, now, options_.early_refresh, random)) {
+  switch (freshness_of(times, now, {options_.early_refresh, least_head_start}, random)) {
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
@@ -64,7 +72,7 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
 entry_use freshness_machine::found_by_schedule(std::string_view key, entry_times const& times,
                                                clock::time_point now) {
   note_entry(key, times, now);
-  bool const stale = freshness_of(times, now, 0, 0) == freshness::stale;
+  bool const stale = freshness_of(times, now, {}, 0) == freshness::stale;
   return stale ? begin_refresh(key, times, now) : entry_use::serve;
 }
 

@@ -52,8 +52,17 @@ using random_number = double;
 /// How long before an entry expires it is refreshed, as XFetch draws it.
 clock::duration head_start_of(clock::duration load_time, double beta, random_number random);
 
-/// `beta` 0: no entry is early.
-freshness freshness_of(entry_times const& times, clock::time_point now, double beta,
+/// How long before its end an entry is loaded anew that is not to end: two loads, and a tenth of
+/// its ttl (a minute at most); half of the ttl at most.
+clock::duration safe_head_start(milliseconds ttl, clock::duration load_time);
+
+/// How early a refresh begins: by the head start that is drawn, and so long at least.
+struct earliness {
+  double beta = 0;
+  clock::duration least{0};
+};
+
+freshness freshness_of(entry_times const& times, clock::time_point now, earliness const& early,
                        random_number random);
 
 struct failure_back_off {
@@ -100,9 +109,9 @@ class freshness_machine {
   explicit freshness_machine(freshness_options options, std::size_t most_keys = 65'536)
       : options_(options), most_keys_(most_keys) {}
 
-  /// A caller found this entry.
+  /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
-                  random_number random);
+                  random_number random, clock::duration least_head_start = {});
   /// Nobody asked for it, but its refresh may be due: so it is for a stale entry that nobody works
   /// at, and whose load did not fail lately.
   entry_use found_by_schedule(std::string_view key, entry_times const& times,

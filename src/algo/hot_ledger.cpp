@@ -91,7 +91,7 @@ void hot_ledger::judge(known_key const& key, entry& one, std::vector<hot_change>
   }
   ++hot_;
   one.state.make_hot();
-  out.push_back({hot_change::kind::hot, key.text});
+  out.push_back({hot_change::kind::hot, key.text, key.hash, key.size});
 }
 
 void hot_ledger::end_half(std::vector<hot_change>& out) noexcept {
@@ -99,7 +99,8 @@ void hot_ledger::end_half(std::vector<hot_change>& out) noexcept {
     hot_key_state& state = at->second.state;
     if (state.end_half(live_, rules_)) {
       --hot_;
-      out.push_back({hot_change::kind::cooled, at->first.text});
+      known_key const& key = at->first;
+      out.push_back({hot_change::kind::cooled, key.text, key.hash, key.size});
     }
     bool const goes = !state.hot() && state.in_window() == hot_uses{};
     at = goes ? entries_.erase(at) : std::next(at);

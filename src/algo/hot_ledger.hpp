@@ -31,6 +31,10 @@ struct hot_change {
   enum class kind { hot, cooled };
   kind what;
   hot_text key;
+  std::uint64_t hash;
+  std::uint32_t size;
+
+  hot_key_id id() const noexcept { return {hash, size, *key}; }
 };
 
 /// What is known of one key.

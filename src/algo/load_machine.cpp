@@ -17,7 +17,8 @@ load_plan load_machine::start(load_guard guard) {
 load_plan load_machine::queue() {
   state_ = state::queued;
   due_ = never;
-  return {.call = load_call::take_slot};
+  bool const may_queue = !settings_.caller_waits || !abandoned_;
+  return {.call = may_queue ? load_call::take_slot : load_call::take_free_slot};
 }
 
 load_plan load_machine::finish(std::optional<load_answer> answer) {
@@ -297,6 +298,7 @@ load_plan load_machine::timer(clock::time_point now) {
 
 load_plan load_machine::everyone_left() {
   abandoned_ = true;
+  if (settings_.caller_waits) settings_.behind_answer = false;
   switch (state_) {
     case state::queued:
       if (settings_.behind_answer && guard_ == load_guard::guarded) return {};
@@ -304,6 +306,11 @@ load_plan load_machine::everyone_left() {
     case state::watching:
     case state::pausing:
       return finish(std::nullopt);
+    case state::claiming:
+    case state::clearing:
+    case state::returning:
+      // Whoever joined would begin the loader of a call that is over.
+      return {.detach = settings_.caller_waits};
     default:
       return {};
   }
@@ -311,6 +318,8 @@ load_plan load_machine::everyone_left() {
 
 load_plan load_machine::voided() {
   outdated_ = state_ == state::claiming;
+  // What he has is no answer any more: he waits as at a miss. One who has left does not.
+  if (settings_.caller_waits && settings_.behind_answer) abandoned_ = false;
   if (state_ != state::loading || claim_ != claim::held) return {.detach = true};
   // The put or invalidate voids the claim in the store, if it gets there; giving the claim up now
   // would wake others to load what is about to be voided. It is given up when the loader ends.

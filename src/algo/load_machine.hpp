@@ -37,6 +37,9 @@ struct load_settings {
   /// Its caller has an answer already, so it loads with nobody waiting; only where another is at
   /// it, or without a claim, it does not.
   bool behind_answer = false;
+  /// The same, but its caller waits for its own loader, and for nothing else: it does not wait for
+  /// a slot, and once he has left it does not begin to load. REQUIRES: behind_answer.
+  bool caller_waits = false;
   backoff_options busy_backoff{milliseconds{1}, milliseconds{25}};
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
 };
@@ -45,7 +48,8 @@ struct load_settings {
 /// the loader) one at a time.
 enum class load_call {
   none,
-  take_slot,  ///< queue for a load slot of the kind guard() says; answer with slot_granted
+  take_slot,       ///< queue for a load slot of the kind guard() says; answer with slot_granted
+  take_free_slot,  ///< the same; where none is free now, answer with everyone_left
   claim,
   clear,  ///< invalidate the entry, which cannot be read
   watch,  ///< for watch_wait()
@@ -87,7 +91,9 @@ enum class load_result {
 class load_machine {
  public:
   explicit load_machine(load_settings settings)
-      : settings_(settings), busy_backoff_(settings.busy_backoff) {}
+      : settings_(settings),
+        busy_backoff_(settings.busy_backoff),
+        abandoned_(settings.caller_waits) {}
 
   load_plan start(load_guard guard);
   load_plan slot_granted(clock::time_point now);
@@ -122,12 +128,15 @@ class load_machine {
   /// due() has come.
   load_plan timer(clock::time_point now);
 
+  /// By a caller who has no answer.
   void joined() { abandoned_ = false; }
   /// The last caller left. A running loader goes on and stores its value; anything else ends, but
-  /// for what is loaded behind an answer.
+  /// for what is loaded behind an answer. What has not begun is not joined any more when its caller
+  /// was to wait for it.
   load_plan everyone_left();
   /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
   /// that is on its way may have looked before it: such a claim is given back for another look.
+  /// The answer that its caller had is none any more.
   load_plan voided();
   load_plan close();
 
@@ -168,7 +177,7 @@ class load_machine {
   state state_ = state::idle;
   load_guard guard_ = load_guard::guarded;
   claim claim_ = claim::none;
-  bool abandoned_ = false;
+  bool abandoned_;  // nobody has to have what is loaded
   bool extending_ = false;
   bool answered_ = false;
   bool voided_ = false;

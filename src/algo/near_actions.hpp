@@ -74,6 +74,10 @@ struct near_answer {
 struct near_entry {
   near_generation generation{};
   clock::time_point expires{};
+  /// When the entry ends in the store, as far as the server says; later or the same.
+  clock::time_point ends = clock::time_point::max();
+  /// From here on one look is let through to the store, while the others are served.
+  clock::time_point due = clock::time_point::max();
 };
 
 enum class near_coverage {

@@ -69,7 +69,8 @@ std::optional<near_entry> near_server::entry(near_stamp const& stamp, near_answe
   if (negative && stamp.negatives != negatives_) return std::nullopt;
 
   // Counted from when the read was sent: the server looked at it later.
-  auto expires = std::min(after(stamp.sent, answer.left), after(stamp.sent, settings_.max_age));
+  auto const ends = after(stamp.sent, answer.left);
+  auto expires = std::min(ends, after(stamp.sent, settings_.max_age));
   if (coverage_ == near_coverage::aged) {
     expires = std::min(expires, after(stamp.sent, settings_.untracked_age));
   }
@@ -77,7 +78,7 @@ std::optional<near_entry> near_server::entry(near_stamp const& stamp, near_answe
     expires = std::min(expires, after(stamp.sent, settings_.max_staleness));
   }
   if (expires <= now) return std::nullopt;
-  return near_entry{negative ? stamp.negatives : stamp.values, expires};
+  return near_entry{negative ? stamp.negatives : stamp.values, expires, ends};
 }
 
 void near_server::push_handled(near_plan& out) {

@@ -8,8 +8,8 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-hot_counter::hot_counter(std::uint64_t seed)
-    : seed_(seed), common_(std::make_unique<locked_shard>()) {}
+hot_counter::hot_counter(std::uint64_t seed, std::size_t most_shards)
+    : seed_(seed), most_shards_(most_shards), common_(std::make_unique<locked_shard>()) {}
 
 hot_counter::~hot_counter() {
   for (auto& one : own_) delete one.load(std::memory_order_acquire);
@@ -29,17 +29,22 @@ void hot_counter::used(std::string_view key, algo::hot_uses uses) noexcept {
 hot_counter::locked_shard& hot_counter::own() noexcept {
   std::size_t const thread = thread_number();
   if (thread == most_numbered_threads) return *common_;
-  locked_shard* mine = own_[thread].load(std::memory_order_relaxed);
-  if (!mine) mine = make_own(thread);
+  std::size_t const which = thread & (most_shards_ - 1);
+  locked_shard* mine = own_[which].load(std::memory_order_acquire);
+  if (!mine) mine = make(which);
   return mine ? *mine : *common_;
 }
 
-[[gnu::noinline]] hot_counter::locked_shard* hot_counter::make_own(std::size_t thread) noexcept {
+[[gnu::noinline]] hot_counter::locked_shard* hot_counter::make(std::size_t which) noexcept {
   if (no_memory_.load(std::memory_order_relaxed)) return nullptr;
   auto* const made = new (std::nothrow) locked_shard;
   if (!made) no_memory_.store(true, std::memory_order_relaxed);
-  own_[thread].store(made, std::memory_order_release);
-  return made;
+  locked_shard* other = nullptr;
+  if (!made || own_[which].compare_exchange_strong(other, made, std::memory_order_acq_rel)) {
+    return made;
+  }
+  delete made;
+  return other;
 }
 
 }  // namespace detail

@@ -1,9 +1,8 @@
 // Counts the uses of keys, each thread in a shard of its own, so that threads write to no common
-// memory. A tick looks at the shards one after the other.
+// memory; beyond `most_shards` threads share them. A tick looks at the shards one after the other.
 //
-// Bounded: a shard for each of most_numbered_threads threads at a time, and one for all others. A
-// thread that ends leaves its shard to the next one. A shard takes some 86 KB, and the texts of its
-// 256 keys, cut at 256 bytes.
+// Bounded: so many shards, and one for threads without a number. A thread that ends leaves its
+// shard to the next one. A shard takes some 86 KB, and the texts of its 256 keys, cut at 256 bytes.
 #pragma once
 
 #include <array>
@@ -24,17 +23,18 @@ namespace detail {
 /// All functions may be called by any thread at any time.
 class hot_counter {
  public:
-  /// `seed`: nobody outside may know it, or they make keys that are counted together. Throws
-  /// std::bad_alloc.
-  explicit hot_counter(std::uint64_t seed);
+  /// `seed`: nobody outside may know it, or they make keys that are counted together.
+  /// `most_shards`: a power of two, up to most_numbered_threads. Throws std::bad_alloc.
+  explicit hot_counter(std::uint64_t seed, std::size_t most_shards = most_numbered_threads);
   ~hot_counter();
   hot_counter(hot_counter const&) = delete;
   hot_counter& operator=(hot_counter const&) = delete;
 
   algo::hot_key_id id_of(std::string_view key) const noexcept;
 
-  /// Waits for nobody but a tick that is just at this shard. A thread's first use allocates its
-  /// shard; without memory it counts in the common one, and a later use after a tick tries again.
+  /// Waits for nobody but a tick, or another thread, that is just at this shard. The first use
+  /// allocates the shard; without memory it counts in the common one, and a later use after a tick
+  /// tries again.
   void used(std::string_view key, algo::hot_uses uses) noexcept;
 
   /// Calls `look(algo::hot_shard&)` for each shard, under its lock, and `behind()` after each.
@@ -63,12 +63,12 @@ class hot_counter {
   };
 
   locked_shard& own() noexcept;
-  locked_shard* make_own(std::size_t thread) noexcept;
+  locked_shard* make(std::size_t which) noexcept;
 
   std::uint64_t const seed_;
+  std::size_t const most_shards_;
   std::unique_ptr<locked_shard> const common_;
-  // By the thread's number. Whoever has the number makes it, and the next one with that number
-  // finds it.
+  // By the last bits of the thread's number.
   std::array<std::atomic<locked_shard*>, most_numbered_threads> own_{};
   alignas(64) std::atomic<bool> no_memory_{false};
 };

@@ -18,13 +18,40 @@ algo::hot_rules rules_of(hot_keys_options const& options) {
           .min_hot_time = options.min_hot_time};
 }
 
+std::uint64_t fresh_seed() {
+  std::random_device random;
+  return std::uint64_t(random()) << 32 | random();
+}
+
 }  // namespace
 
-hot_keys_core::hot_keys_core(hot_keys_options options, std::uint64_t seed)
-    : options_(std::move(options)),
-      counter_(seed),
+// Written so that what is no number is refused.
+void check_hot_keys(hot_keys_options const& options, std::string_view owner) {
+  constexpr milliseconds shortest{20};
+  constexpr milliseconds longest = std::chrono::hours{24};
+  auto const check_that = [owner](bool holds, char const* what) {
+    if (holds) return;
+    throw error(make_failure(errc::invalid_value, std::string(owner) + what));
+  };
+  check_that(options.threshold > 0 && options.threshold <= 1e12,
+             "threshold: use more than 0, up to 1e12 reads a second");
+  check_that(options.window >= shortest && options.window <= longest, "window: use 20 ms to 1 day");
+  check_that(options.min_reads >= 1 && options.min_reads <= 1'000'000,
+             "min_reads: use 1 to 1,000,000");
+  check_that(options.reads_per_write >= 0 && options.reads_per_write <= 1e9,
+             "reads_per_write: use 0 to 1e9");
+  check_that(options.min_hot_time >= milliseconds{0} && options.min_hot_time <= limits::max_ttl,
+             "min_hot_time: use 0 to 365 days");
+  check_that(options.max_hot >= 1 && options.max_hot <= algo::hot_ledger::most_keys,
+             "max_hot: use 1 to 1024");
+}
+
+hot_keys_core::hot_keys_core(hot_keys_options const& options, std::size_t most_shards,
+                             listener told)
+    : told_(std::move(told)),
+      counter_(fresh_seed(), most_shards),
       reports_(algo::hot_shard::counters),
-      ledger_(rules_of(options_), options_.max_hot) {
+      ledger_(rules_of(options), options.max_hot) {
   changes_.reserve(algo::hot_ledger::most_changes);
 }
 
@@ -59,15 +86,16 @@ void hot_keys_core::sum_up(std::optional<clock::time_point> given) {
 }
 
 void hot_keys_core::tell(algo::hot_change const& change) noexcept {
-  bool const hot = change.what == algo::hot_change::kind::hot;
-  auto const& callback = hot ? options_.on_hot : options_.on_cooled;
-  if (!callback) return;
   try {
-    callback(*change.key);
+    told_(change);
   } catch (...) {
-    std::lock_guard hold(guard_);
-    ++stats_.failed_callbacks;
+    count_failed_callback();
   }
+}
+
+void hot_keys_core::count_failed_callback() noexcept {
+  std::lock_guard hold(guard_);
+  ++stats_.failed_callbacks;
 }
 
 std::vector<hot_key> hot_keys_core::top(std::size_t most) {
@@ -89,6 +117,11 @@ std::vector<hot_key> hot_keys_core::top(std::size_t most) {
     found[i].writes = {known[i].uses.writes, bounds[i].high.writes};
   }
   return found;
+}
+
+std::size_t hot_keys_core::known() {
+  std::lock_guard hold(guard_);
+  return ledger_.size();
 }
 
 hot_keys_stats hot_keys_core::stats() {
@@ -114,39 +147,20 @@ hot_keys_stats hot_keys_core::stats() {
 
 namespace {
 
-void check_that(bool holds, std::string const& what) {
-  if (!holds) throw error(make_failure(errc::invalid_value, "hot_keys option " + what));
-}
-
-// Written so that what is no number is refused.
-hot_keys_options checked(hot_keys_options options) {
-  constexpr milliseconds shortest{20};
-  constexpr milliseconds longest = std::chrono::hours{24};
-  check_that(options.threshold > 0 && options.threshold <= 1e12,
-             "threshold: use more than 0, up to 1e12 reads a second");
-  check_that(options.window >= shortest && options.window <= longest, "window: use 20 ms to 1 day");
-  check_that(options.min_reads >= 1 && options.min_reads <= 1'000'000,
-             "min_reads: use 1 to 1,000,000");
-  check_that(options.reads_per_write >= 0 && options.reads_per_write <= 1e9,
-             "reads_per_write: use 0 to 1e9");
-  check_that(options.min_hot_time >= milliseconds{0} && options.min_hot_time <= limits::max_ttl,
-             "min_hot_time: use 0 to 365 days");
-  check_that(options.max_hot >= 1 && options.max_hot <= algo::hot_ledger::most_keys,
-             "max_hot: use 1 to 1024");
-  return options;
-}
-
-std::uint64_t fresh_seed() {
-  std::random_device random;
-  return std::uint64_t(random()) << 32 | random();
-}
-
 static_assert(hot_keys::kept_bytes == algo::hot_key_id::kept_bytes);
 
 }  // namespace
 
-hot_keys::hot_keys(hot_keys_options options)
-    : core_(std::make_shared<detail::hot_keys_core>(checked(std::move(options)), fresh_seed())) {}
+hot_keys::hot_keys(hot_keys_options options) {
+  detail::check_hot_keys(options, "hot_keys option ");
+  auto told = [on_hot = std::move(options.on_hot),
+               on_cooled = std::move(options.on_cooled)](algo::hot_change const& change) {
+    auto const& callback = change.what == algo::hot_change::kind::hot ? on_hot : on_cooled;
+    if (callback) callback(*change.key);
+  };
+  core_ = std::make_shared<detail::hot_keys_core>(options, detail::most_numbered_threads,
+                                                  std::move(told));
+}
 
 hot_keys::~hot_keys() = default;
 

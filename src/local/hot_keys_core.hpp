@@ -1,10 +1,13 @@
-// What the handles of one hot_keys share: the counters of the threads, their sum, the callbacks.
+// What the handles of one hot_keys share, and what a cache has: the counters of the threads, their
+// sum, and who is told of changes.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <herdlock/hot_keys.hpp>
@@ -16,14 +19,24 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
+/// Throws herdlock::error, which names the option of `owner`.
+void check_hot_keys(hot_keys_options const& options, std::string_view owner);
+
 class hot_keys_core {
  public:
-  /// The options are checked.
-  hot_keys_core(hot_keys_options options, std::uint64_t seed);
+  /// What it throws is counted.
+  using listener = std::function<void(algo::hot_change const&)>;
+
+  /// The options are checked; their callbacks are not called. The hash has a seed of its own.
+  hot_keys_core(hot_keys_options const& options, std::size_t most_shards, listener told);
 
   hot_counter& counter() noexcept { return counter_; }
   std::vector<hot_key> top(std::size_t most);
   hot_keys_stats stats();
+  /// Keys, as of the last tick.
+  std::size_t known();
+  /// One that others have called.
+  void count_failed_callback() noexcept;
 
   /// At that time; nothing: at the clock's. `self` is the only one that keeps it when the last
   /// handle goes.
@@ -34,7 +47,7 @@ class hot_keys_core {
   void sum_up(std::optional<clock::time_point> given);
   void tell(algo::hot_change const& change) noexcept;
 
-  hot_keys_options const options_;
+  listener const told_;
   hot_counter counter_;
 
   // Of the one tick that is under way. It allocates nothing for itself, so it can't stop half-way.

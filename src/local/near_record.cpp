@@ -18,25 +18,25 @@ struct alignas(64) record_keeper {
 
 near_handle near_record::handle(near_record_ptr const& self, std::size_t thread) {
   near_record& record = *self;
-  std::unique_lock hold(record.handles_lock_, std::try_to_lock);
+  std::unique_lock hold(record.handles_.lock, std::try_to_lock);
   if (!hold || !record.live_.load(std::memory_order_relaxed)) return nullptr;
-  for (owned_handle const& one : record.handles_) {
+  for (owned_handle const& one : record.handles_.all) {
     if (one.thread == thread) return one.handle;
   }
   near_handle made(self.get(), record_keeper{self});
-  record.handles_.push_back({thread, made});
+  record.handles_.all.push_back({thread, made});
   return made;
 }
 
 bool near_record::take_handle(std::size_t thread, near_handle& out) const noexcept {
-  std::unique_lock hold(handles_lock_, std::try_to_lock);
+  std::unique_lock hold(handles_.lock, std::try_to_lock);
   if (!hold) return false;
-  for (owned_handle& one : handles_) {
+  for (owned_handle& one : handles_.all) {
     if (one.thread != thread) continue;
     out = std::move(one.handle);
-    std::swap(one, handles_.back());
-    handles_.pop_back();
-    if (handles_.empty()) std::vector<owned_handle>().swap(handles_);
+    std::swap(one, handles_.all.back());
+    handles_.all.pop_back();
+    if (handles_.all.empty()) std::vector<owned_handle>().swap(handles_.all);
     break;
   }
   return true;
@@ -46,8 +46,8 @@ bool near_record::take_handle(std::size_t thread, near_handle& out) const noexce
 // maker waits for the lock and then sees it closed.
 void near_record::release_handles() noexcept {
   std::vector<owned_handle> released;
-  std::lock_guard hold(handles_lock_);
-  released.swap(handles_);
+  std::lock_guard hold(handles_.lock);
+  released.swap(handles_.all);
 }
 
 }  // namespace detail

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <herdlock/types.hpp>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -50,6 +51,7 @@ struct near_content {
   std::size_t bytes;                  ///< of all of it
   std::uint16_t slot;                 ///< of a cluster
   clock::time_point expires;
+  clock::time_point due;
   std::shared_ptr<near_trust const> trust;
 };
 
@@ -58,7 +60,8 @@ struct near_content {
 class near_record {
  public:
   explicit near_record(near_content what) noexcept
-      : expires_(what.expires),
+      : due_before_(before(what.expires, what.due)),
+        expires_(what.expires),
         until_(&what.trust->until),
         key_(std::move(what.key)),
         value_(std::move(what.value)),
@@ -78,6 +81,16 @@ class near_record {
     // 1: the time is read first, and acquires what was done before it was set.
     auto const until = until_->load(std::memory_order_acquire);
     return now < std::min(until, expires_) && live_.load(std::memory_order_relaxed);
+  }
+
+  /// Whether a look is to be let through.
+  bool due(clock::time_point now) const noexcept {
+    auto const before_end = due_before_.load(std::memory_order_relaxed);
+    return before_end != 0 && expires_ - now <= milliseconds(before_end);
+  }
+  /// One has been: the next one after a while, should this record still be here.
+  void let_through(clock::time_point now) const noexcept {
+    due_before_.store(before(expires_, now + pause_of_looks), std::memory_order_relaxed);
   }
 
   /// Whether it will not be served any more, however long its generation is trusted.
@@ -115,6 +128,15 @@ class near_record {
 
  private:
   static constexpr std::uint8_t for_eviction = 1, for_use = 2, all_marks = 3;
+  static constexpr milliseconds pause_of_looks{50};
+
+  /// 0 for what is not before it.
+  static std::uint32_t before(clock::time_point end, clock::time_point time) noexcept {
+    constexpr milliseconds most{std::numeric_limits<std::uint32_t>::max()};
+    if (time >= end) return 0;
+    auto const left = std::chrono::duration_cast<milliseconds>(end - time);
+    return static_cast<std::uint32_t>(std::min(left, most).count());
+  }
 
   bool take_mark(std::uint8_t mark) noexcept {
     if ((marks_.load(std::memory_order_relaxed) & mark) == 0) return false;
@@ -126,9 +148,14 @@ class near_record {
     std::size_t thread;
     near_handle handle;
   };
+  struct handle_list {
+    shard_lock lock;
+    std::vector<owned_handle> all;
+  };
 
   alignas(64) std::atomic<bool> live_{true};
   mutable std::atomic<std::uint8_t> marks_{0};
+  mutable std::atomic<std::uint32_t> due_before_;  // the end, in ms; 0: never
   clock::time_point const expires_;
   std::atomic<clock::time_point> const* const until_;
   std::string const key_;
@@ -138,8 +165,7 @@ class near_record {
   std::uint64_t const hash_;
   std::size_t const bytes_;
   std::uint16_t const slot_;
-  mutable shard_lock handles_lock_;
-  mutable std::vector<owned_handle> handles_;
+  mutable handle_list handles_;
 };
 
 }  // namespace detail

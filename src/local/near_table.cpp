@@ -59,7 +59,7 @@ near_thread_cache* near_table::own_cache() noexcept {
   // Written by a thread of this number only.
   near_thread_cache* cache = caches_[number].load(std::memory_order_relaxed);
   if (!cache) {
-    cache = new (std::nothrow) near_thread_cache(number);
+    cache = new (std::nothrow) near_thread_cache(number, options_.uses);
     caches_[number].store(cache, std::memory_order_release);
   }
   return cache;
@@ -70,16 +70,27 @@ void near_table::count_hit(near_thread_cache* own) noexcept {
   other_hits_.fetch_add(1, std::memory_order_relaxed);
 }
 
-near_hit near_table::find(std::string_view key, clock::time_point now) noexcept {
+bool near_table::lets_through(near_record const& record, clock::time_point now,
+                              near_look who) noexcept {
+  if (!record.due(now) || who == near_look::any) return false;
+  if (who == near_look::first) record.let_through(now);
+  return true;
+}
+
+near_hit near_table::find(std::string_view key, clock::time_point now, near_look who) noexcept {
   hashed_key const which = hashed(key);
   near_thread_cache* const own = own_cache();
   near_handle found = own ? own->find(key, which.hash, now) : nullptr;
   if (!found) {
     near_record_ptr record = look_up(which);
     if (!record || !record->served(now)) return {};
+    if (lets_through(*record, now, who)) return {};
     record->visit();
     if (own) own->offer(record, which.hash);
+    if (options_.uses) options_.uses->used(key, {1, 0});
     found = std::move(record);
+  } else if (lets_through(*found, now, who)) {
+    return {};
   }
   count_hit(own);
   void const* const value = found->value();
@@ -106,7 +117,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
     if (!record) {
       record = std::make_shared<near_record>(near_content{std::string(key), which.hash,
                                                           std::move(what.value), bytes, slot,
-                                                          how.expires, trusted->second});
+                                                          how.expires, how.due, trusted->second});
     }
     if (!make_room(bytes, now, out)) continue;
     add(record);

@@ -45,6 +45,16 @@ struct near_table_options {
   std::size_t bytes = 64 * 1024 * 1024;  ///< with near_table::entry_bytes for each
   /// Of a cluster; none: there are no slots. Called by insert(), which throws what it throws.
   std::function<std::uint16_t(std::string_view key)> slot_of{};
+  /// Is told of the hits of each key, those of a thread in sixteens; outlives the table. None:
+  /// nobody is.
+  hot_counter* uses = nullptr;
+};
+
+/// Who asks the table.
+enum class near_look {
+  any,     ///< gets what is there
+  loader,  ///< can load: nothing of what is due, and asks again as `first`
+  first,   ///< the same, on one thread: the first one gets nothing of what is due, others all
 };
 
 struct near_value {
@@ -93,7 +103,8 @@ class near_table {
 
   /// An entry of the key that is served at `now`: now < min(its end, the trust of its generation).
   /// `now` is the clock as it was read for this call.
-  near_hit find(std::string_view key, clock::time_point now) noexcept;
+  near_hit find(std::string_view key, clock::time_point now,
+                near_look who = near_look::any) noexcept;
 
   /// In the place of what the key had, which goes in any case. False: it is not kept, for its
   /// generation is not trusted (never was, or ended), it has expired by `now`, or it is alone
@@ -159,6 +170,8 @@ class near_table {
   near_record_ptr look_up(hashed_key const& which) const noexcept;
   near_thread_cache* own_cache() noexcept;
   void count_hit(near_thread_cache* own) noexcept;
+  static bool lets_through(near_record const& record, clock::time_point now,
+                           near_look who) noexcept;
   slot_list& list_of(std::uint16_t slot) noexcept { return slots_[slot % slot_lists]; }
   bool make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept;
   bool remove_some_of(std::uint16_t slot, leaving& out) noexcept;

@@ -1,6 +1,7 @@
 #include "local/near_thread_cache.hpp"
 
 #include <new>
+#include <utility>
 
 namespace herdlock {
 inline namespace v0 {
@@ -13,10 +14,16 @@ near_handle near_thread_cache::find(std::string_view key, std::uint64_t hash,
     near_handle found = one.handle.lock();
     if (!found || !found->served(now) || found->key() != key) return nullptr;
     if (one.score < most_score) ++one.score;
+    if (++one.untold == told_at_once) tell(one, key);
     found->visit();
     return found;
   }
   return nullptr;
+}
+
+void near_thread_cache::tell(line& of, std::string_view key) noexcept {
+  std::uint32_t const hits = std::exchange(of.untold, 0);
+  if (uses_ && hits != 0) uses_->used(key, {hits, 0});
 }
 
 // A line of this key, whose record is not served any more, or else the one with the lowest score,
@@ -42,6 +49,8 @@ void near_thread_cache::offer(near_record_ptr const& record, std::uint64_t hash)
   }
   last = one.handle.lock();
   if (last && !last->take_handle(thread_, taken)) return;
+  if (last) tell(one, last->key());
+  if (one.hash != hash) one.untold = 0;
   try {
     made = near_record::handle(record, thread_);
   } catch (std::bad_alloc const&) {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/prefer.hpp>
 
+#include "local/hot_keys_core.hpp"
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/cache_loader_pool.hpp"
@@ -117,13 +118,17 @@ void check_options(cache_options const& options) {
   }
 }
 
-void check_near(cache_options const& options, store const& values,
-                std::optional<store> const& locks) {
+// What `near` comes to.
+near_cache check_near(cache_options const& options, store const& values,
+                      std::optional<store> const& locks) {
   constexpr milliseconds none{0};
-  bool const on = options.near != near_cache::off;
+  auto const& core = *context_of(values)->core();
+  auto const by_itself = core.pushes_changes() && !locks ? near_cache::hot : near_cache::off;
+  auto const mode = options.near.value_or(options.hot_keys ? by_itself : near_cache::off);
+  bool const on = mode != near_cache::off;
   check_that(on || options.near_max_age == none, "near_max_age: needs near");
   check_that(on || options.near_untracked_age == none, "near_untracked_age: needs near");
-  if (!on) return;
+  if (!on) return mode;
   check_duration("max_staleness", options.max_staleness);
   if (options.near_max_age != none) check_duration("near_max_age", options.near_max_age);
   if (options.near_untracked_age != none) {
@@ -134,8 +139,7 @@ void check_near(cache_options const& options, store const& values,
   check_that(!locks,
              "near: needs values and claims in one store; give the cache no store for its "
              "locks, or use near_cache::off");
-  auto const& core = *context_of(values)->core();
-  if (core.pushes_changes() || !core.traits().across_processes) return;
+  if (core.pushes_changes() || !core.traits().across_processes) return mode;
   throw error(make_failure(errc::not_supported,
                            "cache option near: store " + values.display_name() +
                                " pushes no changes, so kept values would grow old unseen; use a "
@@ -198,13 +202,17 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   check_options(options);
   check_freshness(options, locks_);
   check_keeps_values(values_);
-  check_near(options, values_, locks_);
+  if (options.hot_keys) check_hot_keys(*options.hot_keys, "cache option hot_keys.");
+  check_that(options.fleet_threshold == 0 ||
+                 (options.fleet_threshold >= 1 && options.fleet_threshold <= 1e12),
+             "fleet_threshold: use 0, or 1 to 1e12 reads a second");
+  auto const near_mode = check_near(options, values_, locks_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
       context_of(values_)->core(), std::move(lock_core),
-      runtime::engine_settings{std::move(options), form, decode});
+      runtime::engine_settings{std::move(options), form, decode, near_mode});
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
@@ -213,6 +221,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
     if (auto const& near = engine->near()) near->open();
   });
   near_ = engine_->near();
+  hot_ = engine_->hot();
   if (auto const& over = engine_->over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
     over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));
@@ -220,7 +229,9 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 }
 
 cache_core::~cache_core() {
+  if (hot_) hot_->shut();
   near_ = nullptr;
+  hot_ = nullptr;
   if (!engine_) return;
   auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
@@ -256,9 +267,24 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
   return cache_key::parse(full);
 }
 
-cache_answer cache_core::find_near(std::string_view key) const noexcept {
+cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const noexcept {
   if (!near_) return {};
-  return runtime::answer_of(near_->find(key));
+  bool const loads = wish == caller_wish::load;
+  return runtime::answer_of(near_->find(key, loads ? near_look::loader : near_look::any));
+}
+
+std::vector<hot_key> cache_core::most_read(std::size_t most) const {
+  return hot_ ? hot_->top(most) : std::vector<hot_key>();
+}
+
+hot_keys_stats cache_core::hot_stats() const { return hot_ ? hot_->stats() : hot_keys_stats(); }
+
+std::vector<fleet_hot_key> cache_core::most_read_by_fleet(std::size_t most) const {
+  return hot_ ? hot_->fleet_top(most) : std::vector<fleet_hot_key>();
+}
+
+hot_fleet_stats cache_core::fleet_stats() const {
+  return hot_ ? hot_->fleet_stats() : hot_fleet_stats();
 }
 
 void cache_core::fence(handler<void> done) {

@@ -10,6 +10,17 @@ namespace herdlock::runtime {
 
 namespace {
 
+// The name may be no key of a cache: it is one of side keys.
+fleet_settings fleet_of(cache_options const& options) {
+  auto const& hot = *options.hot_keys;
+  return {.topic = options.prefix + "hot-keys",
+          .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
+                    .reads_per_write = hot.reads_per_write,
+                    .cool_time = hot.window * 3 / 2,
+                    .silence = report_store::keeps_for,
+                    .most_hot = hot.max_hot}};
+}
+
 result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
                                      result<detail::cache_answer> answer) {
   return freshness ? freshness->best_of(caller, answer) : std::move(answer);
@@ -30,9 +41,13 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
              algo::slot_queue<std::shared_ptr<load_flight>>(
                  settings_.options.max_loads_without_store)},
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
-  if (options().near != near_cache::off && values_->pushes_changes()) {
-    near_ = std::make_shared<cache_near>(values_, counters, options());
-    counters.add_near_counts = [this](cache_stats& into) { near_->add_counts(into); };
+  if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
+  bool const tells = options().fleet_threshold > 0 && values_->reports();
+  if (local_.hot && tells) local_.hot->join(fleet_of(options()));
+  if (settings_.near != near_cache::off && values_->pushes_changes()) {
+    local_.near =
+        std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
+    counters.add_near_counts = [this](cache_stats& into) { local_.near->add_counts(into); };
   }
   values_->caches().open(counters);
   if (options().ttl == herdlock::lasting) {
@@ -40,7 +55,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     lasting_ = std::make_unique<cache_lasting>(*this);
   }
   bool const refreshes_plain = !is_framed(options()) && options().early_refresh > 0;
-  if (is_framed(options()) || refreshes_plain)
+  if (is_framed(options()) || refreshes_plain || (local_.near && local_.hot))
     freshness_ = std::make_unique<cache_freshness>(*this);
   if (refreshes_plain) plain_times_ = std::make_unique<cache_plain_times>(*this);
   if (!locks) return;
@@ -107,9 +122,13 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
     values_->timers().schedule(deadlines_, caller->deadline);
   }
-  if (near_ && caller->wish != detail::caller_wish::refresh) {
-    auto const own = std::string_view(caller->key.str()).substr(options().prefix.size());
-    if (auto hit = near_->find(own)) return finish(*caller, answer_of(std::move(hit)));
+  if (caller->wish != detail::caller_wish::refresh) {
+    auto const own = without_prefix(caller->key, options());
+    bool const loads = caller->wish == detail::caller_wish::load;
+    auto const who = loads ? detail::near_look::first : detail::near_look::any;
+    auto hit = local_.near ? local_.near->find(own, who) : detail::near_hit();
+    if (hit) return finish(*caller, answer_of(std::move(hit)));
+    if (local_.hot) local_.hot->read(own, now);
   }
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
@@ -122,168 +141,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   auto const use = trouble_.next_read(now);
   if (use == algo::store_use::ask) return looks_.add(std::move(caller));
   if (use == algo::store_use::skip_and_probe) probe(caller->key);
-  skip_store(std::move(caller));
-}
-
-void cache_engine::send_look(look_group group) {
-  auto const& values = values_->values();
-  if (!values) {
-    group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
-    return;
-  }
-  if (is_framed(options())) {
-    if (freshness_->needs_clock()) {
-      auto then = [self = shared_from_this(),
-                   group = std::move(group)](result<void> asked) mutable {
-        // A store that hangs costs its timeout once.
-        bool const hangs = asked.has_error() && asked.error() == errc::timed_out;
-        if (hangs) return self->on_look(group, std::move(asked).error());
-        self->send_look(std::move(group));
-      };
-      return freshness_->ask_clock(*values, std::move(then));
-    }
-    freshness_->keep_clock(*values);
-    group.sent = freshness_->look_sent(group.head->key);
-  }
-  cache_key key = group.head->key;
-  auto on_found = [self = shared_from_this(), group = std::move(group)](
-                      result<cache_lookup> reply, std::optional<algo::near_entry> const& keep) {
-    bool const has_tags = is_framed(self->options()) && reply.has_value() && reply->has_value() &&
-                          has_extensions(**reply);
-    if (!has_tags) return self->on_look(group, std::move(reply), keep);
-    // Its tags may end it at any time, so it is not kept in the process.
-    self->freshness_->tags().judge(**std::move(reply),
-                                   [self, group](result<judged_value> said) mutable {
-                                     if (said.has_error())
-                                       return self->on_look(group, std::move(said).error());
-                                     group.by_tags = said->verdict;
-                                     self->on_look(group, cache_lookup(std::move(said->stored)));
-                                   });
-  };
-  if (near_ && near_->keeps(key)) {
-    auto on_read = [on_found = std::move(on_found)](result<near_read> got) {
-      if (got.has_error()) return on_found(std::move(got).error(), std::nullopt);
-      on_found(std::move(got->found), got->keep);
-    };
-    return near_->read(key, settings_.form, std::move(on_read));
-  }
-  auto on_reply = [on_found = std::move(on_found)](result<cache_lookup> reply) {
-    on_found(std::move(reply), std::nullopt);
-  };
-  values->get(std::move(key), settings_.form, std::move(on_reply));
-}
-
-void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
-                           std::optional<algo::near_entry> const& keep) {
-  bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
-  if (reply.has_error()) {
-    if (is_store_trouble(reply.error())) trouble_.read_failed(reply.error());
-    group.for_each([&](auto const& caller) { on_look_failed(caller, reply.error()); });
-    return;
-  }
-  trouble_.read_worked();
-  // One time for all that is decided of it: an entry that was there does not end in between.
-  auto const now = clock::now();
-  std::optional<found_entry> found;
-  std::size_t const bytes = keep && reply->has_value() ? value_bytes(**reply) : 0;
-  if (reply->has_value()) found = read(**std::move(reply));
-  if (found) {
-    found->answer.sole = group.rest.empty();
-    if (plain_times_) found->age = plain_times_->of(group.head->key, now);
-    if (keep) {
-      auto how = *keep;
-      if (found->age) how.expires = std::min(how.expires, freshness_->fresh_until(*found->age));
-      // Before anything else happens: nothing can have changed it by then.
-      bool const shared = near_->insert(group.head->key, how, found->answer, bytes);
-      if (shared) found->answer.sole = false;
-    }
-    if (found->age) {
-      bool const is_gone = group.by_tags == algo::tag_verdict::gone;
-      found->age->killed = killed || is_gone;
-      found->age->by_tags = group.by_tags;
-      return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found, now); });
-    }
-    counters.count_hits(found->answer.kind, 1 + group.rest.size());
-    if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
-    return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
-  }
-  if (lasting_) lasting_->missed(group.head->key);
-  if (plain_times_) plain_times_->forget(group.head->key);
-  group.for_each([&](auto const& caller) {
-    if (caller->answered) return;
-    bool const counts = caller->wish != detail::caller_wish::refresh;
-    if (counts) cache_counters::add(counters.misses);
-    if (caller->wish != detail::caller_wish::load) {
-      return finish(*caller, detail::cache_answer{});
-    }
-    launch(caller, algo::load_guard::guarded);
-  });
-}
-
-// An entry with times of its own. Whoever only looks takes a stale one for a miss.
-void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
-                                 clock::time_point now) {
-  if (caller->answered) return;
-  bool const stale = now >= entry.age->times.expires;
-  bool const looks = caller->wish == detail::caller_wish::look;
-  bool const by_schedule = caller->wish == detail::caller_wish::refresh;
-  auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
-  load_purpose purpose{.refresh_below = cache_freshness::refresh_below(*entry.age),
-                       .by_tags = entry.age->by_tags != algo::tag_verdict::fresh};
-  bool const is_answer = !stale || !entry.age->killed;
-  if (by_schedule && entry.age->by_tags == algo::tag_verdict::gone) {
-    return finish(*caller, detail::cache_answer{});
-  }
-  if (by_schedule) {
-    if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
-    use = freshness_->use_by_schedule(caller->key, entry.age->times, now);
-  } else if (!looks && is_answer) {
-    use = freshness_->use_of(caller->key, entry.age->times, now);
-  }
-  if (use == algo::entry_use::serve_and_refresh) {
-    purpose.refresh = freshness_->refresh_id();
-    refresh(caller, purpose);
-  } else if (use != algo::entry_use::serve) {
-    cache_counters::add(counters.misses);
-    if (looks) return finish(*caller, detail::cache_answer{});
-    purpose.waits_softly = use == algo::entry_use::wait_softly;
-    if (purpose.waits_softly) freshness_->keep(caller, entry);
-    return launch(caller, algo::load_guard::guarded, purpose);
-  }
-  if (!by_schedule) {
-    counters.count_hits(entry.answer.kind, 1);
-    if (stale) cache_counters::add(counters.stale_hits);
-  }
-  finish(*caller, entry.answer);
-}
-
-void cache_engine::on_look_failed(detail::caller_ptr const& caller, failure const& why) {
-  if (caller->answered) return;
-  if (caller->wish != detail::caller_wish::load || !is_store_trouble(why)) {
-    return finish(*caller, why);
-  }
-  cache_counters::add(counters.misses);
-  launch(caller, algo::load_guard::unguarded);
-}
-
-// The store failed a moment ago (S9): whoever has a loader loads under this process' own bounds.
-void cache_engine::skip_store(detail::caller_ptr caller) {
-  if (caller->wish != detail::caller_wish::load) return finish(*caller, trouble_.latest());
-  cache_counters::add(counters.misses);
-  launch(std::move(caller), algo::load_guard::unguarded);
-}
-
-void cache_engine::probe(cache_key const& key) {
-  auto const& values = values_->values();
-  if (!values) return;
-  auto on_reply = [self = shared_from_this()](result<cache_lookup> reply) {
-    if (reply.has_error() && is_store_trouble(reply.error())) {
-      self->trouble_.read_failed(reply.error());
-    } else {
-      self->trouble_.read_worked();
-    }
-  };
-  values->get(key, settings_.form, std::move(on_reply));
+  do_without_store(caller, trouble_.latest());
 }
 
 // ----------------------------------------------------------------------------- the flights
@@ -338,11 +196,11 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   started->start(guard);
 }
 
-// The caller's loader runs behind its answer, unless somebody is at it, or claims cannot be had.
+// The caller's loader runs, unless somebody is at it, or claims cannot be had.
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
   if (!flights_.flying(caller->key.str())) launch(caller, algo::load_guard::guarded, purpose);
-  if (caller->leads) return leave_flight(*caller);
+  if (caller->leads) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);
 }
@@ -352,7 +210,8 @@ algo::load_settings cache_engine::load_settings(load_purpose const& purpose) con
   return {.claim_ttl = options().claim_ttl,
           .max_load_time = options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
-          .behind_answer = purpose.behind_answer()};
+          .behind_answer = purpose.behind_answer(),
+          .caller_waits = purpose.caller_waits};
 }
 
 cache_store* cache_engine::claims() const {
@@ -375,7 +234,17 @@ void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const
 }
 
 void cache_engine::forget(algo::flight_id id) {
-  for (auto const& caller : flights_.finish(id)) finish(*caller, values_->closed_failure());
+  auto* const aged = closed_ ? nullptr : freshness_.get();
+  for (auto const& caller : flights_.finish(id)) {
+    auto end = best_of(aged, *caller, values_->closed_failure());
+    // His loader belongs to no flight any more, and did not run.
+    bool const loads = std::exchange(caller->leads, false) && end.has_error();
+    if (loads) {
+      launch(caller, algo::load_guard::guarded);
+    } else {
+      finish(*caller, std::move(end));
+    }
+  }
 }
 
 std::optional<found_entry> cache_engine::read(cache_value stored) {

@@ -19,6 +19,7 @@
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/cache_freshness.hpp"
+#include "runtime/cache_hot.hpp"
 #include "runtime/cache_kept_answers.hpp"
 #include "runtime/cache_lasting.hpp"
 #include "runtime/cache_near.hpp"
@@ -35,6 +36,7 @@ struct engine_settings {
   cache_options options;
   layout form;
   detail::cache_decode decode;
+  near_cache near;  ///< what cache_options::near has come to
 };
 
 /// The way back onto the executor for what may outlive the cache (a loader, a cancellation signal):
@@ -63,6 +65,17 @@ class posting_gate {
 struct load_slots {
   algo::slot_queue<std::shared_ptr<load_flight>> guarded, unguarded;
 };
+
+/// What is known of keys in this process alone.
+struct local_parts {
+  std::shared_ptr<cache_hot> hot;    // null when no key is counted
+  std::shared_ptr<cache_near> near;  // null when nothing is kept
+};
+
+/// Of a key of the cache.
+inline std::string_view without_prefix(cache_key const& key, cache_options const& options) {
+  return std::string_view(key.str()).substr(options.prefix.size());
+}
 
 /// Whether entries have times of their own.
 inline bool is_framed(cache_options const& options) {
@@ -100,12 +113,14 @@ class cache_engine final : public closing_listener,
   store_core& home() const { return *values_; }
   cache_options const& options() const { return settings_.options; }
   layout form() const { return settings_.form; }
-  /// Null when an entry is there or not, whatever its age.
+  /// Null when an entry is there or not, and nothing is done before it ends.
   cache_freshness* freshness() const { return freshness_.get(); }
   /// Null when entries have times of their own, or need none.
   cache_plain_times* plain_times() const { return plain_times_.get(); }
   /// Null when nothing is kept in the process. Its `find` and pins are for any thread.
-  std::shared_ptr<cache_near> const& near() const { return near_; }
+  std::shared_ptr<cache_near> const& near() const { return local_.near; }
+  /// Null when no key is counted.
+  std::shared_ptr<cache_hot> const& hot() const { return local_.hot; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
   algo::load_settings load_settings(load_purpose const& purpose) const;
@@ -114,7 +129,8 @@ class cache_engine final : public closing_listener,
   void detach(algo::flight_id id) { flights_.detach(id); }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);
-  /// The flight is over; whoever were still in it would be told that it was cancelled.
+  /// The flight is over, and has loaded nothing: who is still in it has an answer at hand. If that
+  /// has ended meanwhile, his call goes on as at a miss.
   void forget(algo::flight_id id);
   void answer(algo::flight_id id, result<detail::cache_answer> const& answer);
   /// Nothing when the entry cannot be decoded.
@@ -149,8 +165,7 @@ class cache_engine final : public closing_listener,
                std::optional<algo::near_entry> const& keep = std::nullopt);
   void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
                      clock::time_point now);
-  void on_look_failed(detail::caller_ptr const& caller, failure const& why);
-  void skip_store(detail::caller_ptr caller);
+  void do_without_store(detail::caller_ptr const& caller, failure const& why);
   void probe(cache_key const& key);
   void launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose = {});
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
@@ -181,10 +196,10 @@ class cache_engine final : public closing_listener,
   load_slots slots_;
   cache_trouble trouble_;
   kept_answers answers_kept_{*values_, settings_.options};
-  std::unique_ptr<cache_freshness> freshness_;  // null when an entry is there or not
+  std::unique_ptr<cache_freshness> freshness_;  // see freshness()
   std::unique_ptr<cache_plain_times> plain_times_;
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
-  std::shared_ptr<cache_near> near_;        // null when nothing is kept in the process
+  local_parts local_;
   bool closed_ = false;
 };
 

@@ -59,7 +59,8 @@ void cache_engine::on_closing() {
   if (std::exchange(closed_, true)) return;
   back_->shut();
   if (lasting_) lasting_->close();
-  if (near_) near_->close();
+  if (local_.hot) local_.hot->close();
+  if (local_.near) local_.near->close();
   for (auto const id : flights_.running()) {
     auto* const state = flights_.state(id);
     if (!state) continue;

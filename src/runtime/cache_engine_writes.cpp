@@ -39,10 +39,11 @@ template <class Reply, class Send>
 void cache_engine::write(cache_key const& key, stale_copies copies, handler<Reply> done,
                          Send&& send) {
   void_loads(key, copies);
-  if (near_) near_->write_sent(key);
+  if (local_.hot) local_.hot->wrote(without_prefix(key, options()));
+  if (local_.near) local_.near->write_sent(key);
   auto const& values = values_->values();
   if (!values) {
-    if (near_) near_->write_ended(key);
+    if (local_.near) local_.near->write_ended(key);
     return detail::post_result<Reply>(values_->executor(), std::move(done),
                                       values_->closed_failure());
   }
@@ -50,7 +51,7 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
                  done = std::move(done)](result<Reply> reply) mutable {
     if (reply.has_error()) cache_counters::add(self->counters.store_errors);
     self->void_loads(key, copies);
-    if (self->near_) self->near_->write_ended(key);
+    if (self->local_.near) self->local_.near->write_ended(key);
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
   });
 }

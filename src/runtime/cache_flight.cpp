@@ -81,7 +81,8 @@ void load_flight::leave_queues(cache_engine& home) {
 void load_flight::begin(cache_engine& home, algo::load_call call) {
   cache_store* const claims = home.claims();
   if (call == algo::load_call::none) return;
-  if (call == algo::load_call::take_slot) return take_slot(home);
+  if (call == algo::load_call::take_slot || call == algo::load_call::take_free_slot)
+    return take_slot(home, call);
   if (call == algo::load_call::run_loader) return run_loader(home);
   if (!claims) return;  // closing: the machine is closed next, or is closed already
   switch (call) {
@@ -124,11 +125,12 @@ result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
 
 // ------------------------------------------------------------------------- taking the claim
 
-void load_flight::take_slot(cache_engine& home) {
+void load_flight::take_slot(cache_engine& home, algo::load_call how) {
   slot_kind_ = machine_.guard();
   auto& slots = home.slots(slot_kind_);
   if (slots.try_take()) return slot_granted();
   first_->load_decided();
+  if (how == algo::load_call::take_free_slot) return everyone_left();
   queued_at_ = slots.wait(shared_from_this());
 }
 
@@ -247,12 +249,11 @@ void load_flight::on_watch(result<watch_reply> reply) {
 
 void load_flight::run_loader(cache_engine& home) {
   cache_counters::add(home.counters.loads);
-  if (slot_kind_ == algo::load_guard::unguarded) {
-    cache_counters::add(home.counters.unguarded_loads);
-  }
-  std::string_view const own = std::string_view(key_.str()).substr(home.options().prefix.size());
+  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
+  if (unguarded) cache_counters::add(home.counters.unguarded_loads);
   load_began_ = clock::now();
-  load_context context{cache_key(own), fencing_, lost_.get_token()};
+  load_context context{cache_key(without_prefix(key_, home.options())), fencing_,
+                       lost_.get_token()};
   auto deliver = [weak = weak_from_this(), back = home.back()](detail::load_outcome outcome) {
     back->post([weak, outcome = std::move(outcome)]() mutable {
       if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
@@ -339,6 +340,7 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   }
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
+  if (home.hot()) home.hot()->filled(without_prefix(key_, home.options()));
   auto const& near = home.near();
   if (near) near->write_sent(key_);
   auto on_reply = [self = shared_from_this(), near,
@@ -358,9 +360,8 @@ void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_fail
     bool const was_ours = reply.has_value() && *reply == fill_reply::stored;
     bool const has_loaded = self->said_.outcome.answer.kind != detail::entry_kind::miss;
     bool const has_tags = self->said_.extensions.has_value();  // else the entry is still good
-    if (!values || !was_ours || !has_loaded || !is_refresh || !has_tags) {
-      return self->on_stored(reply);
-    }
+    bool const goes = was_ours && has_loaded && is_refresh && has_tags;
+    if (!values || !goes) return self->on_stored(reply);
     // Else the old value would be served for as long as its grace lasts.
     if (still->lasting()) still->lasting()->gone(self->key_);
     remove_entry(still->near(), *values, self->key_,

@@ -25,13 +25,14 @@ class cache_engine;
 struct load_purpose {
   /// An entry with less time left in the store is loaded anew although it is there; 0: none is.
   milliseconds refresh_below{0};
-  std::uint64_t refresh = 0;   ///< the id of a refresh behind an answer; 0: somebody waits
+  std::uint64_t refresh = 0;   ///< the id of a refresh of an entry that is an answer; 0: none
+  bool caller_waits = false;   ///< for his loader, with that answer at hand
   bool waits_softly = false;   ///< who waits has a stale value at hand
   bool probes_claims = false;  ///< its claim is to tell whether claims work again
   bool by_tags = false;        ///< they ended the entry, of which the store knows nothing
 
   bool is_refresh() const noexcept { return refresh != 0; }
-  /// There is something to be served while it runs.
+  /// There is something to be served to others while it runs.
   bool behind_answer() const noexcept { return is_refresh() || waits_softly; }
 };
 
@@ -71,7 +72,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void begin(cache_engine& home, algo::load_call call);
   result<detail::cache_answer> answer_for(algo::load_answer what);
 
-  void take_slot(cache_engine& home);
+  void take_slot(cache_engine& home, algo::load_call how);
   void claim(cache_engine& home, cache_store& claims);
   void clear(cache_store& claims);
   void watch(cache_engine& home, cache_store& claims);

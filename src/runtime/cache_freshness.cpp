@@ -11,6 +11,8 @@ namespace {
 
 // A store that did not tell its clock is not asked again for so long.
 constexpr milliseconds pause_of_clock{1000};
+// Between two looks at an entry that is early.
+constexpr milliseconds pause_of_refreshes{50};
 // Behind the text of an error that is shared; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
@@ -135,15 +137,42 @@ bool cache_freshness::look_over(cache_key const& key, std::uint64_t sent) {
   return killed;
 }
 
-clock::time_point cache_freshness::fresh_until(entry_age const& age) const {
-  if (age.times.expires == clock::time_point::min()) return age.times.expires;
-  double const beta = home_.options().early_refresh;
-  return age.times.expires - algo::head_start_of(age.times.load_time, beta, random_unit());
+void cache_freshness::plan_near(cache_key const& key, found_entry& found, algo::near_entry& how,
+                                clock::time_point now) const {
+  auto const& options = home_.options();
+  auto& age = found.age;
+  if (home_.near()->is_hot(key) && !home_.lasting()) {
+    bool const negative = found.answer.kind == detail::entry_kind::absent;
+    auto const ttl = negative ? options.negative_ttl : options.ttl;
+    if (!is_framed(options)) {
+      auto const load_time = age ? age->times.load_time : last_load_time_;
+      // When it was made is not known: it says nothing of a load that failed.
+      age = entry_age{{.ttl = ttl}, {{}, load_time, how.ends, how.ends}};
+    }
+    age->head_start = algo::safe_head_start(ttl, age->times.load_time);
+  }
+  if (!age) return;
+  auto const expires = age->times.expires;
+  how.expires = std::min(how.expires, expires);
+  if (expires <= now) return;
+  auto const drawn =
+      algo::head_start_of(age->times.load_time, options.early_refresh, random_unit());
+  if (age->head_start == clock::duration{0}) {
+    // From there on each call draws for itself.
+    how.expires = std::min(how.expires, expires - drawn);
+    return;
+  }
+  // Not all processes at once.
+  double const share = 0.75 + random_unit() / 4;
+  auto const least = std::chrono::duration<double>(age->head_start) * share;
+  auto const ahead = std::max(drawn, std::chrono::duration_cast<clock::duration>(least));
+  auto const again = std::max<clock::duration>(pause_of_refreshes, (expires - now) / 4);
+  how.due = std::max(expires - ahead, now + again);
 }
 
-algo::entry_use cache_freshness::use_of(cache_key const& key, algo::entry_times const& times,
+algo::entry_use cache_freshness::use_of(cache_key const& key, entry_age const& age,
                                         clock::time_point now) {
-  return machine_.found(key.str(), times, now, random_unit());
+  return machine_.found(key.str(), age.times, now, random_unit(), age.head_start);
 }
 
 algo::entry_use cache_freshness::use_by_schedule(cache_key const& key,
@@ -173,6 +202,7 @@ void cache_freshness::voided(cache_key const& key, stale_copies copies) {
 
 void cache_freshness::load_succeeded(cache_key const& key, clock::duration took) {
   machine_.load_succeeded(key.str());
+  last_load_time_ = took;
   auto const usual = grace_check_.load_took(took);
   if (!usual) return;
   auto const& options = home_.options();
@@ -242,6 +272,10 @@ void cache_freshness::kill_copies(std::string_view tag) {
 
 result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,
                                                       result<detail::cache_answer> const& answer) {
+  if (answer.has_error()) {
+    // It is good until its entry ends, whatever has become of its load.
+    if (auto had = meanwhile_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
+  }
   if (waits_.empty()) return answer;
   auto const how = answer.has_error() ? algo::wait_end::error : algo::wait_end::value;
   auto stale = end_wait(caller, how);
@@ -251,6 +285,7 @@ result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& call
 }
 
 void cache_freshness::forget(detail::cache_caller& caller) {
+  meanwhile_.end(caller, algo::wait_end::value);
   if (!waits_.empty()) end_wait(caller, algo::wait_end::value);
 }
 

@@ -13,7 +13,9 @@
 
 #include "algo/freshness.hpp"
 #include "algo/grace_check.hpp"
+#include "algo/near_actions.hpp"
 #include "algo/store_clock.hpp"
+#include "runtime/answers_meanwhile.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/cache_tags.hpp"
 #include "runtime/timer_queue.hpp"
@@ -28,6 +30,7 @@ struct entry_age {
   algo::entry_times times;
   bool killed = false;  ///< by a put or invalidate that came between the read and its answer
   algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< else its header says `expired`
+  clock::duration head_start{0};  ///< it is early for so long at least; of a hot key
 };
 
 /// A decoded entry; one of a plain cache has no age.
@@ -45,7 +48,8 @@ struct shared_failure {
 /// What becomes of the stale values that callers of a key have at hand when its loads are voided.
 enum class stale_copies { live, die };
 
-/// Of a cache with framed entries; a plain one has none. All members on the executor.
+/// Of a cache with framed entries, or whose entries are loaded anew before they end. All members on
+/// the executor.
 class cache_freshness final : private timed {
  public:
   explicit cache_freshness(cache_engine& home);
@@ -73,11 +77,12 @@ class cache_freshness final : private timed {
   /// It has ended. True when copies of the key died since: what it found stale is no answer.
   bool look_over(cache_key const& key, std::uint64_t sent);
 
-  /// Until when the entry may be served without a thought: the next one may be early.
-  clock::time_point fresh_until(entry_age const& age) const;
+  /// How an entry is kept near, and from when on it is early: of a hot one, who can load is let
+  /// through to the store before it ends.
+  void plan_near(cache_key const& key, found_entry& found, algo::near_entry& how,
+                 clock::time_point now) const;
   /// What a caller who has a loader gets for this entry.
-  algo::entry_use use_of(cache_key const& key, algo::entry_times const& times,
-                         clock::time_point now);
+  algo::entry_use use_of(cache_key const& key, entry_age const& age, clock::time_point now);
   /// What the schedule of a lasting entry does with it.
   algo::entry_use use_by_schedule(cache_key const& key, algo::entry_times const& times,
                                   clock::time_point now);
@@ -100,7 +105,9 @@ class cache_freshness final : private timed {
   /// The caller joins a load, and has this one should it take long or fail.
   /// REQUIRES: an entry with an age.
   void keep(detail::caller_ptr const& caller, found_entry const& stale);
-  /// What the caller is told when the load has ended with this: the answer, or the stale value.
+  /// Of those who wait for the load that refreshes an entry, until best_of() or forget().
+  answers_meanwhile& meanwhile() noexcept { return meanwhile_; }
+  /// What the caller is told when the load has ended with this: the answer, or what he has.
   result<detail::cache_answer> best_of(detail::cache_caller& caller,
                                        result<detail::cache_answer> const& answer);
   /// He has his answer.
@@ -130,9 +137,11 @@ class cache_freshness final : private timed {
 
   cache_engine& home_;
   algo::freshness_machine machine_;
+  answers_meanwhile meanwhile_{machine_};
   algo::store_clock clock_;
   cache_tags tags_;
   algo::grace_check grace_check_;
+  clock::duration last_load_time_{0};
   bool asking_ = false;
   clock::time_point ask_again_{};
   std::uint64_t sequence_ = 0;  // of looks and the deaths of copies

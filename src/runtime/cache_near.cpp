@@ -19,8 +19,12 @@ algo::near_settings machine_settings(store_core const& home, cache_options const
           .untracked_age = if_any(options.near_untracked_age)};
 }
 
-detail::near_table_options table_options(store_core const& home, cache_options const& options) {
-  detail::near_table_options made{.entries = options.near_entries, .bytes = options.near_bytes};
+detail::near_table_options table_options(store_core const& home, cache_options const& options,
+                                         std::shared_ptr<cache_hot> const& hot) {
+  detail::near_table_options made{.entries = options.near_entries,
+                                  .bytes = options.near_bytes,
+                                  .slot_of = {},
+                                  .uses = hot ? &hot->counter() : nullptr};
   auto const& source = home.tracking();
   if (auto const slot_of = source ? source->slot_of() : nullptr) {
     made.slot_of = [slot_of, prefix = options.prefix](std::string_view key) {
@@ -30,40 +34,63 @@ detail::near_table_options table_options(store_core const& home, cache_options c
   return made;
 }
 
-std::optional<std::string_view> without(std::string_view prefix, std::string_view key) {
-  if (!key.starts_with(prefix)) return std::nullopt;
-  return key.substr(prefix.size());
+std::string untold_warning(std::string const& store, std::string const& prefix,
+                           milliseconds untracked_age, failure const& why) {
+  std::string const name =
+      prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix);
+  std::string const follows =
+      untracked_age != milliseconds{0}
+          ? "its values can be as old as near_untracked_age says"
+          : "each call asks the store; near_untracked_age would keep values for a "
+            "time that you choose, whoever changes them";
+  return store + ": the near cache of the cache " + name + " is told of no changes, so " + follows +
+         ": " + why.message;
+}
+
+// Without memory for it the generation is not served, which is safe.
+void trust(detail::near_table& table, algo::near_action const& one) {
+  try {
+    table.trust(one.generation, one.until);
+  } catch (std::bad_alloc const&) {
+  }
 }
 
 }  // namespace
 
 cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
-                       cache_options const& options)
+                       cache_options const& options, near_cache mode,
+                       std::shared_ptr<cache_hot> hot)
     : home_(std::move(home)),
       counters_(counters),
-      mode_(options.near),
-      prefix_(options.prefix),
-      serves_untracked_(options.near_untracked_age != milliseconds{0}),
-      table_(std::make_shared<detail::near_table>(table_options(*home_, options))),
-      upkeep_(std::make_shared<near_upkeep>(home_, table_, prefix_)),
+      hot_(std::move(hot)),
+      which_(mode, options, hot_),
+      asked_for_(options.near.has_value() || options.near_untracked_age != milliseconds{0}),
+      untracked_age_(options.near_untracked_age),
+      table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
+      upkeep_(std::make_shared<near_upkeep>(home_, table_, options.prefix)),
       machine_(machine_settings(*home_, options)),
-      fences_(home_->executor(), options.max_waiting),
-      pins_(options.near_entries) {}
+      fences_(home_->executor(), options.max_waiting) {}
 
 cache_near::~cache_near() { timer_queue::remove(*this); }
 
 // ------------------------------------------------------------------------------------- pins
 
 failure cache_near::pin(std::string_view key) {
-  if (pins_.add(key)) return {};
+  if (which_.pins.add(key)) {
+    if (asked_for_) return {};
+    asio::post(home_->executor(), [weak = weak_from_this()] {
+      if (auto const self = weak.lock()) self->listen();
+    });
+    return {};
+  }
   return make_failure(errc::overloaded, "cannot pin " + in_quotes(key) + " in the cache in " +
                                             home_->display_name() + ": " +
-                                            std::to_string(pins_.most()) +
+                                            std::to_string(which_.pins.most()) +
                                             " keys are pinned already (near_entries)");
 }
 
 void cache_near::unpin(std::string_view key) {
-  if (pins_.remove(key) && mode_ == near_cache::hot) table_->drop(key);
+  if (which_.pins.remove(key) && !which_.stays(key)) table_->drop(key);
 }
 
 bool cache_near::keeps(cache_key const& key) const {
@@ -71,15 +98,14 @@ bool cache_near::keeps(cache_key const& key) const {
     return machine_.coverage(one.second.connection) != algo::near_coverage::off;
   };
   if (closed_ || std::none_of(links_.begin(), links_.end(), may_keep)) return false;
-  if (mode_ == near_cache::all) return true;
-  auto const own = without(prefix_, key.str());
-  return own && pins_.has(*own);
+  return which_.is_to_be_read(key, clock::now());
 }
 
 // ------------------------------------------------------------------------------------ reads
 
 void cache_near::read(cache_key const& key, layout form,
                       std::function<void(result<near_read>)> done) {
+  if (auto const own = which_.own(key.str()); own && hot_) hot_->tried(*own, clock::now());
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
@@ -119,12 +145,15 @@ std::optional<algo::near_entry> cache_near::admit(cache_key const& key,
 
 bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
                         detail::cache_answer const& answer, std::size_t bytes) {
-  auto const own = without(prefix_, key.str());
-  if (!own || !keeps(key)) return false;
+  auto const own = which_.own(key.str());
+  if (closed_ || !own || !which_.has(*own)) return false;
   try {
+    // First, since there may be no memory for it: whoever is told `false` may move from the value.
+    if (hot_) hot_->name(*own);
     bool const inserted = table_->insert(*own, how, {answer.object, bytes}, clock::now());
     // It may have been unpinned meanwhile, by another thread.
-    if (inserted && !keeps(key)) table_->drop(*own);
+    if (inserted && !which_.has(*own)) table_->drop(*own);
+    if (inserted && hot_) hot_->is_kept(*own);
     return inserted;
   } catch (std::bad_alloc const&) {
     return false;
@@ -134,8 +163,24 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
 // ------------------------------------------------------------------------------------ links
 
 void cache_near::open() {
-  if (auto const& source = home_->tracking()) source->listen(weak_from_this());
+  if (hot_) {
+    auto on_hot = [weak = weak_from_this()] {
+      if (auto const self = weak.lock()) self->listen();
+    };
+    auto on_cooled = [weak = weak_from_this()](std::string_view key) {
+      auto const self = weak.lock();
+      if (self && !self->which_.stays(key)) self->table_->drop(key);
+    };
+    hot_->keep_by({std::move(on_hot), std::move(on_cooled)});
+  }
+  if (asked_for_) listen();
+}
+
+// Where nobody has asked for a near cache it costs the servers nothing before a key is hot.
+void cache_near::listen() {
+  if (closed_ || std::exchange(listens_, true)) return;
   upkeep_->open();
+  if (auto const& source = home_->tracking()) source->listen(weak_from_this());
 }
 
 cache_near::connected_link* cache_near::find_link(link_id which) {
@@ -157,14 +202,11 @@ void cache_near::on_link_up(link_id which, clock::time_point asked) {
 
 void cache_near::on_link_refused(link_id which, clock::time_point asked, failure const& why) {
   if (closed_) return;
-  std::string const name =
-      prefix_.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix_);
-  std::string const follows =
-      serves_untracked_ ? "its values can be as old as near_untracked_age says"
-                        : "each call asks the store; near_untracked_age would keep values for a "
-                          "time that you choose, whoever changes them";
-  counters_.warnings.add(home_->display_name() + ": the near cache of the cache " + name +
-                         " is told of no changes, so " + follows + ": " + why.message);
+  // Else nobody counts on it: each call asks the store, as without a near cache.
+  if (asked_for_ || !which_.pins.empty()) {
+    counters_.warnings.add(
+        untold_warning(home_->display_name(), which_.prefix(), untracked_age_, why));
+  }
   if (auto* const up = connect(which, asked)) apply(machine_.tracking_refused(up->connection));
 }
 
@@ -181,6 +223,10 @@ void cache_near::on_changed(link_id which, std::span<std::string_view const> key
   if (!by) return;
   ++by->pushes;
   apply(machine_.invalidated(by->connection, keys, clock::now()));
+  if (!hot_) return;
+  for (auto const key : keys) {
+    if (auto const own = which_.own(key)) hot_->changed(*own);
+  }
 }
 
 void cache_near::on_all_changed(link_id which) {
@@ -207,7 +253,7 @@ void cache_near::apply_one(algo::near_action const& one) {
   using kind = algo::near_action::kind;
   switch (one.what) {
     case kind::drop_key:
-      if (auto const own = without(prefix_, one.key)) table_->drop(*own);
+      if (auto const own = which_.own(one.key)) table_->drop(*own);
       break;
     case kind::drop_slot:
       table_->drop_slot(one.slot);
@@ -216,7 +262,7 @@ void cache_near::apply_one(algo::near_action const& one) {
       table_->end(one.generation);
       break;
     case kind::trust:
-      trust(one.generation, one.until);
+      trust(*table_, one);
       break;
     case kind::ping:
       ping(one.connection, one.number);
@@ -224,14 +270,6 @@ void cache_near::apply_one(algo::near_action const& one) {
     case kind::fence_passed:
       fences_.pass(one.number);
       break;
-  }
-}
-
-// Without memory for it the generation is not served, which is safe.
-void cache_near::trust(algo::near_generation generation, clock::time_point until) {
-  try {
-    table_->trust(generation, until);
-  } catch (std::bad_alloc const&) {
   }
 }
 
@@ -244,20 +282,19 @@ void cache_near::ping(algo::near_connection over, std::uint64_t number) {
       auto const self = weak.lock();
       auto* const link = self ? self->find_link(id) : nullptr;
       if (!link) return;
-      if (said.has_error()) return self->on_no_pong(id);
+      if (said.has_error()) {
+        // It was refused, or is late: whatever it comes to is no answer to this one any more.
+        // Where the server has lost its slots nothing is read over it again; else it is as good as
+        // one that came up.
+        auto const asked = link->asked;
+        self->on_link_down(id);
+        return self->on_link_up(id, asked);
+      }
       // What was pushed in front of it has been told: replies and pushes come in one order.
       self->apply(self->machine_.pong(link->connection, number, link->pushes, clock::now()));
     };
     return source->ping(which, std::move(on_pong));
   }
-}
-
-// It was refused, or is late: whatever it comes to is no answer to this one any more. Where the
-// server has lost its slots nothing is read over it again; else it is as good as one that came up.
-void cache_near::on_no_pong(link_id over) {
-  auto const asked = find_link(over)->asked;
-  on_link_down(over);
-  on_link_up(over, asked);
 }
 
 // ----------------------------------------------------------------------------------- fences

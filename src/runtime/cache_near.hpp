@@ -14,8 +14,9 @@
 #include "algo/near_machine.hpp"
 #include "local/near_table.hpp"
 #include "runtime/cache_counters.hpp"
+#include "runtime/cache_hot.hpp"
+#include "runtime/near_selection.hpp"
 #include "runtime/near_upkeep.hpp"
-#include "runtime/pinned_keys.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/waiting_fences.hpp"
 
@@ -42,12 +43,15 @@ class cache_near final : public tracking_listener,
                          public std::enable_shared_from_this<cache_near> {
  public:
   /// `counters` outlive it.
+  /// `mode`: not `off`. `hot` may be null.
   cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
-             cache_options const& options);
+             cache_options const& options, near_cache mode, std::shared_ptr<cache_hot> hot);
   ~cache_near() override;
 
   // Any thread.
-  detail::near_hit find(std::string_view key) noexcept { return table_->find(key, clock::now()); }
+  detail::near_hit find(std::string_view key, detail::near_look who) noexcept {
+    return table_->find(key, clock::now(), who);
+  }
   /// errc::overloaded when near_entries keys are pinned already.
   failure pin(std::string_view key);
   void unpin(std::string_view key);
@@ -55,6 +59,8 @@ class cache_near final : public tracking_listener,
 
   // On the executor.
   void open();
+  /// Its entry is to be loaded anew before it ends.
+  bool is_hot(cache_key const& key) const { return which_.is_hot(key); }
   /// Whether a value of the key is to be kept when it is read.
   bool keeps(cache_key const& key) const;
   void read(cache_key const& key, layout form, std::function<void(result<near_read>)> done);
@@ -86,29 +92,28 @@ class cache_near final : public tracking_listener,
   void on_slots_leaving(link_id which) override;
   void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
 
+  void listen();
   connected_link* connect(link_id which, clock::time_point asked);
   connected_link* find_link(link_id which);
   void apply(algo::near_plan const& plan);
   void apply_one(algo::near_action const& one);
-  void trust(algo::near_generation generation, clock::time_point until);
   void ping(algo::near_connection over, std::uint64_t number);
-  void on_no_pong(link_id over);
   std::optional<algo::near_entry> admit(cache_key const& key, algo::near_stamp const& stamp,
                                         tracked_value const& got);
 
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;
-  near_cache const mode_;
-  std::string const prefix_;
-  bool const serves_untracked_;
+  std::shared_ptr<cache_hot> const hot_;  // null when no key is counted
+  near_selection which_;
+  bool const asked_for_;  // else it is there by default
+  milliseconds const untracked_age_;
   std::shared_ptr<detail::near_table> const table_;
   std::shared_ptr<near_upkeep> const upkeep_;
   algo::near_machine machine_;
   std::map<link_id, connected_link> links_;
   waiting_fences fences_;
+  bool listens_ = false;
   bool closed_ = false;
-
-  pinned_keys pins_;
 };
 
 /// Takes the entry out of the store; nothing of it is kept here meanwhile. `near` may be null.

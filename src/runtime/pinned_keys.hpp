@@ -35,6 +35,10 @@ class pinned_keys {
     std::lock_guard const lock(mutex_);
     return keys_.contains(key);
   }
+  bool empty() const {
+    std::lock_guard const lock(mutex_);
+    return keys_.empty();
+  }
   std::size_t most() const noexcept { return most_; }
 
  private:

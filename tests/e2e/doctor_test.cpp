@@ -82,6 +82,18 @@ TEST(DoctorRedis, FindsMissingRights) {
   EXPECT_TRUE(report.has("warning redis.channels")) << report.text;
 }
 
+TEST(DoctorRedis, FindsThatHotKeysCannotBeKept) {
+  redis_server server({.users = {"alice on >pw ~* &* +@all -client|tracking",
+                                 "bob on >pw ~* &* +@all -client|caching"},
+                       .arguments = {"--appendonly", "yes"}});
+  for (std::string const user : {"alice", "bob"}) {
+    auto const report =
+        examined("redis://" + user + ":pw@127.0.0.1:" + std::to_string(server.port()));
+    EXPECT_EQ(report.findings(), words{"warning redis.tracking"}) << report.text;
+    EXPECT_NE(report.text.find(user + " +client|tracking +client|caching"), std::string::npos);
+  }
+}
+
 TEST(DoctorRedis, FindsNoServerAtAll) {
   auto const report =
       examined("redis://:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "?timeout=300ms");

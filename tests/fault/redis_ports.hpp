@@ -9,6 +9,7 @@
 #include <string>
 
 #include <herdlock/backend.hpp>
+#include <herdlock/report_store.hpp>
 #include <herdlock/url.hpp>
 #include "stores/redis/redis_store.hpp"
 #include "support/eventually.hpp"
@@ -124,6 +125,7 @@ class redis_ports {
 
   lease_store& leases() { return *ports_.leases; }
   cache_store& values() { return *ports_.values; }
+  report_store& reports() { return *ports_.reports; }
   backend const& ports() const { return ports_; }
   asio::io_context& io() { return io_; }
 

@@ -35,6 +35,7 @@ class key_worker {
   static cache_options terms(soak_options const& options) {
     cache_options terms{.prefix = "aged:", .ttl = options.ttl, .ttl_jitter = 0};
     terms.format = cache_format::framed;
+    terms.near = near_cache::off;  // the entry ends, and each answer comes from the server
     if (options.what == "outage") {
       terms.grace = 1h;
       terms.fail_safe = true;

@@ -98,6 +98,7 @@ class worker {
   static cache_options terms(many_options const& options) {
     cache_options terms{.prefix = "many:", .ttl = std::chrono::hours(1)};
     terms.wait = options.deadline;
+    terms.near = near_cache::off;  // round trips are counted
     return terms;
   }
 

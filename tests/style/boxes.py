@@ -5,7 +5,8 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("backend.hpp", "tracking_store.hpp", "inspect.hpp", "value.hpp", "types.hpp",
+         ("backend.hpp", "report_store.hpp", "tracking_store.hpp", "inspect.hpp", "value.hpp",
+          "types.hpp",
           "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp",
           "detail/async.hpp")} | {"types/thread_name.hpp"}
 
@@ -17,7 +18,7 @@ ALLOWED = {
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include", "types/thread_name.hpp",
-                "local/near_table.hpp"},
+                "local/hot_keys_core.hpp", "local/near_table.hpp"},
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},

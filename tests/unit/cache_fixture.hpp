@@ -17,6 +17,7 @@
 #include <herdlock/cache.hpp>
 
 #include "scripted_cache_store.hpp"
+#include "scripted_tracking.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -99,7 +100,8 @@ class CacheTest : public ::testing::Test {
     settle();
     auto make = [&](asio::any_io_executor executor) -> result<backend> {
       script = std::make_shared<scripted_cache_store>(executor);
-      return backend{nullptr, script, traits, "scripted:"};
+      tracking = tracks ? std::make_shared<scripted_tracking>(executor, script) : nullptr;
+      return backend{nullptr, script, traits, "scripted:", {}, tracking};
     };
     opened = store::over(make, {.executor = io.get_executor()}).value();
     strings.emplace(*opened, options);
@@ -133,7 +135,9 @@ class CacheTest : public ::testing::Test {
   }
 
   asio::io_context io;
+  bool tracks = false;  // its server pushes changes
   std::shared_ptr<scripted_cache_store> script;
+  std::shared_ptr<scripted_tracking> tracking;  // of a store that tracks
   std::optional<store> opened;
   std::optional<cache<std::string>> strings;
   held_loader loader{io.get_executor()};

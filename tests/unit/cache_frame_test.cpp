@@ -121,7 +121,7 @@ TEST_F(StoreClock, AnEntrysTimesAreThoseOfTheStore) {
   EXPECT_EQ(times.ends, at(milliseconds{13'100}));
   header.state = algo::header_state::expired;
   times = algo::times_of(header, there);
-  EXPECT_EQ(algo::freshness_of(times, at(milliseconds{101}), 0, 0), algo::freshness::stale);
+  EXPECT_EQ(algo::freshness_of(times, at(milliseconds{101}), {}, 0), algo::freshness::stale);
 }
 
 TEST_F(StoreClock, AStaleEntryIsClaimedThoughItsWriteCameLate) {
@@ -152,19 +152,19 @@ TEST_F(StoreClock, AnEntryThatIsClaimedEarlyIsNotClaimedOnceItWasRefreshed) {
 TEST_F(StoreClock, AnEntryWhoseTimesAreNotKnownIsFreshUntilTheStoreDropsIt) {
   auto header = some_header();
   auto const far = at(limits::max_ttl);
-  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, 1, 0.999),
+  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, {1}, 0.999),
             algo::freshness::fresh);
   there.told(microseconds(5'000'000), at(milliseconds{100}), at(milliseconds{100}));
   header.created = microseconds(0);
-  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, 1, 0.999),
+  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, {1}, 0.999),
             algo::freshness::fresh);
   header.state = algo::header_state::expired;
-  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, 0, 0), algo::freshness::stale);
+  EXPECT_EQ(algo::freshness_of(algo::times_of(header, there), far, {}, 0), algo::freshness::stale);
   header.created = microseconds(std::int64_t{1} << 52);
   header.ttl = milliseconds{std::int64_t{1} << 52};
   header.grace = milliseconds{std::int64_t{1} << 52};
   header.state = algo::header_state::filled;
-  EXPECT_NE(algo::freshness_of(algo::times_of(header, there), at(seconds(1)), 0, 0),
+  EXPECT_NE(algo::freshness_of(algo::times_of(header, there), at(seconds(1)), {}, 0),
             algo::freshness::dead)
       << "no overflow";
 }

@@ -8,7 +8,7 @@ import sys
 from mutants import Machine, run
 
 FRESHNESS = Machine(("freshness",), ("freshness_test",))
-LOAD = Machine(("load_machine",), ("load_machine_test",))
+LOAD = Machine(("load_machine",), ("load_machine_test", "load_with_answer_test"))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -43,6 +43,16 @@ MUTANTS = [
     ("a refresh begins during the back-off", FRESHNESS,
      "now < state->not_before || now < state->failing_until", "now < state->not_before",
      "Freshness.AnEarlyRefreshThatFailedLeavesTheFreshEntryServedAndIsNotTriedAtOnce"),
+    ("nobody answers who has had his answer voided", LOAD,
+     "if (settings_.caller_waits && settings_.behind_answer) abandoned_ = false;", "",
+     "Waiting/LoadWithAnswer.WhoseAnswerWasVoidedWaitsForAnothersLoad/0"),
+    ("a put revives the load of a call that is over", LOAD,
+     "if (settings_.caller_waits && settings_.behind_answer) abandoned_ = false;",
+     "if (settings_.caller_waits) abandoned_ = false;",
+     "Waiting/LoadWithAnswer.WhatIsVoidedAfterHeHasLeftDoesNotBegin/0"),
+    ("the claim of a call that is over is joined", LOAD,
+     "return {.detach = settings_.caller_waits};", "return {};",
+     "Waiting/LoadWithAnswer.WhenHeHasLeftItsClaimNobodyJoins/0"),
 ]
 
 

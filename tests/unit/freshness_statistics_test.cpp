@@ -81,7 +81,7 @@ class cycle {
       double u = 0;
       x = next_reader(x, u);
       if (seen.loads > 0 && x <= ends) return seen;
-      auto const what = freshness_of(entry(grace), moment(x), herd_.beta, 1 - u);
+      auto const what = freshness_of(entry(grace), moment(x), {herd_.beta}, 1 - u);
       if (what == freshness::fresh) continue;
       if (what == freshness::dead) ++seen.waits;
       if (seen.loads == 0) {

@@ -55,7 +55,7 @@ class Freshness : public ::testing::Test {
 };
 
 TEST_F(Freshness, AnEntryIsFreshThenStaleThenDead) {
-  auto const of = [](milliseconds t) { return freshness_of(minute(), at(t), 0, 0.999); };
+  auto const of = [](milliseconds t) { return freshness_of(minute(), at(t), {}, 0.999); };
   EXPECT_EQ(of(milliseconds{0}), freshness::fresh);
   EXPECT_EQ(of(milliseconds{59'999}), freshness::fresh);
   EXPECT_EQ(of(milliseconds{60'000}), freshness::stale);
@@ -69,7 +69,7 @@ TEST_F(Freshness, AnEarlyRefreshIsElectedAsXFetchSays) {
     double const head_start = 2.5;
     double const limit = std::exp(-head_start / beta);
     auto const of = [&](double u) {
-      return freshness_of(minute(), at(milliseconds{57'500}), beta, 1 - u);
+      return freshness_of(minute(), at(milliseconds{57'500}), {beta}, 1 - u);
     };
     EXPECT_EQ(of(limit * 0.999), freshness::early) << beta;
     EXPECT_EQ(of(limit * 1.001), freshness::fresh) << beta;
@@ -79,7 +79,28 @@ TEST_F(Freshness, AnEarlyRefreshIsElectedAsXFetchSays) {
 TEST_F(Freshness, AValueThatCostNothingIsNeverEarly) {
   auto times = minute();
   times.load_time = {};
-  EXPECT_EQ(freshness_of(times, at(milliseconds{59'999}), 1, surely_early), freshness::fresh);
+  EXPECT_EQ(freshness_of(times, at(milliseconds{59'999}), {1}, surely_early), freshness::fresh);
+}
+
+// Of an entry that is not to end: whatever is drawn.
+TEST_F(Freshness, AnEntryIsEarlyForItsLeastHeadStart) {
+  auto const of = [](milliseconds t) {
+    return freshness_of(minute(), at(t), {.beta = 0, .least = seconds(2)}, never_early);
+  };
+  EXPECT_EQ(of(milliseconds{57'999}), freshness::fresh);
+  EXPECT_EQ(of(milliseconds{58'000}), freshness::early);
+  freshness_machine without_draw{{}};
+  EXPECT_EQ(without_draw.found("k", minute(), at(milliseconds{57'999}), never_early, seconds(2)),
+            entry_use::serve);
+  EXPECT_EQ(without_draw.found("k", minute(), at(seconds(58)), never_early, seconds(2)),
+            entry_use::serve_and_refresh);
+}
+
+TEST_F(Freshness, ASafeHeadStartIsATenthOfTheTtlOrTwoLoads) {
+  EXPECT_EQ(safe_head_start(seconds(10), {}), seconds(1));
+  EXPECT_EQ(safe_head_start(seconds(10), seconds(1)), seconds(2));
+  EXPECT_EQ(safe_head_start(seconds(10), seconds(9)), seconds(5)) << "half of the ttl at most";
+  EXPECT_EQ(safe_head_start(std::chrono::hours(24), {}), seconds(60));
 }
 
 TEST_F(Freshness, AStaleEntryIsServedAndOneRefreshesBehindIt) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "local/hot_counter.hpp"
 #include "local/near_table.hpp"
 
 namespace herdlock_test {
@@ -14,9 +15,12 @@ namespace herdlock_test {
 using herdlock::milliseconds;
 using herdlock::algo::near_entry;
 using herdlock::algo::near_generation;
+using herdlock::detail::hot_counter;
 using herdlock::detail::near_hit;
+using herdlock::detail::near_look;
 using herdlock::detail::near_table;
 using herdlock::detail::near_table_options;
+using herdlock::detail::near_thread_cache;
 using time_point = herdlock::clock::time_point;
 
 inline constexpr time_point never = time_point::max();

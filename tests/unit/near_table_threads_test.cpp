@@ -141,8 +141,8 @@ TEST(NearTableCost, TheHandlesAreAsManyAsTheLines) {
 }
 
 TEST(NearTableCost, ARecordThatHasLeftMakesNoHandles) {
-  auto const record = std::make_shared<near_record>(
-      near_content{"k", 1, nullptr, 1, 0, never, std::make_shared<herdlock::detail::near_trust>()});
+  auto const record = std::make_shared<near_record>(near_content{
+      "k", 1, nullptr, 1, 0, never, never, std::make_shared<herdlock::detail::near_trust>()});
   EXPECT_TRUE(near_record::handle(record, 0));
   EXPECT_EQ(near_record::handle(record, 0).use_count(), 2);
   record->close();

@@ -14,11 +14,13 @@
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/detail/async.hpp>
+#include <herdlock/hot_fleet.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/value.hpp>
 
 namespace herdlock::runtime {
 class cache_engine;
+class cache_hot;
 class cache_near;
 class loader_pool;
 }  // namespace herdlock::runtime
@@ -139,7 +141,7 @@ class cache_core {
   std::function<void()> canceler(caller_ptr const& caller) const;
 
   /// What this process keeps of the key; a miss otherwise. Any thread, no I/O.
-  cache_answer find_near(std::string_view key) const noexcept;
+  cache_answer find_near(std::string_view key, caller_wish wish) const noexcept;
   void fence(handler<void> done);
   failure pin(std::string_view key);
   void unpin(std::string_view key);
@@ -156,6 +158,10 @@ class cache_core {
   /// What a blocking call waits for.
   store_context const& context() const { return *context_of(values_); }
   cache_stats stats() const;
+  std::vector<hot_key> most_read(std::size_t most) const;
+  hot_keys_stats hot_stats() const;
+  std::vector<fleet_hot_key> most_read_by_fleet(std::size_t most) const;
+  hot_fleet_stats fleet_stats() const;
   failure last_store_error() const;
 
  private:
@@ -165,6 +171,7 @@ class cache_core {
   layout form_;
   std::shared_ptr<runtime::cache_engine> engine_;
   std::shared_ptr<runtime::cache_near> near_;  // null when nothing is kept in the process
+  std::shared_ptr<runtime::cache_hot> hot_;    // null when no key is counted
   std::shared_ptr<runtime::loader_pool> pool_;
 };
 

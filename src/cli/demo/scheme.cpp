@@ -33,7 +33,7 @@ cache_options lasting(worker_orders const& orders) {
   if (orders.mode == guard_mode::early) options.early_refresh = 1;
   if (orders.mode == guard_mode::logical) options.grace = std::chrono::minutes(10);
   if (facts_of(orders.mode).serves_old) options.format = cache_format::framed;
-  if (facts_of(orders.mode).keeps_near) options.near = near_cache::all;
+  options.near = facts_of(orders.mode).keeps_near ? near_cache::all : near_cache::off;
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/durability/confirmation.hpp"
+#include "stores/redis/exchange/report_exchange.hpp"
 #include "stores/redis/near/tracking.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 
@@ -21,8 +22,10 @@ class store_parts {
         pushes(commands->make_event_connection()),
         watches(std::make_shared<cache_watches>(commands, pushes, warnings)),
         grants(std::make_shared<grant_subscriptions>()),
-        queues(std::make_shared<lease_queues>(commands, grants)) {
+        queues(std::make_shared<lease_queues>(commands, grants)),
+        reports(std::make_shared<report_exchange>(commands, pushes)) {
     pushes->attach(watches);
+    pushes->attach(reports);
   }
   store_parts(store_parts const&) = delete;
   store_parts& operator=(store_parts const&) = delete;
@@ -45,6 +48,7 @@ class store_parts {
   std::shared_ptr<cache_watches> watches;
   std::shared_ptr<grant_subscriptions> grants;
   std::shared_ptr<lease_queues> queues;
+  std::shared_ptr<report_exchange> reports;
   std::shared_ptr<confirmation> confirmed;  // null unless the URL asks for it
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;      // null for a dialect: leases only
@@ -67,6 +71,7 @@ backend backend_of(std::shared_ptr<store_parts<Servers>> const& parts) {
                parts->warnings};
   if (ours) made.values = std::shared_ptr<cache_store>(parts, parts->values.get());
   if (ours) made.tracking = std::shared_ptr<tracking_store>(parts, parts->tracked.get());
+  if (ours) made.reports = std::shared_ptr<report_store>(parts, parts->reports.get());
   return made;
 }
 

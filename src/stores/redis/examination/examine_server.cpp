@@ -6,6 +6,10 @@
 namespace herdlock::redis {
 namespace {
 
+std::vector<command_words> commands_of_near_caches() {
+  return {{"CLIENT", "TRACKING", "ON"}, {"CLIENT", "CACHING", "YES"}};
+}
+
 enum asked : std::size_t { time_asked, server, replication, memory, persistence, whoami, cluster };
 
 std::vector<command_words> first_commands() {
@@ -145,21 +149,27 @@ class server_examination {
     if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
     std::string const user(who.text());
     auto const needed = commands_in_use();
+    auto all = needed;
+    for (auto& one : commands_of_near_caches()) all.push_back(std::move(one));
     std::vector<command_words> asking;
-    for (auto const& one : needed) {
+    for (auto const& one : all) {
       command_words words{"ACL", "DRYRUN", user};
       words.insert(words.end(), one.begin(), one.end());
       asking.push_back(std::move(words));
     }
     auto const answers = ask_once(how_, asking);
     if (answers.has_error()) return into_.skip("redis.rights", answers.error().message);
-    std::string missing, unheard;
-    for (std::size_t i = 0; i < needed.size(); ++i) {
+    std::string missing, unheard, unkept;
+    for (std::size_t i = 0; i < all.size(); ++i) {
       if (answers->at(i).is_error()) {
         return into_.skip("redis.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
       }
       auto const said = answers->at(i).text();
       if (said == "OK") continue;
+      if (i >= needed.size()) {
+        unkept += " " + all[i].at(0) + " " + all[i].at(1);
+        continue;
+      }
       bool const is_news = denies_channels(said) || needed[i].front() == "PUBSUB";
       (is_news ? unheard : missing) += " " + needed[i].front();
     }
@@ -172,6 +182,12 @@ class server_examination {
          "others a heartbeat each)",
          "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
              "&*::herdlock:events:* &herdlock:grants:*"});
+    into_.expect(unkept.empty(),
+                 {"redis.tracking", severity::warning,
+                  "the user " + in_quotes(user) + " at " + at_ + " may not run" + unkept,
+                  "caches keep no hot keys in the process, each read asks the server; locks do not "
+                  "need it",
+                  "permit them: ACL SETUSER " + user + " +client|tracking +client|caching"});
     into_.expect(missing.empty(),
                  {"redis.rights", severity::error,
                   "the user " + in_quotes(user) + " at " + at_ + " may not run" + missing,

@@ -1,0 +1,183 @@
+// Reads of entries, and what callers get for what was found.
+#include "runtime/cache_engine.hpp"
+
+#include <algorithm>
+
+namespace herdlock::runtime {
+namespace {
+
+// Else a call does not end before its own loader has: it may refer to what the call's function has.
+bool may_load_behind_answers(cache_options const& options) {
+  return options.early_refresh > 0 || options.grace > milliseconds{0};
+}
+
+}  // namespace
+
+void cache_engine::send_look(look_group group) {
+  auto const& values = values_->values();
+  if (!values) {
+    group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
+    return;
+  }
+  if (is_framed(options())) {
+    if (freshness_->needs_clock()) {
+      auto then = [self = shared_from_this(),
+                   group = std::move(group)](result<void> asked) mutable {
+        // A store that hangs costs its timeout once.
+        bool const hangs = asked.has_error() && asked.error() == errc::timed_out;
+        if (hangs) return self->on_look(group, std::move(asked).error());
+        self->send_look(std::move(group));
+      };
+      return freshness_->ask_clock(*values, std::move(then));
+    }
+    freshness_->keep_clock(*values);
+    group.sent = freshness_->look_sent(group.head->key);
+  }
+  cache_key key = group.head->key;
+  auto on_found = [self = shared_from_this(), group = std::move(group)](
+                      result<cache_lookup> reply, std::optional<algo::near_entry> const& keep) {
+    bool const has_tags = is_framed(self->options()) && reply.has_value() && reply->has_value() &&
+                          has_extensions(**reply);
+    if (!has_tags) return self->on_look(group, std::move(reply), keep);
+    // Its tags may end it at any time, so it is not kept in the process.
+    self->freshness_->tags().judge(**std::move(reply),
+                                   [self, group](result<judged_value> said) mutable {
+                                     if (said.has_error())
+                                       return self->on_look(group, std::move(said).error());
+                                     group.by_tags = said->verdict;
+                                     self->on_look(group, cache_lookup(std::move(said->stored)));
+                                   });
+  };
+  if (local_.near && local_.near->keeps(key)) {
+    auto on_read = [on_found = std::move(on_found)](result<near_read> got) {
+      if (got.has_error()) return on_found(std::move(got).error(), std::nullopt);
+      on_found(std::move(got->found), got->keep);
+    };
+    return local_.near->read(key, settings_.form, std::move(on_read));
+  }
+  auto on_reply = [on_found = std::move(on_found)](result<cache_lookup> reply) {
+    on_found(std::move(reply), std::nullopt);
+  };
+  values->get(std::move(key), settings_.form, std::move(on_reply));
+}
+
+void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
+                           std::optional<algo::near_entry> const& keep) {
+  bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
+  if (reply.has_error()) {
+    auto const& why = reply.error();
+    if (!is_store_trouble(why)) {
+      return group.for_each([&](auto const& caller) { finish(*caller, why); });
+    }
+    trouble_.read_failed(why);
+    return group.for_each([&](auto const& caller) { do_without_store(caller, why); });
+  }
+  trouble_.read_worked();
+  // One time for all that is decided of it: an entry that was there does not end in between.
+  auto const now = clock::now();
+  std::optional<found_entry> found;
+  std::size_t const bytes = keep && reply->has_value() ? value_bytes(**reply) : 0;
+  if (reply->has_value()) found = read(**std::move(reply));
+  if (found) {
+    found->answer.sole = group.rest.empty();
+    if (plain_times_) found->age = plain_times_->of(group.head->key, now);
+    // Before anything else happens: nothing can have changed it by then.
+    if (keep) {
+      auto how = *keep;
+      if (freshness_) freshness_->plan_near(group.head->key, *found, how, now);
+      bool const shared = local_.near->insert(group.head->key, how, found->answer, bytes);
+      if (shared) found->answer.sole = false;
+    }
+    if (found->age) {
+      bool const is_gone = group.by_tags == algo::tag_verdict::gone;
+      found->age->killed = killed || is_gone;
+      found->age->by_tags = group.by_tags;
+      return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found, now); });
+    }
+    counters.count_hits(found->answer.kind, 1 + group.rest.size());
+    if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
+    return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
+  }
+  if (lasting_) lasting_->missed(group.head->key);
+  if (plain_times_) plain_times_->forget(group.head->key);
+  group.for_each([&](auto const& caller) {
+    if (caller->answered) return;
+    bool const counts = caller->wish != detail::caller_wish::refresh;
+    if (counts) cache_counters::add(counters.misses);
+    if (caller->wish != detail::caller_wish::load) {
+      return finish(*caller, detail::cache_answer{});
+    }
+    launch(caller, algo::load_guard::guarded);
+  });
+}
+
+// An entry with times of its own. Whoever only looks takes a stale one for a miss.
+void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
+                                 clock::time_point now) {
+  if (caller->answered) return;
+  bool const stale = now >= entry.age->times.expires;
+  bool const looks = caller->wish == detail::caller_wish::look;
+  bool const by_schedule = caller->wish == detail::caller_wish::refresh;
+  auto use = looks && !stale ? algo::entry_use::serve : algo::entry_use::load;
+  load_purpose purpose{.refresh_below = cache_freshness::refresh_below(*entry.age),
+                       .by_tags = entry.age->by_tags != algo::tag_verdict::fresh};
+  bool const is_answer = !stale || !entry.age->killed;
+  if (by_schedule && entry.age->by_tags == algo::tag_verdict::gone) {
+    return finish(*caller, detail::cache_answer{});
+  }
+  if (by_schedule) {
+    if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
+    use = freshness_->use_by_schedule(caller->key, entry.age->times, now);
+  } else if (!looks && is_answer) {
+    use = freshness_->use_of(caller->key, *entry.age, now);
+  }
+  bool waits = false;
+  if (use == algo::entry_use::serve_and_refresh) {
+    purpose.refresh = freshness_->refresh_id();
+    purpose.caller_waits = !by_schedule && !may_load_behind_answers(options());
+    if (purpose.caller_waits) {
+      freshness_->meanwhile().keep(*caller, entry.answer, entry.age->times);
+    }
+    refresh(caller, purpose);
+    waits = purpose.caller_waits && caller->leads;
+    if (!waits) leave_flight(*caller);
+  } else if (use != algo::entry_use::serve) {
+    cache_counters::add(counters.misses);
+    if (looks) return finish(*caller, detail::cache_answer{});
+    purpose.waits_softly = use == algo::entry_use::wait_softly;
+    if (purpose.waits_softly) freshness_->keep(caller, entry);
+    return launch(caller, algo::load_guard::guarded, purpose);
+  }
+  if (!by_schedule) {
+    counters.count_hits(entry.answer.kind, 1);
+    if (stale) cache_counters::add(counters.stale_hits);
+  }
+  if (!waits) finish(*caller, entry.answer);
+}
+
+// The store failed, or did so a moment ago (S9): whoever has a loader loads under this process' own
+// bounds. A call that was let through although a value is kept has that (near_look::first).
+void cache_engine::do_without_store(detail::caller_ptr const& caller, failure const& why) {
+  if (caller->answered) return;
+  if (caller->wish != detail::caller_wish::load) return finish(*caller, why);
+  auto const own = without_prefix(caller->key, options());
+  auto hit = local_.near ? local_.near->find(own, detail::near_look::any) : detail::near_hit();
+  if (hit) return finish(*caller, answer_of(std::move(hit)));
+  cache_counters::add(counters.misses);
+  launch(caller, algo::load_guard::unguarded);
+}
+
+void cache_engine::probe(cache_key const& key) {
+  auto const& values = values_->values();
+  if (!values) return;
+  auto on_reply = [self = shared_from_this()](result<cache_lookup> reply) {
+    if (reply.has_error() && is_store_trouble(reply.error())) {
+      self->trouble_.read_failed(reply.error());
+    } else {
+      self->trouble_.read_worked();
+    }
+  };
+  values->get(key, settings_.form, std::move(on_reply));
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,76 @@
+// What a cache tells the other processes of its hot keys, and hears of theirs (algo/hot_fleet.hpp).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/hot_fleet.hpp>
+#include <herdlock/report_store.hpp>
+
+#include "algo/fleet_teller.hpp"
+#include "algo/hot_fleet.hpp"
+#include "local/hot_keys_core.hpp"
+#include "runtime/store_core.hpp"
+
+namespace herdlock::runtime {
+
+struct fleet_settings {
+  std::string topic;
+  algo::fleet_rules rules;
+};
+
+/// Keys are without the prefix of the cache. All members on the executor, but for top() and
+/// stats().
+class cache_fleet final : public report_listener, public std::enable_shared_from_this<cache_fleet> {
+ public:
+  using change_listener = std::function<void(algo::fleet_change const&)>;
+
+  cache_fleet(std::shared_ptr<store_core> home, fleet_settings settings, change_listener told);
+
+  /// At each tick of the counters. Asks the store for nothing before a key is read at a hundredth
+  /// of the threshold here.
+  void tick(clock::time_point now, detail::hot_keys_core& counted);
+  // Any thread.
+  std::vector<fleet_hot_key> top(std::size_t most) const;
+  hot_fleet_stats stats() const;
+
+  void close() { closed_ = true; }
+
+ private:
+  static constexpr milliseconds pause{100};
+  /// After a report that the store did not take.
+  static constexpr milliseconds pause_of_trouble{5000};
+  /// Between two sums in a fleet of ten, and at most: by the square of the processes, since each
+  /// of them brings work and calls for it.
+  static constexpr milliseconds pause_of_sums{1}, longest_pause_of_sums{1000};
+  static constexpr std::uint64_t parts_of_threshold = 100;
+
+  void on_report(std::string_view text) override;
+  algo::fleet_hearing take(algo::fleet_report report, clock::time_point now);
+  void count(std::uint64_t hot_fleet_stats::*what);
+  void listen();
+  void send(algo::fleet_report const& report);
+  void tell_changes(clock::time_point now);
+
+  std::shared_ptr<store_core> const home_;
+  fleet_settings const settings_;
+  change_listener const told_;
+  std::uint64_t const process_;
+  algo::fleet_teller teller_;
+  clock::time_point next_{};
+  clock::time_point next_report_{};
+  clock::time_point next_sum_{};
+  bool has_news_ = false;
+  bool listens_ = false;
+  bool closed_ = false;
+
+  mutable std::mutex guard_;
+  algo::hot_fleet fleet_;
+  hot_fleet_stats stats_;
+};
+
+}  // namespace herdlock::runtime

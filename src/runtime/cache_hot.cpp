@@ -1,0 +1,136 @@
+#include "runtime/cache_hot.hpp"
+
+#include <utility>
+
+namespace herdlock::runtime {
+
+cache_hot::cache_hot(std::shared_ptr<store_core> home, hot_keys_options options)
+    : home_(std::move(home)),
+      options_(std::move(options)),
+      core_(std::make_shared<detail::hot_keys_core>(
+          options_, most_shards, [this](algo::hot_change const& change) {
+            auto const by = &hot_key_here::by_us;
+            bool const hot = change.what == algo::hot_change::kind::hot;
+            if (hot) return becomes_hot(*change.key, change.hash, by);
+            cools(*change.key, change.hash, by);
+          })) {}
+
+void cache_hot::join(fleet_settings settings) {
+  // It goes with this.
+  fleet_ = std::make_shared<cache_fleet>(
+      home_, std::move(settings), [this](algo::fleet_change const& change) {
+        auto const by = &hot_key_here::by_fleet;
+        auto const hash = core_->counter().id_of(change.key).hash;
+        auto const core = core_;  // a callback may destroy this
+        try {
+          bool const hot = change.what == algo::fleet_change::kind::hot;
+          if (hot) return becomes_hot(change.key, hash, by);
+          cools(change.key, hash, by);
+        } catch (...) {
+          core->count_failed_callback();
+        }
+      });
+}
+
+void cache_hot::keep_by(keeper near) {
+  if (closed_) return;
+  near_ = std::move(near);
+  home_->timers().schedule(*this, clock::now() + slow_tick);
+}
+
+void cache_hot::wrote(std::string_view key) {
+  used(key, {0, 1}, clock::now());
+  filled(key);
+}
+
+void cache_hot::filled(std::string_view key) {
+  if (auto* const here = find(key)) here->awaits_push = true;
+}
+
+void cache_hot::changed(std::string_view key) {
+  auto* const here = find(key);
+  if (here && !std::exchange(here->awaits_push, false)) used(key, {0, 1}, clock::now());
+}
+
+void cache_hot::used(std::string_view key, algo::hot_uses uses, clock::time_point now) {
+  if (closed_) return;
+  core_->counter().used(key, uses);
+  if (now < next_tick_) return;
+  next_tick_ = now + tick;
+  // Callbacks are in an event of their own.
+  asio::post(home_->executor(), [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->on_due(clock::now());
+  });
+}
+
+void cache_hot::on_due(clock::time_point now) {
+  if (closed_) return;
+  auto const keep = shared_from_this();
+  auto const core = core_;  // a tick whose core nobody else has tells nothing
+  next_tick_ = now + tick;
+  detail::hot_keys_core::tick(core, now);
+  if (fleet_ && !closed_) fleet_->tick(now, *core_);
+  if (closed_ || !near_.on_hot) return;
+  home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
+}
+
+void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by) {
+  if (closed_) return;
+  bool const full = hot_.size() >= options_.max_hot && !hot_.contains(hash);
+  if (full && by == &hot_key_here::by_fleet) return;
+  auto const [at, fresh] = hot_.try_emplace(hash);
+  at->second.*by = true;
+  if (!fresh) return;
+  if (near_.on_hot) near_.on_hot();
+  if (options_.on_hot) callbacks_.run([&] { options_.on_hot(key); });
+}
+
+void cache_hot::cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by) {
+  auto const at = hot_.find(hash);
+  if (closed_ || at == hot_.end()) return;
+  at->second.*by = false;
+  if (at->second.by_us || at->second.by_fleet) return;
+  auto const gone = hot_.extract(at);
+  if (near_.on_cooled && !gone.mapped().key.empty()) near_.on_cooled(gone.mapped().key);
+  if (options_.on_cooled) callbacks_.run([&] { options_.on_cooled(key); });
+}
+
+cache_hot::hot_key_here* cache_hot::find(std::string_view key) {
+  if (hot_.empty()) return nullptr;
+  auto const at = hot_.find(core_->counter().id_of(key).hash);
+  return at == hot_.end() ? nullptr : &at->second;
+}
+
+bool cache_hot::may_try(std::string_view key, clock::time_point now) {
+  auto const* const here = find(key);
+  return here && here->next_try <= now;
+}
+
+void cache_hot::tried(std::string_view key, clock::time_point now) {
+  if (auto* const here = find(key)) here->next_try = now + pause_of_tries;
+}
+
+void cache_hot::name(std::string_view key) {
+  if (auto* const here = find(key)) here->key = key;
+}
+
+void cache_hot::is_kept(std::string_view key) {
+  if (auto* const here = find(key)) here->next_try = {};
+}
+
+std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {
+  return fleet_ ? fleet_->top(most) : std::vector<fleet_hot_key>();
+}
+
+hot_fleet_stats cache_hot::fleet_stats() const {
+  return fleet_ ? fleet_->stats() : hot_fleet_stats();
+}
+
+void cache_hot::close() {
+  closed_ = true;
+  if (fleet_) fleet_->close();
+  timer_queue::remove(*this);
+  hot_.clear();
+}
+
+}  // namespace herdlock::runtime

@@ -1,0 +1,123 @@
+// The hot keys of one cache: counts what is asked for, wherever it is answered, and says which keys
+// are hot, so that the near cache keeps them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <herdlock/hot_keys.hpp>
+
+#include "local/hot_keys_core.hpp"
+#include "runtime/cache_fleet.hpp"
+#include "runtime/store_core.hpp"
+#include "runtime/timer_queue.hpp"
+
+namespace herdlock::runtime {
+
+/// Calls of a user's code, of which none begins behind shut(), and none is under way but for the
+/// one that called it.
+class callback_gate {
+ public:
+  template <class Call>
+  void run(Call&& call) {
+    std::lock_guard const lock(mutex_);
+    if (open_) call();
+  }
+  void shut() {
+    std::lock_guard const lock(mutex_);
+    open_ = false;
+  }
+
+ private:
+  std::recursive_mutex mutex_;  // a callback may destroy the cache
+  bool open_ = true;
+};
+
+/// Keys are without the prefix of the cache. It ticks when something is used; and where hot keys
+/// are kept, whose hits it does not see, by a timer.
+class cache_hot final : public timed, public std::enable_shared_from_this<cache_hot> {
+ public:
+  /// Threads share them: a cache is not the only one in its process.
+  static constexpr std::size_t most_shards = 8;
+  static constexpr milliseconds tick{50};
+  /// While no key is known.
+  static constexpr milliseconds slow_tick{1000};
+  /// Between two tries to keep a value that could not be kept.
+  static constexpr milliseconds pause_of_tries{100};
+
+  /// Who keeps what is hot. Called on the executor.
+  struct keeper {
+    std::function<void()> on_hot;
+    /// Of a key that was named.
+    std::function<void(std::string_view key)> on_cooled;
+  };
+
+  cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
+  /// Its processes tell each other. Before anything else.
+  void join(fleet_settings settings);
+  ~cache_hot() override { timer_queue::remove(*this); }
+
+  // Any thread.
+  std::vector<hot_key> top(std::size_t most) { return core_->top(most); }
+  hot_keys_stats stats() { return core_->stats(); }
+  std::vector<fleet_hot_key> fleet_top(std::size_t most) const;
+  hot_fleet_stats fleet_stats() const;
+  /// What counts hits that this object is not told of.
+  detail::hot_counter& counter() noexcept { return core_->counter(); }
+  /// No callback is called behind this, and none is under way on another thread.
+  void shut() { callbacks_.shut(); }
+
+  // On the executor.
+  void keep_by(keeper near);
+  void read(std::string_view key, clock::time_point now) { used(key, {1, 0}, now); }
+  /// By a call of ours.
+  void wrote(std::string_view key);
+  /// By a load of ours, which is no change.
+  void filled(std::string_view key);
+  /// The server says that somebody has written it.
+  void changed(std::string_view key);
+  bool has(std::string_view key) { return find(key) != nullptr; }
+  /// Whether it is hot, and a read of it may bring a value that can be kept.
+  bool may_try(std::string_view key, clock::time_point now);
+  /// Such a read is sent.
+  void tried(std::string_view key, clock::time_point now);
+  /// A value of the key is about to be kept. Throws std::bad_alloc.
+  void name(std::string_view key);
+  /// It is.
+  void is_kept(std::string_view key);
+  void close();
+
+ private:
+  struct hot_key_here {
+    bool by_us = false;          // by what this process counts
+    bool by_fleet = false;       // by what all do
+    std::string key;             // once a value of it is kept
+    bool awaits_push = false;    // of what we have written ourselves
+    clock::time_point next_try;  // to keep a value of it
+  };
+
+  void on_due(clock::time_point now) override;
+  void used(std::string_view key, algo::hot_uses uses, clock::time_point now);
+  void becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
+  void cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
+  hot_key_here* find(std::string_view key);
+
+  std::shared_ptr<store_core> const home_;
+  hot_keys_options const options_;
+  keeper near_;
+  callback_gate callbacks_;
+  std::shared_ptr<detail::hot_keys_core> const core_;
+  std::shared_ptr<cache_fleet> fleet_;  // null when processes tell each other nothing
+  // By the hash. Two keys of one hash would be hot together, which harms nobody.
+  std::unordered_map<std::uint64_t, hot_key_here> hot_;
+  clock::time_point next_tick_{};
+  bool closed_ = false;
+};
+
+}  // namespace herdlock::runtime

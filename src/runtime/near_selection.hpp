@@ -1,0 +1,58 @@
+// Which keys of a cache are kept near.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <herdlock/cache_options.hpp>
+
+#include "runtime/cache_hot.hpp"
+#include "runtime/pinned_keys.hpp"
+
+namespace herdlock::runtime {
+
+/// Keys are with the prefix where they are a cache_key. On the executor, but for the pins.
+class near_selection {
+ public:
+  /// `hot` may be null.
+  near_selection(near_cache mode, cache_options const& options, std::shared_ptr<cache_hot> hot)
+      : pins(options.near_entries), mode_(mode), prefix_(options.prefix), hot_(std::move(hot)) {}
+
+  std::string const& prefix() const noexcept { return prefix_; }
+  /// Without the prefix; nothing for a key of another cache.
+  std::optional<std::string_view> own(std::string_view key) const {
+    if (!key.starts_with(prefix_)) return std::nullopt;
+    return key.substr(prefix_.size());
+  }
+
+  /// A value of it, which is here, may stay. Any thread, where keys are kept because of pins alone.
+  bool has(std::string_view own_key) const {
+    return stays(own_key) || (hot_ && hot_->has(own_key));
+  }
+  /// The same of one that is not hot.
+  bool stays(std::string_view own_key) const {
+    return mode_ == near_cache::all || pins.has(own_key);
+  }
+  /// A read of it is to bring a value.
+  bool is_to_be_read(cache_key const& key, clock::time_point now) const {
+    if (mode_ == near_cache::all) return true;
+    auto const its = own(key.str());
+    return its && (pins.has(*its) || (hot_ && hot_->may_try(*its, now)));
+  }
+  bool is_hot(cache_key const& key) const {
+    auto const its = own(key.str());
+    return its && hot_ && hot_->has(*its);
+  }
+
+  pinned_keys pins;
+
+ private:
+  near_cache const mode_;
+  std::string const prefix_;
+  std::shared_ptr<cache_hot> const hot_;
+};
+
+}  // namespace herdlock::runtime

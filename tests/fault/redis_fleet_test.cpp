@@ -1,0 +1,170 @@
+// Hot keys of a fleet over a real server: what one process finds is hot for all, and what all read
+// together.
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <herdlock/cache.hpp>
+#include <herdlock/open.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "redis_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+using texts = cache<std::string>;
+
+struct redis_fleet : testing::Test {
+  redis_fleet() { server.flush(); }
+
+  static cache_options options(double threshold, double of_fleet) {
+    cache_options how{.prefix = "p:"};
+    how.hot_keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
+    how.fleet_threshold = of_fleet;
+    return how;
+  }
+  /// Two of them are two processes, as far as the server can see.
+  texts open(double threshold, double of_fleet) const {
+    return texts(open_store(server.url()), options(threshold, of_fleet));
+  }
+  static void read(texts const& one, std::string const& key, int times = 1) {
+    for (int i = 0; i < times; ++i) one.get_or_load(key, [] { return std::string("loaded"); });
+  }
+  /// Two calls get one object.
+  static bool keeps(texts const& one, std::string const& key) {
+    auto const load = [] { return std::string("loaded"); };
+    auto const first = one.get_or_load_shared(key, load);
+    return one.get_or_load_shared(key, load) == first;
+  }
+  static fleet_hot_key known(texts const& one, std::string const& key) {
+    for (auto const& each : one.most_read_by_fleet(100)) {
+      if (each.key == key) return each;
+    }
+    return {};
+  }
+
+  redis_server& server = redis_server::shared();
+};
+
+constexpr double never = 1e12;
+
+TEST_F(redis_fleet, WhatIsHotInOneProcessIsKeptInAll) {
+  auto const one = open(50, 100), two = open(never, 100);
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    read(two, "own", 20);
+    return known(two, "k").hot;
+  }));
+  EXPECT_GE(two.fleet_stats().heard, 1u);
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k");
+    return keeps(two, "k");
+  })) << "from its next read on";
+}
+
+TEST_F(redis_fleet, WhatAllReadTogetherIsHotInAll) {
+  auto const one = open(never, 100), two = open(never, 100);
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k", 10);
+    read(two, "k", 10);
+    bool const hot = one.fleet_stats().hot == 1 && two.fleet_stats().hot == 1;
+    return hot && known(one, "k").processes == 2;
+  }));
+  EXPECT_EQ(one.fleet_stats().processes, 2u);
+  EXPECT_GE(known(one, "k").high, known(one, "k").low);
+}
+
+TEST_F(redis_fleet, WhatACallbackThrowsIsCountedAndTheNextKeyIsToldAllTheSame) {
+  auto how = options(never, 100);
+  std::atomic<int> told = 0;
+  how.hot_keys->on_hot = [&](std::string_view) {
+    ++told;
+    throw std::runtime_error("from a user");
+  };
+  boost::asio::io_context io;
+  auto const work = boost::asio::make_work_guard(io);
+  std::thread runs([&] { io.run(); });  // what left on_hot would end the process here
+  {
+    texts const one(open_store(server.url(), {.executor = io.get_executor()}), how);
+    auto const two = open(50, 100);
+    EXPECT_TRUE(eventually([&] {
+      read(two, "a", 20);
+      read(two, "b", 20);
+      read(one, "own", 20);
+      return told >= 2 && one.fleet_stats().hot >= 2;
+    }));
+    EXPECT_GE(one.hot_stats().failed_callbacks, 2u);
+  }
+  io.stop();
+  runs.join();
+}
+
+TEST_F(redis_fleet, WhoComesLaterHearsOfItToo) {
+  auto const one = open(50, 100);
+  ASSERT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    return one.fleet_stats().hot == 1;
+  }));
+  auto const late = open(never, 100);
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    read(late, "own", 20);
+    return known(late, "k").hot;
+  }));
+}
+
+TEST_F(redis_fleet, WhatIsNoReportIsRefusedAndCounted) {
+  auto const one = open(50, 100);
+  ASSERT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    return one.fleet_stats().reported > 0;
+  }));
+  std::string const channel = "{p:hot-keys}:herdlock:events:0:reports";
+  EXPECT_TRUE(eventually([&] {
+    server.command({"PUBLISH", channel, "1 hot1 cut short"});
+    server.command({"PUBLISH", channel, "no number"});
+    return one.fleet_stats().refused > 0;
+  }));
+  read(one, "k");
+}
+
+TEST_F(redis_fleet, WhoReadsLittleAsksTheServerForNothing) {
+  auto const one = open(never, 1e9);
+  // A report would come with the second tick at which the key is known.
+  auto const begun = clock::now();
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    return one.hot_stats().known == 1 && clock::now() - begun > 400ms;
+  }));
+  EXPECT_EQ(one.fleet_stats().reported, 0u);
+  EXPECT_EQ(one.fleet_stats().processes, 0u);
+  EXPECT_EQ(server.command({"KEYS", "*hot-keys*"}), "");
+}
+
+TEST_F(redis_fleet, SwitchedOffNobodyReports) {
+  auto const one = open(50, 0);
+  ASSERT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    return one.hot_stats().hot == 1;
+  }));
+  EXPECT_EQ(one.fleet_stats().reported, 0u);
+}
+
+// Losing it leaves what each finds by itself.
+TEST_F(redis_fleet, WhereReportsAreRefusedEachGoesByItsOwnCounts) {
+  redis_server refusing({.users = {"alice on >sesame ~p:* ~{p:k* &* +@all"}});
+  texts const one(open_store("redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port())),
+                  options(50, 100));
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k", 20);
+    return one.hot_stats().hot == 1 && one.fleet_stats().report_errors > 0;
+  }));
+  EXPECT_TRUE(eventually([&] {
+    read(one, "k");
+    return one.stats().near_hits > 10;
+  }));
+}
+
+}  // namespace
+}  // namespace herdlock_test

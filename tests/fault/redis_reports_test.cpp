@@ -1,0 +1,139 @@
+// What processes report to each other over a Redis: kept for those who come, told to those who are
+// there, and told again to those who have missed something.
+#include <algorithm>
+
+#include "redis_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+struct heard_reports final : report_listener {
+  std::vector<std::string> texts;
+
+  void on_report(std::string_view text) override { texts.emplace_back(text); }
+  bool has(std::string const& text) const {
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+  }
+};
+
+struct redis_reports : testing::Test {
+  redis_reports() { server.flush(); }
+
+  static result<void> report(redis_ports& by, std::string process, std::uint64_t number,
+                             std::string text, std::string topic = "t") {
+    return by.get<void>([&](auto h) {
+      by.reports().report({topic, process, number, text}, std::move(h));
+    });
+  }
+  static std::shared_ptr<heard_reports> listen(redis_ports& by, std::string topic = "t") {
+    auto const to = std::make_shared<heard_reports>();
+    by.reports().listen(std::move(topic), to);
+    return to;
+  }
+
+  redis_server& server = redis_server::shared();
+  redis_ports one{server.url()}, two{server.url()};
+  std::string const binary{"\0 1 \n\xff", 6};
+};
+
+TEST_F(redis_reports, AreToldToAllWhoListen) {
+  auto const first = listen(one), second = listen(two);
+  ASSERT_TRUE(report(two, "p", 1, "from before"));
+  EXPECT_TRUE(one.sees([&] { return first->has("from before"); }));
+  ASSERT_TRUE(report(two, "p", 2, binary));
+  EXPECT_TRUE(one.sees([&] { return first->has(binary); }));
+  EXPECT_TRUE(two.wait_for([&] { return second->has(binary); })) << "one's own, too";
+}
+
+TEST_F(redis_reports, AreKeptForThoseWhoCome) {
+  ASSERT_TRUE(report(one, "p", 1, "old"));
+  ASSERT_TRUE(report(one, "p", 2, "new"));
+  ASSERT_TRUE(report(one, "q", 1, binary));
+  auto const heard = listen(two);
+  EXPECT_TRUE(two.wait_for([&] { return heard->has("new") && heard->has(binary); }));
+}
+
+TEST_F(redis_reports, OneThatIsNoNewerChangesNothing) {
+  ASSERT_TRUE(report(one, "p", 7, "new"));
+  ASSERT_TRUE(report(one, "p", 7, "doubled"));
+  ASSERT_TRUE(report(one, "p", 6, "late"));
+  auto const heard = listen(two);
+  ASSERT_TRUE(two.wait_for([&] { return heard->has("new"); }));
+  ASSERT_TRUE(report(one, "p", 8, "last"));
+  ASSERT_TRUE(two.sees([&] { return heard->has("last"); }));
+  EXPECT_FALSE(heard->has("doubled"));
+  EXPECT_FALSE(heard->has("late"));
+}
+
+TEST_F(redis_reports, TopicsAreApart) {
+  auto const heard = listen(one, "other");
+  auto const its = listen(one, "t");
+  ASSERT_TRUE(report(two, "p", 1, "x"));
+  ASSERT_TRUE(one.sees([&] { return its->has("x"); }));
+  EXPECT_TRUE(heard->texts.empty());
+}
+
+TEST_F(redis_reports, GoByThemselves) {
+  ASSERT_TRUE(report(one, "p", 1, "x"));
+  for (auto const* key : {"{t}:herdlock:reports:0", "{t}:herdlock:reports:1"}) {
+    auto const left = std::stol(server.command({"PTTL", key}));
+    EXPECT_TRUE(left == -2 || (left > 0 && left <= 2 * report_store::keeps_for.count())) << left;
+  }
+}
+
+// A number is missing, as when the server has thrown away what it could not send.
+TEST_F(redis_reports, WhoMissesOneAsksForAll) {
+  auto const heard = listen(one);
+  ASSERT_TRUE(report(two, "p", 1, "first"));
+  ASSERT_TRUE(one.sees([&] { return heard->has("first"); }));
+  for (auto const* key : {"{t}:herdlock:reports:0", "{t}:herdlock:reports:1"}) {
+    if (server.command({"EXISTS", key}) == "1") server.command({"HSET", key, "q", "1 kept"});
+  }
+  // Once in a second it asks: so it is told of gaps until it does.
+  int number = 100;
+  EXPECT_TRUE(one.wait_for([&] {
+    number += 2;
+    server.command({"PUBLISH", "{t}:herdlock:events:0:reports", std::to_string(number) + " x"});
+    return heard->has("kept");
+  }));
+}
+
+TEST_F(redis_reports, WhoWasCutOffIsToldAll) {
+  auto const heard = listen(one);
+  ASSERT_TRUE(report(two, "p", 1, "first"));
+  ASSERT_TRUE(one.sees([&] { return heard->has("first"); }));
+  relay wire(server.port());
+  redis_ports cut("redis://127.0.0.1:" + std::to_string(wire.port()));
+  auto const far = listen(cut);
+  ASSERT_TRUE(cut.wait_for([&] { return far->has("first"); }));
+  wire.cut_all();
+  ASSERT_TRUE(report(two, "p", 2, "second"));
+  EXPECT_TRUE(cut.wait_for([&] { return far->has("second"); })) << "kept until it is back";
+}
+
+TEST_F(redis_reports, WhoMayNotSubscribeHearsNothingAndReportsAllTheSame) {
+  redis_server refusing({.users = {"alice on >sesame ~* +@all resetchannels"}});
+  redis_ports alice("redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port()));
+  auto const hers = listen(alice);
+  redis_ports other(refusing.url());
+  auto const heard = listen(other);
+  EXPECT_TRUE(report(alice, "p", 1, "x"));
+  EXPECT_TRUE(report(other, "q", 1, "y"));
+  EXPECT_TRUE(other.wait_for([&] { return heard->has("y"); }));
+}
+
+TEST_F(redis_reports, AListenerThatHasGoneHearsNothing) {
+  auto gone = listen(one, "left");
+  auto const heard = listen(one);
+  auto const subscribers = [&] {
+    return server.command({"PUBSUB", "NUMSUB", "{left}:herdlock:events:0:reports"});
+  };
+  ASSERT_TRUE(one.wait_for([&] { return subscribers().ends_with("1"); }));
+  gone.reset();
+  ASSERT_TRUE(report(two, "p", 1, "x"));
+  ASSERT_TRUE(one.sees([&] { return heard->has("x"); }));
+  EXPECT_TRUE(one.wait_for([&] { return subscribers().ends_with("0"); })) << subscribers();
+}
+
+}  // namespace
+}  // namespace herdlock_test
