@@ -108,7 +108,8 @@ class reader {
   explicit reader(herdlock_test::redis_server const& server)
       : store_(open_store(server.url(),
                           {.executor = io_.get_executor(), .guard = executor_guard::none})),
-        cache_(std::in_place, *store_, cache_options{.ttl = std::chrono::hours(1)}) {}
+        cache_(std::in_place, *store_,
+               cache_options{.ttl = std::chrono::hours(1), .near = near_cache::off}) {}
   ~reader() {
     cache_.reset();
     store_.reset();

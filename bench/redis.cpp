@@ -40,7 +40,11 @@ class setting {
     bench::pin_if_asked(1);
     store_.emplace(open_store(server_->url(),
                               {.executor = io_.get_executor(), .guard = executor_guard::none}));
-    cache_.emplace(*store_, cache_options{.ttl = std::chrono::hours(1)});
+    // What a read of the server costs, with its key counted, and without.
+    cache_options options{.ttl = std::chrono::hours(1), .near = near_cache::off};
+    cache_.emplace(*store_, options);
+    options.hot_keys = std::nullopt;
+    uncounted_.emplace(*store_, options);
     boost::redis::config config;
     config.addr.port = std::to_string(server_->port());
     config.health_check_interval = std::chrono::seconds::zero();
@@ -52,6 +56,7 @@ class setting {
   ~setting() {
     raw_->cancel();
     cache_.reset();
+    uncounted_.reset();
     store_.reset();
     io_.restart();
     io_.run();
@@ -65,6 +70,7 @@ class setting {
 
   store const& opened() const { return *store_; }
   cache<std::string> const& values() const { return *cache_; }
+  cache<std::string> const& uncounted() const { return *uncounted_; }
   boost::redis::connection& raw() { return *raw_; }
   owner_token const owner = owner_token::generate();
 
@@ -96,6 +102,7 @@ class setting {
   std::optional<herdlock_test::redis_server> server_;
   std::optional<store> store_;
   std::optional<cache<std::string>> cache_;
+  std::optional<cache<std::string>> uncounted_;
   std::optional<boost::redis::connection> raw_;
 };
 
@@ -183,7 +190,7 @@ struct raw_sets {
 };
 
 struct cache_hits {
-  setting& at;
+  cache<std::string> const& values;
   cache_key key;
   std::size_t& left;
   std::size_t& running;
@@ -194,12 +201,11 @@ struct cache_hits {
   void next() {
     if (left == 0) return static_cast<void>(--running);
     --left;
-    at.values().async_get_or_load(
-        key, &cache_hits::load,
-        herdlock_test::as_result([this](result<std::optional<std::string>> r) {
-          if (!r.has_value() || !r->has_value()) std::abort();
-          next();
-        }));
+    values.async_get_or_load(key, &cache_hits::load,
+                             herdlock_test::as_result([this](result<std::optional<std::string>> r) {
+                               if (!r.has_value() || !r->has_value()) std::abort();
+                               next();
+                             }));
   }
 };
 
@@ -251,7 +257,10 @@ void measure_redis(bench::report& report) {
     return raw_sets{at, raw_name(i), left, running};
   };
   auto hits = [&](std::size_t i, std::size_t& left, std::size_t& running) {
-    return cache_hits{at, cache_key(hit_name(i)), left, running};
+    return cache_hits{at.values(), cache_key(hit_name(i)), left, running};
+  };
+  auto uncounted = [&](std::size_t i, std::size_t& left, std::size_t& running) {
+    return cache_hits{at.uncounted(), cache_key(hit_name(i)), left, running};
   };
   auto gets = [&](std::size_t i, std::size_t& left, std::size_t& running) {
     return raw_hits{at, hit_name(i), left, running};
@@ -277,6 +286,12 @@ void measure_redis(bench::report& report) {
                   .subject = per_second(hits),
                   .baseline = per_second(gets),
                   .limit = bench::at_least(0.9)});
+  // What it costs that a cache counts its keys.
+  report.compare({.name = "redis.hit_64_counted",
+                  .unit = "hits/s",
+                  .subject = per_second(hits),
+                  .baseline = per_second(uncounted),
+                  .limit = bench::at_least(0.98)});
 }
 
 bench::suite const redis_suite("redis", [](bench::report& report) {
