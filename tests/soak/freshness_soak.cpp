@@ -20,9 +20,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <herdlock/herdlock.hpp>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <support/child_process.hpp>
@@ -32,6 +30,7 @@
 #include <vector>
 
 #include "freshness_soak.hpp"
+#include "named_options.hpp"
 
 namespace {
 
@@ -170,36 +169,21 @@ bool soak(soak_options options, texts const& argv) {
 
 soak_options parsed(texts const& arguments) {
   soak_options options;
-  auto const ms = [](milliseconds& to) {
-    return [&to](std::string const& text) { to = milliseconds(std::stoll(text)); };
-  };
-  auto const number = [](auto& to) {
-    return [&to](std::string const& text) {
-      to = static_cast<std::remove_reference_t<decltype(to)>>(std::stod(text));
-    };
-  };
-  auto const word = [](std::string& to) { return [&to](std::string const& text) { to = text; }; };
-  std::map<std::string, std::function<void(std::string const&)>> const known{
-      {"--case", word(options.what)},
-      {"--generations", number(options.generations)},
-      {"--processes", number(options.processes)},
-      {"--callers", number(options.callers)},
-      {"--keys", number(options.keys)},
-      {"--ttl", ms(options.ttl)},
-      {"--load", ms(options.load)},
-      {"--pause", ms(options.pause)},
-      {"--beta", number(options.beta)},
-      {"--outage", ms(options.outage)},
-      {"--first", ms(options.first)},
-      {"--most", ms(options.most)},
-      {"--excess", ms(options.excess)},
-      {"--url", word(options.url)},
-      {"--shared", word(options.shared)}};
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    auto const at = known.find(arguments[i]);
-    if (at == known.end()) throw std::runtime_error("no option " + arguments[i]);
-    at->second(arguments[i + 1]);
-  }
+  read_options(arguments, {{"--case", put_text(options.what)},
+                           {"--generations", put_number(options.generations)},
+                           {"--processes", put_number(options.processes)},
+                           {"--callers", put_number(options.callers)},
+                           {"--keys", put_number(options.keys)},
+                           {"--ttl", put_ms(options.ttl)},
+                           {"--load", put_ms(options.load)},
+                           {"--pause", put_ms(options.pause)},
+                           {"--beta", put_number(options.beta)},
+                           {"--outage", put_ms(options.outage)},
+                           {"--first", put_ms(options.first)},
+                           {"--most", put_ms(options.most)},
+                           {"--excess", put_ms(options.excess)},
+                           {"--url", put_text(options.url)},
+                           {"--shared", put_text(options.shared)}});
   bool const is_case = options.what == "claim" || options.what == "alone" ||
                        options.what == "outage" || options.what == "full";
   if (!is_case || arguments.size() % 2 != 0) throw std::runtime_error("see the top of the source");

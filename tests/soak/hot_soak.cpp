@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <herdlock/herdlock.hpp>
 #include <map>
 #include <stdexcept>
@@ -32,6 +31,7 @@
 #include <vector>
 
 #include "hot_soak.hpp"
+#include "named_options.hpp"
 
 namespace {
 
@@ -245,29 +245,16 @@ class soak {
 
 soak_options parsed(words const& arguments) {
   soak_options options;
-  auto const ms = [](milliseconds& to) {
-    return [&to](std::string const& text) { to = milliseconds(std::stoll(text)); };
-  };
-  auto const number = [](int& to) {
-    return [&to](std::string const& text) { to = std::stoi(text); };
-  };
-  auto const word = [](std::string& to) { return [&to](std::string const& text) { to = text; }; };
-  std::map<std::string, std::function<void(std::string const&)>> const known{
-      {"--case", word(options.what)},
-      {"--processes", number(options.processes)},
-      {"--bursts", number(options.bursts)},
-      {"--rate", [&](std::string const& text) { options.rate = std::stod(text); }},
-      {"--writes", number(options.writes)},
-      {"--time", ms(options.time)},
-      {"--ttl", ms(options.ttl)},
-      {"--window", ms(options.window)},
-      {"--url", word(options.url)},
-      {"--shared", word(options.shared)}};
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    auto const at = known.find(arguments[i]);
-    if (at == known.end()) throw std::runtime_error("no option " + arguments[i]);
-    at->second(arguments[i + 1]);
-  }
+  read_options(arguments, {{"--case", put_text(options.what)},
+                           {"--processes", put_number(options.processes)},
+                           {"--bursts", put_number(options.bursts)},
+                           {"--rate", put_number(options.rate)},
+                           {"--writes", put_number(options.writes)},
+                           {"--time", put_ms(options.time)},
+                           {"--ttl", put_ms(options.ttl)},
+                           {"--window", put_ms(options.window)},
+                           {"--url", put_text(options.url)},
+                           {"--shared", put_text(options.shared)}});
   bool const is_case = options.what == "burst" || options.what == "even" || options.what == "crowd";
   bool const is_size = options.processes >= 1 && options.processes <= int(most_processes) &&
                        options.bursts >= 1 && options.bursts < int(most_bursts);
