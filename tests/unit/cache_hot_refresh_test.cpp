@@ -47,6 +47,12 @@ class CacheHotRefresh : public CacheTest {
     keep_it();
     bring_it_near_its_end(left);
   }
+  /// It asks for its claim, whose answer waits for release_claims().
+  void load_with_claim_delayed(call& one) {
+    delay_claims();
+    load(one);
+    settle();
+  }
   void delay_claims() {
     script->script = [](std::string const& verb, std::size_t) {
       return verb == "claim" ? fault::delay : fault::none;
@@ -154,10 +160,8 @@ TEST_F(CacheHotRefresh, AtItsDeadlineAfterTheEntrysEndTheCallHasNoValue) {
 
 TEST_F(CacheHotRefresh, WhereAnotherIsAtItAfterTheEntrysEndTheCallWaitsAsAtAMiss) {
   keep_it_near_its_end(time_to_begin);
-  delay_claims();
   call first;
-  load(first);
-  settle();
+  load_with_claim_delayed(first);
   ASSERT_EQ(script->count("claim"), 1u);
   auto const ended = clock::now() + time_to_begin;
   ASSERT_TRUE(run_until([&] { return clock::now() >= ended; }));
@@ -176,10 +180,8 @@ TEST_F(CacheHotRefresh, WhereAnotherIsAtItAfterTheEntrysEndTheCallWaitsAsAtAMiss
 // What it had is no answer behind a put; nothing was closed, either.
 TEST_F(CacheHotRefresh, APutWhileItsClaimIsOnItsWayLetsTheCallWaitForAnothersLoad) {
   keep_it_near_its_end();
-  delay_claims();
   call first;
-  load(first);
-  settle();
+  load_with_claim_delayed(first);
   ASSERT_EQ(script->count("claim"), 1u);
   strings->async_put("k", "put", herdlock_test::as_result([](result<void> const&) {}));
   settle();
@@ -195,10 +197,8 @@ TEST_F(CacheHotRefresh, APutWhileItsClaimIsOnItsWayLetsTheCallWaitForAnothersLoa
 // A loader may refer to what its call's function has: it does not begin behind that.
 TEST_F(CacheHotRefresh, ACallThatIsCancelledBeforeItsLoadBeganLeavesNoLoad) {
   keep_it_near_its_end();
-  delay_claims();
   call first;
-  load(first);
-  settle();
+  load_with_claim_delayed(first);
   first.cancel.emit(asio::cancellation_type::terminal);
   settle();
   EXPECT_TRUE(first.failed_with(errc::canceled));
@@ -209,10 +209,8 @@ TEST_F(CacheHotRefresh, ACallThatIsCancelledBeforeItsLoadBeganLeavesNoLoad) {
 
 TEST_F(CacheHotRefresh, WhoComesBehindACallThatWasCancelledDoesNotJoinItsClaim) {
   keep_it_near_its_end();
-  delay_claims();
   call first;
-  load(first);
-  settle();
+  load_with_claim_delayed(first);
   first.cancel.emit(asio::cancellation_type::terminal);
   settle();
   script->entries["p:k"].value.reset();
