@@ -91,7 +91,7 @@ void hot_ledger::judge(known_key const& key, entry& one, std::vector<hot_change>
   }
   ++hot_;
   one.state.make_hot();
-  out.push_back({hot_change::kind::hot, key.text, key.hash, key.size});
+  out.push_back({hot_change::kind::hot, key.text, key.hash});
 }
 
 void hot_ledger::end_half(std::vector<hot_change>& out) noexcept {
@@ -100,7 +100,7 @@ void hot_ledger::end_half(std::vector<hot_change>& out) noexcept {
     if (state.end_half(live_, rules_)) {
       --hot_;
       known_key const& key = at->first;
-      out.push_back({hot_change::kind::cooled, key.text, key.hash, key.size});
+      out.push_back({hot_change::kind::cooled, key.text, key.hash});
     }
     bool const goes = !state.hot() && state.in_window() == hot_uses{};
     at = goes ? entries_.erase(at) : std::next(at);

@@ -32,9 +32,6 @@ struct hot_change {
   kind what;
   hot_text key;
   std::uint64_t hash;
-  std::uint32_t size;
-
-  hot_key_id id() const noexcept { return {hash, size, *key}; }
 };
 
 /// What is known of one key.

@@ -14,13 +14,6 @@ std::uint64_t random_number() {
   return std::uint64_t(random()) << 32 | random();
 }
 
-std::string hex(std::uint64_t number) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (int bits = 60; bits >= 0; bits -= 4) text += digits[(number >> bits) & 15];
-  return text;
-}
-
 // A count of the window, in uses a second, as the rate of the reads says how long that was.
 std::uint64_t rate_of(std::uint64_t count, hot_key const& key) {
   if (key.reads.low == 0) return 0;
@@ -96,8 +89,9 @@ void cache_fleet::send(algo::fleet_report const& report) {
     self->count(&hot_fleet_stats::report_errors);
     self->next_report_ = clock::now() + pause_of_trouble;
   };
-  reports->report({settings_.topic, hex(report.process), report.number, algo::encode(report)},
-                  std::move(on_done));
+  reports->report(
+      {settings_.topic, std::to_string(report.process), report.number, algo::encode(report)},
+      std::move(on_done));
 }
 
 void cache_fleet::on_report(std::string_view text) {
@@ -138,9 +132,8 @@ void cache_fleet::tell_changes(clock::time_point now) {
   {
     std::lock_guard const lock(guard_);
     changes = fleet_.advance(now);
-    auto const tens = static_cast<double>(fleet_.processes()) / 10;
-    auto const pause_ms = static_cast<double>(pause_of_sums.count()) * tens * tens;
-    next_sum_ = now + std::min(longest_pause_of_sums, milliseconds(std::int64_t(pause_ms)));
+    auto const square = fleet_.processes() * fleet_.processes();
+    next_sum_ = now + std::min<clock::duration>(pause_of_sums * square, longest_pause_of_sums);
   }
   for (auto const& change : changes) {
     if (!closed_) told_(change);

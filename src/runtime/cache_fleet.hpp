@@ -44,9 +44,9 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   static constexpr milliseconds pause{100};
   /// After a report that the store did not take.
   static constexpr milliseconds pause_of_trouble{5000};
-  /// Between two sums in a fleet of ten, and at most: by the square of the processes, since each
-  /// of them brings work and calls for it.
-  static constexpr milliseconds pause_of_sums{1}, longest_pause_of_sums{1000};
+  /// Between two sums, for the square of the processes: each brings work, and calls for it.
+  static constexpr std::chrono::microseconds pause_of_sums{10};
+  static constexpr milliseconds longest_pause_of_sums{1000};
   static constexpr std::uint64_t parts_of_threshold = 100;
 
   void on_report(std::string_view text) override;

@@ -14,7 +14,7 @@
 
 namespace herdlock::runtime {
 
-/// Keys are with the prefix where they are a cache_key. On the executor, but for the pins.
+/// A cache_key has the prefix. On the executor, but for `pins` and stays().
 class near_selection {
  public:
   /// `hot` may be null.
@@ -28,11 +28,11 @@ class near_selection {
     return key.substr(prefix_.size());
   }
 
-  /// A value of it, which is here, may stay. Any thread, where keys are kept because of pins alone.
+  /// A value of the key is kept.
   bool has(std::string_view own_key) const {
     return stays(own_key) || (hot_ && hot_->has(own_key));
   }
-  /// The same of one that is not hot.
+  /// Also when it is not hot. Any thread.
   bool stays(std::string_view own_key) const {
     return mode_ == near_cache::all || pins.has(own_key);
   }
