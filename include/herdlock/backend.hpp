@@ -38,6 +38,7 @@ namespace herdlock {
 inline namespace v0 {
 
 class report_store;    // herdlock/report_store.hpp
+class rules_store;     // herdlock/rules_store.hpp
 class tracking_store;  // herdlock/tracking_store.hpp
 
 // ---------------------------------------------------------------------------------- leases
@@ -279,6 +280,7 @@ struct backend {
   std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
   std::shared_ptr<tracking_store> tracking{};  ///< null when it cannot push changes of values
   std::shared_ptr<report_store> reports{};     ///< null when processes tell each other nothing
+  std::shared_ptr<rules_store> rules{};        ///< null when it keeps no rules
 };
 
 }  // namespace v0

@@ -55,11 +55,33 @@ class cache_near_calls : public cache_tag_calls {
 
   /// With near_cache::hot: the value of the key is kept in this process from its next read on. At
   /// most near_entries keys; beyond that it throws herdlock::error with errc::overloaded, and with
-  /// errc::invalid_name for what is no key. Nothing without a near cache.
+  /// errc::invalid_name for what is no key. Not while a rule denies the key
+  /// (herdlock/hot_rules.hpp). Nothing without a near cache.
   void pin(std::string_view key) const {
     if (failure why = core_->pin(key); why.code) throw error(std::move(why));
   }
   void unpin(std::string_view key) const { core_->unpin(key); }
+
+  /// Gives the cache a loader for the keys that rules pin (herdlock/hot_rules.hpp): each of them is
+  /// loaded once by the fleet, ten seconds before the rule begins to hold, and kept here. Without
+  /// one the first call in that time does it. `loader` is as that of get_or_load; it is called with
+  /// the key in its load_context, has to own what it uses, and lives as long as the cache. The last
+  /// loader that is given counts. Nothing where rules are not heeded. Any thread.
+  template <class Loader>
+  void warm_with(Loader loader) const {
+    static_assert(detail::blocking_loader_of<Loader, T> && detail::takes_context<Loader>,
+                  "the loader of warm_with is called with a herdlock::load_context const&, and "
+                  "returns a T or a std::optional<T>");
+    core_->warm_by([weak = std::weak_ptr(core_), loader = std::move(loader)](auto const& key) {
+      using call_loader = detail::blocking_loader<T, Codec, Loader>;
+      auto const core = weak.lock();
+      if (!core) return;
+      // What was loaded is kept from its next read on.
+      warmed on_loaded{core, key};
+      detail::start_call<detail::shared_load_reply<T>, warmed>(
+          *core, core->full_key(key), std::move(on_loaded), call_loader{loader, core->pool()});
+    });
+  }
 
   /// The `most` keys that calls on this cache read most in the window of cache_options::hot_keys,
   /// the first one most: without the prefix, cut at hot_keys::kept_bytes. As of the last tick, of
@@ -114,6 +136,20 @@ class cache_near_calls : public cache_tag_calls {
 
  protected:
   using cache_tag_calls::cache_tag_calls;
+
+ private:
+  struct warmed {
+    std::weak_ptr<detail::cache_core> to;
+    std::string key;
+
+    void operator()(result<std::shared_ptr<T const>> const&) const {
+      auto const core = to.lock();
+      if (!core) return;
+      auto done = [](result<cached<std::shared_ptr<T const>>> const&) {};
+      detail::start_call<detail::shared_look_reply<T>, decltype(done)>(*core, core->full_key(key),
+                                                                       done, detail::no_loader{});
+    }
+  };
 };
 
 }  // namespace v0

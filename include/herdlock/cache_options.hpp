@@ -110,7 +110,9 @@ struct cache_options {
   /// another process be at it, it has the value that is there. Callbacks are called on the store's
   /// executor and must not block; none is called once the last copy of the cache has gone, which
   /// waits for one that runs on another thread. Some 250 KB for each cache, and 90 KB for each
-  /// further thread that asks it, up to 8. Nothing: no key is counted.
+  /// further thread that asks it, up to 8. From its first call on a cache that can keep values
+  /// obeys the rules for its keys (herdlock/hot_rules.hpp), over Redis: it subscribes to a channel,
+  /// and reads them once a minute. Nothing: no key is counted, and no rule obeyed.
   std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
   /// Reads a second of all processes together from which a key is hot in each of them; and what is
   /// hot in one of them is hot in all. So they report to each other their keys that are read often,

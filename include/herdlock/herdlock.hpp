@@ -1,7 +1,8 @@
 // Everything that users of locks, elections and caches need, at once. Not in it: what a backend
-// needs (herdlock/backend.hpp, herdlock/report_store.hpp, herdlock/tracking_store.hpp,
-// herdlock/url.hpp, herdlock/url_scheme.hpp), and headers that need more than herdlock::core
-// (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp, logging_spdlog.hpp).
+// needs (herdlock/backend.hpp, herdlock/report_store.hpp, herdlock/rules_store.hpp,
+// herdlock/tracking_store.hpp, herdlock/url.hpp, herdlock/url_scheme.hpp), and headers that need
+// more than herdlock::core (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp,
+// logging_spdlog.hpp).
 #pragma once
 
 #include <herdlock/cache.hpp>
@@ -13,6 +14,7 @@
 #include <herdlock/first_or_create.hpp>
 #include <herdlock/hot_fleet.hpp>
 #include <herdlock/hot_keys.hpp>
+#include <herdlock/hot_rules.hpp>
 #include <herdlock/inspect.hpp>
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lease.hpp>
@@ -22,6 +24,7 @@
 #include <herdlock/printable.hpp>
 #include <herdlock/single_flight.hpp>
 #include <herdlock/store_opener.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 #include <herdlock/version.hpp>

@@ -33,6 +33,8 @@ class store_opener {
   result<store> try_open(std::string_view url, open_options options = {}) const;
   /// As examine_store().
   result<examination> examine(std::string_view url) const;
+  /// As survey_store().
+  result<v0::survey> survey(std::string_view url, survey_request const& request) const;
 
  private:
   result<url_scheme> find(store_url const& url) const;

@@ -47,7 +47,7 @@ struct survey_request {
 
 /// One key. What a source does not know is empty.
 struct surveyed_key {
-  std::string key;  ///< whole, with the prefix of its cache; cut at 256 bytes by `clients`
+  std::string key;  ///< whole, with the prefix of its cache; `monitor` cuts it at 256 bytes
   double rate = 0;  ///< reads and writes a second, as near as the source knows
   double low = 0;   ///< at least
   double high = 0;  ///< at most; 0: nobody knows

@@ -13,6 +13,8 @@ inline namespace v0 {
 struct backend;      // herdlock/backend.hpp
 struct examination;  // herdlock/examination.hpp
 struct store_url;    // herdlock/url.hpp
+struct survey;       // herdlock/survey.hpp
+struct survey_request;
 
 /// What a store URL means that begins with `name:`. A store of your own may have one, too.
 struct url_scheme {
@@ -21,6 +23,8 @@ struct url_scheme {
   result<backend> (*open)(store_url url, boost::asio::any_io_executor executor);
   /// As examine_store() says.
   result<examination> (*examine)(store_url url);
+  /// As survey_store() says; null where the store does not know which keys are used.
+  result<v0::survey> (*survey)(store_url url, survey_request const& request) = nullptr;
 };
 
 /// For a store_opener; each is in the component (of CMake: the target) of its name, and there only

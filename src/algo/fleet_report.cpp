@@ -43,7 +43,7 @@ class byte_reader {
 bool is_plausible(fleet_key const& one) {
   bool const has_name = !one.key.empty() && one.key.size() <= fleet_report::most_key_bytes;
   return has_name && one.low <= one.high && one.high <= fleet_report::most_uses &&
-         one.writes <= fleet_report::most_uses;
+         one.writes <= fleet_report::most_uses && one.kept_ms <= fleet_report::most_kept_ms;
 }
 
 }  // namespace
@@ -70,6 +70,7 @@ std::string encode(fleet_report const& report) {
     add_bytes_of(out, one.high, 8);
     add_bytes_of(out, one.writes, 8);
     add_bytes_of(out, one.hot ? 1 : 0, 1);
+    add_bytes_of(out, one.kept_ms, 8);
   }
   return out;
 }
@@ -92,6 +93,7 @@ std::optional<fleet_report> decode_report(std::string_view text) {
     auto const flags = from.number(1);
     if (flags > 1) return std::nullopt;
     one.hot = flags == 1;
+    one.kept_ms = from.number(8);
     report.keys.push_back(std::move(one));
   }
   if (!from.at_end() || !is_plausible(report)) return std::nullopt;

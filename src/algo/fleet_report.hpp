@@ -16,7 +16,8 @@ struct fleet_key {
   std::uint64_t low = 0;   ///< reads, at least
   std::uint64_t high = 0;  ///< reads, at most
   std::uint64_t writes = 0;
-  bool hot = false;  ///< there, by its own counts
+  bool hot = false;           ///< there, by its own counts
+  std::uint64_t kept_ms = 0;  ///< a value of it is kept there for so long; 0: none
 
   friend bool operator==(fleet_key const&, fleet_key const&) = default;
 };
@@ -26,6 +27,7 @@ struct fleet_report {
   static constexpr std::size_t most_key_bytes = 256;
   /// No process has more.
   static constexpr std::uint64_t most_uses = 1'000'000'000'000;
+  static constexpr std::uint64_t most_kept_ms = 315'360'000'000;  // ten years
 
   std::uint64_t process = 0;  ///< a random number of its own
   std::uint64_t number = 0;   ///< from 1 on

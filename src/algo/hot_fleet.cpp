@@ -42,6 +42,8 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.rest += one.newest.rest;
       sum.writes = is_hot(each.key) ? std::max(sum.writes, each.writes) : sum.writes + each.writes;
       ++sum.processes;
+      if (each.kept_ms > 0) ++sum.kept_by;
+      sum.kept_ms = std::max(sum.kept_ms, each.kept_ms);
       sum.announced = sum.announced || each.hot;
     }
   }
@@ -113,7 +115,8 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
 std::vector<fleet_sum> hot_fleet::top(std::size_t most) const {
   std::vector<fleet_sum> all;
   for (auto const& [key, sum] : sum_up()) {
-    all.push_back({std::string(key), sum.low, sum.high, sum.writes, sum.processes, is_hot(key)});
+    all.push_back({std::string(key), sum.low, sum.high, sum.writes, sum.processes, is_hot(key),
+                   sum.kept_by, sum.kept_ms});
   }
   auto const end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
   std::partial_sort(all.begin(), end, all.end(),

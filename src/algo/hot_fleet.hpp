@@ -45,6 +45,8 @@ struct fleet_sum {
   std::uint64_t writes = 0;
   std::size_t processes = 0;  ///< that name it
   bool hot = false;
+  std::size_t kept_by = 0;    ///< processes that keep a value of it
+  std::uint64_t kept_ms = 0;  ///< by the one that has kept one longest
 };
 
 struct fleet_change {
@@ -92,7 +94,8 @@ class hot_fleet {
   };
   struct key_sum {
     std::uint64_t low = 0, high = 0, rest = 0, writes = 0;
-    std::size_t processes = 0;
+    std::size_t processes = 0, kept_by = 0;
+    std::uint64_t kept_ms = 0;
     bool announced = false;
   };
   using key_sums = std::map<std::string_view, key_sum>;

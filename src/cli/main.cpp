@@ -19,6 +19,7 @@
 #include "demo/worker.hpp"
 #include "doctor/doctor.hpp"
 #include "elect/elect.hpp"
+#include "hot/hot.hpp"
 #include "look/commands.hpp"
 #include "manual/manual.hpp"
 #include "run/run.hpp"
@@ -38,6 +39,7 @@ Try first:
                                          on one of many machines, always
   herdlock show nightly                  who holds it, who waits
   herdlock doctor                        what is wrong with the store?
+  herdlock hot --watch                   which keys are used most, and how often
   herdlock bench soak                    is a lock on this store ever broken?
 
 `herdlock COMMAND --help` tells about each, `herdlock help options` what store
@@ -54,6 +56,7 @@ struct arguments {
   stores_options stores;
   look_arguments look;
   doctor_arguments doctor;
+  hot_arguments hot;
   takeover_options takeover;
   help_arguments help;
 };
@@ -117,6 +120,14 @@ void require_known_command(std::vector<std::string> const& words, CLI::App const
   }
 }
 
+// What only looks at a store, and `release`.
+std::vector<runnable> add_looks(CLI::App& app, arguments& given) {
+  auto looks = add_look_commands(app, given.look);
+  looks.push_back(add_doctor_command(app, given.doctor));
+  looks.push_back(add_hot_command(app, given.hot));
+  return looks;
+}
+
 int dispatch(std::vector<std::string> words) {
   arguments given;
   given.run.command = split_command(words);
@@ -127,8 +138,7 @@ int dispatch(std::vector<std::string> words) {
   usage_line::set(app, "herdlock COMMAND [OPTIONS]");
   CLI::App* const run_app = add_run_command(app, given.run);
   CLI::App* const elect_app = add_elect_command(app, given.elect);
-  auto looks = add_look_commands(app, given.look);
-  looks.push_back(add_doctor_command(app, given.doctor));
+  auto const looks = add_looks(app, given);
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
   CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 
 namespace herdlock {
 inline namespace v0 {

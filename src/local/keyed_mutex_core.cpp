@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 
 namespace herdlock {
 inline namespace v0 {

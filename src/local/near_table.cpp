@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 
 namespace herdlock {
 inline namespace v0 {
@@ -238,6 +238,12 @@ std::vector<std::string> near_table::next_hits(clock::time_point now, std::size_
   if (order_.size() == 0) looks = 0;
   while (near_record const* const one = order_.next_used(now, some)) keys.emplace_back(one->key());
   return keys;
+}
+
+std::vector<std::string> near_table::keys() const {
+  std::vector<std::string> all;
+  records_.cvisit_all([&](near_record_ptr const& one) { all.emplace_back(one->key()); });
+  return all;
 }
 
 near_table_counts near_table::counts() const {

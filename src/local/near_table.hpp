@@ -132,6 +132,8 @@ class near_table {
   /// and around. Takes what it looked at off `looks`, at most sweep_looks. Throws std::bad_alloc.
   std::vector<std::string> next_hits(clock::time_point now, std::size_t& looks);
 
+  /// All that are there, served or not. Throws std::bad_alloc.
+  std::vector<std::string> keys() const;
   near_table_counts counts() const;
 
  private:

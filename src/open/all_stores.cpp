@@ -2,6 +2,7 @@
 #include <herdlock/examination.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/store_opener.hpp>
+#include <herdlock/survey.hpp>
 
 #include <utility>
 
@@ -43,6 +44,10 @@ store open_store(std::string_view url, open_options options) {
 }
 
 result<examination> examine_store(std::string_view url) { return all_stores().examine(url); }
+
+result<survey> survey_store(std::string_view url, survey_request const& request) {
+  return all_stores().survey(url, request);
+}
 
 }  // namespace v0
 }  // namespace herdlock

@@ -2,6 +2,7 @@
 
 #include <herdlock/backend.hpp>
 #include <herdlock/examination.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
 #include <utility>
 
@@ -43,6 +44,35 @@ failure missing_component(home const& its, std::string const& known) {
                           known + "): link it, and name " + std::string(its.store) +
                           "_schemes() to the store_opener; herdlock::herdlock has all components " +
                           "that herdlock was built with");
+}
+
+failure out_of_range(char const* field, std::string const& is, char const* range) {
+  return make_failure(errc::invalid_value,
+                      "survey_request::" + std::string(field) + " is " + is + "; use " + range);
+}
+
+failure check(survey_request const& request) {
+  constexpr std::size_t most_keys = 1000;
+  constexpr milliseconds shortest{10}, longest{60'000};
+  constexpr std::uint64_t greatest_rate = 10'000'000;
+  if (request.top < 1 || request.top > most_keys) {
+    return out_of_range("top", std::to_string(request.top), "1 to 1000");
+  }
+  if (request.lasts < shortest || request.lasts > longest) {
+    return out_of_range("lasts", std::to_string(request.lasts.count()) + " ms", "10 ms to 60 s");
+  }
+  if (request.most_a_second < 1 || request.most_a_second > greatest_rate) {
+    return out_of_range("most_a_second", std::to_string(request.most_a_second), "1 to 10,000,000");
+  }
+  return {};
+}
+
+failure no_survey(store_url const& url) {
+  return make_failure(errc::not_supported,
+                      url.redacted() + ": a " + url.scheme +
+                          ": store tells nothing of its reads, so it does not know which "
+                          "keys are used; redis:, rediss:, redis+unix:, redis+sentinel: and "
+                          "redis+cluster: do. In the program itself, use cache::most_read");
 }
 
 }  // namespace
@@ -90,6 +120,16 @@ result<examination> store_opener::examine(std::string_view text) const {
   auto const scheme = find(*url);
   if (scheme.has_error()) return scheme.error();
   return scheme->examine(std::move(*url));
+}
+
+result<survey> store_opener::survey(std::string_view text, survey_request const& request) const {
+  auto url = store_url::parse(text);
+  if (url.has_error()) return url.error();
+  auto const scheme = find(*url);
+  if (scheme.has_error()) return scheme.error();
+  if (auto why = check(request); why.code) return why;
+  if (!scheme->survey) return no_survey(*url);
+  return scheme->survey(std::move(*url), request);
 }
 
 }  // namespace v0

@@ -1,14 +1,13 @@
 // The handle's half of the cache: checks what comes in, and closes the engine with the last handle.
 #include <herdlock/detail/cache_core.hpp>
 
-#include <boost/asio/prefer.hpp>
-
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/store_context.hpp"
+#include "runtime/with_work.hpp"
 
 namespace herdlock {
 inline namespace v0 {
@@ -154,15 +153,7 @@ void check_keeps_values(store const& values) {
                                " keeps leases only; give the cache another store for its values"));
 }
 
-// Keeps the handler's own context running while the operation is away in the store.
-template <class T>
-handler<T> with_work(asio::any_io_executor const& fallback, handler<T> done) {
-  auto executor = asio::prefer(asio::get_associated_executor(done, fallback),
-                               asio::execution::outstanding_work.tracked);
-  return [executor = std::move(executor), done = std::move(done)](result<T> reply) mutable {
-    asio::dispatch(executor, bound_completion<T>{std::move(done), std::move(reply)});
-  };
-}
+using runtime::with_work;
 
 using entry_ending = void (runtime::cache_engine::*)(cache_key key, handler<bool> done);
 
@@ -306,6 +297,13 @@ failure cache_core::pin(std::string_view key) {
 
 void cache_core::unpin(std::string_view key) {
   if (near_) near_->unpin(key);
+}
+
+void cache_core::warm_by(std::function<void(std::string const& key)> load) {
+  asio::post(get_executor(), [engine = engine_, load = std::move(load)]() mutable {
+    auto const rules = engine->hot() ? engine->hot()->rules() : nullptr;
+    if (rules) rules->warm_by(std::move(load));
+  });
 }
 
 void cache_core::submit(caller_ptr caller) { engine_->submit({&caller, 1}); }

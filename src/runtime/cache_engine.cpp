@@ -10,10 +10,9 @@ namespace herdlock::runtime {
 
 namespace {
 
-// The name may be no key of a cache: it is one of side keys.
 fleet_settings fleet_of(cache_options const& options) {
   auto const& hot = *options.hot_keys;
-  return {.topic = options.prefix + "hot-keys",
+  return {.topic = hot_keys_topic(options.prefix),
           .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
                     .reads_per_write = hot.reads_per_write,
                     .cool_time = hot.window * 3 / 2,
@@ -45,6 +44,9 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
   if (settings_.near != near_cache::off && values_->pushes_changes()) {
+    if (local_.hot && values_->rules()) {
+      local_.hot->obey(std::make_shared<cache_rules>(values_, counters, options().prefix));
+    }
     local_.near =
         std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
     counters.add_near_counts = [this](cache_stats& into) { local_.near->add_counts(into); };

@@ -42,7 +42,8 @@ cache_fleet::cache_fleet(std::shared_ptr<store_core> home, fleet_settings settin
       teller_(process_),
       fleet_(settings_.rules) {}
 
-void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted) {
+void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
+                       kept_time const& kept_ms) {
   if (closed_) return;
   if (has_news_) tell_changes(now);
   if (closed_ || now < next_) return;
@@ -52,6 +53,7 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted) {
   std::uint64_t uncounted = 0;
   for (auto& one : counted.top(2 * algo::fleet_report::most_keys)) {
     known.push_back(fleet_key_of(std::move(one)));
+    known.back().kept_ms = std::min(kept_ms(known.back().key), algo::fleet_report::most_kept_ms);
     uncounted = 2 * known.back().high;
   }
   if (known.size() < 2 * algo::fleet_report::most_keys) uncounted = 0;

@@ -28,12 +28,14 @@ struct fleet_settings {
 class cache_fleet final : public report_listener, public std::enable_shared_from_this<cache_fleet> {
  public:
   using change_listener = std::function<void(algo::fleet_change const&)>;
+  /// For how many ms a value of the key is kept here; 0: none is.
+  using kept_time = std::function<std::uint64_t(std::string_view key)>;
 
   cache_fleet(std::shared_ptr<store_core> home, fleet_settings settings, change_listener told);
 
   /// At each tick of the counters. Asks the store for nothing before a key is read at a hundredth
   /// of the threshold here.
-  void tick(clock::time_point now, detail::hot_keys_core& counted);
+  void tick(clock::time_point now, detail::hot_keys_core& counted, kept_time const& kept_ms);
   // Any thread.
   std::vector<fleet_hot_key> top(std::size_t most) const;
   hot_fleet_stats stats() const;

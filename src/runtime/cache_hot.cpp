@@ -1,5 +1,6 @@
 #include "runtime/cache_hot.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace herdlock::runtime {
@@ -69,7 +70,9 @@ void cache_hot::on_due(clock::time_point now) {
   auto const core = core_;  // a tick whose core nobody else has tells nothing
   next_tick_ = now + tick;
   detail::hot_keys_core::tick(core, now);
-  if (fleet_ && !closed_) fleet_->tick(now, *core_);
+  if (fleet_ && !closed_) {
+    fleet_->tick(now, *core_, [this, now](std::string_view key) { return kept_ms(key, now); });
+  }
   if (closed_ || !near_.on_hot) return;
   home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
 }
@@ -115,7 +118,17 @@ void cache_hot::name(std::string_view key) {
 }
 
 void cache_hot::is_kept(std::string_view key) {
-  if (auto* const here = find(key)) here->next_try = {};
+  auto* const here = find(key);
+  if (!here) return;
+  here->next_try = {};
+  if (!here->kept_since) here->kept_since = clock::now();
+}
+
+std::uint64_t cache_hot::kept_ms(std::string_view key, clock::time_point now) {
+  auto const* const here = find(key);
+  if (!here || !here->kept_since) return 0;
+  auto const time = std::chrono::duration_cast<milliseconds>(now - *here->kept_since).count();
+  return static_cast<std::uint64_t>(std::max<milliseconds::rep>(time, 1));
 }
 
 std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {
@@ -129,6 +142,7 @@ hot_fleet_stats cache_hot::fleet_stats() const {
 void cache_hot::close() {
   closed_ = true;
   if (fleet_) fleet_->close();
+  if (rules_) rules_->close();
   timer_queue::remove(*this);
   hot_.clear();
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_fleet.hpp"
+#include "runtime/cache_rules.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -61,6 +63,10 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
   /// Its processes tell each other. Before anything else.
   void join(fleet_settings settings);
+  /// What people have ruled of its keys counts. Before anything else.
+  void obey(std::shared_ptr<cache_rules> rules) { rules_ = std::move(rules); }
+  /// Null when nobody can rule.
+  std::shared_ptr<cache_rules> const& rules() const noexcept { return rules_; }
   ~cache_hot() override { timer_queue::remove(*this); }
 
   // Any thread.
@@ -75,7 +81,10 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
   // On the executor.
   void keep_by(keeper near);
-  void read(std::string_view key, clock::time_point now) { used(key, {1, 0}, now); }
+  void read(std::string_view key, clock::time_point now) {
+    if (rules_) rules_->open();
+    used(key, {1, 0}, now);
+  }
   /// By a call of ours.
   void wrote(std::string_view key);
   /// By a load of ours, which is no change.
@@ -100,6 +109,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
     std::string key;             // once a value of it is kept
     bool awaits_push = false;    // of what we have written ourselves
     clock::time_point next_try;  // to keep a value of it
+    std::optional<clock::time_point> kept_since{};
   };
 
   void on_due(clock::time_point now) override;
@@ -107,6 +117,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   void becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
   void cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
   hot_key_here* find(std::string_view key);
+  std::uint64_t kept_ms(std::string_view key, clock::time_point now);
 
   std::shared_ptr<store_core> const home_;
   hot_keys_options const options_;
@@ -114,6 +125,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   callback_gate callbacks_;
   std::shared_ptr<detail::hot_keys_core> const core_;
   std::shared_ptr<cache_fleet> fleet_;  // null when processes tell each other nothing
+  std::shared_ptr<cache_rules> rules_;
   // By the hash. Two keys of one hash would be hot together, which harms nobody.
   std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};

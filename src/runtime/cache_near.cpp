@@ -47,6 +47,17 @@ std::string untold_warning(std::string const& store, std::string const& prefix,
          ": " + why.message;
 }
 
+// Without memory to find it nothing stays.
+void drop_what_may_not_stay(detail::near_table& table, near_selection const& which) {
+  try {
+    for (auto const& key : table.keys()) {
+      if (!which.has(key)) table.drop(key);
+    }
+  } catch (std::bad_alloc const&) {
+    table.clear();
+  }
+}
+
 // Without memory for it the generation is not served, which is safe.
 void trust(detail::near_table& table, algo::near_action const& one) {
   try {
@@ -172,6 +183,13 @@ void cache_near::open() {
       if (self && !self->which_.stays(key)) self->table_->drop(key);
     };
     hot_->keep_by({std::move(on_hot), std::move(on_cooled)});
+    auto on_ruled = [weak = weak_from_this()] {
+      auto const self = weak.lock();
+      if (!self) return;
+      if (self->hot_->rules()->have_pins()) self->listen();
+      drop_what_may_not_stay(*self->table_, self->which_);
+    };
+    if (hot_->rules()) hot_->rules()->follow(std::move(on_ruled));
   }
   if (asked_for_) listen();
 }

@@ -19,7 +19,11 @@ class near_selection {
  public:
   /// `hot` may be null.
   near_selection(near_cache mode, cache_options const& options, std::shared_ptr<cache_hot> hot)
-      : pins(options.near_entries), mode_(mode), prefix_(options.prefix), hot_(std::move(hot)) {}
+      : pins(options.near_entries),
+        mode_(mode),
+        prefix_(options.prefix),
+        hot_(std::move(hot)),
+        rules_(hot_ ? hot_->rules() : nullptr) {}
 
   std::string const& prefix() const noexcept { return prefix_; }
   /// Without the prefix; nothing for a key of another cache.
@@ -30,29 +34,43 @@ class near_selection {
 
   /// A value of the key is kept.
   bool has(std::string_view own_key) const {
-    return stays(own_key) || (hot_ && hot_->has(own_key));
+    auto const ruled = ruled_of(own_key);
+    if (ruled.denied) return false;
+    return stays(own_key, ruled) || (hot_ && hot_->has(own_key));
   }
-  /// Also when it is not hot. Any thread.
-  bool stays(std::string_view own_key) const {
-    return mode_ == near_cache::all || pins.has(own_key);
-  }
+  /// Also when it is not hot.
+  bool stays(std::string_view own_key) const { return stays(own_key, ruled_of(own_key)); }
   /// A read of it is to bring a value.
   bool is_to_be_read(cache_key const& key, clock::time_point now) const {
-    if (mode_ == near_cache::all) return true;
     auto const its = own(key.str());
-    return its && (pins.has(*its) || (hot_ && hot_->may_try(*its, now)));
+    if (!its) return false;
+    auto const ruled = ruled_of(*its);
+    if (ruled.denied) return false;
+    return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
   }
+  /// Or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
-    return its && hot_ && hot_->has(*its);
+    if (!its || !hot_) return false;
+    auto const ruled = ruled_of(*its);
+    return !ruled.denied && (ruled.pinned || hot_->has(*its));
   }
 
   pinned_keys pins;
 
  private:
+  algo::hot_verdict ruled_of(std::string_view own_key) const {
+    return rules_ ? rules_->of(own_key) : algo::hot_verdict();
+  }
+  bool stays(std::string_view own_key, algo::hot_verdict const& ruled) const {
+    if (ruled.denied) return false;
+    return ruled.pinned || mode_ == near_cache::all || pins.has(own_key);
+  }
+
   near_cache const mode_;
   std::string const prefix_;
   std::shared_ptr<cache_hot> const hot_;
+  std::shared_ptr<cache_rules> const rules_;  // null when nobody can rule
 };
 
 }  // namespace herdlock::runtime

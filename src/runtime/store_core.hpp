@@ -78,6 +78,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   /// Null, too, where the store cannot push changes.
   std::shared_ptr<tracking_store> const& tracking() const { return ports_.tracking; }
   std::shared_ptr<report_store> const& reports() const { return ports_.reports; }
+  std::shared_ptr<rules_store> const& rules() const { return ports_.rules; }
   timer_queue& timers() { return *timers_; }
   lease_roll& roll() { return *roll_; }
   lease_counters& counters() { return counters_; }

@@ -5,9 +5,9 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("backend.hpp", "report_store.hpp", "tracking_store.hpp", "inspect.hpp", "value.hpp",
-          "types.hpp",
-          "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp",
+         ("backend.hpp", "report_store.hpp", "rules_store.hpp", "tracking_store.hpp", "inspect.hpp",
+          "value.hpp", "types.hpp",
+          "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp", "survey.hpp",
           "detail/async.hpp")} | {"types/thread_name.hpp"}
 
 # box -> what it may include of ours: a box, or a public header by name.

@@ -17,6 +17,7 @@
 #include <herdlock/cache.hpp>
 
 #include "scripted_cache_store.hpp"
+#include "scripted_rules.hpp"
 #include "scripted_tracking.hpp"
 #include "support/as_result.hpp"
 
@@ -101,7 +102,8 @@ class CacheTest : public ::testing::Test {
     auto make = [&](asio::any_io_executor executor) -> result<backend> {
       script = std::make_shared<scripted_cache_store>(executor);
       tracking = tracks ? std::make_shared<scripted_tracking>(executor, script) : nullptr;
-      return backend{nullptr, script, traits, "scripted:", {}, tracking};
+      rules = keeps_rules ? std::make_shared<scripted_rules>(executor) : nullptr;
+      return backend{nullptr, script, traits, "scripted:", {}, tracking, {}, rules};
     };
     opened = store::over(make, {.executor = io.get_executor()}).value();
     strings.emplace(*opened, options);
@@ -135,9 +137,11 @@ class CacheTest : public ::testing::Test {
   }
 
   asio::io_context io;
-  bool tracks = false;  // its server pushes changes
+  bool tracks = false;       // its server pushes changes
+  bool keeps_rules = false;  // for hot keys
   std::shared_ptr<scripted_cache_store> script;
   std::shared_ptr<scripted_tracking> tracking;  // of a store that tracks
+  std::shared_ptr<scripted_rules> rules;        // of one that keeps them
   std::optional<store> opened;
   std::optional<cache<std::string>> strings;
   held_loader loader{io.get_executor()};

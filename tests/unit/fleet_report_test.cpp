@@ -11,7 +11,7 @@ fleet_report some_report() {
   return {.process = 0x0123456789abcdef,
           .number = 7,
           .rest = 12,
-          .keys = {{"product:42", 900, 1000, 3, true},
+          .keys = {{"product:42", 900, 1000, 3, true, 61'000},
                    {binary, 0, fleet_report::most_uses, 0, false},
                    {std::string(fleet_report::most_key_bytes, 'x'), 1, 1, 1, false}}};
 }
@@ -60,6 +60,7 @@ TEST(FleetReport, WhatCannotBeIsNotPlausible) {
   EXPECT_TRUE(refused([](auto& r) { r.keys[0].low = 1001; })) << "more than at most";
   EXPECT_TRUE(refused([](auto& r) { r.keys[0].high = fleet_report::most_uses + 1; }));
   EXPECT_TRUE(refused([](auto& r) { r.keys[0].writes = fleet_report::most_uses + 1; }));
+  EXPECT_TRUE(refused([](auto& r) { r.keys[0].kept_ms = fleet_report::most_kept_ms + 1; }));
   EXPECT_TRUE(refused([](auto& r) { r.keys[0].key.clear(); }));
   EXPECT_TRUE(refused([](auto& r) { r.keys[2].key += 'x'; }));
   EXPECT_TRUE(refused([](auto& r) { r.keys[1].key = r.keys[0].key; })) << "named twice";

@@ -50,6 +50,14 @@ TEST_F(HotFleet, WhatOneSaysIsHotIsHotForAll) {
   EXPECT_EQ(fleet.advance(at(10)), changes{}) << "once";
 }
 
+TEST_F(HotFleet, HowManyKeepAKeyIsCountedAndForHowLongAtMost) {
+  hear(1, {{"k", 5, 5, 0, true, 2'000}}, 0);
+  hear(2, {{"k", 5, 5, 0, false, 7'000}}, 0);
+  hear(3, {{"k", 5, 5, 0, false}}, 0);
+  EXPECT_EQ(sum_of("k").kept_by, 2u);
+  EXPECT_EQ(sum_of("k").kept_ms, 7'000u);
+}
+
 TEST_F(HotFleet, WhatAllReadTogetherAtTheThresholdIsHot) {
   hear(1, {reads("k", 500)}, 0);
   hear(2, {reads("k", 249)}, 0);

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 
 namespace herdlock_test {
 namespace {

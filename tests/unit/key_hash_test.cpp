@@ -1,5 +1,5 @@
 // The hash of keys: what comes from outside finds no two keys of one hash.
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 
 #include <cstring>
 #include <set>

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "local/key_hash.hpp"
+#include "algo/key_hash.hpp"
 #include "near_table_fixture.hpp"
 
 namespace herdlock_test {
@@ -363,6 +363,17 @@ TEST(NearTable, KeysThatWereHitAreFoundOnceForWhoTellsTheServer) {
   std::size_t looks = 5000;
   EXPECT_TRUE(near_table_of_texts().next_hits(at(0), looks).empty());
   EXPECT_EQ(looks, 0u) << "an empty table is soon looked through";
+}
+
+TEST(NearTable, SaysWhichKeysItHas) {
+  near_table_of_texts table;
+  EXPECT_TRUE(table.keys().empty());
+  table.keep("a", "a");
+  table.keep("b", "b");
+  table.keep_missing("c");
+  table.drop("b");
+  auto keys = table.keys();
+  EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()), (std::set<std::string>{"a", "c"}));
 }
 
 TEST(NearTable, WhatIsGoneMakesRoomBeforeWhatIsNot) {

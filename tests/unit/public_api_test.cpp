@@ -79,6 +79,9 @@ TEST_F(ClosedStore, NothingIsKnownByWhoIgnoresTheFailure) {
   auto const leads = run([](store const& s) { return async_observe(s, "job", std::nullopt); });
   EXPECT_EQ(std::get<0>(leads), errc::canceled);
   EXPECT_FALSE(std::get<1>(leads));
+  auto const ruled = run([](store const& s) { return async_read_hot_rules(s, "p:"); });
+  EXPECT_EQ(std::get<0>(ruled), errc::canceled);
+  EXPECT_EQ(std::get<1>(ruled), hot_rules());
 }
 
 TEST_F(ClosedStore, AMissIsWhatACacheGivesWhoIgnoresTheFailure) {

@@ -5,6 +5,7 @@
 #include <herdlock/examination.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/store_opener.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
 #include <memory>
 #include <string>
@@ -66,6 +67,17 @@ TEST(StoreOpener, AStoreOfOnesOwnHasAScheme) {
        [](store_url) { return result<examination>(examination{}); }}};
   store_opener const stores{own};
   EXPECT_EQ(stores.open("mine:").display_name(), open_store("memory:").display_name());
+}
+
+TEST(StoreOpener, AStoreThatDoesNotKnowItsKeysSaysWhoDoes) {
+  store_opener const stores{memory_schemes()};
+  auto const found = stores.survey("memory:", {});
+  ASSERT_TRUE(found.has_error());
+  EXPECT_EQ(found.error(), errc::not_supported);
+  EXPECT_NE(found.error().message.find("redis+cluster:"), std::string::npos);
+  EXPECT_NE(found.error().message.find("most_read"), std::string::npos);
+  EXPECT_EQ(stores.survey("memory:", {.top = 1001}).error(), errc::invalid_value);
+  EXPECT_EQ(stores.survey("sqlite:", {}).error(), errc::not_built);
 }
 
 }  // namespace

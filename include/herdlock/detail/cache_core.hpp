@@ -145,6 +145,8 @@ class cache_core {
   void fence(handler<void> done);
   failure pin(std::string_view key);
   void unpin(std::string_view key);
+  /// `load` is called on the store's executor, with keys without the prefix. It must not keep this.
+  void warm_by(std::function<void(std::string const& key)> load);
 
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);

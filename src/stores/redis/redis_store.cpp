@@ -63,14 +63,14 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
 
 std::span<url_scheme const> v0::redis_schemes() {
   static constexpr url_scheme schemes[] = {
-      {"redis", open_redis, examine_redis},
-      {"rediss", open_redis, examine_redis},
-      {"redis+unix", open_redis, examine_redis},
-      {"redis+sentinel", open_redis, examine_redis},
-      {"rediss+sentinel", open_redis, examine_redis},
+      {"redis", open_redis, examine_redis, survey_redis},
+      {"rediss", open_redis, examine_redis, survey_redis},
+      {"redis+unix", open_redis, examine_redis, survey_redis},
+      {"redis+sentinel", open_redis, examine_redis, survey_redis},
+      {"rediss+sentinel", open_redis, examine_redis, survey_redis},
       {"redlock", open_redlock, examine_redlock},
-      {"redis+cluster", open_redis_cluster, examine_redis_cluster},
-      {"rediss+cluster", open_redis_cluster, examine_redis_cluster},
+      {"redis+cluster", open_redis_cluster, examine_redis_cluster, survey_redis_cluster},
+      {"rediss+cluster", open_redis_cluster, examine_redis_cluster, survey_redis_cluster},
   };
   return schemes;
 }

@@ -4,6 +4,7 @@
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/examination.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -33,5 +34,10 @@ result<examination> examine_redis(store_url url);
 /// With each node that the URL names.
 result<examination> examine_redlock(store_url url);
 result<examination> examine_redis_cluster(store_url url);
+
+/// Which keys of a server are used most, or of the one that Sentinel names: see survey_store().
+result<survey> survey_redis(store_url url, survey_request const& request);
+/// Of all masters.
+result<survey> survey_redis_cluster(store_url url, survey_request const& request);
 
 }  // namespace herdlock

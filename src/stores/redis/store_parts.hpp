@@ -7,6 +7,7 @@
 #include "stores/redis/cache/cache_watches.hpp"
 #include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/exchange/report_exchange.hpp"
+#include "stores/redis/exchange/rules_exchange.hpp"
 #include "stores/redis/near/tracking.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
 
@@ -23,9 +24,11 @@ class store_parts {
         watches(std::make_shared<cache_watches>(commands, pushes, warnings)),
         grants(std::make_shared<grant_subscriptions>()),
         queues(std::make_shared<lease_queues>(commands, grants)),
-        reports(std::make_shared<report_exchange>(commands, pushes)) {
+        reports(std::make_shared<report_exchange>(commands, pushes)),
+        rules(std::make_shared<rules_exchange>(commands, pushes)) {
     pushes->attach(watches);
     pushes->attach(reports);
+    pushes->attach(rules);
   }
   store_parts(store_parts const&) = delete;
   store_parts& operator=(store_parts const&) = delete;
@@ -49,6 +52,7 @@ class store_parts {
   std::shared_ptr<grant_subscriptions> grants;
   std::shared_ptr<lease_queues> queues;
   std::shared_ptr<report_exchange> reports;
+  std::shared_ptr<rules_exchange> rules;
   std::shared_ptr<confirmation> confirmed;  // null unless the URL asks for it
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;      // null for a dialect: leases only
@@ -72,6 +76,7 @@ backend backend_of(std::shared_ptr<store_parts<Servers>> const& parts) {
   if (ours) made.values = std::shared_ptr<cache_store>(parts, parts->values.get());
   if (ours) made.tracking = std::shared_ptr<tracking_store>(parts, parts->tracked.get());
   if (ours) made.reports = std::shared_ptr<report_store>(parts, parts->reports.get());
+  if (ours) made.rules = std::shared_ptr<rules_store>(parts, parts->rules.get());
   return made;
 }
 

@@ -2,6 +2,9 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+
+#include "stores/common/tls_context.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -12,6 +15,13 @@ constexpr clock::duration min_share = milliseconds{50};  // a round trip to anot
 constexpr std::size_t max_path_bytes = 107;              // sun_path less its NUL
 
 }  // namespace
+
+result<asio::ssl::context> make_client_tls(settings const& how) {
+  auto tls = stores::make_tls(how.tls, how.display_name);
+  if (tls && how.tls.security == stores::encryption::tls)
+    tls->set_verify_callback(asio::ssl::host_name_verification(how.host));
+  return tls;
+}
 
 // What belongs to a stage that is over, because it took too long or was cancelled, says nothing.
 template <class F>

@@ -13,6 +13,10 @@
 
 namespace herdlock::redis {
 
+/// What a connection to this server needs, also one without TLS. errc::invalid_url for files that
+/// cannot be read.
+result<asio::ssl::context> make_client_tls(settings const& how);
+
 /// All members on the executor.
 class connector final : public std::enable_shared_from_this<connector> {
  public:

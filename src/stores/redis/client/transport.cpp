@@ -2,10 +2,8 @@
 #include "stores/redis/client/transport.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "stores/common/tls_context.hpp"
 #include "stores/redis/client/awaited_replies.hpp"
 #include "stores/redis/client/connector.hpp"
 #include "stores/redis/client/life_signs.hpp"
@@ -335,9 +333,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 std::shared_ptr<transport> transport::start(asio::any_io_executor const& executor,
                                             settings const& how,
                                             std::weak_ptr<transport_listener> owner) {
-  auto tls = stores::make_tls(how.tls, how.display_name);
-  if (tls && how.tls.security == stores::encryption::tls)
-    tls->set_verify_callback(asio::ssl::host_name_verification(how.host));
+  auto tls = make_client_tls(how);
   failure const unusable = tls ? failure{} : tls.error();
   auto one = std::make_shared<attempt>(
       executor, how, tls ? std::move(*tls) : asio::ssl::context(asio::ssl::context::tls_client),

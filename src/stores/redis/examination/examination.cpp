@@ -2,10 +2,9 @@
 
 #include <set>
 
-#include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/examination/examine_server.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
-#include "stores/redis/sentinel/sentinel_resolver.hpp"
+#include "stores/redis/sentinel/sentinel_master.hpp"
 
 namespace herdlock {
 namespace {
@@ -16,39 +15,17 @@ using namespace redis;
 // another the master.
 std::optional<settings> find_master(settings how, examination& into) {
   if (how.sentinels.empty()) return how;
-  std::size_t agree = 0;
-  std::optional<stores::server_address> master;
-  std::string last;
-  for (auto const& at : how.sentinels) {
-    auto one = sentinel_settings(how, at, how.timeout);
-    one.display_name = how.display_name;  // what fails is told of the store
-    auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
-                                        {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", how.master_name}});
-    if (!answers) {
-      last = answers.error().message;
-      continue;
-    }
-    if (!answers->at(0).is_error()) {
-      ++agree;
-    } else {
-      last = one.address() + ": " + std::string(answers->at(0).text());
-    }
-    auto const& address = answers->at(1);
-    if (address.kind() == reply_kind::list && address.number(2)) {
-      master = stores::server_address{std::string(address.text(1)),
-                                      static_cast<std::uint16_t>(*address.number(2))};
-    }
-  }
-  into.expect(agree * 2 > how.sentinels.size(),
+  auto const told = ask_sentinels(how);
+  into.expect(told.agree * 2 > how.sentinels.size(),
               {"sentinel.quorum", severity::error,
-               std::to_string(agree) + " of " + std::to_string(how.sentinels.size()) +
+               std::to_string(told.agree) + " of " + std::to_string(how.sentinels.size()) +
                    " sentinels could bring about a failover of " + in_quotes(how.master_name) +
-                   (last.empty() ? "" : " (" + last + ")"),
+                   (told.last_error.empty() ? "" : " (" + told.last_error + ")"),
                "when the master dies no other takes its place, and nothing is granted",
                "start the missing sentinels, and let an odd number, at least 3, watch the master"});
-  if (!master) return std::nullopt;
-  how.host = master->host;
-  how.port = master->port;
+  if (!told.master) return std::nullopt;
+  how.host = told.master->host;
+  how.port = told.master->port;
   return how;
 }
 

@@ -71,7 +71,8 @@ std::optional<std::string_view> take_until(std::string_view& rest, std::string_v
 
 }  // namespace
 
-std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_t most_words) {
+std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_t most_words,
+                                               line_part is) {
   monitor_line read;
   if (!take_until(line, " [")) return std::nullopt;
   auto const database = take_until(line, " ");
@@ -82,6 +83,7 @@ std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_
   read.by_script = *client == "lua";
   while (read.words.size() < most_words) {
     auto word = take_word(line);
+    if (!word && is == line_part::beginning) break;
     if (!word) return std::nullopt;
     read.words.push_back(*std::move(word));
     if (line.empty()) break;

@@ -4,6 +4,7 @@
 //   1700000000.123460 [0 lua] "SET" "key" "value"
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +18,12 @@ struct monitor_line {
   std::vector<std::string> words;
 };
 
+/// Of a line that is cut, the words that are whole are read.
+enum class line_part { whole, beginning };
+
 /// `most_words`: what comes behind them is not kept, and need not be whole. Nothing for what is no
 /// such line.
-std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_t most_words);
+std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_t most_words,
+                                               line_part is = line_part::whole);
 
 }  // namespace herdlock::redis

@@ -5,7 +5,8 @@
 namespace herdlock::redis {
 
 fleet_script_set const& fleet_scripts() {
-  static fleet_script_set const set{{lua::fleet_report, "2"}, {lua::fleet_reports, "2"}};
+  static fleet_script_set const set{
+      {lua::fleet_report, "2"}, {lua::fleet_reports, "2"}, {lua::fleet_rules, "1"}};
   return set;
 }
 

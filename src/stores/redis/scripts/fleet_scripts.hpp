@@ -6,7 +6,7 @@
 namespace herdlock::redis {
 
 struct fleet_script_set {
-  script report, reports;
+  script report, reports, rules;
 };
 
 fleet_script_set const& fleet_scripts();

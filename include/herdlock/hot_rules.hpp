@@ -1,0 +1,105 @@
+// What people know of keys in advance: which are to be kept in the processes, and which never; for
+// a time, if they say so. Kept in the store, told to all processes, and obeyed by their caches
+// while they run.
+//
+//     herdlock::change_hot_rules(store, "product:", [&](std::vector<herdlock::hot_rule>& rules) {
+//       rules.push_back({.key = "sale", .from = noon, .until = noon + 2h});
+//     });
+//
+// docs/guide/hot-key-rules.md says what a cache does.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <herdlock/detail/async.hpp>
+#include <herdlock/error.hpp>
+#include <herdlock/open.hpp>
+
+namespace herdlock {
+inline namespace v0 {
+
+struct hot_rule {
+  enum class action {
+    pin,   ///< the key is treated as a hot one, read often or not
+    deny,  ///< it is never kept in a process, however often it is read. Wins over all others
+  };
+  enum class match { exact, prefix };
+  /// Of the wall clock of each process: people give these times.
+  using time = std::chrono::system_clock::time_point;
+
+  action does = action::pin;
+  match by = match::exact;
+  std::string key = {};            ///< without the prefix of the cache
+  std::optional<time> from = {};   ///< in milliseconds; nothing: since ever
+  std::optional<time> until = {};  ///< nothing: for ever
+
+  friend bool operator==(hot_rule const&, hot_rule const&) = default;
+};
+
+/// Those of all caches with one prefix.
+struct hot_rules {
+  static constexpr std::size_t most_rules = 1000;
+  static constexpr std::size_t most_key_bytes = 256;
+
+  std::uint64_t version = 0;  ///< 0: nobody has written any
+  std::vector<hot_rule> rules;
+
+  friend bool operator==(hot_rules const&, hot_rules const&) = default;
+};
+
+/// Changes the rules that it is given, in place.
+using hot_rules_edit = std::function<void(std::vector<hot_rule>& rules)>;
+
+namespace detail {
+// Without an edit it reads.
+void start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
+                     handler<hot_rules> done);
+}  // namespace detail
+
+/// The rules for caches whose cache_options::prefix is this one: `void(failure, hot_rules)`.
+/// errc::not_supported where the store keeps no rules (all but Redis and Valkey);
+/// errc::invalid_value for rules of a kind that this version does not know; access_denied,
+/// wrong_type and the errors of a store in trouble. Not cancellable: it ends by the store's
+/// timeout. Executor as for all operations.
+template <class Token = boost::asio::deferred_t>
+auto async_read_hot_rules(store const& in, std::string prefix, Token&& token = {}) {
+  return detail::initiate<hot_rules>(
+      in.get_executor(),
+      [in, prefix = std::move(prefix)](handler<hot_rules> h) mutable {
+        detail::start_hot_rules(in, std::move(prefix), nullptr, std::move(h));
+      },
+      std::forward<Token>(token));
+}
+
+/// Reads the rules, has them changed by `edit`, and writes them if nobody else has written
+/// meanwhile; else it begins again, ten times at most, and then ends with errc::overloaded.
+/// `void(failure, hot_rules)`: as they are now. `edit` is called on the store's executor, once for
+/// each try, and must not block; what it throws ends the call with errc::invalid_value and its
+/// text, and nothing is written. So do more than most_rules rules, and a rule out of its bounds.
+/// Other errors as above; after errc::timed_out the outcome is unknown. Name `edit` (GCC 12: no
+/// lambda that owns something inside of a co_await expression).
+template <class Token = boost::asio::deferred_t>
+auto async_change_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
+                            Token&& token = {}) {
+  return detail::initiate<hot_rules>(
+      in.get_executor(),
+      [in, prefix = std::move(prefix), edit = std::move(edit)](handler<hot_rules> h) mutable {
+        detail::start_hot_rules(in, std::move(prefix), std::move(edit), std::move(h));
+      },
+      std::forward<Token>(token));
+}
+
+// Blocking, throwing herdlock::error. Not on the store's own thread.
+
+hot_rules read_hot_rules(store const& in, std::string prefix);
+hot_rules change_hot_rules(store const& in, std::string prefix, hot_rules_edit edit);
+
+}  // namespace v0
+}  // namespace herdlock

@@ -1,0 +1,52 @@
+// The port of a store that keeps rules for the processes that share it: written seldom, by people,
+// and told to all. For those who write a store. The rules at the top of herdlock/backend.hpp hold
+// here, too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <herdlock/backend.hpp>
+
+namespace herdlock {
+inline namespace v0 {
+
+/// The rules of one topic, all of them. There is no time at which they go by themselves.
+struct store_rules {
+  std::uint64_t version = 0;  ///< 0: nobody has written any
+  std::string text{};         ///< any bytes
+};
+
+struct rules_change {
+  std::string topic;
+  std::uint64_t expected = 0;  ///< the version that they are made from
+  std::string text;
+};
+
+/// Called on the executor.
+class rules_listener {
+ public:
+  virtual ~rules_listener() = default;
+  /// Old ones may come late, or twice: the greatest version counts.
+  virtual void on_rules(store_rules const& told) = 0;
+};
+
+class rules_store {
+ public:
+  virtual ~rules_store() = default;
+
+  virtual void read_rules(std::string topic, handler<store_rules> done) = 0;
+  /// Writes them in one step if their version is the expected one, and tells them to all who
+  /// listen. The version that they have now, or 0: somebody else was first. It is greater than all
+  /// versions before, also when the store has lost its data: it follows the store's clock. Not
+  /// cancellable.
+  virtual void write_rules(rules_change what, handler<std::uint64_t> done) = 0;
+  /// Tells those that are there, if any, and all that are written from now on. What is told while
+  /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
+  /// that has gone hears nothing more.
+  virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
+};
+
+}  // namespace v0
+}  // namespace herdlock

@@ -1,0 +1,44 @@
+// The terminal that standard output is, as one screen: keys come at once and are not shown.
+#pragma once
+
+#include <termios.h>
+
+#include <string_view>
+
+#include "common/unique_fd.hpp"
+#include "hot/hot_table.hpp"
+
+namespace herdlock::cli {
+
+/// Opened anew, so that O_NONBLOCK, which belongs to the open file, is not the shell's, too. As it
+/// was when this goes.
+class screen_terminal {
+ public:
+  /// Changes nothing yet. Throws command_error.
+  screen_terminal();
+  ~screen_terminal() { leave(); }
+  screen_terminal(screen_terminal const&) = delete;
+  screen_terminal& operator=(screen_terminal const&) = delete;
+
+  /// Takes the screen, also again: after SIGCONT a shell may have set the terminal in its own way.
+  /// False, and nothing is done, in the background.
+  [[nodiscard]] bool enter();
+  bool entered() const { return entered_; }
+  /// Restores it, if this process is in its foreground. Waits for a terminal that takes nothing
+  /// for a moment only.
+  void leave() noexcept;
+
+  /// To read and to write; never blocks.
+  int file() const { return file_.get(); }
+  screen_size size() const;
+
+ private:
+  bool is_ours() const noexcept;
+  void put(std::string_view text) const noexcept;
+
+  unique_fd file_;
+  termios before_{};
+  bool entered_ = false;
+};
+
+}  // namespace herdlock::cli

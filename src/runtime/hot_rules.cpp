@@ -1,0 +1,201 @@
+// Reading and changing the rules for hot keys: what herdlock/hot_rules.hpp does in the store.
+#include <herdlock/hot_rules.hpp>
+
+#include <chrono>
+#include <memory>
+
+#include <herdlock/detail/blocking.hpp>
+#include <herdlock/detail/cache_core.hpp>
+#include <herdlock/rules_store.hpp>
+
+#include "algo/hot_list.hpp"
+#include "runtime/cache_rules.hpp"
+#include "runtime/store_context.hpp"
+#include "runtime/with_work.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+constexpr int most_tries_of_a_change = 10;
+
+static_assert(hot_rules::most_rules == algo::hot_list::most_rules);
+static_assert(hot_rules::most_key_bytes == algo::hot_list::most_key_bytes);
+
+std::uint64_t in_ms_since_1970(hot_rule::time when) {
+  return static_cast<std::uint64_t>(
+      std::chrono::floor<milliseconds>(when.time_since_epoch()).count());
+}
+
+std::optional<hot_rule::time> time_from_ms(std::uint64_t ms) {
+  if (ms == 0) return std::nullopt;
+  return hot_rule::time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
+}
+
+// What is wrong with it; empty: nothing.
+std::string fault_of(hot_rule const& one) {
+  constexpr hot_rule::time first(std::chrono::milliseconds(1));
+  if (one.key.empty()) return "a rule without a key";
+  if (one.key.size() > hot_rules::most_key_bytes) {
+    return "the key " + in_quotes(one.key) + " has " + std::to_string(one.key.size()) +
+           " bytes; at most " + std::to_string(hot_rules::most_key_bytes);
+  }
+  if ((one.from && *one.from < first) || (one.until && *one.until < first)) {
+    return "the rule for " + in_quotes(one.key) + " has a time before 1970";
+  }
+  if (one.from && one.until && *one.until <= *one.from) {
+    return "the rule for " + in_quotes(one.key) + " ends before it begins";
+  }
+  return {};
+}
+
+std::string fault_of(std::vector<hot_rule> const& rules) {
+  if (rules.size() > hot_rules::most_rules) {
+    return std::to_string(rules.size()) + " rules; at most " +
+           std::to_string(hot_rules::most_rules);
+  }
+  for (auto const& one : rules) {
+    if (auto fault = fault_of(one); !fault.empty()) return fault;
+  }
+  return {};
+}
+
+std::string encoded_rules(std::vector<hot_rule> const& rules) {
+  algo::hot_list list;
+  for (auto const& one : rules) {
+    bool const pins = one.does == hot_rule::action::pin;
+    bool const whole = one.by == hot_rule::match::exact;
+    list.rules.push_back(
+        {.does = pins ? algo::hot_rule::what::pin : algo::hot_rule::what::deny,
+         .by = whole ? algo::hot_rule::match::exact : algo::hot_rule::match::prefix,
+         .key = one.key,
+         .from_ms = one.from ? in_ms_since_1970(*one.from) : 0,
+         .until_ms = one.until ? in_ms_since_1970(*one.until) : 0});
+  }
+  return algo::encode(list);
+}
+
+// Nothing for what this version does not understand.
+std::optional<hot_rules> rules_of(store_rules const& stored) {
+  if (stored.version == 0) return hot_rules();
+  auto list = algo::decode_list(stored.text);
+  if (!list) return std::nullopt;
+  hot_rules found{stored.version, {}};
+  for (auto& one : list->rules) {
+    if (one.does == algo::hot_rule::what::keep) return std::nullopt;  // there is none yet
+    bool const pins = one.does == algo::hot_rule::what::pin;
+    bool const whole = one.by == algo::hot_rule::match::exact;
+    found.rules.push_back({.does = pins ? hot_rule::action::pin : hot_rule::action::deny,
+                           .by = whole ? hot_rule::match::exact : hot_rule::match::prefix,
+                           .key = std::move(one.key),
+                           .from = time_from_ms(one.from_ms),
+                           .until = time_from_ms(one.until_ms)});
+  }
+  return found;
+}
+
+/// One call. All members on the executor.
+class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
+ public:
+  hot_rules_call(std::shared_ptr<store_core> home, std::string prefix, hot_rules_edit edit,
+                 handler<hot_rules> done)
+      : home_(std::move(home)),
+        prefix_(std::move(prefix)),
+        edit_(std::move(edit)),
+        done_(with_work(home_->executor(), std::move(done))) {}
+
+  void read() {
+    if (home_->closing()) return std::move(done_)(home_->closed_failure());
+    auto const& rules = home_->rules();
+    if (!rules) {
+      return fail(errc::not_supported,
+                  "it keeps no rules; use a Redis or a Valkey, or cache::pin in each process");
+    }
+    rules->read_rules(hot_keys_topic(prefix_),
+                      [self = shared_from_this()](result<store_rules> found) {
+                        self->on_read(std::move(found));
+                      });
+  }
+
+ private:
+  void on_read(result<store_rules> found) {
+    if (found.has_error()) return std::move(done_)(std::move(found).error());
+    auto known = rules_of(*found);
+    if (!known) {
+      return fail(errc::invalid_value,
+                  "they are of a kind that this version of herdlock does not know; use the one "
+                  "that wrote them");
+    }
+    if (!edit_) return std::move(done_)(*std::move(known));
+    try {
+      edit_(known->rules);
+    } catch (...) {
+      return fail(errc::invalid_value,
+                  "the edit failed: " + detail::exception_text(std::current_exception()));
+    }
+    if (auto const fault = fault_of(known->rules); !fault.empty()) {
+      return fail(errc::invalid_value, fault);
+    }
+    write(*std::move(known));
+  }
+
+  void write(hot_rules next) {
+    auto const& rules = home_->rules();
+    if (!rules) return std::move(done_)(home_->closed_failure());
+    rules_change what{hot_keys_topic(prefix_), next.version, encoded_rules(next.rules)};
+    rules->write_rules(std::move(what), [self = shared_from_this(), next = std::move(next)](
+                                            result<std::uint64_t> written) mutable {
+      if (written.has_error()) return std::move(self->done_)(std::move(written).error());
+      if (*written == 0) return self->try_again();
+      next.version = *written;
+      std::move(self->done_)(std::move(next));
+    });
+  }
+
+  // Another one was first: what he has written is not to be lost.
+  void try_again() {
+    if (++tries_ < most_tries_of_a_change) return read();
+    fail(errc::overloaded,
+         "others changed them " + std::to_string(tries_) + " times meanwhile; try again");
+  }
+
+  void fail(errc why, std::string const& text) {
+    std::string const verb = edit_ ? "change" : "read";
+    std::move(done_)(make_failure(why, "cannot " + verb + " the rules for hot keys of the prefix " +
+                                           in_quotes(prefix_) + " in " + home_->display_name() +
+                                           ": " + text));
+  }
+
+  std::shared_ptr<store_core> const home_;
+  std::string const prefix_;
+  hot_rules_edit const edit_;  // none: it reads
+  handler<hot_rules> done_;
+  int tries_ = 0;
+};
+
+}  // namespace
+}  // namespace herdlock::runtime
+
+namespace herdlock {
+inline namespace v0 {
+
+void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
+                             handler<hot_rules> done) {
+  auto const& home = context_of(in)->core();
+  auto const call = std::make_shared<runtime::hot_rules_call>(home, std::move(prefix),
+                                                              std::move(edit), std::move(done));
+  asio::post(home->executor(), [call] { call->read(); });
+}
+
+hot_rules read_hot_rules(store const& in, std::string prefix) {
+  return change_hot_rules(in, std::move(prefix), nullptr);
+}
+
+hot_rules change_hot_rules(store const& in, std::string prefix, hot_rules_edit edit) {
+  auto start = [&](handler<hot_rules> done) {
+    detail::start_hot_rules(in, std::move(prefix), std::move(edit), std::move(done));
+  };
+  return detail::wait_for<hot_rules>(*detail::context_of(in), start).value();
+}
+
+}  // namespace v0
+}  // namespace herdlock

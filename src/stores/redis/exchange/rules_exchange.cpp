@@ -1,0 +1,152 @@
+#include "stores/redis/exchange/rules_exchange.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "stores/redis/client/operation.hpp"
+#include "stores/redis/keys.hpp"
+#include "stores/redis/scripts/fleet_scripts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::string_view rules_role = "rules";
+
+// As fleet_rules.lua tells them.
+std::optional<store_rules> told_rules(std::string_view event) {
+  auto const version = take_number<std::uint64_t>(event, ' ');
+  if (!version) return std::nullopt;
+  return store_rules{*version, std::string(event)};
+}
+
+struct read_rules_message {
+  using value_type = store_rules;
+  static constexpr std::string_view verb = "read the rules of";
+  std::string topic;
+
+  std::string_view name() const { return topic; }
+  void encode(command_writer& out, script_form) const {
+    out.begin("HGETALL");
+    out.add_side_key(topic, rules_role);
+    out.end();
+  }
+  result<store_rules> parse(reply const& answer) const {
+    if (answer.kind() != reply_kind::list) return unexpected_reply(name());
+    store_rules found;
+    for (std::size_t i = 1; i + 1 < answer.nodes(); i += 2) {
+      if (answer.text(i) == "version") {
+        auto const version = whole_number<std::uint64_t>(answer.text(i + 1));
+        if (!version) return unexpected_reply(name());
+        found.version = *version;
+      }
+      if (answer.text(i) == "text") found.text = answer.text(i + 1);
+    }
+    return found;
+  }
+};
+
+struct write_rules_message {
+  using value_type = std::uint64_t;
+  static constexpr std::string_view verb = "write the rules of";
+  rules_change what;
+  std::string channel;
+
+  std::string_view name() const { return what.topic; }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(fleet_scripts().rules, form);
+    out.add_side_key(what.topic, rules_role);
+    out.add_number(static_cast<std::int64_t>(what.expected));
+    out.add(what.text);
+    out.add(channel);
+    out.end();
+  }
+  result<std::uint64_t> parse(reply const& answer) const {
+    auto const version = answer.number();
+    if (!version || *version < 0) return unexpected_reply(name());
+    return static_cast<std::uint64_t>(*version);
+  }
+};
+
+}  // namespace
+
+// Under the name of the topic, and of cache entries' channels: a user has rights to both.
+std::string rules_exchange::channel_of(std::string_view topic) const {
+  std::string name;
+  side_key(name, topic, events_role(commands_->how().database) + ":rules");
+  return name;
+}
+
+void rules_exchange::read_rules(std::string topic, handler<store_rules> done) {
+  operation<read_rules_message>::start(*commands_, read_rules_message{std::move(topic)},
+                                       std::move(done));
+}
+
+void rules_exchange::write_rules(rules_change what, handler<std::uint64_t> done) {
+  auto channel = channel_of(what.topic);
+  operation<write_rules_message>::start(
+      *commands_, write_rules_message{std::move(what), std::move(channel)}, std::move(done));
+}
+
+void rules_exchange::listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) {
+  drop_those_without_listener();
+  auto channel = channel_of(topic);
+  subscriptions_.push_back({std::move(topic), channel, std::move(to)});
+  events_->open();
+  if (events_->up()) events_->subscription("SUBSCRIBE", channel);
+}
+
+void rules_exchange::drop_those_without_listener() {
+  std::vector<std::string> left;
+  std::erase_if(subscriptions_, [&](subscription const& one) {
+    bool const gone = one.to.expired();
+    if (gone) left.push_back(one.channel);
+    return gone;
+  });
+  for (auto const& channel : left) {
+    bool const is_heard = std::any_of(subscriptions_.begin(), subscriptions_.end(),
+                                      [&](auto const& one) { return one.channel == channel; });
+    if (!is_heard && events_->up()) events_->subscription("UNSUBSCRIBE", channel);
+  }
+}
+
+void rules_exchange::on_connection_up() {
+  for (auto const& one : subscriptions_) events_->subscription("SUBSCRIBE", one.channel);
+}
+
+// ["subscribe", channel, count] or ["message", channel, rules]; an error when the user may not.
+void rules_exchange::on_message(reply const& message) {
+  if (message.is_error() || message.nodes() < 4) return;
+  auto const keep = shared_from_this();
+  drop_those_without_listener();
+  auto const channel = message.text(2);
+  if (message.text(1) == "subscribe") {
+    // From here on nothing is missed; what was written before is asked for.
+    auto const at = std::find_if(subscriptions_.begin(), subscriptions_.end(),
+                                 [&](auto const& one) { return one.channel == channel; });
+    if (at != subscriptions_.end()) look(*at);
+  } else if (message.text(1) == "message") {
+    if (auto const now = told_rules(message.text(3))) tell(channel, *now);
+  }
+}
+
+void rules_exchange::look(subscription const& at) {
+  auto on_found = [weak = weak_from_this(), channel = at.channel](result<store_rules> found) {
+    auto const self = weak.lock();
+    if (self && found.has_value() && found->version != 0) self->tell(channel, *found);
+  };
+  read_rules(at.topic, std::move(on_found));
+}
+
+void rules_exchange::tell(std::string_view channel, store_rules const& now) {
+  // Listeners may come meanwhile, and a channel's name may be one of theirs.
+  std::vector<std::weak_ptr<rules_listener>> told;
+  for (auto const& one : subscriptions_) {
+    if (one.channel == channel) told.push_back(one.to);
+  }
+  for (auto const& weak : told) {
+    if (auto const to = weak.lock()) to->on_rules(now);
+  }
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include <herdlock/report_store.hpp>
+#include "algo/hot_fleet.hpp"
+#include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/hot/glob.hpp"
+#include "stores/redis/hot/survey_parts.hpp"
+#include "stores/redis/hot/surveys.hpp"
+#include "stores/redis/keys.hpp"
+#include "stores/redis/scripts/fleet_scripts.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// The topic of a cache (runtime/cache_engine.cpp) is its prefix and this.
+constexpr std::string_view topic_end = "hot-keys";
+constexpr std::size_t most_topics = 1000;
+
+std::string side_key_of(std::string_view key, std::string_view role) {
+  std::string made;
+  side_key(made, key, role);
+  return made;
+}
+
+// Of a channel of reports; nothing when it is none.
+std::optional<std::string> topic_of(std::string_view channel, std::string const& role) {
+  std::string const end = ":herdlock:" + role;
+  if (!channel.ends_with(end)) return std::nullopt;
+  std::string_view topic = channel.substr(0, channel.size() - end.size());
+  if (topic.ends_with(':')) {  // it has a hash tag of its own
+    topic.remove_suffix(1);
+  } else if (topic.size() > 2 && topic.starts_with('{') && topic.ends_with('}')) {
+    topic = topic.substr(1, topic.size() - 2);
+  }
+  bool const is_one = topic.ends_with(topic_end) && side_key_of(topic, role) == channel;
+  return is_one ? std::optional(std::string(topic)) : std::nullopt;
+}
+
+class client_survey {
+ public:
+  client_survey(surveyed_servers const& servers, survey_request const& request)
+      : servers_(servers), request_(request) {
+    for (auto const& server : servers.masters) clients_.emplace_back(server);
+  }
+
+  result<survey> make() {
+    if (auto why = find_topics(); why.code) return why;
+    tell_progress(request_, 0.5);
+    for (auto const& topic : topics_) {
+      if (auto why = ask_for_reports(topic); why.code) return why;
+    }
+    keep_greatest(made_.keys, request_.top);
+    made_.cost = counted(commands_, "command") + ": the reports of " +
+                 counted(topics_.size(), "cache") + " were asked for";
+    add_notes();
+    return std::move(made_);
+  }
+
+ private:
+  // A cache listens to the reports of the others, at whichever node.
+  failure find_topics() {
+    if (!request_.prefix.empty()) {
+      topics_.insert(request_.prefix + std::string(topic_end));
+      return {};
+    }
+    auto const role = events_role(servers_.masters.front().database) + ":reports";
+    auto const glob = "*" + escape_glob(topic_end) + "*:herdlock:" + escape_glob(role);
+    for (auto& client : clients_) {
+      auto const answers = client.ask({{"PUBSUB", "CHANNELS", glob}});
+      if (!answers) return answers.error();
+      ++commands_;
+      reply const& channels = answers->at(0);
+      if (channels.is_error()) {
+        return refused(client.how(), channels.text(), "PUBSUB CHANNELS, which finds the caches",
+                       "permit it: " + permission(client.how(), "+pubsub|channels") +
+                           ", or name the prefix of a cache (survey_request::prefix, --prefix)");
+      }
+      for (std::size_t i = 1; i < channels.nodes(); ++i) {
+        auto topic = topic_of(channels.text(i), role);
+        if (topic && topics_.size() < most_topics) topics_.insert(*std::move(topic));
+      }
+    }
+    return {};
+  }
+
+  failure ask_for_reports(std::string const& topic) {
+    auto const even = side_key_of(topic, "reports:0"), odd = side_key_of(topic, "reports:1");
+    auto const home = servers_.home_of(even);
+    if (!home) {
+      made_.notes.push_back("nobody serves the slot of " + in_quotes(topic));
+      return {};
+    }
+    auto& client = clients_[*home];
+    std::string source(fleet_scripts().reports.source);
+    auto const answers = client.ask({{"EVAL", std::move(source), "2", even, odd,
+                                      std::to_string(report_store::keeps_for.count())}});
+    if (!answers) return answers.error();
+    ++commands_;
+    reply const& reports = answers->at(0);
+    if (reports.is_error()) {
+      return refused(client.how(), reports.text(), "EVAL on " + in_quotes(even),
+                     "permit it: " + permission(client.how(), "+eval +hget +hgetall +time ~*"));
+    }
+    sum_up(reports, topic.substr(0, topic.size() - topic_end.size()));
+    return {};
+  }
+
+  // The first node is how many were told; see fleet_reports.lua.
+  void sum_up(reply const& reports, std::string const& prefix) {
+    auto const now = clock::now();
+    // What is hot was called so by a process: their own thresholds count.
+    algo::hot_fleet fleet({.threshold = algo::fleet_report::most_uses});
+    for (std::size_t i = 2; i < reports.nodes(); ++i) {
+      auto report = algo::decode_report(reports.text(i));
+      if (!report || fleet.hear(*std::move(report), now) == algo::fleet_hearing::refused) {
+        ++unread_;
+      }
+    }
+    fleet.advance(now);
+    made_.processes += fleet.processes();
+    for (auto& sum : fleet.top(request_.top)) {
+      surveyed_key one;
+      one.key = prefix + sum.key;
+      one.low = double(sum.low + sum.writes);
+      one.high = double(sum.high + sum.writes);
+      one.rate = one.low;
+      one.reads = double(sum.low);
+      one.writes = double(sum.writes);
+      one.processes = sum.processes;
+      one.kept_by = sum.kept_by;
+      if (sum.kept_ms > 0) one.kept_for = milliseconds(sum.kept_ms);
+      made_.keys.push_back(std::move(one));
+    }
+  }
+
+  void add_notes() {
+    if (unread_ > 0) {
+      made_.notes.push_back(counted(unread_, "report") +
+                            " could not be read; are there programs with another version of "
+                            "herdlock?");
+    }
+    if (topics_.size() >= most_topics) {
+      made_.notes.push_back("only 1000 caches were asked for; name a prefix");
+    }
+    if (made_.processes > 0) return;
+    made_.notes.push_back(
+        "no process has reported lately: a cache begins to when it reads a key at a hundredth of "
+        "its fleet_threshold, and stops some seconds after it has stopped reading");
+  }
+
+  surveyed_servers const& servers_;
+  survey_request const& request_;
+  std::deque<asking_client> clients_;
+  std::set<std::string> topics_;
+  survey made_;
+  std::uint64_t commands_ = 0;
+  std::uint64_t unread_ = 0;
+};
+
+}  // namespace
+
+result<survey> survey_clients(surveyed_servers const& servers, survey_request const& request) {
+  return client_survey(servers, request).make();
+}
+
+}  // namespace herdlock::redis

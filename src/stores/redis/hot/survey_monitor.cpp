@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/client/server_facts.hpp"
+#include "stores/redis/hot/monitor_connection.hpp"
+#include "stores/redis/hot/monitor_count.hpp"
+#include "stores/redis/hot/survey_parts.hpp"
+#include "stores/redis/hot/surveys.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+constexpr std::int64_t busy_from = 10'000;  // commands a second
+constexpr milliseconds progress_pause{100};
+constexpr std::chrono::seconds one_second{1};
+/// A server that we do not follow keeps for us what we have not read, without a bound.
+constexpr std::chrono::microseconds most_lag = std::chrono::seconds(2);
+
+std::optional<std::int64_t> commands_a_second(reply const& info) {
+  std::optional<std::int64_t> found;
+  for_each_fact(info.text(), [&](auto name, auto value) {
+    if (name.ends_with("instantaneous_ops_per_sec")) found = whole_number<std::int64_t>(value);
+  });
+  return found;
+}
+
+failure refused_as_busy(settings const& how, std::int64_t commands) {
+  return how.failed(errc::overloaded,
+                    "the server at " + how.address() + " executes " + std::to_string(commands) +
+                        " commands a second, and MONITOR can halve what it can do; ask the "
+                        "clients, or begin all the same with --yes "
+                        "(survey_request::even_if_busy)");
+}
+
+// What has to be known before one listens: that the server can bear it, and what is a key.
+result<command_keys> prepare_for_monitor(settings const& how, survey_request const& request,
+                                         std::vector<std::string>& notes) {
+  auto const answers = ask_once(how, {{"INFO", "stats"}, {"COMMAND"}});
+  if (!answers) return answers.error();
+  reply const& info = answers->at(0);
+  reply const& commands = answers->at(1);
+  if (info.is_error()) {
+    notes.push_back("nobody knows how busy " + how.address() + " was: the user may not run INFO");
+  }
+  auto const busy = info.is_error() ? std::nullopt : commands_a_second(info);
+  if (busy && *busy >= busy_from && !request.even_if_busy) return refused_as_busy(how, *busy);
+  if (commands.is_error()) {
+    return refused(how, commands.text(), "COMMAND",
+                   "it says which words are keys; permit it: " + permission(how, "+command"));
+  }
+  auto keys = command_keys::read(commands);
+  if (!keys || keys->size() == 0) {
+    return how.failed(errc::not_supported,
+                      "the server at " + how.address() +
+                          " does not say which words of a command are keys; monitor needs Redis "
+                          "7.0 or newer, or Valkey; ask the clients, or lfu");
+  }
+  return *std::move(keys);
+}
+
+// Of the beginning of a line of MONITOR, `1700000000.123456 [`: when the server executed it.
+std::optional<std::chrono::microseconds> time_of(std::string_view line) {
+  auto const seconds = take_number<std::int64_t>(line, '.');
+  auto const rest = seconds ? take_number<std::int64_t>(line, ' ') : std::nullopt;
+  if (!rest || *seconds > 100'000'000'000) return std::nullopt;
+  return std::chrono::seconds(*seconds) + std::chrono::microseconds(*rest);
+}
+
+std::uint64_t random_seed() {
+  std::random_device random;
+  return std::uint64_t(random()) << 32 | random();
+}
+
+class monitor_reading {
+ public:
+  monitor_reading(surveyed_servers const& servers, survey_request const& request)
+      : servers_(servers),
+        request_(request),
+        count_({servers.masters.front().database, request.prefix, random_seed()}) {}
+  ~monitor_reading() {
+    close();
+    // What they have under way ends with the next turns.
+    io_.restart();
+    io_.run_for(milliseconds{200});
+  }
+  monitor_reading(monitor_reading const&) = delete;
+  monitor_reading& operator=(monitor_reading const&) = delete;
+
+  failure prepare() {
+    for (auto const& server : servers_.masters) {
+      auto keys = prepare_for_monitor(server, request_, made_.notes);
+      if (!keys) return keys.error();
+      auto tls = make_client_tls(server);
+      if (!tls) return tls.error();
+      auto one = std::make_unique<listener>(*this, *std::move(keys));
+      one->line =
+          std::make_shared<monitor_connection>(io_.get_executor(), server, std::move(*tls), *one);
+      listeners_.push_back(std::move(one));
+    }
+    return {};
+  }
+
+  result<survey> listen() {
+    for (auto& one : listeners_) one->line->start();
+    while (!done()) {
+      io_.restart();
+      io_.run_for(left());
+      auto const now = clock::now();
+      if (now - second_begun_ >= one_second) begin_second(now);
+      if (!begun_) continue;
+      tell_progress(request_, std::chrono::duration<double>(now - *begun_) / request_.lasts);
+    }
+    close();
+    if (failed_) return *failed_;
+    return finished();
+  }
+
+ private:
+  struct listener final : monitor_listener {
+    listener(monitor_reading& of, command_keys known) : reading(of), keys(std::move(known)) {}
+
+    void on_monitoring() override { reading.on_monitoring(); }
+    void on_line(std::string_view text, line_part is) override { reading.on_line(*this, text, is); }
+    void on_failed(failure why) override {
+      reading.failed_ = std::move(why);
+      reading.io_.stop();
+    }
+
+    monitor_reading& reading;
+    command_keys keys;
+    std::shared_ptr<monitor_connection> line;
+    std::uint64_t lines = 0;
+    std::optional<std::chrono::microseconds> behind{};  // of its clock, with the first line
+  };
+
+  void on_monitoring() {
+    if (++monitoring_ < listeners_.size()) return;
+    auto const now = clock::now();
+    begun_ = now;
+    begin_second(now);
+    io_.stop();  // from now on it is limited
+  }
+
+  void on_line(listener& from, std::string_view text, line_part is) {
+    count_.add(text, is, from.keys);
+    if (++in_this_second_ > request_.most_a_second) look_at_rate();
+    constexpr std::uint64_t often = 256;
+    if (from.lines++ % often == 0) look_at_lag(from, text);
+  }
+
+  void look_at_rate() {
+    auto const now = clock::now();
+    if (now - second_begun_ >= one_second) return begin_second(now);
+    give_up("more than " + std::to_string(request_.most_a_second) +
+            " commands a second came (survey_request::most_a_second, --max-rate)");
+  }
+
+  // Both clocks are only compared with what they were at the first line.
+  void look_at_lag(listener& from, std::string_view text) {
+    auto const sent = time_of(text);
+    if (!sent) return;
+    auto const now =
+        std::chrono::duration_cast<std::chrono::microseconds>(clock::now().time_since_epoch());
+    auto const behind = now - *sent;
+    if (!from.behind || behind < *from.behind) from.behind = behind;
+    if (behind - *from.behind > most_lag) give_up("commands came faster than they could be read");
+  }
+
+  void give_up(std::string const& why) {
+    if (stopped_) return;
+    stopped_ = clock::now();
+    made_.notes.push_back("stopped after " + in_seconds(*stopped_ - begun_.value_or(*stopped_)) +
+                          ": " + why + "; this is what was found until then");
+    close();
+    io_.stop();
+  }
+
+  void begin_second(clock::time_point now) {
+    second_begun_ = now;
+    in_this_second_ = 0;
+  }
+
+  bool done() const {
+    return failed_ || stopped_ || (begun_ && clock::now() >= *begun_ + request_.lasts);
+  }
+  clock::duration left() const {
+    if (!begun_) return progress_pause;
+    return std::clamp<clock::duration>(*begun_ + request_.lasts - clock::now(),
+                                       clock::duration::zero(), progress_pause);
+  }
+
+  void close() {
+    for (auto& one : listeners_) one->line->stop();
+  }
+
+  survey finished() {
+    auto const end = stopped_.value_or(clock::now());
+    auto const took = std::max<clock::duration>(end - begun_.value_or(end), milliseconds{1});
+    std::uint64_t bytes = 0;
+    for (auto const& one : listeners_) bytes += one->line->bytes();
+    made_.keys = count_.top(request_.top, took);
+    made_.cost = "MONITOR for " + in_seconds(took) + ": " + counted(count_.lines(), "line") + ", " +
+                 counted(bytes, "byte") + "; one MONITOR reader can halve the server's throughput";
+    if (count_.cut() > 0) {
+      made_.notes.push_back("of " + counted(count_.cut(), "long command") +
+                            " only the first 4 KB or 256 words were read: keys behind them are "
+                            "not counted");
+    }
+    if (count_.unread() > 0) {
+      made_.notes.push_back(counted(count_.unread(), "line") + " could not be read");
+    }
+    return std::move(made_);
+  }
+
+  surveyed_servers const& servers_;
+  survey_request const& request_;
+  asio::io_context io_{1};
+  monitor_count count_;
+  survey made_;
+  std::vector<std::unique_ptr<listener>> listeners_;
+  std::size_t monitoring_ = 0;                // of them, those that listen
+  std::optional<clock::time_point> begun_;    // since all listen
+  std::optional<clock::time_point> stopped_;  // before the time was over
+  std::optional<failure> failed_;
+  clock::time_point second_begun_{};
+  std::uint64_t in_this_second_ = 0;  // lines
+};
+
+}  // namespace
+
+result<survey> survey_monitor(surveyed_servers const& servers, survey_request const& request) {
+  monitor_reading reading(servers, request);
+  if (auto why = reading.prepare(); why.code) return why;
+  return reading.listen();
+}
+
+}  // namespace herdlock::redis

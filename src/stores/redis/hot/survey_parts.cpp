@@ -1,0 +1,99 @@
+#include "stores/redis/hot/survey_parts.hpp"
+
+#include <algorithm>
+
+#include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/client/server_errors.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// Those of one server; false when it does not tell.
+bool add_sizes_of(settings const& server, std::vector<surveyed_key*> const& keys,
+                  std::string& last_error) {
+  std::vector<command_words> asked;
+  for (auto const* one : keys) asked.push_back({"MEMORY", "USAGE", one->key});
+  auto const answers = ask_once(server, asked);
+  if (!answers) {
+    last_error = answers.error().message;
+    return false;
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    reply const& answer = answers->at(i);
+    if (answer.is_error()) {
+      last_error = answer.text();
+      all = false;
+    }
+    auto const bytes = answer.kind() == reply_kind::number ? answer.number() : std::nullopt;
+    if (bytes && *bytes >= 0) keys[i]->bytes = static_cast<std::uint64_t>(*bytes);
+  }
+  return all;
+}
+
+}  // namespace
+
+failure refused(settings const& how, std::string_view line, std::string const& command,
+                std::string const& way_out) {
+  if (line.starts_with("NOPERM")) {
+    return how.failed(errc::access_denied, "the user may not run " + command + "; " + way_out +
+                                               " (the server says " + in_quotes(line) + ")");
+  }
+  if (line.starts_with("ERR unknown command") || line.starts_with("ERR unknown subcommand")) {
+    return how.failed(errc::not_supported, "the server at " + how.address() + " has no " + command +
+                                               "; " + way_out + " (it says " + in_quotes(line) +
+                                               ")");
+  }
+  bool const moves = line.starts_with("MOVED") || line.starts_with("ASK ");
+  if (moves && how.part == server_part::cluster_node) {
+    return how.failed(errc::unavailable, "slots move from one node to another; ask again");
+  }
+  return server_failure(line, how.display_name);
+}
+
+std::string permission(settings const& how, std::string const& right) {
+  return "ACL SETUSER " + (how.user.empty() ? "default" : how.user) + " " + right;
+}
+
+void tell_progress(survey_request const& request, double done) {
+  if (request.on_progress) request.on_progress(std::clamp(done, 0.0, 1.0));
+}
+
+void keep_greatest(std::vector<surveyed_key>& keys, std::size_t most) {
+  std::stable_sort(keys.begin(), keys.end(),
+                   [](surveyed_key const& a, surveyed_key const& b) { return a.rate > b.rate; });
+  if (keys.size() > most) keys.resize(most);
+}
+
+void add_sizes(surveyed_servers const& servers, survey_source source, survey& into) {
+  std::vector<std::vector<surveyed_key*>> by_server(servers.masters.size());
+  for (auto& one : into.keys) {
+    bool const may_be_cut = source == survey_source::monitor && one.key.size() >= kept_key_bytes;
+    auto const home = may_be_cut ? std::nullopt : servers.home_of(one.key);
+    if (home) by_server[*home].push_back(&one);
+  }
+  bool all = true;
+  std::string last_error;
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < by_server.size(); ++i) {
+    if (by_server[i].empty()) continue;
+    asked += by_server[i].size();
+    all = add_sizes_of(servers.masters[i], by_server[i], last_error) && all;
+  }
+  into.cost += "; MEMORY USAGE of " + counted(asked, "key");
+  if (all) return;
+  into.notes.push_back(
+      "sizes are missing: the user needs MEMORY USAGE on these keys, such as +memory|usage ~* (" +
+      last_error + ")");
+}
+
+std::string counted(std::uint64_t number, std::string const& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string in_seconds(clock::duration span) {
+  auto const tenths = span / milliseconds{100};
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,42 @@
+// What the sources of a survey have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/survey.hpp>
+#include "stores/redis/hot/survey_servers.hpp"
+
+namespace herdlock::redis {
+
+/// What counts of a longer key (algo::hot_key_id::kept_bytes).
+inline constexpr std::size_t kept_key_bytes = 256;
+
+/// Herdlock's side keys, which nobody can keep near.
+inline bool is_own_key(std::string_view key) { return key.find(":herdlock:") != key.npos; }
+
+/// What an error of a server means that was asked for this command; `way_out`: what to do where the
+/// user lacks the right, or the server the command.
+failure refused(settings const& how, std::string_view line, std::string const& command,
+                std::string const& way_out);
+
+/// `ACL SETUSER name +right`.
+std::string permission(settings const& how, std::string const& right);
+
+void tell_progress(survey_request const& request, double done);
+
+/// By rate, the greatest first; those of one rate stay as they are. At most so many are left.
+void keep_greatest(std::vector<surveyed_key>& keys, std::size_t most);
+
+/// The bytes of the values, by MEMORY USAGE.
+void add_sizes(surveyed_servers const& servers, survey_source source, survey& into);
+
+/// `1 key`, `3 keys`.
+std::string counted(std::uint64_t number, std::string const& what);
+/// In seconds, with one digit behind the point.
+std::string in_seconds(clock::duration span);
+
+}  // namespace herdlock::redis

@@ -1,0 +1,380 @@
+// Which keys are used most, asked of real servers; of a scripted peer where no server can be had.
+#include <algorithm>
+#include <functional>
+#include <herdlock/cache.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/survey.hpp>
+#include <support/free_port.hpp>
+#include <support/redis_cluster.hpp>
+#include <tuple>
+#include <utility>
+
+#include "redis_ports.hpp"
+#include "scripted_redis.hpp"
+
+namespace herdlock_test {
+namespace {
+
+bool has_note(survey const& found, std::string_view text) {
+  return std::any_of(found.notes.begin(), found.notes.end(),
+                     [&](std::string const& note) { return note.find(text) != std::string::npos; });
+}
+
+surveyed_key key_of(survey const& found, std::string const& key) {
+  for (auto const& one : found.keys) {
+    if (one.key == key) return one;
+  }
+  return {};
+}
+
+std::string expect_no_survey(std::string const& url, survey_request const& request, errc code,
+                             std::string_view said) {
+  auto const found = survey_store(url, request);
+  EXPECT_TRUE(found.has_error());
+  if (!found.has_error()) return {};
+  auto const text = found.error().message;
+  EXPECT_EQ(found.error(), code) << text;
+  EXPECT_NE(text.find(said), text.npos) << text;
+  EXPECT_EQ(text.find("sesame"), text.npos) << text;
+  return text;
+}
+
+/// Does that when the survey has begun, once.
+// Whatever the tests before have left the server busy with.
+survey_request meanwhile(survey_request request, std::function<void()> what) {
+  request.even_if_busy = true;
+  request.on_progress = [what = std::move(what), done = false](double) mutable {
+    if (!std::exchange(done, true)) what();
+  };
+  return request;
+}
+
+struct redis_survey : testing::Test {
+  redis_survey() { server.flush(); }
+
+  static std::string url_of(redis_server const& at, std::string const& user) {
+    return "redis://" + user + ":sesame@127.0.0.1:" + std::to_string(at.port());
+  }
+  static void set_all(redis_server const& at, std::string const& prefix, int keys) {
+    at.command({"EVAL",
+                "for i = 1, tonumber(ARGV[2]) do redis.call('SET', ARGV[1] .. i, 'value') end", "0",
+                prefix, std::to_string(keys)});
+  }
+  static void get_often(redis_server const& at, std::string const& key, int times) {
+    at.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('GET', KEYS[1]) end", "1", key,
+                std::to_string(times)});
+  }
+
+  redis_server& server = redis_server::shared();
+};
+
+constexpr survey_source all_sources[] = {survey_source::clients, survey_source::monitor,
+                                         survey_source::lfu, survey_source::server};
+
+TEST_F(redis_survey, WhoMayNotComeInIsToldSoByEachSource) {
+  redis_server closed({.users = {"alice on >sesame ~* &* +@all"}});
+  for (auto const source : all_sources) {
+    expect_no_survey(url_of(closed, "carol"), {.source = source}, errc::access_denied, "WRONGPASS");
+    expect_no_survey("redis://127.0.0.1:" + std::to_string(dead_port()) + "?timeout=300ms",
+                     {.source = source}, errc::unavailable, "Connection refused");
+  }
+}
+
+TEST_F(redis_survey, WhatIsOutOfItsRangeIsRefused) {
+  auto const url = server.url();
+  expect_no_survey(url, {.top = 0}, errc::invalid_value, "top");
+  expect_no_survey(url, {.top = 1001}, errc::invalid_value, "1 to 1000");
+  expect_no_survey(url, {.lasts = 9ms}, errc::invalid_value, "lasts");
+  expect_no_survey(url, {.lasts = 60'001ms}, errc::invalid_value, "60 s");
+  expect_no_survey(url, {.most_a_second = 0}, errc::invalid_value, "most_a_second");
+  expect_no_survey("memory:", {}, errc::not_supported, "most_read");
+  expect_no_survey("redlock://localhost", {}, errc::not_supported, "redlock:");
+}
+
+// ---------------------------------------------------------------------------- clients
+
+struct two_caches {
+  explicit two_caches(redis_server const& server) : one(open(server)), two(open(server)) {}
+
+  static cache<std::string> open(redis_server const& server) {
+    cache_options how{.prefix = "p:"};
+    how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+    how.fleet_threshold = 100;
+    return cache<std::string>(open_store(server.url()), how);
+  }
+  void read(std::string const& key) const {
+    for (int i = 0; i < 20; ++i) {
+      one.get_or_load(key, [] { return std::string("loaded"); });
+      two.get_or_load(key, [] { return std::string("loaded"); });
+    }
+  }
+
+  cache<std::string> one, two;
+};
+
+TEST_F(redis_survey, ClientsTellWhatTheyReadAndKeep) {
+  two_caches const both(server);
+  survey found;
+  EXPECT_TRUE(eventually([&] {
+    both.read("k");
+    found = survey_store(server.url(), {.with_sizes = true}).value();
+    auto const key = key_of(found, "p:k");
+    return key.processes == 2u && key.kept_by == 2u && key.bytes;
+  }));
+  auto const key = key_of(found, "p:k");
+  EXPECT_EQ(found.processes, 2u);
+  EXPECT_GT(key.rate, 0);
+  EXPECT_LE(key.low, key.rate);
+  EXPECT_GE(key.high, key.rate);
+  EXPECT_TRUE(key.reads && key.writes && key.kept_for);
+  EXPECT_NE(found.cost.find("command"), std::string::npos) << found.cost;
+  EXPECT_EQ(key_of(survey_store(server.url(), {.prefix = "p:"}).value(), "p:k").key, "p:k");
+  EXPECT_TRUE(survey_store(server.url(), {.prefix = "q:"}).value().keys.empty());
+}
+
+TEST_F(redis_survey, WhereNobodyReportsThatIsSaid) {
+  auto const found = survey_store(server.url()).value();
+  EXPECT_TRUE(found.keys.empty());
+  EXPECT_TRUE(has_note(found, "no process has reported")) << found.notes.size();
+}
+
+TEST_F(redis_survey, WhoMayNotLookForCachesNamesOne) {
+  redis_server limited({.users = {"alice on >sesame ~* &* +@all -pubsub"}});
+  auto const url = url_of(limited, "alice");
+  auto const why = expect_no_survey(url, {}, errc::access_denied, "PUBSUB CHANNELS");
+  EXPECT_NE(why.find("--prefix"), why.npos) << why;
+  EXPECT_TRUE(survey_store(url, {.prefix = "p:"}).has_value());
+}
+
+// ---------------------------------------------------------------------------- lfu
+
+TEST_F(redis_survey, LfuFindsTheKeysThatWereUsedMost) {
+  redis_server counting({.arguments = {"--maxmemory-policy", "allkeys-lfu"}});
+  set_all(counting, "k", 2000);
+  counting.command({"SET", "{k}:herdlock:fence", "7"});
+  get_often(counting, "{k}:herdlock:fence", 1000);
+  for (char const* key : {"k7", "k77", "k777"}) get_often(counting, key, 1000);
+  auto const found = survey_store(counting.url(), {.source = survey_source::lfu, .top = 3}).value();
+  ASSERT_EQ(found.keys.size(), 3u);
+  for (char const* key : {"k7", "k77", "k777"}) {
+    auto const one = key_of(found, key);
+    EXPECT_EQ(one.key, key);
+    EXPECT_GT(one.low, 0);
+    EXPECT_LT(one.low, one.rate);
+    EXPECT_LT(one.rate, one.high);
+  }
+  EXPECT_NE(found.cost.find("for the counters of "), std::string::npos) << found.cost;
+  EXPECT_TRUE(has_note(found, "logarithm"));
+}
+
+TEST_F(redis_survey, LfuLooksAtAPrefixAsItIsWritten) {
+  redis_server counting({.arguments = {"--maxmemory-policy", "allkeys-lfu"}});
+  set_all(counting, "a*b:", 3);
+  set_all(counting, "axb:", 3);
+  std::string const binary = "a*b:" + std::string(254, '\0') + std::string(254, '\xff');
+  counting.command({"SET", binary, "value"});
+  auto const found = survey_store(counting.url(), {.source = survey_source::lfu,
+                                                   .prefix = "a*b:",
+                                                   .most_a_second = 1000,
+                                                   .with_sizes = true})
+                         .value();
+  EXPECT_EQ(found.keys.size(), 4u);
+  EXPECT_EQ(key_of(found, binary).key.size(), 512u);
+  EXPECT_TRUE(key_of(found, binary).bytes);
+  EXPECT_EQ(key_of(found, "axb:1").key, "");
+}
+
+TEST_F(redis_survey, WithoutAnLfuPolicyItSaysWhatToSet) {
+  survey_request const request{.source = survey_source::lfu};
+  auto const why = expect_no_survey(server.url(), request, errc::not_supported, "maxmemory-policy");
+  EXPECT_NE(why.find("allkeys-lfu"), why.npos) << why;
+  redis_server limited({.users = {"alice on >sesame ~* &* +@all -config"}});
+  limited.command({"SET", "k", "v"});
+  expect_no_survey(url_of(limited, "alice"), request, errc::not_supported, "allkeys-lfu");
+}
+
+TEST_F(redis_survey, LfuNeedsItsRightsAndLeavesOutKeysOfOthers) {
+  redis_server counting(
+      {.users = {"alice on >sesame ~* &* +@all -object", "bob on >sesame ~mine:* &* +@all -memory"},
+       .arguments = {"--maxmemory-policy", "allkeys-lfu"}});
+  set_all(counting, "mine:", 2);
+  set_all(counting, "other:", 3);
+  survey_request const request{.source = survey_source::lfu, .with_sizes = true};
+  expect_no_survey(url_of(counting, "alice"), request, errc::access_denied, "OBJECT FREQ");
+  auto const found = survey_store(url_of(counting, "bob"), request).value();
+  EXPECT_EQ(found.keys.size(), 2u);
+  EXPECT_TRUE(has_note(found, "may not read 3 keys"));
+  EXPECT_TRUE(has_note(found, "sizes are missing"));
+}
+
+// ---------------------------------------------------------------------------- monitor
+
+TEST_F(redis_survey, MonitorCountsTheKeysOfEachCommand) {
+  std::string const binary = std::string(256, '\0') + std::string(256, '"');
+  auto const commands = [&] {
+    for (int i = 0; i < 6; ++i) server.command({"GET", "a"});
+    for (int i = 0; i < 2; ++i) server.command({"MGET", "a", "b"});
+    for (int i = 0; i < 3; ++i) server.command({"SET", "b", std::string(100'000, 'v')});
+    server.command({"EVAL", "return redis.call('GET', KEYS[1])", "1", "c"});
+    server.command({"GET", binary});
+    server.command({"GET", "{a}:herdlock:claim"});
+  };
+  auto const found =
+      survey_store(server.url(),
+                   meanwhile({.source = survey_source::monitor, .lasts = 3s}, commands))
+          .value();
+  ASSERT_EQ(found.keys.size(), 4u);
+  EXPECT_EQ(found.keys[0].key, "a") << "the greatest first";
+  auto const a = key_of(found, "a"), b = key_of(found, "b"), c = key_of(found, "c");
+  constexpr double uses = 15;
+  EXPECT_DOUBLE_EQ(a.share.value(), 8 / uses);
+  EXPECT_DOUBLE_EQ(b.share.value(), 5 / uses);
+  EXPECT_DOUBLE_EQ(c.share.value(), 1 / uses) << "what the script does is not counted again";
+  EXPECT_EQ(a.writes.value(), 0);
+  EXPECT_DOUBLE_EQ(b.writes.value() / b.reads.value(), 1.5);
+  EXPECT_GE(a.high, a.low);
+  EXPECT_EQ(key_of(found, binary.substr(0, 256)).key.size(), 256u);
+  EXPECT_TRUE(has_note(found, "3 long commands")) << "of which the keys are counted";
+  EXPECT_NE(found.cost.find("halve"), std::string::npos) << found.cost;
+}
+
+TEST_F(redis_survey, MonitorCountsOnlyThePrefixAndTheDatabase) {
+  auto const commands = [&] {
+    server.command({"SET", "p:a", "v"});
+    server.command({"SET", "q:a", "v"});
+  };
+  survey_request request{.source = survey_source::monitor, .prefix = "p:", .lasts = 1s};
+  auto const found = survey_store(server.url(), meanwhile(request, commands)).value();
+  ASSERT_EQ(found.keys.size(), 1u);
+  EXPECT_EQ(found.keys[0].key, "p:a");
+  EXPECT_TRUE(survey_store(server.url() + "/1", meanwhile(request, commands)).value().keys.empty());
+}
+
+TEST_F(redis_survey, MonitorGivesUpAtMoreThanItMayTake) {
+  auto const commands = [&] {
+    for (int i = 0; i < 30; ++i) server.command({"GET", "a"});
+  };
+  auto const found =
+      survey_store(server.url(),
+                   meanwhile({.source = survey_source::monitor, .lasts = 60s, .most_a_second = 10},
+                             commands))
+          .value();
+  EXPECT_TRUE(has_note(found, "more than 10 commands a second"));
+  EXPECT_EQ(key_of(found, "a").key, "a") << "what was found until then";
+}
+
+TEST_F(redis_survey, MonitorIsRefusedByABusyServer) {
+  server.command({"SET", "a", "v"});
+  survey_request request{.source = survey_source::monitor, .lasts = 10ms};
+  std::string why;
+  EXPECT_TRUE(eventually([&] {
+    get_often(server, "a", 200'000);
+    auto const found = survey_store(server.url(), request);
+    if (!found.has_error()) return false;
+    why = found.error().message;
+    return found.error() == errc::overloaded;
+  }));
+  EXPECT_NE(why.find("--yes"), why.npos) << why;
+  request.even_if_busy = true;
+  EXPECT_TRUE(survey_store(server.url(), request).has_value());
+}
+
+TEST_F(redis_survey, MonitorNamesTheRightThatIsMissing) {
+  redis_server limited(
+      {.users = {"alice on >sesame ~* &* +@all -monitor", "bob on >sesame ~* &* +@all -command"}});
+  survey_request const request{.source = survey_source::monitor};
+  expect_no_survey(url_of(limited, "alice"), request, errc::access_denied, "+monitor");
+  expect_no_survey(url_of(limited, "bob"), request, errc::access_denied, "+command");
+}
+
+TEST_F(redis_survey, WhatIsThrownMeanwhileLeavesNothingAtTheServer) {
+  auto const request = meanwhile({.source = survey_source::monitor},
+                                 [] { throw std::runtime_error("from a user"); });
+  EXPECT_THROW(std::ignore = survey_store(server.url(), request), std::runtime_error);
+  EXPECT_TRUE(eventually([&] {
+    return server.command({"CLIENT", "LIST"}).find("cmd=monitor") == std::string::npos;
+  }));
+}
+
+// ---------------------------------------------------------------------------- server
+
+TEST_F(redis_survey, AServerWithoutHotkeysSaysWhoHasThem) {
+  expect_no_survey(server.url(), {.source = survey_source::server, .lasts = 10ms},
+                   errc::not_supported, "Redis 8.6 and Valkey 9.2");
+}
+
+TEST_F(redis_survey, HotkeysOfRedisAreSharesOfTheTimeAndTheSessionIsEnded) {
+  std::string said;
+  survey found;
+  {
+    scripted_redis peer([&](scripted_redis::command_words const& words) -> std::string {
+      if (words[0] == "INFO") return "$32\r\ninstantaneous_ops_per_sec:2000\r\n\r\n";
+      said += words.at(1) + " ";
+      if (words[1] != "GET") return "+OK\r\n";
+      return "*1\r\n%4\r\n+tracking-active\r\n:0\r\n+sample-ratio\r\n:1\r\n"
+             "+all-commands-all-slots-us\r\n:1000\r\n"
+             "+by-cpu-time-us\r\n*4\r\n+p:a\r\n:250\r\n+q:b\r\n:100\r\n";
+    });
+    found =
+        survey_store(peer.url(), {.source = survey_source::server, .prefix = "p:", .lasts = 10ms})
+            .value();
+  }
+  ASSERT_EQ(found.keys.size(), 1u);
+  EXPECT_EQ(found.keys[0].key, "p:a");
+  EXPECT_DOUBLE_EQ(found.keys[0].share.value(), 0.25);
+  EXPECT_DOUBLE_EQ(found.keys[0].rate, 500);
+  EXPECT_EQ(said, "START STOP GET STOP RESET ");
+}
+
+TEST_F(redis_survey, HotkeysOfValkeyAreUsesASecond) {
+  scripted_redis const peer([](scripted_redis::command_words const& words) -> std::string {
+    if (words[0] == "INFO") return "$0\r\n\r\n";
+    if (words[1] != "GET") return "-ERR unknown subcommand 'START'. Try HOTKEYS HELP.\r\n";
+    return "*2\r\n%3\r\n+key\r\n+a\r\n+db\r\n:0\r\n+qps\r\n:900\r\n"
+           "%3\r\n+key\r\n+b\r\n+db\r\n:1\r\n+qps\r\n:20\r\n";
+  });
+  auto const found =
+      survey_store(peer.url(), {.source = survey_source::server, .lasts = 10ms}).value();
+  ASSERT_EQ(found.keys.size(), 1u) << "of its own database";
+  EXPECT_EQ(found.keys[0].rate, 900);
+}
+
+TEST_F(redis_survey, AValkeyThatDoesNotCountIsToldHow) {
+  scripted_redis const peer([](scripted_redis::command_words const& words) -> std::string {
+    if (words[0] == "INFO") return "$0\r\n\r\n";
+    if (words[1] != "GET") return "-ERR unknown subcommand 'START'. Try HOTKEYS HELP.\r\n";
+    return "-ERR Hotkey detection is disabled\r\n";
+  });
+  expect_no_survey(peer.url(), {.source = survey_source::server, .lasts = 10ms},
+                   errc::not_supported, "hotkey-top-k");
+}
+
+// ---------------------------------------------------------------------------- cluster
+
+TEST(RedisClusterSurvey, AsksAllMasters) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < 3; ++i) {
+    names.push_back(cluster.name_at(i, "survey"));
+    cluster.node(i).command({"SET", names.back(), "value"});
+  }
+  auto const commands = [&] {
+    for (std::size_t i = 0; i < 3; ++i) cluster.node(i).command({"GET", names[i]});
+  };
+  auto const found = survey_store(cluster.url(), meanwhile({.source = survey_source::monitor,
+                                                            .prefix = "survey",
+                                                            .lasts = 2s,
+                                                            .with_sizes = true},
+                                                           commands))
+                         .value();
+  ASSERT_EQ(found.keys.size(), 3u);
+  for (auto const& name : names) {
+    EXPECT_EQ(key_of(found, name).key, name);
+    EXPECT_TRUE(key_of(found, name).bytes);
+  }
+  EXPECT_TRUE(survey_store(cluster.url()).value().keys.empty()) << "nobody reports";
+}
+
+}  // namespace
+}  // namespace herdlock_test

@@ -1,0 +1,95 @@
+// A peer that speaks as a server does that cannot be had: each command is answered by a function.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace herdlock_test {
+
+/// One connection after the other, each until its client goes.
+class scripted_redis {
+ public:
+  using command_words = std::vector<std::string>;
+  /// The reply as it goes over the wire. Called on a thread of its own.
+  using answer = std::function<std::string(command_words const&)>;
+
+  explicit scripted_redis(answer says) : says_(std::move(says)), runs_([this] { run(); }) {}
+  ~scripted_redis() {
+    over_ = true;
+    boost::system::error_code ignored;
+    tcp::socket(io_).connect(at_, ignored);  // what accept() waits for
+    runs_.join();
+  }
+  scripted_redis(scripted_redis const&) = delete;
+  scripted_redis& operator=(scripted_redis const&) = delete;
+
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(at_.port()); }
+
+ private:
+  using tcp = boost::asio::ip::tcp;
+
+  void run() {
+    while (true) {
+      boost::system::error_code ec;
+      auto client = door_.accept(ec);
+      if (ec || over_) return;
+      serve(client);
+    }
+  }
+
+  void serve(tcp::socket& client) {
+    std::string arrived;
+    std::array<char, 4096> piece{};
+    boost::system::error_code ec;
+    while (!ec) {
+      arrived.append(piece.data(), client.read_some(boost::asio::buffer(piece), ec));
+      std::string said;
+      for (auto words = take(arrived); !words.empty(); words = take(arrived)) said += reply(words);
+      boost::system::error_code gone;
+      boost::asio::write(client, boost::asio::buffer(said), gone);
+    }
+  }
+
+  std::string reply(command_words const& words) const {
+    if (words[0] == "HELLO") return "%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
+    if (words[0] == "PING") return "$8\r\nherdlock\r\n";
+    return says_(words);
+  }
+
+  // The first command, off the front; none when it has not come in whole.
+  static command_words take(std::string& from) {
+    std::size_t at = 0;
+    auto const number = [&](char mark) -> std::size_t {
+      auto const end = from.find("\r\n", at);
+      if (end == from.npos || from[at] != mark) return 0;
+      auto const value = std::stoul(from.substr(at + 1, end - at - 1));
+      at = end + 2;
+      return value;
+    };
+    command_words words(number('*'));
+    for (auto& word : words) {
+      auto const size = number('$');
+      if (size == 0 || from.size() < at + size + 2) return {};
+      word = from.substr(at, size);
+      at += size + 2;
+    }
+    from.erase(0, at);
+    return words;
+  }
+
+  answer const says_;
+  std::atomic<bool> over_ = false;
+  boost::asio::io_context io_;
+  tcp::acceptor door_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
+  tcp::endpoint const at_ = door_.local_endpoint();
+  std::thread runs_;
+};
+
+}  // namespace herdlock_test

@@ -1,0 +1,188 @@
+// What a cache does with the rules for its keys, over a scripted store that keeps them and whose
+// server pushes changes.
+#include <atomic>
+#include <chrono>
+
+#include "cache_fixture.hpp"
+
+namespace herdlock::scripted {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::uint64_t unix_ms(milliseconds from_now) {
+  auto const when = std::chrono::system_clock::now().time_since_epoch() + from_now;
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(when).count());
+}
+
+class CacheRules : public CacheTest {
+ protected:
+  using rule = algo::hot_rule;
+  static constexpr auto pins = rule::what::pin;
+  static constexpr auto denies = rule::what::deny;
+  static constexpr auto whole = rule::match::exact;
+  static constexpr auto beginning = rule::match::prefix;
+  static constexpr double never = 1e12;
+
+  CacheRules() {
+    tracks = keeps_rules = true;
+    loader.let_go();
+    open_with(never);
+  }
+
+  void open_with(double threshold, std::optional<near_cache> near = std::nullopt) {
+    open({.prefix = "p:",
+          .near = near,
+          .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5}});
+    for (auto const* key : {"p:k", "p:user:1", "p:user:2"}) {
+      script->entries[key].value = cache_value("there");
+    }
+  }
+  std::string ask(std::string_view key = "k") {
+    call c;
+    load(c, key);
+    run_until([&] { return c.got.has_value(); });
+    return c.value();
+  }
+  bool ask_until_kept(std::string_view key = "k") {
+    return run_until([&] {
+      auto const hits = strings->stats().near_hits;
+      ask(key);
+      return strings->stats().near_hits > hits;
+    });
+  }
+  bool is_kept(std::string_view key = "k") {
+    auto const hits = strings->stats().near_hits;
+    ask(key);
+    ask(key);
+    return strings->stats().near_hits > hits;
+  }
+  std::uint64_t kept() const { return strings->stats().near_entries; }
+};
+
+TEST_F(CacheRules, AreAskedForWithTheFirstCallAndOnce) {
+  settle();
+  EXPECT_EQ(rules->listeners, 0u);
+  ask();
+  ask();
+  EXPECT_EQ(rules->listeners, 1u);
+}
+
+TEST_F(CacheRules, APinnedKeyIsKeptThoughItIsReadSeldom) {
+  ask();
+  EXPECT_FALSE(is_kept());
+  rules->tell({{pins, whole, "k"}});
+  EXPECT_TRUE(ask_until_kept());
+  EXPECT_FALSE(is_kept("user:1"));
+}
+
+TEST_F(CacheRules, OnesThatWereThereBeforeHoldAsWell) {
+  rules->stored = {7, algo::encode({0, {{pins, beginning, "user:"}}})};
+  ask();
+  EXPECT_TRUE(ask_until_kept("user:1"));
+}
+
+TEST_F(CacheRules, WhatIsPinnedNoMoreIsDropped) {
+  ask();
+  rules->tell({{pins, whole, "k"}, {pins, beginning, "user:"}});
+  ASSERT_TRUE(ask_until_kept());
+  ASSERT_TRUE(ask_until_kept("user:1"));
+  rules->tell({{pins, beginning, "user:"}});
+  EXPECT_EQ(kept(), 1u);
+  EXPECT_FALSE(is_kept());
+  EXPECT_TRUE(is_kept("user:1"));
+}
+
+TEST_F(CacheRules, DenyDropsAHotKeyAndItIsNotKeptAgain) {
+  open_with(10);
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{denies, whole, "k"}});
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_FALSE(is_kept());
+  EXPECT_EQ(ask(), "there");
+}
+
+TEST_F(CacheRules, DenyWinsOverTheProgramsOwnPinAndOverOtherRules) {
+  strings->pin("k");
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{pins, whole, "k"}, {denies, beginning, "k"}});
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_FALSE(is_kept());
+  rules->tell({});
+  EXPECT_TRUE(ask_until_kept()) << "the pin of the program is there";
+}
+
+TEST_F(CacheRules, DenyWinsWhereAllIsKept) {
+  open_with(never, near_cache::all);
+  ASSERT_TRUE(ask_until_kept("user:1"));
+  ASSERT_TRUE(ask_until_kept("user:2"));
+  rules->tell({{denies, whole, "user:1"}});
+  EXPECT_EQ(kept(), 1u);
+  EXPECT_FALSE(is_kept("user:1"));
+  EXPECT_TRUE(is_kept("user:2"));
+}
+
+TEST_F(CacheRules, BeginAndEndAtTheirTimes) {
+  ask();
+  rules->tell({{pins, whole, "k", 0, unix_ms(1500ms)}});
+  ASSERT_TRUE(ask_until_kept());
+  EXPECT_TRUE(run_until([&] { return kept() == 0; })) << "without a call";
+  rules->tell({{pins, whole, "k"}, {denies, whole, "k", unix_ms(1500ms)}});
+  ASSERT_TRUE(ask_until_kept());
+  EXPECT_TRUE(run_until([&] { return kept() == 0; }));
+  EXPECT_FALSE(is_kept());
+}
+
+TEST_F(CacheRules, APinHoldsTenSecondsBeforeItsTimeAndNotEarlier) {
+  ask();
+  rules->tell({{pins, whole, "k", unix_ms(9s)}, {pins, whole, "user:1", unix_ms(1h)}});
+  EXPECT_TRUE(ask_until_kept());
+  EXPECT_FALSE(is_kept("user:1"));
+}
+
+TEST_F(CacheRules, OldOnesThatComeLateChangeNothing) {
+  ask();
+  rules->tell(5, algo::encode({0, {{pins, whole, "k"}}}));
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell(4, algo::encode({0, {}}));
+  EXPECT_EQ(kept(), 1u);
+}
+
+TEST_F(CacheRules, WhatIsNotUnderstoodIsAWarningAndTheOnesBeforeHold) {
+  ask();
+  rules->tell({{pins, whole, "k"}});
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell(9, "herdlock hot keys 2 0\n");
+  EXPECT_EQ(kept(), 1u);
+  ASSERT_EQ(opened->warnings().size(), 1u);
+  EXPECT_NE(opened->warnings().front().find("'p:'"), std::string::npos);
+}
+
+TEST_F(CacheRules, APinnedKeyIsLoadedBeforehandByTheLoaderForThat) {
+  auto const runs = std::make_shared<std::atomic<int>>(0);
+  strings->warm_with([runs](load_context const& of) {
+    ++*runs;
+    return "early " + of.key.str();
+  });
+  settle();
+  EXPECT_EQ(rules->listeners, 1u) << "without a call";
+  rules->tell({{pins, whole, "sale", unix_ms(5s)}, {pins, whole, "later", unix_ms(1h)}});
+  EXPECT_TRUE(run_until([&] { return kept() == 1; }));
+  EXPECT_EQ(ask("sale"), "early sale");
+  EXPECT_EQ(loader.runs, 0);
+  rules->tell({{pins, whole, "sale", unix_ms(4s)}});
+  settle();
+  EXPECT_EQ(*runs, 1);
+}
+
+TEST_F(CacheRules, WithoutHotKeysOrANearCacheNobodyAsksForThem) {
+  open({.prefix = "p:", .hot_keys = std::nullopt});
+  ask();
+  EXPECT_EQ(rules->listeners, 0u);
+  open_with(never, near_cache::off);
+  ask();
+  EXPECT_EQ(rules->listeners, 0u);
+}
+
+}  // namespace
+}  // namespace herdlock::scripted
