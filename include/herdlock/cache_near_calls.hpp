@@ -63,21 +63,24 @@ class cache_near_calls : public cache_tag_calls {
   void unpin(std::string_view key) const { core_->unpin(key); }
 
   /// Gives the cache a loader for the keys that rules pin (herdlock/hot_rules.hpp): each of them is
-  /// loaded once by the fleet, ten seconds before the rule begins to hold, and kept here. Without
-  /// one the first call in that time does it. `loader` is as that of get_or_load; it is called with
-  /// the key in its load_context, has to own what it uses, and lives as long as the cache. The last
-  /// loader that is given counts. Nothing where rules are not heeded. Any thread.
+  /// loaded by the fleet ten seconds before the rule begins to hold, again if its entry ends before
+  /// that, and again once a second as long as that fails; and kept here. From then on those who
+  /// read it load it. Without one the first call in that time does it. `loader` is as that of
+  /// get_or_load; it is called with the key in its load_context, has to own what it uses, and lives
+  /// as long as the cache. The last loader that is given counts. Nothing where rules are not
+  /// heeded. Any thread.
   template <class Loader>
   void warm_with(Loader loader) const {
     static_assert(detail::blocking_loader_of<Loader, T> && detail::takes_context<Loader>,
                   "the loader of warm_with is called with a herdlock::load_context const&, and "
                   "returns a T or a std::optional<T>");
-    core_->warm_by([weak = std::weak_ptr(core_), loader = std::move(loader)](auto const& key) {
+    core_->warm_by([weak = std::weak_ptr(core_), loader = std::move(loader)](
+                       std::string const& key, std::function<void(failure)> done) {
       using call_loader = detail::blocking_loader<T, Codec, Loader>;
       auto const core = weak.lock();
       if (!core) return;
       // What was loaded is kept from its next read on.
-      warmed on_loaded{core, key};
+      warmed on_loaded{core, key, std::move(done)};
       detail::start_call<detail::shared_load_reply<T>, warmed>(
           *core, core->full_key(key), std::move(on_loaded), call_loader{loader, core->pool()});
     });
@@ -141,13 +144,15 @@ class cache_near_calls : public cache_tag_calls {
   struct warmed {
     std::weak_ptr<detail::cache_core> to;
     std::string key;
+    std::function<void(failure)> done;
 
-    void operator()(result<std::shared_ptr<T const>> const&) const {
+    void operator()(result<std::shared_ptr<T const>> const& loaded) const {
+      done(loaded.has_error() ? loaded.error() : failure{});
       auto const core = to.lock();
       if (!core) return;
-      auto done = [](result<cached<std::shared_ptr<T const>>> const&) {};
-      detail::start_call<detail::shared_look_reply<T>, decltype(done)>(*core, core->full_key(key),
-                                                                       done, detail::no_loader{});
+      auto seen = [](result<cached<std::shared_ptr<T const>>> const&) {};
+      detail::start_call<detail::shared_look_reply<T>, decltype(seen)>(*core, core->full_key(key),
+                                                                       seen, detail::no_loader{});
     }
   };
 };

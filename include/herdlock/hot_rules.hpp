@@ -36,7 +36,7 @@ struct hot_rule {
 
   action does = action::pin;
   match by = match::exact;
-  std::string key = {};            ///< without the prefix of the cache
+  std::string key = {};            ///< without the prefix of the cache; as a prefix, "" is all
   std::optional<time> from = {};   ///< in milliseconds; nothing: since ever
   std::optional<time> until = {};  ///< nothing: for ever
 

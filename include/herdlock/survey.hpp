@@ -47,22 +47,25 @@ struct survey_request {
 
 /// One key. What a source does not know is empty.
 struct surveyed_key {
-  std::string key;  ///< whole, with the prefix of its cache; `monitor` cuts it at 256 bytes
+  /// With the prefix of its cache. `monitor` cuts it at 256 bytes; `clients`, what is behind the
+  /// prefix.
+  std::string key;
   double rate = 0;  ///< reads and writes a second, as near as the source knows
-  double low = 0;   ///< at least
+  double low = 0;   ///< at least; of `lfu`: as expected from its counter, as `high`
   double high = 0;  ///< at most; 0: nobody knows
   std::optional<double> reads = {};           ///< a second
   std::optional<double> writes = {};          ///< a second
   std::optional<double> share = {};           ///< of all uses that were counted, 0 to 1
   std::optional<std::uint64_t> bytes = {};    ///< of its value, at the server
   std::optional<std::size_t> processes = {};  ///< that read it often
-  std::optional<std::size_t> kept_by = {};    ///< processes that keep it near
+  std::optional<std::size_t> reporters = {};  ///< processes of its cache that have reported
+  std::optional<std::size_t> kept_by = {};    ///< of them, those that keep it near
   std::optional<milliseconds> kept_for = {};  ///< by the one that has kept it longest
 };
 
 struct survey {
   std::vector<surveyed_key> keys;  ///< by rate, the greatest first
-  std::size_t processes = 0;       ///< that have reported; of `clients`
+  std::size_t processes = 0;       ///< that have reported of one cache, at most; of `clients`
   /// What it has cost the server, in a sentence: commands, bytes, time.
   std::string cost;
   /// What limits the answer, each a sentence: a policy, a right that is missing, a gap.

@@ -76,7 +76,8 @@ std::optional<hot_rule> rule_of(std::string_view line) {
   auto const until = number_of(take_until(line, ' '));
   auto key = unescaped(line);
   if (!does || !by || !from || !until || !key) return std::nullopt;
-  if (key->empty() || key->size() > hot_list::most_key_bytes) return std::nullopt;
+  if (key->size() > hot_list::most_key_bytes) return std::nullopt;
+  if (key->empty() && *by == hot_rule::match::exact) return std::nullopt;
   return hot_rule{*does, *by, *std::move(key), *from, *until};
 }
 
@@ -111,17 +112,41 @@ std::optional<hot_list> decode_list(std::string_view text) {
 
 bool hot_list_reader::take(hot_list list) {
   if (list.version <= list_.version) return false;
+  set(std::move(list));
+  return true;
+}
+
+bool hot_list_reader::take_found(hot_list list, std::uint64_t known) {
+  bool const is_older = list.version < list_.version;
+  if (list.version == list_.version || (is_older && list_.version != known)) return false;
+  set(std::move(list));
+  return true;
+}
+
+void hot_list_reader::set(hot_list list) {
   exact_.clear();
   prefixes_.clear();
   list_ = std::move(list);
   for (hot_rule const& one : list_.rules) {
     if (one.by == hot_rule::match::prefix) {
-      prefixes_.push_back(&one);
+      prefixes_.push_back({&one, none});
     } else {
       exact_[one.key].push_back(&one);
     }
   }
-  return true;
+  sort_prefixes();
+}
+
+void hot_list_reader::sort_prefixes() {
+  std::stable_sort(prefixes_.begin(), prefixes_.end(),
+                   [](prefix const& a, prefix const& b) { return a.rule->key < b.rule->key; });
+  for (std::size_t i = 1; i < prefixes_.size(); ++i) {
+    std::size_t at = i - 1;
+    while (at != none && !prefixes_[at].rule->is_for(prefixes_[i].rule->key)) {
+      at = prefixes_[at].shorter;
+    }
+    prefixes_[i].shorter = at;
+  }
 }
 
 hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) const {
@@ -135,8 +160,14 @@ hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) cons
   if (auto const at = exact_.find(key); at != exact_.end()) {
     for (auto const* const one : at->second) heed(*one);
   }
-  for (auto const* const one : prefixes_) {
-    if (one->is_for(key)) heed(*one);
+  // The longest one that the key begins with lies on the way down from the last one that is not
+  // behind the key: what is sorted in between begins with it, too.
+  auto const behind = std::upper_bound(
+      prefixes_.begin(), prefixes_.end(), key,
+      [](std::string_view text, prefix const& one) { return text < one.rule->key; });
+  auto at = behind == prefixes_.begin() ? none : std::size_t(behind - prefixes_.begin()) - 1;
+  for (; at != none; at = prefixes_[at].shorter) {
+    if (prefixes_[at].rule->is_for(key)) heed(*prefixes_[at].rule);
   }
   if (said.denied) said.pinned = said.kept = false;
   return said;

@@ -77,7 +77,12 @@ class hot_list_reader {
 
   /// False: it is no newer than what is known.
   bool take(hot_list list);
+  /// The same of what a look at the store found, which began when `known` was the newest version.
+  /// It counts also when it is older, unless a newer one came meanwhile: a message can be
+  /// anybody's, and a server that took over may not have the last ones.
+  bool take_found(hot_list list, std::uint64_t known);
 
+  /// O(log n) in the rules, and one step more for each prefix of the key that has one.
   hot_verdict of(std::string_view key, std::uint64_t now_ms) const;
   /// The exact keys that are to be kept from now on, or from a time to come: what is to be loaded
   /// beforehand.
@@ -89,9 +94,18 @@ class hot_list_reader {
   bool empty() const noexcept { return list_.rules.empty(); }
 
  private:
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct prefix {
+    hot_rule const* rule;  // in list_
+    std::size_t shorter;   // the next shorter one that it begins with, or is equal to
+  };
+
+  void set(hot_list list);
+  void sort_prefixes();
+
   hot_list list_;
   std::map<std::string_view, std::vector<hot_rule const*>, std::less<>> exact_;  // in list_
-  std::vector<hot_rule const*> prefixes_;
+  std::vector<prefix> prefixes_;                                                 // by their keys
 };
 
 }  // namespace herdlock::algo

@@ -98,6 +98,11 @@ near_hit near_table::find(std::string_view key, clock::time_point now, near_look
   return {near_hit::found::value, std::shared_ptr<void const>(std::move(found), value)};
 }
 
+bool near_table::holds(std::string_view key, clock::time_point now) const noexcept {
+  auto const record = look_up(hashed(key));
+  return record && record->served(now);
+}
+
 bool near_table::insert(std::string_view key, algo::near_entry const& how, near_value what,
                         clock::time_point now) {
   hashed_key const which = hashed(key);

@@ -106,6 +106,9 @@ class near_table {
   near_hit find(std::string_view key, clock::time_point now,
                 near_look who = near_look::any) noexcept;
 
+  /// find() would find one. Counts as no use.
+  bool holds(std::string_view key, clock::time_point now) const noexcept;
+
   /// In the place of what the key had, which goes in any case. False: it is not kept, for its
   /// generation is not trusted (never was, or ended), it has expired by `now`, or it is alone
   /// beyond the bounds. Evicts what was not hit lately. Throws std::bad_alloc; what the key had

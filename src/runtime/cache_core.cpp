@@ -299,7 +299,7 @@ void cache_core::unpin(std::string_view key) {
   if (near_) near_->unpin(key);
 }
 
-void cache_core::warm_by(std::function<void(std::string const& key)> load) {
+void cache_core::warm_by(key_warmer load) {
   asio::post(get_executor(), [engine = engine_, load = std::move(load)]() mutable {
     auto const rules = engine->hot() ? engine->hot()->rules() : nullptr;
     if (rules) rules->warm_by(std::move(load));

@@ -15,7 +15,8 @@ fleet_settings fleet_of(cache_options const& options) {
   return {.topic = hot_keys_topic(options.prefix),
           .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
                     .reads_per_write = hot.reads_per_write,
-                    .cool_time = hot.window * 3 / 2,
+                    // A sum is of the window before it: so what nobody reads is cool within two.
+                    .cool_time = hot.window * 3 / 4,
                     .silence = report_store::keeps_for,
                     .most_hot = hot.max_hot}};
 }

@@ -42,8 +42,24 @@ cache_fleet::cache_fleet(std::shared_ptr<store_core> home, fleet_settings settin
       teller_(process_),
       fleet_(settings_.rules) {}
 
+// As it was found at the ticks: what came and went between two of them is not seen.
+void cache_fleet::note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
+                                    clock::time_point now) {
+  auto const before = std::exchange(kept_since_, {});
+  if (!keeps) return;
+  for (auto& one : known) {
+    if (!keeps(one.key)) continue;
+    auto const at = before.find(one.key);
+    auto const since = at != before.end() ? at->second : now;
+    kept_since_.emplace(one.key, since);
+    auto const time = std::chrono::duration_cast<milliseconds>(now - since).count();
+    one.kept_ms = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time), 1,
+                                            algo::fleet_report::most_kept_ms);
+  }
+}
+
 void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
-                       kept_time const& kept_ms) {
+                       keeping const& keeps) {
   if (closed_) return;
   if (has_news_) tell_changes(now);
   if (closed_ || now < next_) return;
@@ -53,11 +69,11 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   std::uint64_t uncounted = 0;
   for (auto& one : counted.top(2 * algo::fleet_report::most_keys)) {
     known.push_back(fleet_key_of(std::move(one)));
-    known.back().kept_ms = std::min(kept_ms(known.back().key), algo::fleet_report::most_kept_ms);
     uncounted = 2 * known.back().high;
   }
   if (known.size() < 2 * algo::fleet_report::most_keys) uncounted = 0;
   auto const begins = std::max<std::uint64_t>(settings_.rules.threshold / parts_of_threshold, 1);
+  note_what_is_kept(known, keeps, now);
   bool const reads_often = !known.empty() && known.front().high >= begins;
   if (reads_often) listen();
   if (!listens_) return;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <herdlock/hot_fleet.hpp>
@@ -28,14 +29,14 @@ struct fleet_settings {
 class cache_fleet final : public report_listener, public std::enable_shared_from_this<cache_fleet> {
  public:
   using change_listener = std::function<void(algo::fleet_change const&)>;
-  /// For how many ms a value of the key is kept here; 0: none is.
-  using kept_time = std::function<std::uint64_t(std::string_view key)>;
+  /// A value of the key is kept here. Empty: none ever is.
+  using keeping = std::function<bool(std::string_view key)>;
 
   cache_fleet(std::shared_ptr<store_core> home, fleet_settings settings, change_listener told);
 
   /// At each tick of the counters. Asks the store for nothing before a key is read at a hundredth
   /// of the threshold here.
-  void tick(clock::time_point now, detail::hot_keys_core& counted, kept_time const& kept_ms);
+  void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps);
   // Any thread.
   std::vector<fleet_hot_key> top(std::size_t most) const;
   hot_fleet_stats stats() const;
@@ -54,6 +55,8 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   void on_report(std::string_view text) override;
   algo::fleet_hearing take(algo::fleet_report report, clock::time_point now);
   void count(std::uint64_t hot_fleet_stats::*what);
+  void note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
+                         clock::time_point now);
   void listen();
   void send(algo::fleet_report const& report);
   void tell_changes(clock::time_point now);
@@ -63,6 +66,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   change_listener const told_;
   std::uint64_t const process_;
   algo::fleet_teller teller_;
+  std::unordered_map<std::string, clock::time_point> kept_since_;  // of those that are known
   clock::time_point next_{};
   clock::time_point next_report_{};
   clock::time_point next_sum_{};

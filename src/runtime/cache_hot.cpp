@@ -1,6 +1,5 @@
 #include "runtime/cache_hot.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace herdlock::runtime {
@@ -71,7 +70,7 @@ void cache_hot::on_due(clock::time_point now) {
   next_tick_ = now + tick;
   detail::hot_keys_core::tick(core, now);
   if (fleet_ && !closed_) {
-    fleet_->tick(now, *core_, [this, now](std::string_view key) { return kept_ms(key, now); });
+    fleet_->tick(now, *core_, near_.keeps);
   }
   if (closed_ || !near_.on_hot) return;
   home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
@@ -118,17 +117,7 @@ void cache_hot::name(std::string_view key) {
 }
 
 void cache_hot::is_kept(std::string_view key) {
-  auto* const here = find(key);
-  if (!here) return;
-  here->next_try = {};
-  if (!here->kept_since) here->kept_since = clock::now();
-}
-
-std::uint64_t cache_hot::kept_ms(std::string_view key, clock::time_point now) {
-  auto const* const here = find(key);
-  if (!here || !here->kept_since) return 0;
-  auto const time = std::chrono::duration_cast<milliseconds>(now - *here->kept_since).count();
-  return static_cast<std::uint64_t>(std::max<milliseconds::rep>(time, 1));
+  if (auto* const here = find(key)) here->next_try = {};
 }
 
 std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,6 +57,8 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
     std::function<void()> on_hot;
     /// Of a key that was named.
     std::function<void(std::string_view key)> on_cooled;
+    /// A value of it is here.
+    std::function<bool(std::string_view key)> keeps;
   };
 
   cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
@@ -109,7 +110,6 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
     std::string key;             // once a value of it is kept
     bool awaits_push = false;    // of what we have written ourselves
     clock::time_point next_try;  // to keep a value of it
-    std::optional<clock::time_point> kept_since{};
   };
 
   void on_due(clock::time_point now) override;
@@ -117,7 +117,6 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   void becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
   void cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
   hot_key_here* find(std::string_view key);
-  std::uint64_t kept_ms(std::string_view key, clock::time_point now);
 
   std::shared_ptr<store_core> const home_;
   hot_keys_options const options_;

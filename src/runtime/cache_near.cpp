@@ -1,4 +1,5 @@
 #include "runtime/cache_near.hpp"
+#include "runtime/near_sweep.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -45,17 +46,6 @@ std::string untold_warning(std::string const& store, std::string const& prefix,
             "time that you choose, whoever changes them";
   return store + ": the near cache of the cache " + name + " is told of no changes, so " + follows +
          ": " + why.message;
-}
-
-// Without memory to find it nothing stays.
-void drop_what_may_not_stay(detail::near_table& table, near_selection const& which) {
-  try {
-    for (auto const& key : table.keys()) {
-      if (!which.has(key)) table.drop(key);
-    }
-  } catch (std::bad_alloc const&) {
-    table.clear();
-  }
 }
 
 // Without memory for it the generation is not served, which is safe.
@@ -182,12 +172,17 @@ void cache_near::open() {
       auto const self = weak.lock();
       if (self && !self->which_.stays(key)) self->table_->drop(key);
     };
-    hot_->keep_by({std::move(on_hot), std::move(on_cooled)});
-    auto on_ruled = [weak = weak_from_this()] {
+    auto keeps = [weak = weak_from_this()](std::string_view key) {
+      auto const self = weak.lock();
+      return self && self->table_->holds(key, clock::now());
+    };
+    hot_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
+    auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
+    auto on_ruled = [weak = weak_from_this(), sweep] {
       auto const self = weak.lock();
       if (!self) return;
       if (self->hot_->rules()->have_pins()) self->listen();
-      drop_what_may_not_stay(*self->table_, self->which_);
+      sweep->start(self->which_, self);
     };
     if (hot_->rules()) hot_->rules()->follow(std::move(on_ruled));
   }

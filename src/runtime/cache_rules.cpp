@@ -40,17 +40,18 @@ void cache_rules::open() {
   auto const& rules = home_->rules();
   if (!rules) return;
   auto const now = clock::now();
-  next_look_ = now + pause_of_looks;
-  schedule(now);
   rules->listen_for_rules(hot_keys_topic(prefix_), weak_from_this());
+  look(now);  // it may be that it can't be told
+  schedule(now);
 }
 
-void cache_rules::warm_by(std::function<void(std::string const& key)> load) {
+void cache_rules::warm_by(detail::key_warmer load) {
   if (closed_) return;
   load_ = std::move(load);
-  warmed_.clear();
+  warm_.begin_anew();
   open();
   warm();
+  schedule(clock::now());
 }
 
 bool cache_rules::have_pins() const {
@@ -61,12 +62,10 @@ bool cache_rules::have_pins() const {
   });
 }
 
-void cache_rules::on_rules(store_rules const& told) {
-  if (closed_) return;
-  {
-    std::lock_guard const lock(guard_);
-    if (told.version <= reader_.list().version) return;
-  }
+void cache_rules::on_rules(store_rules const& told) { heed(told, std::nullopt); }
+
+void cache_rules::heed(store_rules const& told, std::optional<std::uint64_t> known_at_look) {
+  if (closed_ || told.version == version()) return;
   auto list = algo::decode_list(told.text);
   if (!list) {
     counters_.warnings.add(home_->display_name() + ": the rules for hot keys of the prefix " +
@@ -77,21 +76,31 @@ void cache_rules::on_rules(store_rules const& told) {
   }
   list->version = told.version;
   std::for_each(list->rules.begin(), list->rules.end(), &give_head_start);
-  if (take(*std::move(list))) apply(clock::now());
+  if (take(*std::move(list), known_at_look)) apply(clock::now());
 }
 
-bool cache_rules::take(algo::hot_list list) {
+bool cache_rules::take(algo::hot_list list, std::optional<std::uint64_t> known_at_look) {
   std::lock_guard const lock(guard_);
-  bool const is_news = reader_.take(std::move(list));
+  bool const is_news = known_at_look ? reader_.take_found(std::move(list), *known_at_look)
+                                     : reader_.take(std::move(list));
   are_there_ = !reader_.empty();
   return is_news;
+}
+
+std::uint64_t cache_rules::version() const {
+  std::lock_guard const lock(guard_);
+  return reader_.list().version;
 }
 
 void cache_rules::on_due(clock::time_point now) {
   if (closed_) return;
   if (now >= next_look_) look(now);
-  if (are_there_) return apply(now);
-  schedule(now);
+  auto const wall = wall_clock_ms();
+  bool const was_set_back = wall < applied_at_;
+  if (are_there_ && (was_set_back || (change_at_ && wall >= *change_at_))) return apply(now);
+  auto const keep = shared_from_this();
+  load_what_is_due();
+  if (!closed_) schedule(now);
 }
 
 void cache_rules::look(clock::time_point now) {
@@ -99,14 +108,29 @@ void cache_rules::look(clock::time_point now) {
   auto const& rules = home_->rules();
   if (!rules) return;
   rules->read_rules(hot_keys_topic(prefix_),
-                    [weak = weak_from_this()](result<store_rules> const& found) {
-                      auto const self = weak.lock();
-                      if (self && found.has_value()) self->on_rules(*found);
+                    [weak = weak_from_this(), known = version()](result<store_rules> const& found) {
+                      if (auto const self = weak.lock()) self->on_found(known, found);
                     });
+}
+
+void cache_rules::on_found(std::uint64_t known, result<store_rules> const& found) {
+  if (closed_) return;
+  if (found.has_error()) {
+    auto const& why = found.error();
+    bool const passes = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
+    if (!passes) counters_.warnings.add("the rules for hot keys are not obeyed: " + why.message);
+    return;
+  }
+  if (found->version != 0) heed(*found, known);  // else the server may have lost its data
 }
 
 void cache_rules::apply(clock::time_point now) {
   auto const keep = shared_from_this();
+  applied_at_ = wall_clock_ms();
+  {
+    std::lock_guard const lock(guard_);
+    change_at_ = reader_.next_change(applied_at_);
+  }
   auto const changed = changed_;  // it may close this
   if (changed) changed();
   warm();
@@ -114,34 +138,63 @@ void cache_rules::apply(clock::time_point now) {
 }
 
 void cache_rules::warm() {
-  if (!load_ || !are_there_) return;
+  if (!load_) return;
   auto const now = wall_clock_ms();
-  std::set<std::string> pinned;
-  std::vector<std::string> fresh;
+  std::vector<algo::warm_up::wish> wishes;
   {
     std::lock_guard const lock(guard_);
     for (auto const& one : reader_.pins(now)) {
       if (!one.holds(now) || !reader_.of(one.key, now).pinned) continue;
-      bool const is_fresh = pinned.insert(one.key).second && !warmed_.contains(one.key);
-      if (is_fresh) fresh.push_back(one.key);
+      auto const early = static_cast<std::uint64_t>(head_start.count());
+      wishes.push_back({one.key, one.from_ms != 0 ? one.from_ms + early : 0});
     }
   }
-  warmed_ = std::move(pinned);
+  warm_.want(wishes);
+  load_what_is_due();
+}
+
+void cache_rules::load_what_is_due() {
+  if (!load_) return;
   auto const load = load_;  // a call of it may close this
-  for (auto const& key : fresh) load(key);
+  for (auto const& key : warm_.take_due(wall_clock_ms())) {
+    auto on_loaded = [weak = weak_from_this(), key](failure why) {
+      auto const self = weak.lock();
+      if (!self) return;
+      asio::post(self->home_->executor(), [self, key, why = std::move(why)] {
+        if (!self->closed_) self->on_loaded(key, why);
+      });
+    };
+    try {
+      load(key, on_loaded);
+    } catch (...) {
+      on_loaded(make_failure(errc::load_failed, detail::exception_text(std::current_exception())));
+    }
+  }
+}
+
+void cache_rules::on_loaded(std::string const& key, failure const& why) {
+  using loading = algo::warm_up::loading;
+  if (why.code) {
+    counters_.warnings.add("the loader given to warm_with failed: " + why.message +
+                           "; it is called again until it succeeds");
+  }
+  warm_.loaded(key, why.code ? loading::failed : loading::succeeded, wall_clock_ms());
+  load_what_is_due();
+  if (!closed_) schedule(clock::now());
 }
 
 // The wall clock may be set: so it is read once in a while.
 void cache_rules::schedule(clock::time_point now) {
   auto at = next_look_;
   auto const wall = wall_clock_ms();
-  std::optional<std::uint64_t> change;
-  {
-    std::lock_guard const lock(guard_);
-    change = reader_.next_change(wall);
-  }
   constexpr auto longest = static_cast<std::uint64_t>(pause_of_looks.count());
-  if (change) at = std::min(at, now + milliseconds(std::min(*change - wall, longest) + 1));
+  auto const no_later_than = [&](std::optional<std::uint64_t> const& time) {
+    if (!time) return;
+    auto const left = *time > wall ? *time - wall : 0;
+    at = std::min(at, now + milliseconds(std::min(left, longest) + 1));
+  };
+  no_later_than(change_at_);
+  if (load_) no_later_than(warm_.next_due());
   home_->timers().schedule(*this, at);
 }
 

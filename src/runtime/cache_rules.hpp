@@ -7,13 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include <herdlock/rules_store.hpp>
 
 #include "algo/hot_list.hpp"
+#include "algo/warm_up.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
@@ -46,8 +46,8 @@ class cache_rules final : public rules_listener,
   void open();
   /// Who is called when something else holds than before, perhaps.
   void follow(std::function<void()> changed) { changed_ = std::move(changed); }
-  /// Who loads a key that is to be kept. Each key once, while it is pinned.
-  void warm_by(std::function<void(std::string const& key)> load);
+  /// Who loads a key that is to be kept: algo::warm_up says when.
+  void warm_by(detail::key_warmer load);
   /// Some key is pinned, or will be.
   bool have_pins() const;
   void close();
@@ -55,19 +55,26 @@ class cache_rules final : public rules_listener,
  private:
   void on_rules(store_rules const& told) override;
   void on_due(clock::time_point now) override;
-  bool take(algo::hot_list list);
+  void heed(store_rules const& told, std::optional<std::uint64_t> known_at_look);
+  bool take(algo::hot_list list, std::optional<std::uint64_t> known_at_look);
+  std::uint64_t version() const;
   void look(clock::time_point now);
+  void on_found(std::uint64_t known, result<store_rules> const& found);
   void apply(clock::time_point now);
   void warm();
+  void load_what_is_due();
+  void on_loaded(std::string const& key, failure const& why);
   void schedule(clock::time_point now);
 
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;
   std::string const prefix_;
   std::function<void()> changed_;
-  std::function<void(std::string const& key)> load_;
-  std::set<std::string> warmed_;
+  detail::key_warmer load_;
+  algo::warm_up warm_;
   clock::time_point next_look_{};
+  std::uint64_t applied_at_ = 0;            // by the wall clock
+  std::optional<std::uint64_t> change_at_;  // since then
   bool opened_ = false;
   bool closed_ = false;
 

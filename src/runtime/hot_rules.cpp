@@ -1,6 +1,7 @@
 // Reading and changing the rules for hot keys: what herdlock/hot_rules.hpp does in the store.
 #include <herdlock/hot_rules.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -34,7 +35,9 @@ std::optional<hot_rule::time> time_from_ms(std::uint64_t ms) {
 // What is wrong with it; empty: nothing.
 std::string fault_of(hot_rule const& one) {
   constexpr hot_rule::time first(std::chrono::milliseconds(1));
-  if (one.key.empty()) return "a rule without a key";
+  if (one.key.empty() && one.by == hot_rule::match::exact) {
+    return "a rule without a key; hot_rule::match::prefix with an empty one is for all keys";
+  }
   if (one.key.size() > hot_rules::most_key_bytes) {
     return "the key " + in_quotes(one.key) + " has " + std::to_string(one.key.size()) +
            " bytes; at most " + std::to_string(hot_rules::most_key_bytes);
@@ -46,6 +49,12 @@ std::string fault_of(hot_rule const& one) {
     return "the rule for " + in_quotes(one.key) + " ends before it begins";
   }
   return {};
+}
+
+// As it will be read.
+void round_times(hot_rule& one) {
+  if (one.from) one.from = std::chrono::floor<milliseconds>(*one.from);
+  if (one.until) one.until = std::chrono::floor<milliseconds>(*one.until);
 }
 
 std::string fault_of(std::vector<hot_rule> const& rules) {
@@ -132,6 +141,7 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
       return fail(errc::invalid_value,
                   "the edit failed: " + detail::exception_text(std::current_exception()));
     }
+    std::for_each(known->rules.begin(), known->rules.end(), &round_times);
     if (auto const fault = fault_of(known->rules); !fault.empty()) {
       return fail(errc::invalid_value, fault);
     }

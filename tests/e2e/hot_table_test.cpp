@@ -72,7 +72,7 @@ TEST(HotTable, NumbersAreReadable) {
 TEST(HotTable, AllThatIsKnownHasItsColumn) {
   survey seen;
   seen.keys = {all_of_a_key("p:hot")};
-  seen.processes = 10;
+  seen.keys[0].reporters = 10;
   auto const shown = hot_table(seen, any_width);
   EXPECT_EQ(shown, (lines{"KEY    RATE/S            BOUNDS   SHARE  READS/S  WRITES/S    SIZE  "
                           "         KEPT  SEEN IN",
@@ -99,7 +99,7 @@ TEST(HotTable, ABoundThatNobodyKnowsIsLeftOpen) {
 TEST(HotTable, WhatNobodyKeepsHasNoTime) {
   survey seen;
   seen.keys = {a_key("a", 20)};
-  seen.processes = 4;
+  seen.keys[0].reporters = 4;
   seen.keys[0].kept_by = 0;
   EXPECT_TRUE(hot_table(seen, any_width)[1].ends_with("  0 of 4"));
 }

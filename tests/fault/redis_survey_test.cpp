@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <herdlock/cache.hpp>
+#include <herdlock/hot_rules.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/survey.hpp>
 #include <support/free_port.hpp>
@@ -132,6 +133,33 @@ TEST_F(redis_survey, ClientsTellWhatTheyReadAndKeep) {
   EXPECT_TRUE(survey_store(server.url(), {.prefix = "q:"}).value().keys.empty());
 }
 
+TEST_F(redis_survey, ClientsTellOfKeysThatAreKeptWithoutBeingHotAndOfThoseThatGo) {
+  two_caches const both(server);
+  both.one.pin("k");
+  both.read("k");  // kept before anybody counts it
+  auto const kept_by = [&] {
+    both.read("k");
+    return key_of(survey_store(server.url()).value(), "p:k").kept_by.value_or(99);
+  };
+  EXPECT_TRUE(eventually([&] { return kept_by() == 2; }));
+  change_hot_rules(open_store(server.url()), "p:", [](std::vector<hot_rule>& rules) {
+    rules.push_back({.does = hot_rule::action::deny, .key = "k"});
+  });
+  EXPECT_TRUE(eventually([&] { return kept_by() == 0; }));
+}
+
+TEST_F(redis_survey, AKeyOfAnotherKindHidesOneCacheAndIsNamed) {
+  two_caches const both(server);
+  EXPECT_TRUE(eventually([&] {
+    both.read("k");
+    return !survey_store(server.url()).value().keys.empty();
+  }));
+  server.command({"SET", "{p:hot-keys}:herdlock:reports:0", "mine"});
+  auto const found = survey_store(server.url());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(has_note(*found, "{p:hot-keys}:herdlock:reports:0"));
+}
+
 TEST_F(redis_survey, WhereNobodyReportsThatIsSaid) {
   auto const found = survey_store(server.url()).value();
   EXPECT_TRUE(found.keys.empty());
@@ -156,6 +184,7 @@ TEST_F(redis_survey, LfuFindsTheKeysThatWereUsedMost) {
   for (char const* key : {"k7", "k77", "k777"}) get_often(counting, key, 1000);
   auto const found = survey_store(counting.url(), {.source = survey_source::lfu, .top = 3}).value();
   ASSERT_EQ(found.keys.size(), 3u);
+  EXPECT_TRUE(has_note(found, "share one counter")) << "the server has no maxmemory";
   for (char const* key : {"k7", "k77", "k777"}) {
     auto const one = key_of(found, key);
     EXPECT_EQ(one.key, key);
@@ -279,6 +308,25 @@ TEST_F(redis_survey, MonitorIsRefusedByABusyServer) {
   EXPECT_TRUE(survey_store(server.url(), request).has_value());
 }
 
+TEST_F(redis_survey, MonitorSaysThatTheServerStoppedMeanwhile) {
+  redis_server stopped;
+  auto const found = survey_store(
+      stopped.url() + "?timeout=200ms",
+      meanwhile({.source = survey_source::monitor, .lasts = 10ms}, [&] { stopped.pause(); }));
+  stopped.resume();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(has_note(*found, "did not answer at the end"));
+}
+
+TEST_F(redis_survey, MonitorSaysHowManyKeysItCounts) {
+  auto const request = [](std::size_t top) {
+    return survey_request{
+        .source = survey_source::monitor, .top = top, .lasts = 10ms, .even_if_busy = true};
+  };
+  EXPECT_TRUE(has_note(survey_store(server.url(), request(257)).value(), "256 keys at most"));
+  EXPECT_FALSE(has_note(survey_store(server.url(), request(256)).value(), "256 keys at most"));
+}
+
 TEST_F(redis_survey, MonitorNamesTheRightThatIsMissing) {
   redis_server limited(
       {.users = {"alice on >sesame ~* &* +@all -monitor", "bob on >sesame ~* &* +@all -command"}});
@@ -324,6 +372,15 @@ TEST_F(redis_survey, HotkeysOfRedisAreSharesOfTheTimeAndTheSessionIsEnded) {
   EXPECT_DOUBLE_EQ(found.keys[0].share.value(), 0.25);
   EXPECT_DOUBLE_EQ(found.keys[0].rate, 500);
   EXPECT_EQ(said, "START STOP GET STOP RESET ");
+}
+
+TEST_F(redis_survey, AServerThatGoesMeanwhileIsNotWaitedFor) {
+  scripted_redis const peer([](scripted_redis::command_words const&) { return std::string("+OK\r\n\0", 6); });
+  double furthest = 0;
+  survey_request request{.source = survey_source::server, .lasts = 60s};
+  request.on_progress = [&](double done) { furthest = std::max(furthest, done); };
+  expect_no_survey(peer.url(), request, errc::unavailable, "closed");
+  EXPECT_LT(furthest, 1);
 }
 
 TEST_F(redis_survey, HotkeysOfValkeyAreUsesASecond) {

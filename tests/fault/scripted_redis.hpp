@@ -17,7 +17,8 @@ namespace herdlock_test {
 class scripted_redis {
  public:
   using command_words = std::vector<std::string>;
-  /// The reply as it goes over the wire. Called on a thread of its own.
+  /// The reply as it goes over the wire; a NUL at the end closes the connection behind it. Called
+  /// on a thread of its own.
   using answer = std::function<std::string(command_words const&)>;
 
   explicit scripted_redis(answer says) : says_(std::move(says)), runs_([this] { run(); }) {}
@@ -52,8 +53,11 @@ class scripted_redis {
       arrived.append(piece.data(), client.read_some(boost::asio::buffer(piece), ec));
       std::string said;
       for (auto words = take(arrived); !words.empty(); words = take(arrived)) said += reply(words);
+      bool const ends = said.ends_with('\0');
+      if (ends) said.pop_back();
       boost::system::error_code gone;
       boost::asio::write(client, boost::asio::buffer(said), gone);
+      if (ends) return;
     }
   }
 

@@ -175,6 +175,33 @@ TEST_F(CacheRules, APinnedKeyIsLoadedBeforehandByTheLoaderForThat) {
   EXPECT_EQ(*runs, 1);
 }
 
+TEST_F(CacheRules, WhatFailedToBeLoadedBeforehandIsTriedAgain) {
+  auto const runs = std::make_shared<std::atomic<int>>(0);
+  strings->warm_with([runs](load_context const&) -> std::string {
+    if (++*runs == 1) throw std::runtime_error("no sale yet");
+    return "late";
+  });
+  settle();
+  rules->tell({{pins, whole, "sale"}});
+  ASSERT_TRUE(run_until([&] { return opened->warnings().size() == 1; }));
+  script->entries.erase("p:sale");  // as error_back_off does
+  EXPECT_TRUE(run_until([&] { return kept() == 1; }));
+  EXPECT_EQ(ask("sale"), "late");
+  auto const told = opened->warnings();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told.front().find("no sale yet"), std::string::npos) << told.front();
+}
+
+TEST_F(CacheRules, AreObeyedByWhoIsToldNothing) {
+  rules->stored = {1, algo::encode({1, {{denies, whole, "k"}}})};
+  rules->tells = false;
+  open_with(0.001);
+  ask();
+  settle();
+  EXPECT_FALSE(is_kept());
+  EXPECT_EQ(rules->reads, 1u);
+}
+
 TEST_F(CacheRules, WithoutHotKeysOrANearCacheNobodyAsksForThem) {
   open({.prefix = "p:", .hot_keys = std::nullopt});
   ask();

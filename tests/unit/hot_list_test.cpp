@@ -47,6 +47,34 @@ TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
   EXPECT_FALSE(decode_list(encode({1, {{.key = longest + "x"}}})));
 }
 
+TEST(HotList, WhatTheStoreHasWinsOverWhatAnybodySaid) {
+  hot_list_reader rules;
+  EXPECT_TRUE(rules.take({1000, {{.key = "said"}}}));
+  EXPECT_FALSE(rules.take({5, {{.key = "stored"}}}));
+  EXPECT_FALSE(rules.take_found({5, {{.key = "stored"}}}, 999)) << "a newer one came meanwhile";
+  EXPECT_TRUE(rules.take_found({5, {{.key = "stored"}}}, 1000));
+  EXPECT_EQ(rules.of("stored", 0), pinned);
+  EXPECT_EQ(rules.of("said", 0), nothing);
+  EXPECT_FALSE(rules.take_found({5, {}}, 5)) << "no news";
+  EXPECT_TRUE(rules.take_found({6, {}}, 1)) << "newer than all";
+}
+
+TEST(HotList, EachPrefixOfAKeyIsFound) {
+  // With many that are none, in whatever order.
+  std::vector<hot_rule> all;
+  for (char const* text : {"b:1:", "", "b:", "b:10", "b:1:x:y", "a", "c", "b:1:x", "b:1:"}) {
+    all.push_back({what::pin, match::prefix, text, all.size() + 1, all.size() + 2});
+  }
+  auto const rules = reader_of(all);
+  for (std::string const key : {"", "a", "ab", "b", "b:", "b:1", "b:1:", "b:1:w", "b:1:x", "b:1:x:",
+                                "b:1:x:y", "b:1:x:yz", "b:1:z", "b:10", "b:2", "c", "d"}) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(rules.of(key, i + 1).pinned, key.starts_with(all[i].key))
+          << key << " " << all[i].key;
+    }
+  }
+}
+
 TEST(HotList, TheNewestCountsInWhateverOrderTheyCome) {
   hot_list_reader rules;
   EXPECT_TRUE(rules.take({2, {{.key = "new"}}}));

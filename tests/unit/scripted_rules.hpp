@@ -17,6 +17,7 @@ class scripted_rules final : public rules_store {
   explicit scripted_rules(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   store_rules stored;
+  bool tells = true;        // who listens
   int others_in_front = 0;  // writes in front of which somebody else's comes
   std::size_t reads = 0;
   std::size_t writes = 0;
@@ -51,7 +52,7 @@ class scripted_rules final : public rules_store {
     listener_ = std::move(to);
     asio::post(executor_, [this] {
       auto const told = listener_.lock();
-      if (told && stored.version != 0) told->on_rules(stored);
+      if (tells && told && stored.version != 0) told->on_rules(stored);
     });
   }
 

@@ -116,6 +116,9 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
 
 using caller_ptr = std::shared_ptr<cache_caller>;
 
+/// Loads the key, and says how it went.
+using key_warmer = std::function<void(std::string const& key, std::function<void(failure)> done)>;
+
 /// What the copies of a cache<T> share. Its destructor is the moment at which nobody can ask any
 /// more: pending calls complete with errc::canceled, running claims are given up, and blocking
 /// loaders that still run are waited for (unless it runs on their or the store's own thread).
@@ -146,7 +149,7 @@ class cache_core {
   failure pin(std::string_view key);
   void unpin(std::string_view key);
   /// `load` is called on the store's executor, with keys without the prefix. It must not keep this.
-  void warm_by(std::function<void(std::string const& key)> load);
+  void warm_by(key_warmer load);
 
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);

@@ -122,10 +122,10 @@ std::string size_of(surveyed_key const& one, survey const&) {
 }
 
 // By how many of those that have reported, and since when.
-std::string kept_of(surveyed_key const& one, survey const& seen) {
+std::string kept_of(surveyed_key const& one, survey const&) {
   if (!one.kept_by) return "";
   std::string text = std::to_string(*one.kept_by);
-  if (seen.processes > 0) text += fmt::format(" of {}", seen.processes);
+  if (one.reporters) text += fmt::format(" of {}", *one.reporters);
   if (one.kept_for && *one.kept_by > 0) text += ", " + say(*one.kept_for);
   return text;
 }

@@ -72,8 +72,9 @@ class asking_client::session {
     return *listener_->ended;
   }
 
-  void wait_until(clock::time_point then) {
+  wait_end wait_until(clock::time_point then) {
     run_until(then, [] { return false; });
+    return listener_->ended ? wait_end::lost : wait_end::in_time;
   }
 
  private:
@@ -100,9 +101,9 @@ result<std::vector<reply>> asking_client::ask(std::vector<command_words> const& 
   return session_->ask(how_, commands);
 }
 
-void asking_client::wait_until(clock::time_point then) {
+wait_end asking_client::wait_until(clock::time_point then) {
   if (!session_) session_ = std::make_unique<session>(how_);
-  session_->wait_until(then);
+  return session_->wait_until(then);
 }
 
 result<std::vector<reply>> ask_once(settings const& how,

@@ -13,6 +13,8 @@ namespace herdlock::redis {
 
 using command_words = std::vector<std::string>;
 
+enum class wait_end { in_time, lost };
+
 /// One connection for several questions, one after the other. Connects with the first one, goes in
 /// the destructor. After a failure it has no connection any more, and gives the same failure.
 class asking_client {
@@ -26,7 +28,7 @@ class asking_client {
   /// or does not answer in twice the command timeout.
   result<std::vector<reply>> ask(std::vector<command_words> const& commands);
   /// Returns then, or as soon as the connection is lost, which the next question is told.
-  void wait_until(clock::time_point then);
+  wait_end wait_until(clock::time_point then);
 
   settings const& how() const noexcept { return how_; }
 

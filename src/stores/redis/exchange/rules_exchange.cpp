@@ -12,11 +12,13 @@ namespace herdlock::redis {
 namespace {
 
 constexpr std::string_view rules_role = "rules";
+// What a script can count with; as microseconds since 1970, in the year 2255.
+constexpr std::uint64_t greatest_version = std::uint64_t{1} << 53;
 
 // As fleet_rules.lua tells them.
 std::optional<store_rules> told_rules(std::string_view event) {
   auto const version = take_number<std::uint64_t>(event, ' ');
-  if (!version) return std::nullopt;
+  if (!version || *version > greatest_version) return std::nullopt;
   return store_rules{*version, std::string(event)};
 }
 
@@ -37,12 +39,21 @@ struct read_rules_message {
     for (std::size_t i = 1; i + 1 < answer.nodes(); i += 2) {
       if (answer.text(i) == "version") {
         auto const version = whole_number<std::uint64_t>(answer.text(i + 1));
-        if (!version) return unexpected_reply(name());
+        if (!version || *version > greatest_version) return no_version();
         found.version = *version;
       }
       if (answer.text(i) == "text") found.text = answer.text(i + 1);
     }
     return found;
+  }
+  failure no_version() const {
+    std::string key;
+    side_key(key, topic, rules_role);
+    return make_failure(errc::invalid_value,
+                        "the rules of " + in_quotes(topic) +
+                            " have a version that is none, so somebody else wrote them: delete "
+                            "the key " +
+                            in_quotes(key) + ", and write them again");
   }
 };
 

@@ -24,13 +24,10 @@ lfu_range lfu_range_of(int counter, int log_factor, int decay_minutes) noexcept 
   lfu_range range;
   // A new key has 5 without any use.
   if (counter > first_counter) range.low = uses_for_a_step(counter - 1, log_factor) / interval;
-  if (counter < last_counter) range.high = std::max(all, 1.0) / interval;
+  double const at_once = std::max(all, 1.0) / interval;
+  range.likely = range.low > 0 ? std::sqrt(range.low * at_once) : at_once;
+  if (counter < last_counter) range.high = at_once;
   return range;
-}
-
-double middle_of(lfu_range const& range) noexcept {
-  if (range.low <= 0 || range.high <= 0) return std::max(range.low, range.high);
-  return std::sqrt(range.low * range.high);
 }
 
 }  // namespace herdlock::redis

@@ -12,6 +12,9 @@ namespace herdlock::redis {
 struct lfu_range {
   double low = 0;   ///< uses a second, by which it stays where it is against its decay
   double high = 0;  ///< as if it had had all its uses in the last decay interval; 0: no bound
+  /// The geometric mean of the two, as the counter is a logarithm. Greater for a greater counter,
+  /// also where there is no bound.
+  double likely = 0;
 };
 
 /// `log_factor`, `decay_minutes`: lfu-log-factor and lfu-decay-time of the server. Both bounds are
@@ -19,8 +22,5 @@ struct lfu_range {
 /// upper bound; without decay nobody knows when its uses were, and both are 0. A key that is not
 /// used any more keeps its counter for minutes: `low` was true then.
 lfu_range lfu_range_of(int counter, int log_factor, int decay_minutes) noexcept;
-
-/// Between the two, as the counter is a logarithm: their geometric mean; the only one there is.
-double middle_of(lfu_range const& range) noexcept;
 
 }  // namespace herdlock::redis

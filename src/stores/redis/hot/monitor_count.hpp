@@ -18,6 +18,8 @@ namespace herdlock::redis {
 
 class monitor_count {
  public:
+  static constexpr std::size_t most_keys = algo::hot_shard::counters;
+
   /// Of a command with more words, keys behind these are not counted.
   static constexpr std::size_t most_words = 256;
 

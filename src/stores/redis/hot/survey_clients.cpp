@@ -100,6 +100,12 @@ class client_survey {
     if (!answers) return answers.error();
     ++commands_;
     reply const& reports = answers->at(0);
+    if (reports.text().starts_with("WRONGTYPE")) {
+      made_.notes.push_back(in_quotes(even) + " or " + in_quotes(odd) +
+                            " holds a value of another type, so nobody can report there; delete "
+                            "it");
+      return {};
+    }
     if (reports.is_error()) {
       return refused(client.how(), reports.text(), "EVAL on " + in_quotes(even),
                      "permit it: " + permission(client.how(), "+eval +hget +hgetall +time ~*"));
@@ -120,7 +126,7 @@ class client_survey {
       }
     }
     fleet.advance(now);
-    made_.processes += fleet.processes();
+    made_.processes = std::max(made_.processes, fleet.processes());
     for (auto& sum : fleet.top(request_.top)) {
       surveyed_key one;
       one.key = prefix + sum.key;
@@ -130,6 +136,7 @@ class client_survey {
       one.reads = double(sum.low);
       one.writes = double(sum.writes);
       one.processes = sum.processes;
+      one.reporters = fleet.processes();
       one.kept_by = sum.kept_by;
       if (sum.kept_ms > 0) one.kept_for = milliseconds(sum.kept_ms);
       made_.keys.push_back(std::move(one));
@@ -139,8 +146,8 @@ class client_survey {
   void add_notes() {
     if (unread_ > 0) {
       made_.notes.push_back(counted(unread_, "report") +
-                            " could not be read; are there programs with another version of "
-                            "herdlock?");
+                            " could not be taken: it is of another version of herdlock, or of a "
+                            "process beyond 1024");
     }
     if (topics_.size() >= most_topics) {
       made_.notes.push_back("only 1000 caches were asked for; name a prefix");

@@ -54,7 +54,7 @@ class hotkeys_session {
             : "permit it: " + permission(client_.how(), "+hotkeys") + ". " + way_to_hotkeys());
   }
 
-  void wait_until(clock::time_point then) { client_.wait_until(then); }
+  wait_end wait_until(clock::time_point then) { return client_.wait_until(then); }
 
   /// What it has counted. Of Redis, shares of the server's time; rates follow from its commands.
   failure take(survey& into, std::size_t most) {
@@ -113,6 +113,21 @@ class hotkeys_session {
   std::uint64_t commands_ = 0;
 };
 
+// To its end, or until one of them is lost, which says so when it is asked.
+void wait_while_they_count(std::deque<hotkeys_session>& sessions, survey_request const& request) {
+  auto const pause =
+      milliseconds{100} / static_cast<int>(std::min<std::size_t>(sessions.size(), 100));
+  auto const begun = clock::now(), end = begun + request.lasts;
+  while (true) {
+    for (auto& one : sessions) {
+      auto const now = clock::now();
+      if (now >= end) return;
+      if (one.wait_until(std::min<clock::time_point>(now + pause, end)) == wait_end::lost) return;
+    }
+    tell_progress(request, std::chrono::duration<double>(clock::now() - begun) / request.lasts);
+  }
+}
+
 }  // namespace
 
 result<survey> survey_hotkeys(surveyed_servers const& servers, survey_request const& request) {
@@ -122,16 +137,15 @@ result<survey> survey_hotkeys(surveyed_servers const& servers, survey_request co
     auto& one = sessions.emplace_back(server);
     if (auto why = one.begin(request, made.notes); why.code) return why;
   }
-  constexpr milliseconds pause{100};
   auto const begun = clock::now();
-  for (auto now = begun; now < begun + request.lasts; now = clock::now()) {
-    sessions.front().wait_until(std::min<clock::time_point>(now + pause, begun + request.lasts));
-    tell_progress(request, std::chrono::duration<double>(clock::now() - begun) / request.lasts);
-  }
+  wait_while_they_count(sessions, request);
   std::uint64_t commands = 0;
   for (auto& one : sessions) {
     if (auto why = one.take(made, most_hotkeys); why.code) return why;
     commands += one.commands();
+  }
+  if (request.top > most_hotkeys) {
+    made.notes.push_back("a server tells " + std::to_string(most_hotkeys) + " keys at most");
   }
   std::erase_if(made.keys, [&](auto const& one) { return !one.key.starts_with(request.prefix); });
   keep_greatest(made.keys, request.top);

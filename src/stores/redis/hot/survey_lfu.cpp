@@ -20,23 +20,25 @@ std::string way_to_a_policy() {
          "only some minutes later. Or ask another source: clients, monitor";
 }
 
-/// Those with the greatest counters, each key once: SCAN may give one twice.
+/// Those that are used most, each key once: SCAN may give one twice. The counters of two servers
+/// with different settings are not the same measure, so the likely rate is compared first.
 class best_keys {
  public:
   explicit best_keys(std::size_t most) : most_(most) {}
 
   void add(int counter, std::string const& key, lfu_range const& range) {
     bool const is_full = kept_.size() >= most_;
-    if (is_full && counter <= kept_.begin()->counter) return;
+    entry fresh{counter, key, range};
+    if (is_full && !(*kept_.begin() < fresh)) return;
     auto const known =
         std::find_if(kept_.begin(), kept_.end(), [&](entry const& one) { return one.key == key; });
-    if (known != kept_.end() && known->counter >= counter) return;
+    if (known != kept_.end() && !(*known < fresh)) return;
     if (known != kept_.end()) {
       kept_.erase(known);
     } else if (is_full) {
       kept_.erase(kept_.begin());
     }
-    kept_.insert({counter, key, range});
+    kept_.insert(std::move(fresh));
   }
 
   /// The greatest first.
@@ -45,7 +47,7 @@ class best_keys {
     for (auto at = kept_.rbegin(); at != kept_.rend(); ++at) {
       surveyed_key one;
       one.key = at->key;
-      one.rate = middle_of(at->range);
+      one.rate = at->range.likely;
       one.low = at->range.low;
       one.high = at->range.high;
       keys.push_back(std::move(one));
@@ -60,7 +62,8 @@ class best_keys {
     lfu_range range;
 
     friend bool operator<(entry const& a, entry const& b) {
-      return std::tie(a.counter, a.key) < std::tie(b.counter, b.key);
+      return std::tie(a.range.likely, a.counter, a.key) <
+             std::tie(b.range.likely, b.counter, b.key);
     }
   };
 
@@ -102,8 +105,8 @@ class lfu_scan {
 
  private:
   failure look_at_settings(std::vector<std::string>& notes) {
-    auto const answers = client_.ask(
-        {{"CONFIG", "GET", "maxmemory-policy"}, {"CONFIG", "GET", "lfu-*"}, {"DBSIZE"}});
+    auto const answers =
+        client_.ask({{"CONFIG", "GET", "maxmemory*"}, {"CONFIG", "GET", "lfu-*"}, {"DBSIZE"}});
     if (!answers) return answers.error();
     cost_.commands += answers->size();
     all_keys_ =
@@ -115,9 +118,17 @@ class lfu_scan {
                       client_.how().address() + " are taken to be 10 and 1, as by default");
       return {};
     }
-    auto const name = policy.text(2);
-    if (!name.empty() && name.find("lfu") == name.npos)
-      return no_policy("it is " + in_quotes(name));
+    for (std::size_t i = 1; i + 1 < policy.nodes(); i += 2) {
+      auto const name = policy.text(i), value = policy.text(i + 1);
+      if (name == "maxmemory-policy" && value.find("lfu") == value.npos) {
+        return no_policy("it is " + in_quotes(value));
+      }
+      if (name == "maxmemory" && value == "0") {
+        notes.push_back(client_.how().address() +
+                        " has no maxmemory: there all keys with the same whole number from 0 to "
+                        "9999 as their value share one counter");
+      }
+    }
     for (std::size_t i = 1; i + 1 < numbers.nodes(); i += 2) {
       auto const value = static_cast<int>(
           std::clamp<std::int64_t>(numbers.number(i + 1).value_or(1), 0, 1'000'000));

@@ -115,8 +115,10 @@ class monitor_reading {
       if (!begun_) continue;
       tell_progress(request_, std::chrono::duration<double>(now - *begun_) / request_.lasts);
     }
+    if (!stopped_) stopped_ = clock::now();
     close();
     if (failed_) return *failed_;
+    look_for_silence();
     return finished();
   }
 
@@ -147,6 +149,7 @@ class monitor_reading {
   }
 
   void on_line(listener& from, std::string_view text, line_part is) {
+    if (!begun_) return;  // the others do not listen yet
     count_.add(text, is, from.keys);
     if (++in_this_second_ > request_.most_a_second) look_at_rate();
     constexpr std::uint64_t often = 256;
@@ -198,9 +201,19 @@ class monitor_reading {
     for (auto& one : listeners_) one->line->stop();
   }
 
+  // A server that has stopped sends no lines, as one that nobody uses.
+  void look_for_silence() {
+    for (auto const& server : servers_.masters) {
+      auto const answers = ask_once(server, {{"PING"}});
+      if (answers) continue;
+      made_.notes.push_back(server.address() + " did not answer at the end (" +
+                            answers.error().message + "): what it has executed may be missing");
+    }
+  }
+
   survey finished() {
-    auto const end = stopped_.value_or(clock::now());
-    auto const took = std::max<clock::duration>(end - begun_.value_or(end), milliseconds{1});
+    auto const took =
+        std::max<clock::duration>(*stopped_ - begun_.value_or(*stopped_), milliseconds{1});
     std::uint64_t bytes = 0;
     for (auto const& one : listeners_) bytes += one->line->bytes();
     made_.keys = count_.top(request_.top, took);
@@ -210,6 +223,10 @@ class monitor_reading {
       made_.notes.push_back("of " + counted(count_.cut(), "long command") +
                             " only the first 4 KB or 256 words were read: keys behind them are "
                             "not counted");
+    }
+    if (request_.top > monitor_count::most_keys) {
+      made_.notes.push_back("monitor counts " + std::to_string(monitor_count::most_keys) +
+                            " keys at most");
     }
     if (count_.unread() > 0) {
       made_.notes.push_back(counted(count_.unread(), "line") + " could not be read");
@@ -223,9 +240,9 @@ class monitor_reading {
   monitor_count count_;
   survey made_;
   std::vector<std::unique_ptr<listener>> listeners_;
-  std::size_t monitoring_ = 0;                // of them, those that listen
-  std::optional<clock::time_point> begun_;    // since all listen
-  std::optional<clock::time_point> stopped_;  // before the time was over
+  std::size_t monitoring_ = 0;              // of them, those that listen
+  std::optional<clock::time_point> begun_;  // since all listen
+  std::optional<clock::time_point> stopped_;
   std::optional<failure> failed_;
   clock::time_point second_begun_{};
   std::uint64_t in_this_second_ = 0;  // lines

@@ -68,7 +68,8 @@ void keep_greatest(std::vector<surveyed_key>& keys, std::size_t most) {
 void add_sizes(surveyed_servers const& servers, survey_source source, survey& into) {
   std::vector<std::vector<surveyed_key*>> by_server(servers.masters.size());
   for (auto& one : into.keys) {
-    bool const may_be_cut = source == survey_source::monitor && one.key.size() >= kept_key_bytes;
+    bool const counts_a_part = source == survey_source::monitor || source == survey_source::clients;
+    bool const may_be_cut = counts_a_part && one.key.size() >= kept_key_bytes;
     auto const home = may_be_cut ? std::nullopt : servers.home_of(one.key);
     if (home) by_server[*home].push_back(&one);
   }

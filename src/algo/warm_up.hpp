@@ -1,0 +1,55 @@
+// Which keys are to be loaded before people need them, and when.
+//
+// A key may be wanted from a time to come. It is loaded beforehand, and again once it has come,
+// since its entry may have ended meanwhile; a load that fails is tried again. Then those who read
+// the key load it, and nothing is due here any more.
+//
+// Pure. Times are those of a wall clock, in milliseconds since 1970.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace herdlock::algo {
+
+class warm_up {
+ public:
+  static constexpr std::uint64_t pause_ms = 1000;  ///< between two loads of one key
+  static constexpr std::size_t most_under_way = 32;
+
+  enum class loading { succeeded, failed };
+  struct wish {
+    std::string key;
+    std::uint64_t from_ms = 0;  ///< when it has to be there; 0: since ever
+  };
+
+  /// These from now on, no others. Of several for one key the latest time counts.
+  void want(std::vector<wish> const& wishes);
+  /// All of them anew: by another loader.
+  void begin_anew();
+
+  /// Those whose load is to begin. Each of them has to be told to loaded().
+  std::vector<std::string> take_due(std::uint64_t now_ms);
+  void loaded(std::string_view key, loading how, std::uint64_t now_ms);
+  /// When take_due() has something; nothing: not before one that is under way has ended.
+  std::optional<std::uint64_t> next_due() const;
+
+ private:
+  struct state {
+    std::uint64_t from_ms = 0;
+    std::uint64_t next_ms = 0;
+    bool is_under_way = false;
+    bool is_done = false;
+  };
+
+  std::map<std::string, state, std::less<>> keys_;
+  std::size_t under_way_ = 0;  // also of those that nobody wants any more
+};
+
+}  // namespace herdlock::algo
