@@ -14,6 +14,7 @@
 #include "common/notice.hpp"
 #include "common/usage_line.hpp"
 #include "demo/election.hpp"
+#include "demo/hotkey.hpp"
 #include "demo/near.hpp"
 #include "demo/stampede.hpp"
 #include "demo/worker.hpp"
@@ -52,6 +53,7 @@ struct arguments {
   stampede_arguments stampede;
   election_demo_options election;
   near_arguments near;
+  hotkey_arguments hotkey;
   soak_options soak;
   stores_options stores;
   look_arguments look;
@@ -128,6 +130,19 @@ std::vector<runnable> add_looks(CLI::App& app, arguments& given) {
   return looks;
 }
 
+std::vector<runnable> add_demos(CLI::App& demo, arguments& given) {
+  return {{add_stampede_command(demo, given.stampede),
+           [&given] { return stampede(check(given.stampede)); }},
+          {add_election_command(demo, given.election),
+           [&given] {
+             check(given.election);
+             return election_demo(given.election);
+           }},
+          {add_near_command(demo, given.near), [&given] { return near_demo(check(given.near)); }},
+          {add_hotkey_command(demo, given.hotkey),
+           [&given] { return hotkey_demo(check(given.hotkey)); }}};
+}
+
 int dispatch(std::vector<std::string> words) {
   arguments given;
   given.run.command = split_command(words);
@@ -141,9 +156,7 @@ int dispatch(std::vector<std::string> words) {
   auto const looks = add_looks(app, given);
   CLI::App* const demo_app = app.add_subcommand("demo", "Shows that run on this machine");
   usage_line::set(*demo_app, "herdlock demo NAME [OPTIONS]");
-  CLI::App* const stampede_app = add_stampede_command(*demo_app, given.stampede);
-  CLI::App* const election_app = add_election_command(*demo_app, given.election);
-  CLI::App* const near_app = add_near_command(*demo_app, given.near);
+  auto const demos = add_demos(*demo_app, given);
   CLI::App* const bench_app = app.add_subcommand("bench", "Measure and try a store");
   usage_line::set(*bench_app, "herdlock bench NAME [OPTIONS]");
   CLI::App* const soak_app = add_soak_command(*bench_app, given.soak);
@@ -171,12 +184,9 @@ int dispatch(std::vector<std::string> words) {
   }
   // They have temporary folders and processes, which nobody clears up behind a SIGPIPE.
   if (demo_app->parsed() || bench_app->parsed()) prepare_standard_streams();
-  if (stampede_app->parsed()) return stampede(check(given.stampede));
-  if (election_app->parsed()) {
-    check(given.election);
-    return election_demo(given.election);
+  for (auto const& [command, go] : demos) {
+    if (command->parsed()) return go();
   }
-  if (near_app->parsed()) return near_demo(check(given.near));
   if (soak_app->parsed()) {
     check(given.soak);
     return soak(given.soak);

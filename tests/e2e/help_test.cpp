@@ -55,6 +55,17 @@ TEST(Help, OfTheNearDemoTellsWhatIsSeenAndHowToGetAServer) {
   }
 }
 
+TEST(Help, OfTheHotkeyDemoTellsWhatIsMeasuredAndHowToGetAServer) {
+  auto const help = run_herdlock({"demo", "hotkey", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (char const* part :
+       {"--store", "--processes", "--rate", "--keys", "--threshold", "--time", "--json", "--plot",
+        "  found ", "  kept ", "  cooled ", "redis-server --port", "HERDLOCK_STORE",
+        "list of processes", "69", "64", "Examples"}) {
+    EXPECT_TRUE(has(help.out, part)) << part << "\n" << help.out;
+  }
+}
+
 TEST(Help, TheVersionIsOneLine) {
   auto const version = run_herdlock({"--version"});
   EXPECT_EQ(version.code, 0);

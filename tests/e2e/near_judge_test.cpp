@@ -183,11 +183,11 @@ TEST_F(NearJudge, WhatWasNeverServedIsCountedWhereItWasMissing) {
 
 TEST(NearBoard, KeepsTheFirstComplaintAndItsStatus) {
   near_board board(1, 1);
-  EXPECT_EQ(board.complaint(), "");
-  board.complain(exit_code::usage, "first");
-  board.complain(exit_code::internal, "second");
-  EXPECT_EQ(board.complaint(), "first");
-  EXPECT_EQ(board.complaint_status(), exit_code::usage);
+  EXPECT_EQ(board.why().text(), "");
+  board.why().raise(exit_code::usage, "first");
+  board.why().raise(exit_code::internal, "second");
+  EXPECT_EQ(board.why().text(), "first");
+  EXPECT_EQ(board.why().status(), exit_code::usage);
 }
 
 TEST_F(NearJudge, WhoHasSeenAChangeBeforeItsAcknowledgementHasItAtOnce) {

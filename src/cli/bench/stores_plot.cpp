@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "bench/stores.hpp"
+#include "common/xml_text.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -51,26 +52,6 @@ constexpr column table[columns] = {
     {"take-over", "holder killed, ttl 3 s; less is better", "slow", " ms",
      [](store_figures const& f) { return store_figures::percentile(f.take_over_ms, 0.5); }},
 };
-
-std::string escaped(std::string const& text) {
-  std::string out;
-  for (char const c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string shown(double value) {
   return value < 10 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
@@ -121,10 +102,10 @@ std::string render_stores_plot(std::vector<store_figures> const& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     double const y = top + static_cast<double>(i) * row_height + 12;
     text += fmt::format("<text class='store' x='{}' y='{}'>{}</text>\n", margin, y,
-                        escaped(all[i].store));
+                        xml_text(all[i].store));
     if (all[i].trouble.empty()) continue;
     text += fmt::format("<text class='trouble' x='{}' y='{}'>not measured: {}</text>\n",
-                        margin + label_width, y, escaped(all[i].trouble));
+                        margin + label_width, y, xml_text(all[i].trouble));
   }
   for (std::size_t i = 0; i < columns; ++i) {
     text += bars(table[i],

@@ -11,7 +11,7 @@ namespace herdlock::cli {
 enum class exit_code : int {
   success = 0,
   not_all_answered = 1,  ///< demo: a request failed or got a wrong answer
-  promise_broken = 1,    ///< demo near: what is promised of a near cache was not so
+  promise_broken = 1,    ///< demo near, demo hotkey: what is promised did not come about
   not_held = 1,          ///< release: there was nothing to take away
   usage = 64,
   unavailable = 69,  ///< the store or the origin cannot be used

@@ -7,14 +7,13 @@
 
 #include <boost/asio/io_context.hpp>
 #include <herdlock/open.hpp>
-#include <optional>
 #include <sstream>
-#include <vector>
 
 #include "bench/bench_board.hpp"
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/forked_process.hpp"
+#include "demo/demo_processes.hpp"
 #include "demo/near_judge.hpp"
 #include "demo/near_teller.hpp"
 #include "demo/near_worker.hpp"
@@ -37,11 +36,6 @@ class near_play {
   int run();
 
  private:
-  struct reading {
-    std::size_t number;
-    forked_process process;
-  };
-
   near_terms direct_terms() const;
   near_terms terms_through(relay const& way) const;
   void start_writer();
@@ -54,8 +48,6 @@ class near_play {
   void await(char const* what, Condition holds);
   void go_on_for(milliseconds time);
   void work();
-  void look_for_the_dead();
-  [[noreturn]] void raise_death(std::string const& who) const;
   bool all_have_seen(std::int64_t change) const;
   void await_last_change();
 
@@ -67,8 +59,8 @@ class near_play {
   relay steady_relay_;
   relay freezing_relay_;
   std::string const key_ = "herdlock-demo:" + owner_token::generate().str() + ":near";
-  std::optional<forked_process> writer_;
-  std::vector<reading> readers_;
+  demo_processes writer_{board_.why()};
+  demo_processes readers_{board_.why()};
 };
 
 near_play::near_play(near_options const& options)
@@ -105,7 +97,7 @@ near_terms near_play::terms_through(relay const& way) const {
 }
 
 void near_play::start_writer() {
-  writer_.emplace([this] { write_changes(direct_terms(), board_); }, [](std::string_view) {});
+  writer_.start("the process that writes", [this] { write_changes(direct_terms(), board_); });
   await("the first write was not acknowledged", [this] { return board_.begun(); });
 }
 
@@ -113,8 +105,7 @@ void near_play::start_readers() {
   for (std::size_t n = 0; n < options_.processes; ++n) {
     relay const& way = n < freeze_.first_reader ? steady_relay_ : freezing_relay_;
     near_terms const terms = terms_through(way);
-    readers_.push_back(
-        {n + 1, forked_process([&] { read_changes(terms, n, board_); }, [](std::string_view) {})});
+    readers_.start(fmt::format("process {}", n + 1), [&] { read_changes(terms, n, board_); });
   }
   await("a process did not read", [this] {
     for (std::size_t n = 0; n < options_.processes; ++n) {
@@ -128,42 +119,19 @@ void near_play::start_readers() {
 void near_play::work() {
   throw_if_interrupted();
   io_.run_for(tick);
-  look_for_the_dead();
-}
-
-void near_play::look_for_the_dead() {
+  using may_end = demo_processes::may_end;
   auto const stage = board_.stage();
-  std::erase_if(readers_, [&](reading& each) {
-    if (!each.process.ended()) return false;
-    if (stage < near_stage::ending || each.process.failed()) {
-      raise_death(fmt::format("process {}", each.number));
-    }
-    return true;
-  });
-  if (!writer_ || !writer_->ended()) return;
-  if (stage < near_stage::clearing || writer_->failed()) raise_death("the process that writes");
-  writer_.reset();
-}
-
-void near_play::raise_death(std::string const& who) const {
-  std::string const why(board_.complaint());
-  if (!why.empty()) throw command_error(board_.complaint_status(), why);
-  throw command_error(exit_code::unavailable,
-                      fmt::format("{} died by itself; was it killed, or is there too little "
-                                  "memory?",
-                                  who));
+  readers_.look(stage < near_stage::ending ? may_end::no : may_end::yes);
+  writer_.look(stage < near_stage::clearing ? may_end::no : may_end::yes);
 }
 
 template <class Condition>
 void near_play::await(char const* what, Condition holds) {
-  auto const end = steady_ns() + near_patience.count() * 1'000'000;
-  while (!holds()) {
-    work();
-    if (steady_ns() > end) {
-      throw command_error(exit_code::unavailable, fmt::format("{}: {} within {}", options_.shown,
-                                                              what, say(near_patience)));
-    }
-  }
+  if (work_until(
+          holds, [this] { work(); }, near_patience))
+    return;
+  throw command_error(exit_code::unavailable,
+                      fmt::format("{}: {} within {}", options_.shown, what, say(near_patience)));
 }
 
 void near_play::go_on_for(milliseconds time) {
@@ -196,10 +164,11 @@ bool near_play::all_have_seen(std::int64_t change) const {
   return true;
 }
 
-// Each process has been answered with it then. A change that does not come is for the judge.
+// The last one as of now: more may come while this waits. Each process has been answered with it
+// then. A change that does not come is for the judge.
 void near_play::await_last_change() {
-  auto const patient_until = steady_ns() + near_patience.count() * 1'000'000;
-  while (!all_have_seen(board_.acknowledged()) && steady_ns() < patient_until) work();
+  auto const last = board_.acknowledged();
+  work_until([&] { return all_have_seen(last); }, [this] { work(); }, near_patience);
 }
 
 void near_play::end() {
@@ -208,12 +177,12 @@ void near_play::end() {
   await_last_change();
   teller_.catch_up(steady_ns());
   board_.go_on_to(near_stage::ending);
-  await("a process did not end", [this] { return readers_.empty(); });
+  await("a process did not end", [this] { return readers_.all_ended(); });
 }
 
 void near_play::clear() {
   board_.go_on_to(near_stage::clearing);
-  await("the value could not be removed", [this] { return !writer_; });
+  await("the value could not be removed", [this] { return writer_.all_ended(); });
 }
 
 int near_play::run() {

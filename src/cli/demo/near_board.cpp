@@ -59,18 +59,4 @@ std::int64_t near_board::did_well_at(std::size_t reader, std::int64_t change) co
   return did_well_[index(reader, change)];
 }
 
-void near_board::complain(exit_code status, std::string_view text) {
-  head& shared = head_[0];
-  if (shared.complaining.exchange(true)) return;
-  auto const length = std::min(text.size(), shared.complaint.size() - 1);
-  std::copy_n(text.data(), length, shared.complaint.data());
-  shared.complaint_status = status;
-  shared.complained = true;
-}
-
-std::string_view near_board::complaint() const {
-  head const& shared = head_[0];
-  return shared.complained ? std::string_view(shared.complaint.data()) : std::string_view();
-}
-
 }  // namespace herdlock::cli

@@ -2,13 +2,11 @@
 // each reader was answered. It knows nothing of caches: an answer is a number and two times.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-#include "common/exit_code.hpp"
+#include "demo/complaint.hpp"
 #include "demo/shared_array.hpp"
 
 namespace herdlock::cli {
@@ -93,11 +91,8 @@ class near_board {
   /// before it, too: by then its connection did well. 0: never since the change before.
   std::int64_t did_well_at(std::size_t reader, std::int64_t change) const;
 
-  /// The first text of all processes is kept.
-  void complain(exit_code status, std::string_view text);
-  /// Empty: nobody has complained.
-  std::string_view complaint() const;
-  exit_code complaint_status() const { return head_[0].complaint_status; }
+  complaint& why() { return head_[0].why; }
+  complaint const& why() const { return head_[0].why; }
 
  private:
   using time = std::atomic<std::int64_t>;
@@ -107,10 +102,7 @@ class near_board {
     std::atomic<bool> settled{false};
     std::atomic<std::int64_t> acknowledged{0};
     std::atomic<std::int64_t> failed_writes{0};
-    std::atomic<bool> complaining{false};
-    std::atomic<bool> complained{false};  // only then is there something whole to be read
-    std::array<char, 512> complaint{};
-    exit_code complaint_status{};
+    complaint why;
   };
 
   std::size_t index(std::size_t reader, std::int64_t change) const {

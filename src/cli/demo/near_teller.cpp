@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "demo/output.hpp"
+#include "demo/words.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -18,22 +16,8 @@ namespace {
 // Who has answered nothing for so long waits. A process that only had no processor comes sooner.
 constexpr std::int64_t silence_ns = 100'000'000;
 
-double to_micros(double ms) { return std::round(ms * 1e3) / 1e3; }
-
 std::string in_ms(double ms) {
   return ms < 99.95 ? fmt::format("{:.1f}", ms) : fmt::format("{:.0f}", ms);
-}
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
-std::string counted(std::size_t count, char const* one, char const* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string names_of_frozen(near_options const& options) {
@@ -44,13 +28,6 @@ std::string names_of_frozen(near_options const& options) {
 
 nlohmann::ordered_json json_of(near_figures::sights const& seen) {
   return {{"served_after_ms", to_micros(seen.after_ms)}, {"old_for_ms", to_micros(seen.old_ms)}};
-}
-
-// A pipe whose reader has gone, a full disk: nobody waits for the rest.
-void send() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  throw command_error(exit_code::internal,
-                      fmt::format("standard output cannot be written: {}", std::strerror(errno)));
 }
 
 // What the changes came to over connections that did well.
@@ -98,7 +75,7 @@ void near_teller::begin(std::int64_t now_ns) {
   std::string head = fmt::format("{:>8} {:>7}", "time", "change");
   for (std::size_t n = 1; n <= options_.processes; ++n) head += fmt::format(" {:>6}", n);
   fmt::print("{}\n", head);
-  send();
+  send_output();
 }
 
 std::string near_teller::cell(std::size_t reader, std::int64_t change, std::int64_t now_ns) const {
@@ -121,7 +98,7 @@ void near_teller::row(std::int64_t change, std::int64_t now_ns) {
     line += fmt::format(" {:>6}", cell(reader, change, now_ns));
   }
   fmt::print("{}\n", line);
-  send();
+  send_output();
 }
 
 void near_teller::follow(std::int64_t now_ns) {
@@ -137,7 +114,7 @@ void near_teller::event(std::int64_t now_ns, char const* what) {
   if (options_.json || options_.frozen == 0) return;
   fmt::print("{:>6.1f} s         the {} of {} {}\n", since_begin_ms(now_ns) / 1e3,
              options_.frozen == 1 ? "connection" : "connections", names_of_frozen(options_), what);
-  send();
+  send_output();
 }
 
 void near_teller::frozen(std::int64_t now_ns) {
@@ -172,7 +149,7 @@ void near_teller::figures(near_figures const& seen) const {
   for (auto const& each : broken_promises(seen, options_.max_staleness)) {
     fmt::print("BROKEN             {}\n", each);
   }
-  send();
+  send_output();
 }
 
 void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
@@ -217,7 +194,7 @@ void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
                                    {"changes", changes}};
   auto const text = all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::fputs(text.c_str(), stdout);
-  send();
+  send_output();
 }
 
 }  // namespace herdlock::cli

@@ -13,6 +13,7 @@
 #include "bench/bench_board.hpp"
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "demo/near_warnings.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -26,11 +27,6 @@ constexpr milliseconds between_fences = 20ms;
 constexpr milliseconds between_tries = 50ms;
 // What a process reads in a row. All but the first are answered by itself.
 constexpr int reads_in_a_burst = 100;
-
-constexpr auto told_nothing =
-    "the server tells them of no changes; it has to be Redis 7.0 or newer, the user needs the "
-    "rights +client|tracking and +client|caching, and a proxy in front of it has to know "
-    "CLIENT TRACKING";
 
 // 1, 2, 3, …: the number of the change.
 using numbers = cache<std::int64_t>;
@@ -58,19 +54,6 @@ store open_here(near_terms const& terms) {
     return open_store(terms.url);
   } catch (error const& e) {
     throw std::runtime_error(as_shown(e.what(), terms));
-  }
-}
-
-template <class Work>
-void complaining(near_terms const& terms, near_board& board, std::string const& who, Work work) {
-  try {
-    work();
-  } catch (error const& e) {
-    board.complain(exit_code_of(e.code()), as_shown(e.what(), terms));
-    throw;
-  } catch (std::exception const& e) {
-    board.complain(exit_code::internal, fmt::format("{}: {}", who, e.what()));
-    throw;
   }
 }
 
@@ -112,7 +95,7 @@ class near_reader {
     auto const end = steady::now() + terms_.patience;
     while (near_hits() == 0) {
       try_to_read(end);
-      if (is_told_nothing()) throw nothing_is_kept(told_nothing);
+      if (is_told_of_no_changes(store_)) throw nothing_is_kept(told_of_no_changes);
       if (near_hits() == 0 && steady::now() >= end) {
         throw nothing_is_kept(what_may_keep_it_from_that());
       }
@@ -138,13 +121,6 @@ class near_reader {
         "memory, or do others change the key {}?",
         say(terms_.max_staleness), std::chrono::duration<double, std::milli>(fastest_).count(),
         terms_.key);
-  }
-
-  bool is_told_nothing() const {
-    auto const all = store_.warnings();
-    return std::any_of(all.begin(), all.end(), [](std::string const& text) {
-      return text.find("near cache") != std::string::npos;
-    });
   }
 
   error nothing_is_kept(std::string const& why) const {
@@ -294,12 +270,16 @@ class near_writer {
 }  // namespace
 
 void write_changes(near_terms const& terms, near_board& board) {
-  complaining(terms, board, "the process that writes", [&] { near_writer(terms, board).run(); });
+  complaining(
+      board.why(), "the process that writes", [&] { near_writer(terms, board).run(); },
+      [&](std::string text) { return as_shown(std::move(text), terms); });
 }
 
 void read_changes(near_terms const& terms, std::size_t number, near_board& board) {
-  complaining(terms, board, fmt::format("process {}", number + 1),
-              [&] { near_reader(terms, number, board).run(); });
+  complaining(
+      board.why(), fmt::format("process {}", number + 1),
+      [&] { near_reader(terms, number, board).run(); },
+      [&](std::string text) { return as_shown(std::move(text), terms); });
 }
 
 }  // namespace herdlock::cli

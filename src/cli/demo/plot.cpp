@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/duration.hpp"
 #include "demo/outcome.hpp"
+#include "demo/picture.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -43,16 +43,6 @@ constexpr char const* style = R"(<style>
   .expiry { stroke: #61707f; stroke-width: 1; stroke-dasharray: 4 3 }
 </style>
 )";
-
-// A round step that gives four to eight ticks.
-double tick_step(double span_ms) {
-  double const rough = span_ms / 5;
-  double const power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (double const factor : {1.0, 2.0, 5.0}) {
-    if (power * factor >= rough) return power * factor;
-  }
-  return power * 10;
-}
 
 // When the entry expires that the requests find; 0: it has.
 double expiry_of(mode_outcome const& o) {

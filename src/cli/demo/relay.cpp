@@ -91,6 +91,7 @@ asio::awaitable<void> relay::pass(tcp::socket& from, tcp::socket& to) {
   while (true) {
     auto const size = co_await from.async_read_some(asio::buffer(bytes), asio::use_awaitable);
     held.assign(bytes.data(), size);
+    taken_ += size;
     while (frozen_) co_await hold_more(from, held);
     co_await asio::async_write(to, asio::buffer(held), asio::use_awaitable);
   }
@@ -111,6 +112,7 @@ asio::awaitable<void> relay::hold_more(tcp::socket& from, std::string& held) {
           gate_.async_wait(asio::deferred))
           .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
   held.append(bytes.data(), size);
+  taken_ += size;
   bool const stopped_by_gate = read == asio::error::operation_aborted;
   if (read && !stopped_by_gate) throw boost::system::system_error(read);
 }

@@ -27,6 +27,9 @@ class relay {
 
   std::uint16_t port() const { return port_; }
 
+  /// So many bytes have come so far, from both sides; they pass, or are held.
+  std::uint64_t taken() const { return taken_; }
+
   void freeze() { frozen_ = true; }
   /// What was held passes now.
   void thaw();
@@ -43,6 +46,7 @@ class relay {
   tcp::acceptor acceptor_;
   asio::steady_timer gate_;  // cancelled when the bytes go on
   std::uint16_t port_ = 0;
+  std::uint64_t taken_ = 0;
   int connections_ = 0;
   bool frozen_ = false;
 };

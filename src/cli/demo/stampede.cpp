@@ -2,19 +2,18 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <fstream>
 #include <optional>
 #include <random>
 
 #include "common/exit_code.hpp"
 #include "common/notice.hpp"
 #include "common/temp_folder.hpp"
+#include "demo/picture.hpp"
 #include "demo/play.hpp"
 #include "demo/progress_line.hpp"
 #include "demo/scheme.hpp"
@@ -38,10 +37,8 @@ class stampede_play {
   asio::awaitable<void> play_all();
   worker_orders orders_for(guard_mode mode) const;
   int connections() const;
-  void check_plot() const;
   void check_modes();
   bool can_play(guard_mode mode) const;
-  void write_plot();
   void report_outcomes();
 
   stampede_options options_;
@@ -53,7 +50,7 @@ class stampede_play {
 };
 
 stampede_play::stampede_play(stampede_options options) : options_(std::move(options)) {
-  check_plot();
+  check_picture(options_.plot);
   use_a_file(options_.store_url, "store.db");
   use_a_file(options_.origin.url, "origin.db");
   if (plays(options_.modes, guard_mode::double_lock)) use_a_file(options_.locks_url, "locks.db");
@@ -89,18 +86,6 @@ bool stampede_play::can_play(guard_mode mode) const {
     if (!near || !options_.all_modes) throw command_error(exit_code_of(e.code()), why);
     notice("left out: " + why);
     return false;
-  }
-}
-
-// Before minutes of work, not after them.
-void stampede_play::check_plot() const {
-  if (options_.plot.empty()) return;
-  auto const folder = options_.plot.parent_path();
-  bool const fine = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 &&
-                    !std::filesystem::is_directory(options_.plot);
-  if (!fine) {
-    throw command_error(exit_code::usage,
-                        fmt::format("--plot {}: cannot be written there", options_.plot.string()));
   }
 }
 
@@ -167,22 +152,12 @@ int stampede_play::run() {
 }
 
 void stampede_play::report_outcomes() {
-  if (!options_.plot.empty()) write_plot();
+  if (!options_.plot.empty()) write_picture(options_.plot, render_plot(outcomes_));
   std::string const text =
       options_.json ? render_json(outcomes_) : render_table(options_, outcomes_);
   fmt::print("{}", text);
   if (!options_.plot.empty() && !options_.json) {
     fmt::print("\nThe timeline is in {}\n", options_.plot.string());
-  }
-}
-
-void stampede_play::write_plot() {
-  std::ofstream file(options_.plot);
-  file << render_plot(outcomes_);
-  file.flush();
-  if (!file) {
-    throw command_error(exit_code::unavailable,
-                        fmt::format("--plot {}: could not be written", options_.plot.string()));
   }
 }
 

@@ -5,15 +5,10 @@
 
 #include "common/duration.hpp"
 #include "demo/outcome.hpp"
+#include "demo/words.hpp"
 
 namespace herdlock::cli {
 namespace {
-
-double rounded(double ms) { return std::round(ms * 1e3) / 1e3; }
-
-std::string plural(int count, char const* one, char const* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string told_of_near(mode_outcome const& o) {
   return fmt::format(
@@ -27,9 +22,9 @@ std::string told_of_near(mode_outcome const& o) {
 std::string render_table(stampede_options const& options, std::vector<mode_outcome>& outcomes) {
   std::string text =
       fmt::format("One product, {} × {} at once, {}; a load takes {}.\n\n",
-                  plural(options.processes, "process", "processes"),
-                  plural(options.requests, "request", "requests"),
-                  plural(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
+                  counted(options.processes, "process", "processes"),
+                  counted(options.requests, "request", "requests"),
+                  counted(options.expiries, "expiry", "expiries"), say(options.origin.load_time));
   text += fmt::format("{:<11} {:>12} {:>9} {:>17} {:>7} {:>6} {:>8} {:>8} {:>8} {:>14}\n", "mode",
                       "loads/expiry", "answers", "waited for a load", "stale", "errors", "p50 ms",
                       "p99 ms", "max ms", "last answer");
@@ -66,9 +61,9 @@ std::string render_json(std::vector<mode_outcome>& outcomes) {
                     {"stale", o.stale},
                     {"errors", o.errors},
                     {"near_hits", o.near_hits},
-                    {"p50_ms", rounded(o.percentile_ms(0.5))},
-                    {"p99_ms", rounded(o.percentile_ms(0.99))},
-                    {"last_answer_ms", rounded(o.last_answer_ms())},
+                    {"p50_ms", to_micros(o.percentile_ms(0.5))},
+                    {"p99_ms", to_micros(o.percentile_ms(0.99))},
+                    {"last_answer_ms", to_micros(o.last_answer_ms())},
                     {"load_time_ms", o.load_time.count()}});
   }
   return list.dump(2) + "\n";
