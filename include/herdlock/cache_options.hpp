@@ -123,12 +123,12 @@ struct cache_options {
   /// have one: called with the key without the prefix, on the store's executor, before each load
   /// and put; for one key it has to give the same each time. At most limits::max_tags; more of
   /// them, a name that is none, and what it throws are the error of that load or put. Needs framed
-  /// entries. Processes without it heed the tags of what they read as well. An entry with tags is
-  /// not kept by `near`.
+  /// entries. Processes without it heed the tags of what they read as well.
   std::function<std::vector<std::string>(std::string_view key)> tags = {};
   /// For so long what was read of a tag in the store answers for the entries that agree with it:
   /// how old an entry can be after another process has ended its tag. 0: each read of such an entry
-  /// asks for its tags, too.
+  /// asks for its tags, too. Entries that are kept by `near`, and their tags, are as old as
+  /// max_staleness says.
   milliseconds tag_max_age{1000};
   /// How old a kept value can be after somebody has changed it, at most, when the server's word
   /// does not come through. Each connection is asked for a sign of life at a third of that.
@@ -181,6 +181,7 @@ struct cache_stats {
   std::uint64_t superseded = 0;         ///< loaded values that a newer put, invalidate or load beat
   std::uint64_t unstorable = 0;         ///< loaded values over a limit, or that did not encode
   std::uint64_t undecodable = 0;        ///< stored entries that did not decode
+  std::uint64_t ended_by_tags = 0;      ///< stored entries that were read, and a tag had ended
   std::uint64_t store_errors = 0;       ///< operations of the store that failed
   std::uint64_t overloaded = 0;         ///< callers turned away at max_waiting
   std::uint64_t timed_out = 0;          ///< callers whose deadline passed
@@ -192,6 +193,7 @@ struct cache_stats {
   std::uint64_t near_refused = 0;       ///< read to be kept, and changed before they could be
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
+  std::uint64_t near_ended_by_tags = 0;  ///< of those kept, found to have ended with a tag
   std::uint64_t near_fences = 0;
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now

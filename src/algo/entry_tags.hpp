@@ -26,7 +26,7 @@
 
 namespace herdlock::algo {
 
-/// Each is the fencing number of the claim under which it was made.
+/// Random numbers, made under a claim. None is used again.
 struct tag_generations {
   std::uint64_t lives = 0;     ///< of other entries nothing is left
   std::uint64_t is_fresh = 0;  ///< other entries are stale

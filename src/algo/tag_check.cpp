@@ -1,7 +1,5 @@
 #include "algo/tag_check.hpp"
 
-#include <algorithm>
-
 namespace herdlock::algo {
 
 void tag_check::told(std::string_view tag, std::optional<tag_record> const& found,
@@ -39,17 +37,9 @@ tag_verdict tag_check::judge(entry_tag const& one, clock::time_point came,
 
 tag_verdict tag_check::judge(std::vector<entry_tag> const& tags, clock::time_point came,
                              clock::time_point now) const {
-  auto worst = tag_verdict::fresh;
-  bool asks = false;
-  for (auto const& one : tags) {
-    auto const verdict = judge(one, came, now);
-    if (verdict == tag_verdict::ask) {
-      asks = true;
-    } else {
-      worst = std::max(worst, verdict);
-    }
-  }
-  return asks && worst != tag_verdict::gone ? tag_verdict::ask : worst;
+  tag_verdicts said;
+  for (auto const& one : tags) said.add(judge(one, came, now));
+  return said.all();
 }
 
 tag_need tag_check::need(std::string_view tag, entry_span const& span,

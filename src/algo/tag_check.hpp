@@ -20,6 +20,7 @@
 // Pure: no clock, no store.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -43,6 +44,24 @@ struct tag_record {
 
 /// From the best to the worst, and `ask`: some record is to be read first.
 enum class tag_verdict { fresh, stale, gone, ask };
+
+/// Those of all tags of an entry: the worst counts. One that nothing is known of may be worse than
+/// each but `gone`.
+class tag_verdicts {
+ public:
+  void add(tag_verdict one) noexcept {
+    bool const asks = one == tag_verdict::ask;
+    asks_ = asks_ || asks;
+    if (!asks) worst_ = std::max(worst_, one);
+  }
+  tag_verdict all() const noexcept {
+    return asks_ && worst_ != tag_verdict::gone ? tag_verdict::ask : worst_;
+  }
+
+ private:
+  tag_verdict worst_ = tag_verdict::fresh;
+  bool asks_ = false;
+};
 
 /// What is to be done before a load begins.
 enum class tag_need {

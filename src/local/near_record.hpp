@@ -8,6 +8,9 @@
 // their references in different cache lines, and all handles keep the same record. The record owns
 // the handles and the lines do not: when it leaves the table its value is free at once, unless a
 // user has it, however long ago its threads have looked last.
+//
+// A record may rest on others, as an entry does on those of its tags: it is served while each of
+// them is. So what ends one of them ends any number of records in one step, and nobody lists them.
 #pragma once
 
 #include <algorithm>
@@ -40,6 +43,8 @@ struct alignas(64) near_trust {
 class near_record;
 using near_record_ptr = std::shared_ptr<near_record>;
 using near_handle = std::shared_ptr<near_record const>;
+/// Records that another one rests on; these rest on none.
+using near_supports = std::vector<near_record_ptr>;
 using near_hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
@@ -53,6 +58,7 @@ struct near_content {
   clock::time_point expires;
   clock::time_point due;
   std::shared_ptr<near_trust const> trust;
+  near_supports supports = {};
 };
 
 /// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
@@ -60,12 +66,14 @@ struct near_content {
 class near_record {
  public:
   explicit near_record(near_content what) noexcept
-      : due_before_(before(what.expires, what.due)),
+      : rests_(!what.supports.empty()),
+        due_before_(before(what.expires, what.due)),
         expires_(what.expires),
         until_(&what.trust->until),
         key_(std::move(what.key)),
         value_(std::move(what.value)),
         trust_(std::move(what.trust)),
+        supports_(std::move(what.supports)),
         hash_(what.hash),
         bytes_(what.bytes),
         slot_(what.slot) {}
@@ -80,7 +88,8 @@ class near_record {
     // 1. A push drops this record. 2. The PONG behind it prolongs the trust. Whoever sees 2 sees
     // 1: the time is read first, and acquires what was done before it was set.
     auto const until = until_->load(std::memory_order_acquire);
-    return now < std::min(until, expires_) && live_.load(std::memory_order_relaxed);
+    if (now >= std::min(until, expires_) || !live_.load(std::memory_order_relaxed)) return false;
+    return !rests_ || is_supported(now);
   }
 
   /// Whether a look is to be let through.
@@ -94,8 +103,13 @@ class near_record {
   }
 
   /// Whether it will not be served any more, however long its generation is trusted.
-  bool gone(clock::time_point now) const noexcept {
-    return expires_ <= now || until_->load(std::memory_order_relaxed) == near_trust::ended;
+  bool gone(clock::time_point now) const noexcept { return has_ended(now) || has_fallen(now); }
+  /// It would still be served, if what it rests on were.
+  bool has_fallen(clock::time_point now) const noexcept {
+    auto const is_gone = [now](near_record_ptr const& one) {
+      return !one->live_.load(std::memory_order_relaxed) || one->has_ended(now);
+    };
+    return rests_ && !has_ended(now) && std::any_of(supports_.begin(), supports_.end(), is_gone);
   }
 
   /// It was hit. Written only if it was not since the last look, so that hits share the line.
@@ -103,6 +117,9 @@ class near_record {
     if (marks_.load(std::memory_order_relaxed) != all_marks) {
       marks_.store(all_marks, std::memory_order_relaxed);
     }
+    // They make no room before what rests on them, and the server is told that they are in use.
+    if (!rests_) return;
+    for (near_record_ptr const& one : supports_) one->visit();
   }
   /// Whether it was hit since the last call.
   bool take_visit() noexcept { return take_mark(for_eviction); }
@@ -138,6 +155,15 @@ class near_record {
     return static_cast<std::uint32_t>(std::min(left, most).count());
   }
 
+  bool has_ended(clock::time_point now) const noexcept {
+    return expires_ <= now || until_->load(std::memory_order_relaxed) == near_trust::ended;
+  }
+
+  bool is_supported(clock::time_point now) const noexcept {
+    return std::all_of(supports_.begin(), supports_.end(),
+                       [now](near_record_ptr const& one) { return one->served(now); });
+  }
+
   bool take_mark(std::uint8_t mark) noexcept {
     if ((marks_.load(std::memory_order_relaxed) & mark) == 0) return false;
     marks_.fetch_and(static_cast<std::uint8_t>(~mark), std::memory_order_relaxed);
@@ -155,6 +181,7 @@ class near_record {
 
   alignas(64) std::atomic<bool> live_{true};
   mutable std::atomic<std::uint8_t> marks_{0};
+  bool const rests_;                               // on others
   mutable std::atomic<std::uint32_t> due_before_;  // the end, in ms; 0: never
   clock::time_point const expires_;
   std::atomic<clock::time_point> const* const until_;
@@ -162,6 +189,7 @@ class near_record {
   std::shared_ptr<void const> const value_;
 
   std::shared_ptr<near_trust const> const trust_;
+  near_supports const supports_;
   std::uint64_t const hash_;
   std::size_t const bytes_;
   std::uint16_t const slot_;

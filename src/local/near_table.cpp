@@ -98,21 +98,17 @@ near_hit near_table::find(std::string_view key, clock::time_point now, near_look
   return {near_hit::found::value, std::shared_ptr<void const>(std::move(found), value)};
 }
 
-bool near_table::holds(std::string_view key, clock::time_point now) const noexcept {
-  auto const record = look_up(hashed(key));
-  return record && record->served(now);
-}
-
 bool near_table::insert(std::string_view key, algo::near_entry const& how, near_value what,
                         clock::time_point now) {
   hashed_key const which = hashed(key);
-  std::size_t const bytes = entry_bytes + key.size() + what.bytes;
+  std::size_t const bytes = entry_bytes + key.size() + what.bytes +
+                            what.supports.size() * sizeof(near_supports::value_type);
   std::uint16_t const slot = options_.slot_of ? options_.slot_of(key) : std::uint16_t{0};
   near_record_ptr record;
   while (true) {
     leaving out;
     std::lock_guard hold(changes_);
-    if (near_record_ptr const old = look_up(which)) remove(*old, out);
+    if (near_record_ptr const old = look_up(which)) remove_gone(*old, now, out);
     auto const trusted = trusted_.find(how.generation);
     if (trusted == trusted_.end() || how.expires <= now || options_.entries == 0 ||
         what.bytes > options_.bytes || bytes > options_.bytes) {
@@ -120,9 +116,9 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
       return false;
     }
     if (!record) {
-      record = std::make_shared<near_record>(near_content{std::string(key), which.hash,
-                                                          std::move(what.value), bytes, slot,
-                                                          how.expires, how.due, trusted->second});
+      record = std::make_shared<near_record>(
+          near_content{std::string(key), which.hash, std::move(what.value), bytes, slot,
+                       how.expires, how.due, trusted->second, std::move(what.supports)});
     }
     if (!make_room(bytes, now, out)) continue;
     add(record);
@@ -136,7 +132,7 @@ bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& ou
     if (out.full()) return false;
     near_record& victim = order_.victim(now);
     if (!victim.gone(now)) ++counts_.evicted;
-    remove(victim, out);
+    remove_gone(victim, now, out);
   }
   return true;
 }
@@ -162,12 +158,25 @@ void near_table::remove(near_record& record, leaving& out) noexcept {
   out.add(std::move(record.self));
 }
 
+void near_table::remove_gone(near_record& record, clock::time_point now, leaving& out) noexcept {
+  if (record.has_fallen(now)) ++counts_.fallen;
+  remove(record, out);
+}
+
+near_record_ptr near_table::find_record(std::string_view key,
+                                        clock::time_point now) const noexcept {
+  near_record_ptr record = look_up(hashed(key));
+  return record && record->served(now) ? std::move(record) : nullptr;
+}
+
 void near_table::drop(std::string_view key) noexcept {
   leaving out;
   std::lock_guard hold(changes_);
   near_record_ptr const found = look_up(hashed(key));
   if (!found) return;
-  ++counts_.dropped;
+  // What it rested on was dropped before.
+  bool const had_fallen = found->has_fallen(clock::time_point::min());
+  ++(had_fallen ? counts_.fallen : counts_.dropped);
   remove(*found, out);
 }
 
@@ -230,7 +239,7 @@ void near_table::sweep(clock::time_point now) noexcept {
     while (!out.full()) {
       near_record* const one = order_.next_gone(now, looks);
       if (!one) return;
-      remove(*one, out);
+      remove_gone(*one, now, out);
     }
   }
 }

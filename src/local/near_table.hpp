@@ -60,6 +60,8 @@ enum class near_look {
 struct near_value {
   std::shared_ptr<void const> value;  ///< null: the key is known to be missing
   std::size_t bytes = 0;              ///< that it takes, as its codec sees it
+  /// From find_record(): it is served while all of these are.
+  near_supports supports = {};
 };
 
 /// What find() found.
@@ -83,6 +85,7 @@ struct near_table_counts {
   std::uint64_t refused = 0;  ///< by insert()
   std::uint64_t evicted = 0;  ///< to make room, while they could be served
   std::uint64_t dropped = 0;  ///< by drop(), drop_slot() and clear()
+  std::uint64_t fallen = 0;   ///< found to rest on what is gone, and removed
   std::size_t entries = 0;    ///< those included that are not served any more
   std::size_t bytes = 0;
 };
@@ -106,15 +109,15 @@ class near_table {
   near_hit find(std::string_view key, clock::time_point now,
                 near_look who = near_look::any) noexcept;
 
-  /// find() would find one. Counts as no use.
-  bool holds(std::string_view key, clock::time_point now) const noexcept;
-
   /// In the place of what the key had, which goes in any case. False: it is not kept, for its
   /// generation is not trusted (never was, or ended), it has expired by `now`, or it is alone
   /// beyond the bounds. Evicts what was not hit lately. Throws std::bad_alloc; what the key had
   /// may be gone then.
   bool insert(std::string_view key, algo::near_entry const& how, near_value what,
               clock::time_point now);
+
+  /// The record of the key that is served at `now`, or null. It counts as no hit.
+  near_record_ptr find_record(std::string_view key, clock::time_point now) const noexcept;
 
   void drop(std::string_view key) noexcept;
   /// All keys of the slot. Of a table without slot_of: all.
@@ -181,6 +184,7 @@ class near_table {
   bool make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept;
   bool remove_some_of(std::uint16_t slot, leaving& out) noexcept;
   void remove(near_record& record, leaving& out) noexcept;
+  void remove_gone(near_record& record, clock::time_point now, leaving& out) noexcept;
   void add(near_record_ptr const& record);
 
   near_table_options const options_;

@@ -246,7 +246,7 @@ cache_core::~cache_core() {
 result<cache_key> cache_core::full_key(std::string_view key) const {
   if (auto const own = cache_key::parse(key); own.has_error()) return own.error();
   bool const framed = engine_->options().format == cache_format::framed;
-  if (framed && key.starts_with(runtime::cache_tags::record_prefix)) {
+  if (framed && key.starts_with(runtime::tag_record_prefix)) {
     return make_failure(errc::invalid_name,
                         "the key " + in_quotes(key) + " is of the kind that tags have");
   }
@@ -323,8 +323,9 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
 
 void cache_core::put(std::string_view key, result<cache_value> value, handler<void> done) {
   auto full = full_key(key);
-  failure why = full.has_error() ? full.error()
-                                 : runtime::check_storable(value, form_, engine_->options().format);
+  // Without its tags, which are not known yet.
+  auto const added = runtime::frame_bytes(form_, engine_->options().format);
+  failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_, added);
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
   auto const ttl = engine_->ttl_of(*value);
   put_request request{*std::move(full), *std::move(value), ttl};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/near_tags.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -34,38 +36,53 @@ void cache_engine::send_look(look_group group) {
     group.sent = freshness_->look_sent(group.head->key);
   }
   cache_key key = group.head->key;
-  auto on_found = [self = shared_from_this(), group = std::move(group)](
-                      result<cache_lookup> reply, std::optional<algo::near_entry> const& keep) {
-    bool const has_tags = is_framed(self->options()) && reply.has_value() && reply->has_value() &&
-                          has_extensions(**reply);
-    if (!has_tags) return self->on_look(group, std::move(reply), keep);
-    // Its tags may end it at any time, so it is not kept in the process.
-    self->freshness_->tags().judge(**std::move(reply),
-                                   [self, group](result<judged_value> said) mutable {
-                                     if (said.has_error())
-                                       return self->on_look(group, std::move(said).error());
-                                     group.by_tags = said->verdict;
-                                     self->on_look(group, cache_lookup(std::move(said->stored)));
-                                   });
+  auto on_reply = [self = shared_from_this(), group = std::move(group)](result<near_read> got) {
+    self->on_read(group, std::move(got));
   };
   if (local_.near && local_.near->keeps(key)) {
-    auto on_read = [on_found = std::move(on_found)](result<near_read> got) {
-      if (got.has_error()) return on_found(std::move(got).error(), std::nullopt);
-      on_found(std::move(got->found), got->keep);
-    };
-    return local_.near->read(key, settings_.form, std::move(on_read));
+    return local_.near->read(key, settings_.form, std::move(on_reply));
   }
-  auto on_reply = [on_found = std::move(on_found)](result<cache_lookup> reply) {
-    on_found(std::move(reply), std::nullopt);
-  };
-  values->get(std::move(key), settings_.form, std::move(on_reply));
+  values->get(std::move(key), settings_.form,
+              [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
+                if (reply.has_error()) return on_reply(std::move(reply).error());
+                on_reply(near_read{*std::move(reply), std::nullopt});
+              });
 }
 
-void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
-                           std::optional<algo::near_entry> const& keep) {
+void cache_engine::on_read(look_group group, result<near_read> got) {
+  bool const has_tags =
+      is_framed(options()) && got.has_value() && got->found && has_extensions(*got->found);
+  if (!has_tags) return on_look(group, std::move(got));
+  auto const reading = got->reading;
+  auto on_said = [self = shared_from_this(), group = std::move(group),
+                  reading](result<judged_value> said) mutable {
+    if (said.has_error()) return self->on_look(group, std::move(said).error());
+    group.by_tags = said->verdict;
+    bool const is_fresh = said->verdict == algo::tag_verdict::fresh;
+    self->on_look(group, near_read{std::move(said->stored), is_fresh ? reading : std::nullopt});
+  };
+  freshness_->tags().judge(*std::move(got->found), std::move(on_said),
+                           reading ? entry_future::is_kept : entry_future::is_used);
+}
+
+// Nothing may happen before it is inserted. What was read of it, and of its tags, may have changed
+// by now: then it is an answer, and not kept.
+void cache_engine::keep_near(cache_key const& key, found_entry& found, near_reading const& of,
+                             std::size_t bytes) {
+  auto const now = clock::now();
+  auto const extensions = found.age ? std::string_view(found.age->header.extensions) : "";
+  auto supports = supports_of(*local_.near, extensions, now);
+  auto how = supports ? local_.near->admit(key, of) : std::nullopt;
+  if (!how) return;
+  if (freshness_) freshness_->plan_near(key, found, *how, now);
+  detail::near_value what{found.answer.object, bytes, *std::move(supports)};
+  if (local_.near->insert(key, *how, std::move(what))) found.answer.sole = false;
+}
+
+void cache_engine::on_look(look_group const& group, result<near_read> got) {
   bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
-  if (reply.has_error()) {
-    auto const& why = reply.error();
+  if (got.has_error()) {
+    auto const& why = got.error();
     if (!is_store_trouble(why)) {
       return group.for_each([&](auto const& caller) { finish(*caller, why); });
     }
@@ -76,18 +93,12 @@ void cache_engine::on_look(look_group const& group, result<cache_lookup> reply,
   // One time for all that is decided of it: an entry that was there does not end in between.
   auto const now = clock::now();
   std::optional<found_entry> found;
-  std::size_t const bytes = keep && reply->has_value() ? value_bytes(**reply) : 0;
-  if (reply->has_value()) found = read(**std::move(reply));
+  std::size_t const bytes = got->reading && got->found ? value_bytes(*got->found) : 0;
+  if (got->found) found = read(*std::move(got->found));
   if (found) {
     found->answer.sole = group.rest.empty();
     if (plain_times_) found->age = plain_times_->of(group.head->key, now);
-    // Before anything else happens: nothing can have changed it by then.
-    if (keep) {
-      auto how = *keep;
-      if (freshness_) freshness_->plan_near(group.head->key, *found, how, now);
-      bool const shared = local_.near->insert(group.head->key, how, found->answer, bytes);
-      if (shared) found->answer.sole = false;
-    }
+    if (got->reading) keep_near(group.head->key, *found, *got->reading, bytes);
     if (found->age) {
       bool const is_gone = group.by_tags == algo::tag_verdict::gone;
       found->age->killed = killed || is_gone;

@@ -282,7 +282,7 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   home->counters.load_time.note(took);
   if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_, took);
   bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  auto what = result_of(*home, said_.outcome);
+  auto what = result_of(*home, said_.outcome, said_.extensions.value_or(std::string()));
   if (what == algo::load_result::storable && !said_.extensions) {
     what = algo::load_result::unstorable;
   }

@@ -58,10 +58,11 @@ cache_value with_header(framed_value entry, layout form) {
   return all;
 }
 
-std::size_t frame_bytes(layout form) {
+std::size_t frame_bytes(layout form, cache_format format, std::string_view extensions) {
+  if (format == cache_format::plain) return 0;
   static std::size_t const of_string = value_bytes(with_header({}, layout::string));
   static std::size_t const of_hash = value_bytes(with_header({}, layout::hash));
-  return form == layout::string ? of_string : of_hash;
+  return (form == layout::string ? of_string : of_hash) + extensions.size();
 }
 
 taken_apart without_header(cache_value stored) {
@@ -108,14 +109,13 @@ bool mark_stale(cache_value& stored) noexcept {
   return at != fields->end() && algo::mark_stale(at->second);
 }
 
-failure check_storable(result<cache_value> const& value, layout form, cache_format format) {
+failure check_storable(result<cache_value> const& value, layout form, std::size_t added) {
   if (value.has_error()) return value.error();
   if (!fits_form(*value, form)) {
     return make_failure(errc::invalid_value, "the codec made another layout than its `form` says");
   }
   // Counted as the stores count it, so that nothing is sent which they refuse.
-  std::size_t bytes = value_bytes(*value);
-  if (format == cache_format::framed) bytes += frame_bytes(form);
+  std::size_t const bytes = value_bytes(*value) + added;
   if (bytes <= limits::max_value_bytes) return {};
   return make_failure(errc::invalid_value,
                       "a value of " + std::to_string(bytes) + " bytes is not stored; at most " +

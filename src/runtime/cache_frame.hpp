@@ -20,8 +20,9 @@ struct framed_value {
 /// As a store keeps it. `form` is that of the cache: absent fits both.
 cache_value with_header(framed_value entry, layout form);
 
-/// What the header adds to the bytes of a value, as value_bytes() counts them.
-std::size_t frame_bytes(layout form);
+/// What the header adds to the bytes of a value, as value_bytes() counts them. Nothing to a plain
+/// one.
+std::size_t frame_bytes(layout form, cache_format format, std::string_view extensions = {});
 
 /// What a store kept, taken apart; or why it is a miss.
 std::variant<framed_value, algo::header_fault> without_header(cache_value stored);
@@ -39,6 +40,7 @@ bool has_extensions(cache_value const& stored) noexcept;
 bool mark_stale(cache_value& stored) noexcept;
 
 /// Why a value cannot be stored (too large, does not encode); success when it can.
-failure check_storable(result<cache_value> const& value, layout form, cache_format format);
+/// `added`: by its header.
+failure check_storable(result<cache_value> const& value, layout form, std::size_t added);
 
 }  // namespace herdlock::runtime

@@ -87,6 +87,9 @@ void cache_freshness::put_framed(cache_store& values, put_request request, handl
   auto put = [this, keep = home_.shared_from_this(), request = std::move(request),
               done = std::move(done)](result<std::string> tags) mutable {
     if (tags.has_error()) return std::move(done)(std::move(tags).error());
+    auto const added = frame_bytes(home_.form(), cache_format::framed, *tags);
+    failure why = check_storable(request.value, home_.form(), added);
+    if (why.code) return std::move(done)(std::move(why));
     auto const& store = home_.home().values();
     if (!store) return std::move(done)(home_.home().closed_failure());
     frame(request.value, request.ttl, {}, *std::move(tags));

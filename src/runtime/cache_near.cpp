@@ -106,7 +106,8 @@ bool cache_near::keeps(cache_key const& key) const {
 
 void cache_near::read(cache_key const& key, layout form,
                       std::function<void(result<near_read>)> done) {
-  if (auto const own = which_.own(key.str()); own && hot_) hot_->tried(*own, clock::now());
+  auto const own = which_.own(key.str());
+  if (own && hot_ && !which_.is_of_tag(*own)) hot_->tried(*own, clock::now());
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
@@ -119,42 +120,40 @@ void cache_near::read(cache_key const& key, layout form,
   auto on_reply = [self = shared_from_this(), stamp, key,
                    done = std::move(done)](result<tracked_value> got) {
     if (got.has_error()) return done(std::move(got).error());
-    std::optional<algo::near_entry> keep;
-    if (*stamp) keep = self->admit(key, **stamp, *got);
-    done(near_read{std::move(got->found), keep});
+    std::optional<near_reading> reading;
+    auto* const by = got->over ? self->find_link(*got->over) : nullptr;
+    if (*stamp && got->found && by) {
+      bool const negative = std::holds_alternative<absent>(*got->found);
+      using found = algo::near_answer::found;
+      reading = {**stamp,
+                 {.from = by->connection,
+                  .what = negative ? found::negative : found::value,
+                  .left = got->left}};
+    }
+    if (*stamp && got->found && !by) cache_counters::add(self->counters_.near_refused);
+    done(near_read{std::move(got->found), reading});
   };
   home_->tracking()->get({key, form, std::move(sending)}, std::move(on_reply));
 }
 
-std::optional<algo::near_entry> cache_near::admit(cache_key const& key,
-                                                  algo::near_stamp const& stamp,
-                                                  tracked_value const& got) {
-  if (!got.found) return std::nullopt;
-  auto* const by = got.over ? find_link(*got.over) : nullptr;
-  std::optional<algo::near_entry> keep;
-  if (by) {
-    bool const negative = std::holds_alternative<absent>(*got.found);
-    algo::near_answer const answer{
-        .from = by->connection,
-        .what = negative ? algo::near_answer::found::negative : algo::near_answer::found::value,
-        .left = got.left};
-    keep = machine_.fill(key.str(), stamp, answer, clock::now());
-  }
-  if (!keep) cache_counters::add(counters_.near_refused);
-  return keep;
+std::optional<algo::near_entry> cache_near::admit(cache_key const& key, near_reading const& of) {
+  auto const how = machine_.fill(key.str(), of.stamp, of.answer, clock::now());
+  if (!how) cache_counters::add(counters_.near_refused);
+  return how;
 }
 
 bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
-                        detail::cache_answer const& answer, std::size_t bytes) {
+                        detail::near_value what) {
   auto const own = which_.own(key.str());
   if (closed_ || !own || !which_.has(*own)) return false;
+  auto* const hot = which_.is_of_tag(*own) ? nullptr : hot_.get();
   try {
     // First, since there may be no memory for it: whoever is told `false` may move from the value.
-    if (hot_) hot_->name(*own);
-    bool const inserted = table_->insert(*own, how, {answer.object, bytes}, clock::now());
+    if (hot) hot->name(*own);
+    bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
     // It may have been unpinned meanwhile, by another thread.
     if (inserted && !which_.has(*own)) table_->drop(*own);
-    if (inserted && hot_) hot_->is_kept(*own);
+    if (inserted && hot) hot->is_kept(*own);
     return inserted;
   } catch (std::bad_alloc const&) {
     return false;
@@ -174,7 +173,7 @@ void cache_near::open() {
     };
     auto keeps = [weak = weak_from_this()](std::string_view key) {
       auto const self = weak.lock();
-      return self && self->table_->holds(key, clock::now());
+      return self && self->table_->find_record(key, clock::now());
     };
     hot_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
     auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
@@ -238,7 +237,8 @@ void cache_near::on_changed(link_id which, std::span<std::string_view const> key
   apply(machine_.invalidated(by->connection, keys, clock::now()));
   if (!hot_) return;
   for (auto const key : keys) {
-    if (auto const own = which_.own(key)) hot_->changed(*own);
+    auto const own = which_.own(key);
+    if (own && !which_.is_of_tag(*own)) hot_->changed(*own);
   }
 }
 
@@ -345,6 +345,7 @@ void cache_near::add_counts(cache_stats& into) const {
   into.near_inserts = all.inserts;
   into.near_evicted = all.evicted;
   into.near_invalidations = all.dropped;
+  into.near_ended_by_tags = all.fallen;
   into.near_entries = all.entries;
   into.near_bytes = all.bytes;
 }

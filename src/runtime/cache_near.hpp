@@ -22,10 +22,15 @@
 
 namespace herdlock::runtime {
 
-/// What a read brought, and how it may be kept.
+/// Of a read whose value may be kept: admit() knows whether it still may.
+struct near_reading {
+  algo::near_stamp stamp;
+  algo::near_answer answer;
+};
+
 struct near_read {
   cache_lookup found;
-  std::optional<algo::near_entry> keep;
+  std::optional<near_reading> reading;
 };
 
 /// A hit as an answer; the value is shared with whoever else was given it. A miss for nothing.
@@ -64,9 +69,12 @@ class cache_near final : public tracking_listener,
   /// Whether a value of the key is to be kept when it is read.
   bool keeps(cache_key const& key) const;
   void read(cache_key const& key, layout form, std::function<void(result<near_read>)> done);
-  /// Of an answer that read() said may be kept, in the same event. False: it is not.
-  bool insert(cache_key const& key, algo::near_entry const& how, detail::cache_answer const& answer,
-              std::size_t bytes);
+  /// How what was read may be kept: for an insert() in the same event. Nothing: it may not, as it
+  /// has changed since it was read.
+  std::optional<algo::near_entry> admit(cache_key const& key, near_reading const& of);
+  /// False: it is not kept.
+  bool insert(cache_key const& key, algo::near_entry const& how, detail::near_value what);
+  detail::near_table const& table() const noexcept { return *table_; }
   /// Around each write of ours; nothing of the key is kept in between.
   void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
   void write_ended(cache_key const& key) { machine_.write_ended(key.str()); }
@@ -98,8 +106,6 @@ class cache_near final : public tracking_listener,
   void apply(algo::near_plan const& plan);
   void apply_one(algo::near_action const& one);
   void ping(algo::near_connection over, std::uint64_t number);
-  std::optional<algo::near_entry> admit(cache_key const& key, algo::near_stamp const& stamp,
-                                        tracked_value const& got);
 
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;

@@ -5,6 +5,7 @@
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/cache_trouble.hpp"
+#include "runtime/near_tags.hpp"
 #include "runtime/tag_write.hpp"
 
 namespace herdlock::runtime {
@@ -34,6 +35,8 @@ struct cache_tags::judgement {
   cache_value stored;
   std::vector<algo::entry_tag> tags;
   bool keeps_stale;
+  entry_future future;
+  std::atomic<std::uint64_t>& ended;
   clock::time_point came;
   then<judged_value> done;
   int rounds = 0;
@@ -44,6 +47,7 @@ struct cache_tags::judgement {
     // What would be removed by expire, for it is not kept, is gone.
     if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
     if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
+    if (verdict != algo::tag_verdict::fresh) cache_counters::add(ended);
     done(judged_value{std::move(stored), verdict});
   }
 };
@@ -91,8 +95,8 @@ result<cache_key> cache_tags::record_key(std::string_view tag) const {
   if (auto const own = cache_key::parse(tag); own.has_error()) {
     why = own.error();
   } else {
-    auto full =
-        cache_key::parse(home_.options().prefix + std::string(record_prefix) + std::string(tag));
+    auto full = cache_key::parse(home_.options().prefix + std::string(tag_record_prefix) +
+                                 std::string(tag));
     if (full.has_value()) return full;
     why = full.error();
   }
@@ -123,7 +127,7 @@ algo::entry_span cache_tags::span() const {
 
 // ------------------------------------------------------------------------- entries that were read
 
-void cache_tags::judge(cache_value stored, then<judged_value> done) {
+void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future future) {
   auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
   auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
   // What cannot be read is a miss for who takes the header off.
@@ -132,14 +136,32 @@ void cache_tags::judge(cache_value stored, then<judged_value> done) {
   }
   auto const now = clock::now();
   bool const keeps_stale = header->grace != milliseconds{0};
-  ask(std::make_shared<judgement>(
-      judgement{std::move(stored), *std::move(tags), keeps_stale, now, std::move(done)}));
+  ask(std::make_shared<judgement>(judgement{std::move(stored), *std::move(tags), keeps_stale,
+                                            future, home_.counters.ended_by_tags, now,
+                                            std::move(done)}));
+}
+
+algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
+                                         clock::time_point now) const {
+  auto const& near = home_.near();
+  if (near && agrees(*near, one, now)) return algo::tag_verdict::fresh;
+  auto const verdict = known_.judge(one, about.came, now);
+  // It is known, but who keeps the entry has to be told when that changes.
+  bool const is_to_be_tracked = about.future == entry_future::is_kept && about.rounds == 0;
+  bool const is_fresh = verdict == algo::tag_verdict::fresh;
+  return is_fresh && is_to_be_tracked ? algo::tag_verdict::ask : verdict;
 }
 
 void cache_tags::ask(std::shared_ptr<judgement> const& about) {
   auto const now = clock::now();
-  auto const verdict = known_.judge(about->tags, about->came, now);
-  if (verdict != algo::tag_verdict::ask) return about->end(verdict);
+  algo::tag_verdicts said;
+  std::vector<std::string> asked;
+  for (auto const& one : about->tags) {
+    auto const verdict = verdict_of(one, *about, now);
+    said.add(verdict);
+    if (verdict == algo::tag_verdict::ask) asked.push_back(one.name);
+  }
+  if (said.all() != algo::tag_verdict::ask) return about->end(said.all());
   if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
   // Those of all tags at once; the last reply may come inside of no call.
   about->reads = 1;
@@ -152,33 +174,39 @@ void cache_tags::ask(std::shared_ptr<judgement> const& about) {
     home_.trouble().tell(*about->trouble);
     about->end(algo::tag_verdict::gone);
   };
-  for (auto const& one : about->tags) {
-    if (known_.judge(one, about->came, now) != algo::tag_verdict::ask) continue;
-    ++about->reads;
-    read(one.name, on_read);
-  }
+  about->reads += asked.size();
+  for (auto const& tag : asked) read(tag, about->future, on_read);
   on_read({});
 }
 
-void cache_tags::read(std::string const& tag, std::function<void(failure const&)> done) {
+void cache_tags::read(std::string const& tag, entry_future future,
+                      std::function<void(failure const&)> done) {
   auto const key = record_key(tag);
   auto const& values = home_.home().values();
   if (key.has_error()) return done(key.error());
   if (!values) return done(home_.home().closed_failure());
-  auto const [at, is_first] = reads_.try_emplace(tag);
-  at->second.push_back(std::move(done));
-  if (!is_first) return;
-  auto on_reply = [this, keep = home_.shared_from_this(), tag,
-                   sent = clock::now()](result<cache_lookup> const& reply) {
-    auto const waiters = std::move(reads_.extract(tag).mapped());
-    failure const why = reply.has_error() ? reply.error() : failure{};
-    if (reply.has_value()) {
-      auto const found = *reply ? record_of(**reply) : std::nullopt;
-      known_.told(tag, found, sent, clock::now());
-    }
-    for (auto const& told : waiters) told(why);
+  reads_.ask(tag, std::move(done),
+             [&](auto const& question) { send_read(question, *key, future); });
+}
+
+void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key const& key,
+                           entry_future future) {
+  auto on_reply = [this, keep = home_.shared_from_this(), about, key,
+                   sent = clock::now()](result<near_read> const& reply) {
+    if (reply.has_error()) return about->answer(reply.error());
+    auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
+    known_.told(about->tag(), found, sent, clock::now());
+    if (found && reply->reading) keep_record(*home_.near(), key, *reply->reading, *found);
+    about->answer({});
   };
-  values->get(*key, layout::string, std::move(on_reply));
+  auto const& near = home_.near();
+  bool const is_kept = future == entry_future::is_kept && near && near->keeps(key);
+  if (is_kept) return near->read(key, layout::string, std::move(on_reply));
+  auto on_found = [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
+    if (reply.has_error()) return on_reply(std::move(reply).error());
+    on_reply(near_read{*std::move(reply), std::nullopt});
+  };
+  home_.home().values()->get(key, layout::string, std::move(on_found));
 }
 
 // -------------------------------------------------------------------------------- before a load
@@ -209,23 +237,22 @@ void cache_tags::make_ready(std::string const& tag, std::function<void(failure c
   auto const need = known_.need(tag, asked, asked.asked);
   if (need == algo::tag_need::none) return done({});
   if (need == algo::tag_need::write) return write(tag, std::move(done));
-  read(tag, [this, keep = home_.shared_from_this(), tag, asked,
-             done = std::move(done)](failure const& why) {
+  auto on_read = [this, keep = home_.shared_from_this(), tag, asked,
+                  done = std::move(done)](failure const& why) {
     if (why.code) return done(why);
     if (known_.need(tag, asked, clock::now()) == algo::tag_need::none) return done({});
     write(tag, done);
-  });
+  };
+  read(tag, entry_future::is_used, std::move(on_read));
 }
 
 void cache_tags::write(std::string const& tag, std::function<void(failure const&)> done) {
-  auto const [at, is_first] = writes_.try_emplace(tag);
-  at->second.push_back(std::move(done));
-  if (!is_first) return;
-  auto on_end = [this, keep = home_.shared_from_this(), tag](failure const& why) {
-    auto const waiters = std::move(writes_.extract(tag).mapped());
-    for (auto const& told : waiters) told(why);
-  };
-  std::make_shared<tag_write>(home_.shared_from_this(), *this, tag, std::move(on_end))->run();
+  writes_.ask(tag, std::move(done), [&](auto const& question) {
+    auto on_end = [keep = home_.shared_from_this(), question](failure const& why) {
+      question->answer(why);
+    };
+    std::make_shared<tag_write>(home_.shared_from_this(), *this, tag, std::move(on_end))->run();
+  });
 }
 
 // ------------------------------------------------------------------------------------ their ends
@@ -242,8 +269,12 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
   if (!values) {
     return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
   }
-  auto on_reply = [this, keep = home_.shared_from_this(), tag, how, claims = std::move(claims),
+  auto const& near = home_.near();
+  if (near) near->write_sent(*key);
+  auto on_reply = [this, keep = home_.shared_from_this(), near, key = *key, tag, how,
+                   claims = std::move(claims),
                    done = std::move(done)](result<bool> const& reply) mutable {
+    if (near) near->write_ended(key);
     if (reply.has_error()) cache_counters::add(home_.counters.store_errors);
     // Not before: whoever claims then finds the tag's record as it is now.
     for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);

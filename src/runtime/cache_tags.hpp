@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@
 
 #include "algo/store_clock.hpp"
 #include "algo/tag_check.hpp"
+#include "runtime/tag_questions.hpp"
 
 namespace herdlock::runtime {
 
@@ -31,6 +31,13 @@ class load_flight;
 struct judged_value {
   cache_value stored;
   algo::tag_verdict verdict;
+};
+
+/// What becomes of an entry that is judged.
+enum class entry_future {
+  is_used,
+  /// And kept in the process, if it may be: so are the records that it needs for that.
+  is_kept,
 };
 
 /// Of a cache with framed entries. All members on the executor.
@@ -44,18 +51,17 @@ class cache_tags {
   /// By cache_options::tags, each once. errc::invalid_name for a tag that cannot be one,
   /// errc::invalid_value for too many of them, or what that function threw.
   result<std::vector<std::string>> names_of(cache_key const& key) const;
-  /// In front of a tag's name, behind the cache's prefix. No key begins so.
-  static constexpr std::string_view record_prefix = "herdlock:tag:";
   /// The record's key; errc::invalid_name.
   result<cache_key> record_key(std::string_view tag) const;
 
   /// An entry was read. At once where its records are known; one without tags is `fresh`. A failure
   /// when the store cannot be reached.
-  void judge(cache_value stored, then<judged_value> done);
+  void judge(cache_value stored, then<judged_value> done,
+             entry_future future = entry_future::is_used);
   /// Before a load or a put begins: the extensions of its entry.
   void prepare(std::vector<std::string> const& names, then<std::string> done);
-  /// Of the record, at most one at a time.
-  void read(std::string const& tag, std::function<void(failure const&)> done);
+  /// Of the record, at most one at a time. The record of an entry that is kept is kept, too.
+  void read(std::string const& tag, entry_future future, std::function<void(failure const&)> done);
 
   /// One command. Loads of this cache that run with the tag are void.
   void end(std::string const& tag, detail::tag_ending how, handler<void> done);
@@ -85,20 +91,22 @@ class cache_tags {
   struct preparation;
 
   void ask(std::shared_ptr<judgement> const& about);
+  void send_read(tag_questions::question_ptr const& about, cache_key const& key,
+                 entry_future future);
+  algo::tag_verdict verdict_of(algo::entry_tag const& one, judgement const& about,
+                               clock::time_point now) const;
   void make_ready(std::string const& tag, std::function<void(failure const&)> done);
   void write(std::string const& tag, std::function<void(failure const&)> done);
   /// The claims that are to be given back when the tag has ended in the store.
   claims_of_loads void_loads(std::string const& tag, detail::tag_ending how);
-
-  using waiting = std::map<std::string, std::vector<std::function<void(failure const&)>>>;
 
   cache_engine& home_;
   algo::store_clock const& clock_;
   algo::tag_check known_;
   milliseconds entry_life_;
   milliseconds record_ttl_;
-  waiting reads_;
-  waiting writes_;
+  tag_questions reads_;
+  tag_questions writes_;
   std::unordered_map<load_flight*, running_load> running_;
 };
 

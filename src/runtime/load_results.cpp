@@ -20,12 +20,14 @@ detail::load_outcome not_begun(failure const& why) {
   return {.answer = {}, .error = why.message, .unfinished = true};
 }
 
-algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome) {
+algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome,
+                            std::string_view extensions) {
   if (outcome.unfinished) return algo::load_result::unfinished;
   if (outcome.error) return algo::load_result::failed;
   bool const nothing = outcome.answer.kind == detail::entry_kind::absent;
   bool const keeps = !nothing || home.options().negative_ttl != milliseconds{0};
-  auto const why = check_storable(outcome.encoded, home.form(), home.options().format);
+  auto const added = frame_bytes(home.form(), home.options().format, extensions);
+  auto const why = check_storable(outcome.encoded, home.form(), added);
   return keeps && !why.code ? algo::load_result::storable : algo::load_result::unstorable;
 }
 

@@ -20,6 +20,8 @@ shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::stri
 /// Of a loader that may not begin. It is this program's error alone, and no word on the key.
 detail::load_outcome not_begun(failure const& why);
 
-algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome);
+/// `extensions`: of the header that its entry is to have.
+algo::load_result result_of(cache_engine const& home, detail::load_outcome const& outcome,
+                            std::string_view extensions);
 
 }  // namespace herdlock::runtime

@@ -11,6 +11,7 @@
 
 #include "runtime/cache_hot.hpp"
 #include "runtime/pinned_keys.hpp"
+#include "runtime/tag_names.hpp"
 
 namespace herdlock::runtime {
 
@@ -22,6 +23,7 @@ class near_selection {
       : pins(options.near_entries),
         mode_(mode),
         prefix_(options.prefix),
+        has_tags_(options.format == cache_format::framed),
         hot_(std::move(hot)),
         rules_(hot_ ? hot_->rules() : nullptr) {}
 
@@ -32,8 +34,14 @@ class near_selection {
     return key.substr(prefix_.size());
   }
 
+  /// What is kept of a tag, beside the entries that have it.
+  bool is_of_tag(std::string_view own_key) const {
+    return has_tags_ && own_key.starts_with(tag_record_prefix);
+  }
+
   /// A value of the key is kept.
   bool has(std::string_view own_key) const {
+    if (is_of_tag(own_key)) return true;
     auto const ruled = ruled_of(own_key);
     if (ruled.denied) return false;
     return stays(own_key, ruled) || (hot_ && hot_->has(own_key));
@@ -44,6 +52,7 @@ class near_selection {
   bool is_to_be_read(cache_key const& key, clock::time_point now) const {
     auto const its = own(key.str());
     if (!its) return false;
+    if (is_of_tag(*its)) return true;
     auto const ruled = ruled_of(*its);
     if (ruled.denied) return false;
     return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
@@ -69,6 +78,7 @@ class near_selection {
 
   near_cache const mode_;
   std::string const prefix_;
+  bool const has_tags_;
   std::shared_ptr<cache_hot> const hot_;
   std::shared_ptr<cache_rules> const rules_;  // null when nobody can rule
 };

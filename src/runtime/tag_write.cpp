@@ -1,5 +1,6 @@
 #include "runtime/tag_write.hpp"
 
+#include "algo/key_hash.hpp"
 #include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_engine.hpp"
 #include "runtime/random.hpp"
@@ -8,6 +9,8 @@ namespace herdlock::runtime {
 namespace {
 
 constexpr algo::backoff_options between_claims{milliseconds{1}, milliseconds{25}};
+// Who makes a record needs some round trips. One that has died does not.
+constexpr milliseconds patience{100};
 
 }  // namespace
 
@@ -49,10 +52,16 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     return on_record(cache_lookup(std::move(hit->value)), sent);
   }
+  if (!ours && clock::now() >= asked_ + patience) return put();
   if (!ours) return again();
-  if (beside_) return look_again(ours->fencing);
-  fill({ours->fencing.value, ours->fencing.value});
+  if (beside_) return look_again();
+  auto const number = next_number();
+  fill({number, number});
 }
+
+// Not the number of the claim: a server that has lost how far it had counted, in a failover or with
+// a backup, gives that twice, and entries of the first time would be good again.
+std::uint64_t tag_write::next_number() { return detail::key_hash(owner_.str(), ++numbers_); }
 
 // A record that was there when we would have claimed it.
 void tag_write::on_record(cache_lookup const& found, clock::time_point sent) {
@@ -69,10 +78,10 @@ void tag_write::on_record(cache_lookup const& found, clock::time_point sent) {
   run();
 }
 
-void tag_write::look_again(fencing_token number) {
+void tag_write::look_again() {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
-  auto on_reply = [self = shared_from_this(), number,
+  auto on_reply = [self = shared_from_this(),
                    sent = clock::now()](result<cache_lookup> const& reply) {
     if (reply.has_error()) {
       self->give_up();
@@ -88,7 +97,8 @@ void tag_write::look_again(fencing_token number) {
       self->give_up();
       return self->finish({});
     }
-    algo::tag_generations next{number.value, number.value};
+    auto const number = self->next_number();
+    algo::tag_generations next{number, number};
     if (record) next.lives = record->now.lives;
     if (record && !record->made_stale) next.is_fresh = record->now.is_fresh;
     self->fill(next);
@@ -100,8 +110,11 @@ void tag_write::fill(algo::tag_generations const& now) {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
   fill_request request{key_, owner_, tags_.encode(now), tags_.record_ttl()};
-  auto on_reply = [self = shared_from_this(), now, sent = clock::now(),
+  auto const& near = home_->near();
+  if (near) near->write_sent(key_);
+  auto on_reply = [self = shared_from_this(), near, now, sent = clock::now(),
                    bracket = give_back_bracket(home_->home())](result<fill_reply> const& reply) {
+    if (near) near->write_ended(self->key_);
     if (reply.has_error()) {
       self->give_up();
       return self->finish(reply.error());
@@ -109,9 +122,7 @@ void tag_write::fill(algo::tag_generations const& now) {
     self->may_hold_claim_ = false;
     // Invalidated or expired meanwhile, or we were too slow.
     if (*reply == fill_reply::superseded) return self->again();
-    auto const ends = sent + self->tags_.record_ttl();
-    self->tags_.known().made(self->tag_, {now, false, ends}, sent, clock::now());
-    self->finish({});
+    self->made(now, sent);
   };
   values->fill(std::move(request), std::move(on_reply));
 }
@@ -119,26 +130,48 @@ void tag_write::fill(algo::tag_generations const& now) {
 void tag_write::remove() {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
-  values->invalidate(key_, [self = shared_from_this()](result<bool> const& reply) {
+  auto const& near = home_->near();
+  if (near) near->write_sent(key_);
+  values->invalidate(key_, [self = shared_from_this(), near](result<bool> const& reply) {
+    if (near) near->write_ended(self->key_);
     if (reply.has_error()) return self->finish(reply.error());
     self->again();
   });
 }
 
+void tag_write::made(algo::tag_generations const& now, clock::time_point sent) {
+  auto const ends = sent + tags_.record_ttl();
+  tags_.known().made(tag_, {now, false, ends}, sent, clock::now());
+  finish({});
+}
+
 void tag_write::again() {
   beside_ = false;
-  // A writer that died holds its claim up for claim_ttl.
-  if (clock::now() >= asked_ + 2 * home_->options().claim_ttl) {
-    return finish(
-        make_failure(errc::overloaded, "the record of the tag " + in_quotes(tag_) + " in " +
-                                           home_->home().display_name() +
-                                           " is changed or claimed by others all the time"));
-  }
+  // It is changed by others all the time.
+  if (clock::now() >= asked_ + 2 * home_->options().claim_ttl) return put();
   pause_.expires_after(backoff_.next(random_unit()));
   pause_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
     if (ec) return self->finish(self->home_->home().closed_failure());
     self->run();
   });
+}
+
+// Both generations are new: what is there may have been invalidated by now. If whoever had the
+// claim lives his fill is refused, and he finds this one.
+void tag_write::put() {
+  auto const& values = home_->home().values();
+  if (!values) return finish(home_->home().closed_failure());
+  auto const number = next_number();
+  algo::tag_generations const now{number, number};
+  auto const& near = home_->near();
+  if (near) near->write_sent(key_);
+  auto on_reply = [self = shared_from_this(), near, now,
+                   sent = clock::now()](result<void> const& reply) {
+    if (near) near->write_ended(self->key_);
+    if (reply.has_error()) return self->finish(reply.error());
+    self->made(now, sent);
+  };
+  values->put({key_, tags_.encode(now), tags_.record_ttl()}, std::move(on_reply));
 }
 
 // While the store can still be told.

@@ -23,9 +23,10 @@ class cache_tags;
 ///   2. else claim beside it, and read it once more: the one before may just have been at work
 ///   3. fill
 ///
-/// A record that was made stale keeps what invalidate_tag changes, and gets the claim's number for
-/// what expire_tag changes; a missing one gets it for both. A claim whose fill may not have come is
-/// given up.
+/// A record that was made stale keeps what invalidate_tag changes, and gets a new number for what
+/// expire_tag changes; a missing one gets it for both. A claim whose fill may not have come is
+/// given up. Where another has the claim for longer than it takes to make a record, he has died:
+/// the next one is put in his place.
 class tag_write final : public closing_listener, public std::enable_shared_from_this<tag_write> {
  public:
   /// REQUIRES: the tag can be one. `home` has `tags`.
@@ -39,10 +40,13 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
 
   void on_claim(result<claim_reply> reply, clock::time_point sent);
   void on_record(cache_lookup const& found, clock::time_point sent);
-  void look_again(fencing_token number);
+  void look_again();
+  std::uint64_t next_number();
   void fill(algo::tag_generations const& now);
   void remove();
+  void made(algo::tag_generations const& now, clock::time_point sent);
   void again();
+  void put();
   void give_up();
   void finish(failure const& why);
 
@@ -55,6 +59,7 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
   asio::steady_timer pause_;
   algo::backoff backoff_;
   clock::time_point asked_;
+  std::uint64_t numbers_ = 0;    // given to records
   bool beside_ = false;          // the claim is for a record that is there
   bool may_hold_claim_ = false;  // it was asked for, and neither refused nor ended
 };

@@ -19,6 +19,14 @@ texts open_at(std::string const& url, near_cache how) {
   return texts(open_store(url), {.ttl = 10min, .ttl_jitter = 0, .near = how});
 }
 
+texts open_tagged(std::string const& url, near_cache how) {
+  cache_options options{.ttl = 10min, .ttl_jitter = 0, .format = cache_format::framed};
+  options.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  options.tag_max_age = 1h;
+  options.near = how;
+  return texts(open_store(url), options);
+}
+
 void read_until_kept(texts const& one, std::string const& key) {
   ASSERT_TRUE(eventually([&] {
     auto const before = one.stats().near_hits;
@@ -91,6 +99,53 @@ TEST(RedisSentinelNear, AfterAFailoverNothingOfTheOldMasterIsServed) {
       try {
         reader.fence();
         return *reader.get("k") == "new";
+      } catch (error const&) {
+        return false;
+      }
+    }));
+  }
+}
+
+// Its record is at one node, and the entries are at all of them.
+TEST(RedisClusterNear, ATagEndsTheKeptEntriesOfAllNodes) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  auto const url = cluster.url() + "?timeout=20s";
+  auto const reader = open_tagged(url, near_cache::all), writer = open_tagged(url, near_cache::off);
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      writer.put(cluster.name_at(i), std::to_string(round));
+      read_until_kept(reader, cluster.name_at(i));
+      EXPECT_EQ(*reader.get(cluster.name_at(i)), std::to_string(round));
+    }
+    writer.invalidate_tag("t");
+    reader.fence();
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(reader.get(cluster.name_at(i)).is_miss());
+  }
+}
+
+TEST(RedisSentinelNear, AfterAFailoverATagEndsWhatIsKept) {
+  redis_sentinels group({.down_after = never_down});
+  auto const url = group.url() + "?timeout=20s";
+  auto const reader = open_tagged(url, near_cache::all), writer = open_tagged(url, near_cache::off);
+  for (int round = 0; round < 2; ++round) {
+    writer.put("k", "old");
+    reader.fence();
+    read_until_kept(reader, "k");
+    group.await_replicas(2);
+    group.failover();
+    ASSERT_TRUE(eventually([&] {
+      try {
+        writer.invalidate_tag("t");
+        return group.master().cli("EXISTS herdlock:tag:t") == "0";
+      } catch (error const&) {
+        return false;  // it still asks the old one
+      }
+    }));
+    EXPECT_TRUE(eventually([&] {
+      try {
+        reader.fence();
+        return reader.get("k").is_miss();
       } catch (error const&) {
         return false;
       }

@@ -79,6 +79,22 @@ TEST_F(CacheTags, AnEntryWhoseTagsCannotBeReadIsAMissAndOverwritten) {
   EXPECT_EQ(load_there("never"), "a");
 }
 
+// R22. 1. an entry is made  2. the server loses the record, and how far it had counted  3. the next
+// record gets the number of the lost one
+TEST_F(CacheTags, ANumberThatTheStoreGivesTwiceBringsNoEntryBack) {
+  auto options = tagged();
+  options.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  open_tagged(options);
+  auto const counted = script->fencing;
+  EXPECT_EQ(load_here("old", "k"), "old");
+  auto const claims = script->fencing - counted;
+  script->entries.erase(record);
+  script->fencing = counted;
+  EXPECT_EQ(load_here("other", "l"), "other");
+  EXPECT_EQ(script->fencing - counted, claims);
+  EXPECT_EQ(load_here("new", "k"), "new");
+}
+
 // ---------------------------------------------------------------------------- trouble of the store
 
 // It says nothing of the other keys.
@@ -143,6 +159,80 @@ TEST_F(CacheTags, WhoFindsARecordClaimedByAnotherWaitsForIt) {
   EXPECT_EQ(waiting.value(), "loaded");
   EXPECT_EQ(load_here("never", "l"), "loaded");
   EXPECT_EQ(load_there("never", "k"), "loaded");
+}
+
+// It made a claim, and died.
+TEST_F(CacheTags, APutDoesNotWaitForTheClaimOfARecordWhoseProcessHasDied) {
+  auto options = tagged();
+  options.claim_ttl = 1h;
+  open_tagged(options);
+  script->entries[record].claimant = "dead";
+  std::optional<result<void>> done;
+  strings->async_put("k", "put", herdlock_test::as_result([&](result<void> r) { done = r; }));
+  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+  EXPECT_TRUE(done->has_value());
+  EXPECT_EQ(load_there("never"), "put");
+}
+
+// Its record was made in the meantime by somebody who did not want to wait.
+TEST_F(CacheTags, WhoIsSlowToMakeARecordTakesTheOneThatIsThereByThen) {
+  bool held = false;
+  script->script = [&](std::string const& verb, std::size_t) {
+    bool const holds = verb == "fill" && script->asked == record && !std::exchange(held, true);
+    return holds ? fault::delay : fault::none;
+  };
+  auto& slow = begin(*strings, "k");
+  begin(*other, "l");
+  ASSERT_TRUE(run_until([&] { return loader.runs == 1; }));
+  script->release_hanging();
+  ASSERT_TRUE(run_until([&] { return loader.runs == 2; }));
+  loader.let_go();
+  settle();
+  EXPECT_EQ(slow.value(), "loaded");
+  EXPECT_EQ(load_there("never", "k"), "loaded");
+  EXPECT_EQ(load_here("never", "l"), "loaded");
+}
+
+TEST_F(CacheTags, WithoutMemoryToAskForATagNobodyWaitsForEver) {
+  load_there("a");
+  script->script = [&](std::string const& verb, std::size_t) {
+    if (verb == "get" && script->asked == record) throw std::bad_alloc();
+    return fault::none;
+  };
+  EXPECT_EQ(load_here("b"), "b") << "it is loaded, and not stored";
+  script->script = nullptr;
+  EXPECT_EQ(load_there("never"), "a");
+  strings->async_fence(herdlock_test::as_result([](result<void> const&) {}));
+  EXPECT_TRUE(run_until([&] { return load_here("never") == "a"; }));
+}
+
+TEST_F(CacheTags, AValueThatFitsOnlyWithoutItsTagsIsNotStored) {
+  std::string const large(
+      limits::max_value_bytes - runtime::frame_bytes(layout::string, cache_format::framed), 'x');
+  EXPECT_EQ(load_here(large).size(), large.size());
+  EXPECT_EQ(script->entries["k"].value, std::nullopt);
+  EXPECT_EQ(strings->stats().unstorable, 1u);
+  std::optional<result<void>> done;
+  strings->async_put("l", large, herdlock_test::as_result([&](result<void> r) { done = r; }));
+  settle();
+  EXPECT_TRUE(done && done->has_error() && done->error() == errc::invalid_value);
+  EXPECT_EQ(script->entries["l"].value, std::nullopt);
+}
+
+// Neither the entry nor the record has times that anybody knows.
+TEST_F(CacheTags, WithoutTheStoresClockTagsEndTheirEntriesAllTheSame) {
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "now" ? fault::refuse : fault::none;
+  };
+  EXPECT_EQ(load_here("a"), "a");
+  EXPECT_EQ(stored()->header.created, 0us);
+  EXPECT_EQ(load_there("never"), "a");
+  invalidate_there();
+  EXPECT_EQ(load_here("b"), "b");
+  EXPECT_EQ(load_there("never"), "b");
+  end_tag(*other, detail::tag_ending::expire);
+  EXPECT_EQ(load_here("c"), "c") << "it has no grace";
+  EXPECT_EQ(load_there("never"), "c");
 }
 
 TEST_F(CacheTags, SomethingElseUnderTheNameOfARecordIsOverwritten) {

@@ -30,6 +30,16 @@ class scripted_tracking final : public tracking_store {
     if (auto const to = listener_.lock()) to->on_changed(link, keys);
   }
 
+  void push_all() const {
+    if (auto const to = listener_.lock()) to->on_all_changed(link);
+  }
+  void cut() const {
+    auto const to = listener_.lock();
+    if (!to) return;
+    to->on_link_down(link);
+    to->on_link_up(link, clock::now());
+  }
+
   void listen(std::weak_ptr<tracking_listener> to) override {
     ++listeners;
     listener_ = std::move(to);
