@@ -12,6 +12,7 @@
 #include "bench/takeover.hpp"
 #include "common/exit_code.hpp"
 #include "common/notice.hpp"
+#include "common/standard_output.hpp"
 #include "common/usage_line.hpp"
 #include "demo/election.hpp"
 #include "demo/hotkey.hpp"
@@ -143,6 +144,11 @@ std::vector<runnable> add_demos(CLI::App& demo, arguments& given) {
            [&given] { return hotkey_demo(check(given.hotkey)); }}};
 }
 
+int all_printed(int status) {
+  flush_output();
+  return status;
+}
+
 int dispatch(std::vector<std::string> words) {
   arguments given;
   given.run.command = split_command(words);
@@ -180,7 +186,7 @@ int dispatch(std::vector<std::string> words) {
     return picture ? print_diagram(*picture) : elect(check(given.elect));
   }
   for (auto const& [command, go] : looks) {
-    if (command->parsed()) return go();
+    if (command->parsed()) return all_printed(go());
   }
   // They have temporary folders and processes, which nobody clears up behind a SIGPIPE.
   if (demo_app->parsed() || bench_app->parsed()) prepare_standard_streams();

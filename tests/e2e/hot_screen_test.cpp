@@ -15,6 +15,7 @@
 #include <string_view>
 #include <support/eventually.hpp>
 #include <support/redis_server.hpp>
+#include <support/relay.hpp>
 
 #include "herdlock_command.hpp"
 
@@ -123,11 +124,13 @@ class HotScreen : public ::testing::Test {
  protected:
   HotScreen() { redis_server::shared().flush(); }
 
+  static std::string on_terminal(std::string const& kind, std::string const& options) {
+    return "env HERDLOCK_STORE= TERM=" + kind +
+           " sh -c 'echo pid $$; exec \"$0\" \"$@\"' " HERDLOCK_COMMAND " hot " + options;
+  }
   // One look in an hour: whatever is drawn later has another reason.
   static std::string watching() {
-    return "env HERDLOCK_STORE= TERM=xterm sh -c 'echo pid $$; exec \"$0\" "
-           "\"$@\"' " HERDLOCK_COMMAND " hot --watch --interval 1h --store " +
-           redis_server::shared().url();
+    return on_terminal("xterm", "--watch --interval 1h --store " + redis_server::shared().url());
   }
   static std::string once() { return "read start; " + watching() + "; echo ended $?; read end"; }
 
@@ -202,6 +205,77 @@ TEST_F(HotScreen, CtrlCEndsItAndCtrlZGivesTheTerminalBackUntilItGoesOn) {
   on.type("\x03");
   ASSERT_TRUE(on.shows("ended 130")) << on.shown();
   expect_left(on, before);
+}
+
+// What nobody reads of MONITOR stays in the server's memory.
+TEST_F(HotScreen, CtrlZClosesMonitorAndItIsOpenedAgainLater) {
+  struct screen {
+    char const* terminal;
+    char const* options;
+  };
+  auto const& server = redis_server::shared();
+  auto const listens = [&] {
+    return server.cli("client list").find("cmd=monitor") != std::string::npos;
+  };
+  for (auto const& [terminal, options] :
+       {screen{"xterm", "--watch"}, screen{"dumb", "--watch"}, screen{"dumb", ""}}) {
+    terminal_with_a_shell on(
+        "set -m; read start; " +
+        on_terminal(terminal, "--source monitor --for 60s --store " + server.url() + " ") +
+        options + "; echo stopped; read more; fg; read end");
+    on.type("\n");
+    ASSERT_TRUE(eventually(listens)) << on.shown();
+    on.type("\x1a");
+    ASSERT_TRUE(on.shows("stopped\r\n")) << on.shown();
+    EXPECT_TRUE(eventually([&] { return !listens(); })) << terminal << options;
+    on.type("\n");
+    ASSERT_TRUE(eventually(listens)) << on.shown();
+    on.type("\x03");
+    EXPECT_TRUE(eventually([&] { return !listens(); })) << terminal << options;
+  }
+}
+
+TEST_F(HotScreen, WhatEndsItEndsALookThatHangsWhenItComesTwice) {
+  // A look has several answers, and each of them takes almost as long as a connection waits.
+  relay way(redis_server::shared().port());
+  way.set_delay(std::chrono::seconds{4});
+  auto const url = "redis://127.0.0.1:" + std::to_string(way.port()) + "?timeout=60s";
+  struct way_out {
+    char const* typed;
+    char const* told;
+  };
+  for (auto const& [typed, told] : {way_out{"q", "ended 0"}, way_out{"\x03", "ended 130"}}) {
+    terminal_with_a_shell on(
+        "set -m; read start; " +
+        on_terminal("xterm", "--watch --source monitor --store '" + url + "'") +
+        "; echo ended $?; read end");
+    auto const before = on.modes();
+    on.type("\n");
+    ASSERT_TRUE(on.has_drawn("looking")) << on.shown();
+    on.type(typed);
+    EXPECT_TRUE(on.shows("ending; again to end at once")) << on.shown();
+    on.type(typed);
+    ASSERT_TRUE(on.shows(told)) << on.shown();
+    expect_left(on, before);
+  }
+}
+
+TEST_F(HotScreen, EndedInTheBackgroundItLeavesTheScreenAndTheModesOfTheShell) {
+  terminal_with_a_shell on("set -m; read start; " + watching() + "; echo stopped; read end");
+  on.type("\n");
+  ASSERT_TRUE(on.shows("no process reports")) << on.shown();
+  auto const pid = on.pid();
+  ::kill(pid, SIGSTOP);
+  ASSERT_TRUE(on.shows("stopped\r\n")) << on.shown();
+  auto const modes = on.modes();
+  ::kill(pid, SIGTERM);
+  ::kill(pid, SIGCONT);
+  ASSERT_TRUE(eventually([&] {
+    auto const state = content("/proc/" + std::to_string(pid) + "/stat");
+    return state.empty() || state.find(") Z") != std::string::npos;
+  }));
+  EXPECT_TRUE(on.shows(normal_screen)) << on.shown();
+  EXPECT_TRUE(same(on.modes(), modes));
 }
 
 TEST_F(HotScreen, AFirstLookThatFailsIsAnErrorOnARestoredTerminal) {

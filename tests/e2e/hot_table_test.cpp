@@ -223,7 +223,8 @@ TEST_F(HotScreenLines, TellThatALookIsUnderWayOrEnding) {
   now.percent = 40;
   EXPECT_TRUE(has(hot_screen_lines(now, {}).front(), "looking, 40 %"));
   now.ending = true;
-  EXPECT_TRUE(has(hot_screen_lines(now, {}).front(), "ending"));
+  auto const ending = hot_screen_lines(now, {.columns = 100, .rows = 30}).front();
+  EXPECT_TRUE(ending.ends_with(": ending; again to end at once")) << ending;
   hot_view first;
   first.store = "redis://h";
   EXPECT_EQ(hot_screen_lines(first, {}), lines{"redis://h, clients, 0 ms: looking; q quits"});

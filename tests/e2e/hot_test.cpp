@@ -31,6 +31,13 @@ std::size_t words_in(std::string const& line) {
   return count;
 }
 
+bool tells_the_cost(std::string const& line) { return has(line, ": the reports of "); }
+
+/// A script with $0 for the command, and $1 for the URL of the store.
+child_process in_a_shell(std::string const& script, std::string const& url) {
+  return child_process({.argv = {"setsid", "sh", "-c", script, HERDLOCK_COMMAND, url}});
+}
+
 texts open_cache(std::string const& url) {
   herdlock::cache_options how{.prefix = "p:"};
   how.hot_keys = herdlock::hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
@@ -137,6 +144,8 @@ TEST_F(Hot, WatchInAPipePrintsALineForEachKeyAndEndsOnASignal) {
   for (auto const& line : lines) EXPECT_EQ(words_in(line), 5u) << line;
   EXPECT_TRUE(has(lines.front(), " p:hot ")) << lines.front();
   EXPECT_FALSE(has(watching.output(), "\x1b")) << "no screen in a pipe";
+  auto const told = lines_of(watching.errors());
+  EXPECT_EQ(std::count_if(told.begin(), told.end(), tells_the_cost), 1) << watching.errors();
 }
 
 TEST_F(Hot, WatchWithJsonPrintsAListInALineForEachLook) {
@@ -148,6 +157,42 @@ TEST_F(Hot, WatchWithJsonPrintsAListInALineForEachLook) {
   for (auto const& line : lines_of(watching.output())) {
     EXPECT_TRUE(json::parse(line, nullptr, false).is_array()) << line;
   }
+}
+
+TEST_F(Hot, WatchEndsWhenItsLinesHaveNoReaderAlsoWhileThereAreNoKeys) {
+  struct world {
+    char const* signals;
+    char const* told;
+  };
+  for (auto const& [signals, told] :
+       {world{"", "ended 141"}, world{"trap '' PIPE; ", "ended 70"}}) {
+    auto shell = in_a_shell(std::string(signals) +
+                                "{ \"$0\" hot --watch --interval 1h --store \"$1\"; "
+                                "echo ended $? >&2; } | true",
+                            server.url());
+    EXPECT_TRUE(shell.wait()) << told;
+    EXPECT_TRUE(has(shell.errors(), told)) << shell.errors();
+  }
+}
+
+TEST_F(Hot, WhatCannotBeWrittenIsAnError) {
+  for (char const* command : {"hot", "hot --json", "hot --watch --json", "show"}) {
+    auto shell = in_a_shell(std::string("exec \"$0\" ") + command + " --store \"$1\" >/dev/full",
+                            server.url());
+    EXPECT_EQ(shell.wait(), (exit_status{.code = 70, .signal = {}})) << command;
+    EXPECT_TRUE(has(shell.errors(), "standard output cannot be written: ")) << shell.errors();
+  }
+}
+
+TEST_F(Hot, WatchIgnoresAHangUpThatIsIgnoredWhereItIsStarted) {
+  auto watching = in_a_shell(
+      "trap '' HUP; exec \"$0\" hot --watch --json --interval 20ms --store \"$1\"", server.url());
+  ASSERT_TRUE(eventually([&] { return !watching.output().empty(); })) << watching.errors();
+  watching.signal(SIGHUP);
+  auto const before = lines_of(watching.output()).size();
+  EXPECT_TRUE(eventually([&] { return lines_of(watching.output()).size() > before + 2; }));
+  watching.signal(SIGTERM);
+  EXPECT_EQ(watching.wait(), (exit_status{.code = 143, .signal = {}})) << watching.errors();
 }
 
 TEST_F(Hot, WatchGoesOnWhenTheServerIsBack) {
@@ -179,10 +224,16 @@ TEST(HotBadInput, IsOneLineAndTheRightCode) {
   refused({"--top", "0"}, 64, "--top");
   refused({"--top", "1001"}, 64, "--top");
   refused({"--top", "some"}, 64, "--top");
-  refused({"--max-rate", "0"}, 64, "--max-rate");
-  refused({"--for", "1ms"}, 64, "--for");
-  refused({"--for", "61s"}, 64, "--for");
-  refused({"--interval", "soon"}, 64, "--interval");
+  refused({"--source", "lfu", "--max-rate", "0"}, 64, "--max-rate must be from 1");
+  refused({"--source", "monitor", "--for", "1ms"}, 64, "--for 1ms: must be between");
+  refused({"--source", "monitor", "--for", "61s"}, 64, "--for 61s: must be between");
+  refused({"--watch", "--interval", "soon"}, 64, "--interval 'soon' is not");
+  refused({"--for", "2s"}, 64, "--for has no effect with --source clients, only with monitor and");
+  refused({"--source", "lfu", "--for", "2s"}, 64, "only with monitor and server");
+  refused({"--source", "lfu", "--yes"}, 64, "--yes has no effect with --source lfu, only with mon");
+  refused({"--max-rate", "9"}, 64, "only with monitor and lfu");
+  refused({"--source", "server", "--max-rate", "9"}, 64, "only with monitor and lfu");
+  refused({"--interval", "2s"}, 64, "--interval has no effect without --watch");
   refused({"--frobnicate"}, 64, "--frobnicate");
   refused({"--store", "memory:"}, 64, "memory:");
   refused({"--store", "redis//h"}, 64, "redis");

@@ -210,6 +210,21 @@ TEST(LookRedis, WatchTellsOfAStoreThatIsGone) {
   EXPECT_TRUE(seeing.running());
 }
 
+TEST(LookRedis, WatchIgnoresAHangUpThatIsIgnoredWhereItIsStarted) {
+  auto& server = redis_server::shared();
+  server.flush();
+  child_process seeing(
+      {.argv = {"setsid", "sh", "-c",
+                "trap '' HUP; exec \"$0\" watch job --interval 20ms --store \"$1\"",
+                HERDLOCK_COMMAND, server.url()}});
+  ASSERT_TRUE(says(seeing, "free")) << seeing.errors();
+  seeing.signal(SIGHUP);
+  auto const mine = herdlock::lock(herdlock::open_store(server.url()), "job").try_acquire();
+  EXPECT_TRUE(says(seeing, "held by")) << seeing.errors();
+  seeing.signal(SIGTERM);
+  EXPECT_EQ(seeing.wait(), (exit_status{.code = 143, .signal = {}})) << seeing.errors();
+}
+
 TEST(LookBadInput, IsOneLineAndTheRightCode) {
   auto const refused = [](words arguments, int code) {
     auto const ended = run_herdlock(arguments);

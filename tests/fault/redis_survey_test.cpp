@@ -44,8 +44,8 @@ std::string expect_no_survey(std::string const& url, survey_request const& reque
 // Whatever the tests before have left the server busy with.
 survey_request meanwhile(survey_request request, std::function<void()> what) {
   request.even_if_busy = true;
-  request.on_progress = [what = std::move(what), done = false](double) mutable {
-    if (!std::exchange(done, true)) what();
+  request.on_progress = [what = std::move(what), done = false](double how_far) mutable {
+    if (how_far > 0 && !std::exchange(done, true)) what();
   };
   return request;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/duration.hpp"
-#include "demo/output.hpp"
+#include "common/standard_output.hpp"
 #include "demo/words.hpp"
 
 namespace herdlock::cli {
@@ -118,7 +118,7 @@ void hotkey_report::print() const {
   if (options_.json) {
     auto const text = json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     std::fputs(text.c_str(), stdout);
-    return send_output();
+    return flush_output();
   }
   fmt::print(
       "{}\n{} ask for one key {} times a second in all, from {:.1f} s to {:.1f} s; and for {} "
@@ -131,7 +131,7 @@ void hotkey_report::print() const {
   print_moments();
   print_load();
   print_rest();
-  send_output();
+  flush_output();
 }
 
 void hotkey_report::print_timeline() const {

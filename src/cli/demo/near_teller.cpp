@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/duration.hpp"
-#include "demo/output.hpp"
+#include "common/standard_output.hpp"
 #include "demo/words.hpp"
 
 namespace herdlock::cli {
@@ -75,7 +75,7 @@ void near_teller::begin(std::int64_t now_ns) {
   std::string head = fmt::format("{:>8} {:>7}", "time", "change");
   for (std::size_t n = 1; n <= options_.processes; ++n) head += fmt::format(" {:>6}", n);
   fmt::print("{}\n", head);
-  send_output();
+  flush_output();
 }
 
 std::string near_teller::cell(std::size_t reader, std::int64_t change, std::int64_t now_ns) const {
@@ -98,7 +98,7 @@ void near_teller::row(std::int64_t change, std::int64_t now_ns) {
     line += fmt::format(" {:>6}", cell(reader, change, now_ns));
   }
   fmt::print("{}\n", line);
-  send_output();
+  flush_output();
 }
 
 void near_teller::follow(std::int64_t now_ns) {
@@ -114,7 +114,7 @@ void near_teller::event(std::int64_t now_ns, char const* what) {
   if (options_.json || options_.frozen == 0) return;
   fmt::print("{:>6.1f} s         the {} of {} {}\n", since_begin_ms(now_ns) / 1e3,
              options_.frozen == 1 ? "connection" : "connections", names_of_frozen(options_), what);
-  send_output();
+  flush_output();
 }
 
 void near_teller::frozen(std::int64_t now_ns) {
@@ -149,7 +149,7 @@ void near_teller::figures(near_figures const& seen) const {
   for (auto const& each : broken_promises(seen, options_.max_staleness)) {
     fmt::print("BROKEN             {}\n", each);
   }
-  send_output();
+  flush_output();
 }
 
 void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
@@ -194,7 +194,7 @@ void near_teller::json(near_figures const& seen, near_freeze const& freeze) {
                                    {"changes", changes}};
   auto const text = all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::fputs(text.c_str(), stdout);
-  send_output();
+  flush_output();
 }
 
 }  // namespace herdlock::cli

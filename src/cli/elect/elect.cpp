@@ -17,6 +17,7 @@
 
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
+#include "common/ignored_signal.hpp"
 #include "common/notice.hpp"
 #include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
@@ -29,11 +30,6 @@ namespace {
 constexpr milliseconds longest_rest{5'000};
 constexpr std::array ends_us{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array forwarded{SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-
-bool ignored(int number) {
-  struct sigaction action {};
-  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
 
 // A command that is started again and again has no use for the terminal, and Ctrl-C is for us.
 void let_go_of_the_terminal() {

@@ -1,6 +1,7 @@
 #include "hot/hot.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -9,18 +10,22 @@
 #include <cstdlib>
 #include <herdlock/url.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/json_text.hpp"
 #include "common/notice.hpp"
+#include "common/standard_output.hpp"
 #include "common/usage_line.hpp"
 #include "demo/progress_line.hpp"
 #include "hot/hot_lines.hpp"
 #include "hot/hot_question.hpp"
 #include "hot/hot_screen.hpp"
 #include "hot/hot_table.hpp"
+#include "hot/stoppable_look.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -56,7 +61,11 @@ answer are told on standard error.
 --watch looks again --interval after each look. On a terminal it is a live screen
 (q ends it). Elsewhere it prints a line for each key, `elapsed key rate low high`,
 elapsed in seconds, and with --json a list in one line for each look. A look that
-fails is told and tried again; the first one must not.
+fails is told and tried again; the first one must not. What ends it waits for the
+look that is under way; a second time it ends at once.
+
+Ctrl-Z ends a look with monitor before it stops the process. kill -STOP and a
+suspended machine cannot: the server then keeps in its memory what is not read.
 
 --json prints a list of {key, rate, low, high, reads, writes, source}, the
 hottest first, with null for what is not known, and, as far as known, share,
@@ -72,6 +81,7 @@ Exit status:
   64   usage: a bad option or URL, or a store, a server or a policy that does not
        have this source
   69   the store is unavailable, may not be asked, or is too busy for monitor
+  70   standard output cannot be written
   128 + the signal that ended --watch (130: Ctrl-C))";
 
 survey_source source_of(std::string const& name) {
@@ -125,13 +135,12 @@ bool has_a_screen() {
   return ::isatty(STDOUT_FILENO) == 1 && std::string_view(kind ? kind : "") != "dumb";
 }
 
-survey looked(hot_question const& asked) {
+survey looked(hot_question asked) {
   progress_line const line;
-  survey_request request = asked.request;
-  request.on_progress = [&](double done) {
+  asked.request.on_progress = [&](double done) {
     line.show(fmt::format("looking: {:.0f} %", 100 * std::clamp(done, 0.0, 1.0)));
   };
-  return value_or_raise(survey_store(asked.url, request));
+  return value_or_raise(stoppable_look(asked));
 }
 
 int hot_once(hot_question const& asked, output_form form) {
@@ -143,14 +152,35 @@ int hot_once(hot_question const& asked, output_form form) {
                                          : hot_table(seen, width_of_output());
     for (auto const& line : lines) fmt::print("{}\n", line);
   }
-  std::fflush(stdout);
+  flush_output();
   if (!seen.cost.empty()) notice(seen.cost);
   for (auto const& note : seen.notes) notice(note);
   return 0;
 }
 
-int hot(hot_arguments const& given) {
+// What is asked for must not be without effect, and nobody the wiser.
+void refuse_without_effect(CLI::App const& typed, hot_arguments const& given) {
+  struct effect {
+    char const* option;
+    std::vector<std::string> sources;
+  };
+  for (auto const& [option, sources] :
+       {effect{"--for", {"monitor", "server"}}, effect{"--max-rate", {"monitor", "lfu"}},
+        effect{"--yes", {"monitor"}}}) {
+    bool const has_one = std::count(sources.begin(), sources.end(), given.source) > 0;
+    if (typed.count(option) == 0 || has_one) continue;
+    throw command_error(exit_code::usage,
+                        fmt::format("{} has no effect with --source {}, only with {}", option,
+                                    given.source, fmt::join(sources, " and ")));
+  }
+  if (typed.count("--interval") > 0 && !given.watch) {
+    throw command_error(exit_code::usage, "--interval has no effect without --watch");
+  }
+}
+
+int hot(CLI::App const& typed, hot_arguments const& given) {
   auto const asked = question_of(given);
+  refuse_without_effect(typed, given);
   auto const interval =
       duration_between("--interval", given.interval, milliseconds{10}, std::chrono::hours{1});
   auto const form = given.json ? output_form::json : output_form::text;
@@ -188,7 +218,7 @@ runnable add_hot_command(CLI::App& app, hot_arguments& given) {
   made->add_flag("--yes", given.yes, "Let monitor begin on a busy server");
   made->add_flag("--json", given.json, "For programs");
   made->footer(hot_footer);
-  return {made, [&given] { return hot(given); }};
+  return {made, [made, &given] { return hot(*made, given); }};
 }
 
 }  // namespace herdlock::cli

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -45,12 +46,25 @@ class hot_screen {
   explicit hot_screen(hot_watch& watch)
       : watch_(watch),
         file_(watch.io(), second_of(terminal_.file())),
-        signals_(watch.io(), SIGWINCH, SIGTSTP, SIGCONT),
+        signals_(watch.io(), SIGWINCH, SIGCONT),
         soon_(watch.io()) {
     await_signal();
     take_terminal_in(milliseconds{0});
   }
 
+  void take(hot_news news) {
+    switch (news) {
+      case hot_news::stopping:
+      case hot_news::cut_short:
+        return leave_terminal();
+      case hot_news::continued:
+        return take_terminal_soon();
+      default:
+        return draw();
+    }
+  }
+
+ private:
   void draw() {
     if (!terminal_.entered()) return;
     if (drawing_) {
@@ -59,14 +73,19 @@ class hot_screen {
     }
     drawing_ = true;
     frame_ = frame_of(hot_screen_lines(watch_.view(), terminal_.size()));
-    asio::async_write(file_, asio::buffer(frame_),
+    auto const more = [this](boost::system::error_code code, std::size_t) -> std::size_t {
+      return !code && terminal_.entered() ? frame_.size() : 0;
+    };
+    asio::async_write(file_, asio::buffer(frame_), more,
                       [this](boost::system::error_code code, std::size_t) {
                         drawing_ = false;
                         if (std::exchange(changed_, false) && !code) draw();
                       });
   }
 
- private:
+  // A SIGTERM that came with SIGCONT is to be heard first.
+  void take_terminal_soon() { take_terminal_in(milliseconds{20}); }
+
   void take_terminal_in(milliseconds time) {
     soon_.expires_after(time);
     soon_.async_wait([this](boost::system::error_code code) {
@@ -83,15 +102,27 @@ class hot_screen {
     }
     if (!std::exchange(reading_, true)) read_keys();
     draw();
+    watch_.go_on();
+  }
+
+  // What is being read and written belongs to the screen, and would go on when it is not ours.
+  void leave_terminal() {
+    file_.cancel();
+    terminal_.leave();
   }
 
   void read_keys() {
     file_.async_read_some(asio::buffer(keys_),
                           [this](boost::system::error_code code, std::size_t size) {
+                            if (code == asio::error::operation_aborted) {
+                              reading_ = false;
+                              return;
+                            }
+                            if (code) return watch_.end(0);
                             std::string_view const typed(keys_.data(), size);
                             bool const ends = typed.find_first_of(keys_that_end) != typed.npos;
-                            if (code || ends) return watch_.end(0);
                             read_keys();
+                            if (ends) watch_.end(0);
                           });
   }
 
@@ -100,21 +131,8 @@ class hot_screen {
       if (code) return;
       await_signal();
       if (number == SIGWINCH) return draw();
-      if (number == SIGTSTP) stop_until_continued();
-      // A SIGTERM that came with SIGCONT is to be heard first.
-      take_terminal_in(milliseconds{20});
+      take_terminal_soon();
     });
-  }
-
-  // As if nobody handled it. In a group that no shell can continue it does nothing.
-  void stop_until_continued() {
-    terminal_.leave();
-    struct sigaction by_default {};
-    struct sigaction ours {};
-    by_default.sa_handler = SIG_DFL;
-    ::sigaction(SIGTSTP, &by_default, &ours);
-    ::raise(SIGTSTP);
-    ::sigaction(SIGTSTP, &ours, nullptr);
   }
 
   hot_watch& watch_;
@@ -135,7 +153,7 @@ int watch_on_screen(hot_question const& asked, milliseconds interval) {
   hot_watch watch(asked, interval);
   // Goes before the watch, which may have to wait for a look.
   hot_screen screen(watch);
-  return watch.run([&](hot_news) { screen.draw(); });
+  return watch.run([&](hot_news news) { screen.take(news); });
 }
 
 }  // namespace herdlock::cli

@@ -189,13 +189,13 @@ std::string header_of(hot_view const& now, std::size_t columns) {
     rest += fmt::format(", {} processes", now.seen->processes);
   }
   if (now.ending) {
-    rest += ": ending";
+    rest += ": ending; again to end at once";
   } else if (now.percent && now.source != survey_source::clients) {  // which takes no time to see
     rest += fmt::format(": looking, {} %", *now.percent);
   } else if (!now.seen && now.trouble.empty()) {
     rest += ": looking";
   }
-  rest += "; q quits";
+  if (!now.ending) rest += "; q quits";
   std::string const store = printable(now.store);
   std::size_t const room = columns - std::min(columns, width_of(rest));
   return cut_at_the_end(cut_in_the_middle(store, std::max(room, std::size_t{8})) + rest, columns);

@@ -1,18 +1,37 @@
 #include "hot/hot_watch.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <utility>
 
 #include "common/exit_code.hpp"
+#include "common/ignored_signal.hpp"
 
 namespace herdlock::cli {
+namespace {
+
+// A look tells of its progress, and can be abandoned, ten times a second. One that hangs longer
+// than this has nothing under way that fills the server.
+constexpr milliseconds longest_stopping{500};
+
+// As if nobody handled it. In a group that no shell can continue it does nothing.
+void be_stopped() {
+  struct sigaction by_default {};
+  struct sigaction ours {};
+  by_default.sa_handler = SIG_DFL;
+  ::sigaction(SIGTSTP, &by_default, &ours);
+  ::raise(SIGTSTP);
+  ::sigaction(SIGTSTP, &ours, nullptr);
+}
+
+}  // namespace
 
 hot_watch::hot_watch(hot_question asked, milliseconds interval)
     : asked_(std::move(asked)),
       interval_(interval),
-      signals_(io_, SIGINT, SIGTERM, SIGHUP),
+      signals_(io_),
       timer_(io_),
       looker_(
           io_, asked_, [this](result<survey> seen) { took(std::move(seen)); },
@@ -20,26 +39,66 @@ hot_watch::hot_watch(hot_question asked, milliseconds interval)
             view_.percent = percent;
             tell(hot_news::under_way);
           }) {
-  signals_.add(SIGQUIT);
+  for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+    if (!ignored(number)) signals_.add(number);
+  }
   view_.store = asked_.shown;
   view_.source = asked_.request.source;
 }
 
 int hot_watch::run(told on_news) {
   on_news_ = std::move(on_news);
-  signals_.async_wait([this](boost::system::error_code code, int number) {
-    if (!code) end(128 + number);
-  });
+  await_signal();
   auto const work = boost::asio::make_work_guard(io_);
-  looker_.start();
-  tell(hot_news::under_way);
   io_.run();
   if (refused_) raise(*refused_);
   return *status_;
 }
 
+void hot_watch::go_on() {
+  if (std::exchange(pace_, pace::going) != pace::going) look();
+}
+
+void hot_watch::tell(hot_news news) const {
+  if (on_news_) on_news_(news);
+}
+
+void hot_watch::await_signal() {
+  signals_.async_wait([this](boost::system::error_code code, int number) {
+    if (code) return;
+    await_signal();
+    if (number == SIGTSTP) return stop_after_the_look();
+    end(128 + number);
+  });
+}
+
+// A server keeps for a stopped process what MONITOR tells, without a bound; and what would give the
+// look up is stopped, too.
+void hot_watch::stop_after_the_look() {
+  if (std::exchange(pace_, pace::stopping) == pace::stopping) return;
+  timer_.cancel();
+  if (!looker_.under_way()) return stop_until_continued();
+  looker_.abandon();
+  abandoned_ = true;
+  timer_.expires_after(longest_stopping);
+  timer_.async_wait([this](boost::system::error_code code) {
+    if (!code && pace_ == pace::stopping) stop_until_continued();
+  });
+}
+
+void hot_watch::stop_until_continued() {
+  pace_ = pace::resting;
+  tell(hot_news::stopping);
+  be_stopped();
+  tell(hot_news::continued);
+}
+
 void hot_watch::end(int status) {
-  if (status_) return;
+  if (status_) {
+    // The look may hang for as long as the store's timeouts let it.
+    tell(hot_news::cut_short);
+    ::_exit(*status_);
+  }
   status_ = status;
   if (!looker_.under_way()) return io_.stop();
   looker_.abandon();
@@ -50,6 +109,10 @@ void hot_watch::end(int status) {
 void hot_watch::took(result<survey> seen) {
   if (status_) return io_.stop();
   view_.percent.reset();
+  if (std::exchange(abandoned_, false)) {
+    if (pace_ == pace::stopping) return stop_until_continued();
+    return look();
+  }
   view_.elapsed = std::chrono::duration_cast<milliseconds>(clock::now() - began_);
   if (!std::exchange(looked_, true) && !seen) {
     refused_ = seen.error();
@@ -69,8 +132,14 @@ void hot_watch::took(result<survey> seen) {
 void hot_watch::look_later() {
   timer_.expires_after(interval_);
   timer_.async_wait([this](boost::system::error_code code) {
-    if (!code && !status_) looker_.start();
+    if (!code) look();
   });
+}
+
+void hot_watch::look() {
+  if (status_ || pace_ != pace::going || looker_.under_way()) return;
+  looker_.start();
+  tell(hot_news::under_way);
 }
 
 }  // namespace herdlock::cli

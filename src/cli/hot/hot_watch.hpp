@@ -13,10 +13,18 @@
 
 namespace herdlock::cli {
 
-enum class hot_news { looked, failed, under_way, ending };
+enum class hot_news {
+  looked,
+  failed,
+  under_way,
+  ending,     ///< when the look that is under way has ended
+  cut_short,  ///< the process ends when the handler of this returns
+  stopping,   ///< the process is stopped (SIGTSTP) when the handler of this returns
+  continued,  ///< after that; go_on() looks again
+};
 
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT end it with 128 + their number. Where a key or a closed
-/// output is to do so, too, that is end().
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT end it with 128 + their number, those that were ignored when
+/// it was made do not. Where a key or a closed output is to do so, too, that is end().
 class hot_watch {
  public:
   using told = std::function<void(hot_news news)>;
@@ -24,6 +32,9 @@ class hot_watch {
   hot_watch(hot_question asked, milliseconds interval);
   hot_watch(hot_watch const&) = delete;
   hot_watch& operator=(hot_watch const&) = delete;
+
+  /// Looks from now on, if it does not yet: at first, and after it was stopped.
+  void go_on();
 
   /// What runs while run() does, on its thread.
   boost::asio::io_context& io() { return io_; }
@@ -33,12 +44,20 @@ class hot_watch {
   /// leaves run(). Throws command_error when the first look fails.
   int run(told on_news);
 
-  /// The first one counts. A look that is under way is waited for.
+  /// A look that is under way is waited for; by the second call not any more. The first status
+  /// counts.
   void end(int status);
 
  private:
+  // It looks; it does not begin a look, and is stopped when the last one has ended; it only waits.
+  enum class pace { going, stopping, resting };
+
+  void await_signal();
+  void stop_after_the_look();
+  void stop_until_continued();
+  void look();
   void took(result<survey> seen);
-  void tell(hot_news news) const { on_news_(news); }
+  void tell(hot_news news) const;
   void look_later();
 
   hot_question const asked_;
@@ -51,7 +70,9 @@ class hot_watch {
   hot_view view_;
   std::optional<int> status_;
   std::optional<failure> refused_;
+  pace pace_ = pace::resting;
   bool looked_ = false;
+  bool abandoned_ = false;  // the look that is under way: nobody wants its answer
   looker looker_;
 };
 

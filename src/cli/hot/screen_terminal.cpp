@@ -50,10 +50,11 @@ bool screen_terminal::enter() {
 void screen_terminal::leave() noexcept {
   if (!entered_) return;
   entered_ = false;
-  if (!is_ours()) return;  // and in somebody else's order by now
   sigttou_blocked const passing;
   put(to_leave);
-  ::tcsetattr(file_.get(), TCSANOW, &before_);
+  // Stopped by SIGSTOP, we could not leave before a shell took the terminal: it has the modes of
+  // its own, but nobody else brings back its screen.
+  if (is_ours()) ::tcsetattr(file_.get(), TCSANOW, &before_);
 }
 
 // -1: it is not the terminal of our session, where there is no foreground.

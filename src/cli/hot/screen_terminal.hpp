@@ -24,8 +24,8 @@ class screen_terminal {
   /// False, and nothing is done, in the background.
   [[nodiscard]] bool enter();
   bool entered() const { return entered_; }
-  /// Restores it, if this process is in its foreground. Waits for a terminal that takes nothing
-  /// for a moment only.
+  /// Restores it; in the background only what it shows, not its modes, which are somebody else's
+  /// by then. Waits for a terminal that takes nothing for a moment only.
   void leave() noexcept;
 
   /// To read and to write; never blocks.

@@ -16,7 +16,9 @@
 
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
+#include "common/ignored_signal.hpp"
 #include "common/json_text.hpp"
+#include "common/standard_output.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -42,6 +44,9 @@ class watcher {
       : options_(options), on_seen_(std::move(on_seen)) {}
 
   int go(store const& where, resource const& name) {
+    for (int const number : {SIGINT, SIGTERM, SIGHUP}) {
+      if (!ignored(number)) signals_.add(number);
+    }
     signals_.async_wait([this](boost::system::error_code code, int number) {
       if (!code) end(128 + number);
     });
@@ -79,7 +84,7 @@ class watcher {
   watch_options const& options_;
   judge const on_seen_;
   asio::io_context io_;
-  asio::signal_set signals_{io_, SIGINT, SIGTERM, SIGHUP};
+  asio::signal_set signals_{io_};
   asio::steady_timer deadline_{io_};
   std::optional<int> status_;
   std::optional<failure> refused_;
@@ -121,9 +126,9 @@ int watch(store const& where, resource const& name, watch_options const& options
     auto const elapsed = std::chrono::duration_cast<milliseconds>(clock::now() - began);
     auto const line = options.form == output_form::json ? json_of(name, seen, elapsed)
                                                         : line_of(name, seen, elapsed);
-    bool const written = std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
-    if (written) return std::nullopt;
-    return static_cast<int>(exit_code::internal);
+    std::puts(line.c_str());
+    flush_output();
+    return std::nullopt;
   };
   return watcher(options, tell).go(where, name);
 }

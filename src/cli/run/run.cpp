@@ -13,6 +13,7 @@
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
+#include "common/ignored_signal.hpp"
 #include "common/notice.hpp"
 #include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
@@ -24,11 +25,6 @@ namespace {
 
 constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-
-bool ignored(int number) {
-  struct sigaction action {};
-  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
 
 class session {
  public:

@@ -112,8 +112,8 @@ class monitor_reading {
       io_.run_for(left());
       auto const now = clock::now();
       if (now - second_begun_ >= one_second) begin_second(now);
-      if (!begun_) continue;
-      tell_progress(request_, std::chrono::duration<double>(now - *begun_) / request_.lasts);
+      auto const done = now - begun_.value_or(now);
+      tell_progress(request_, std::chrono::duration<double>(done) / request_.lasts);
     }
     if (!stopped_) stopped_ = clock::now();
     close();
