@@ -1,6 +1,6 @@
 // The port of a store that keeps rules for the processes that share it: written seldom, by people,
-// and told to all. For those who write a store. The rules at the top of herdlock/backend.hpp hold
-// here, too.
+// and told to all; and does what one of them asks. For those who write a store. The rules at the
+// top of herdlock/backend.hpp hold here, too.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,13 @@ struct rules_change {
   std::string topic;
   std::uint64_t expected = 0;  ///< the version that they are made from
   std::string text;
+};
+
+/// What the rule `keep` asks of the entry of a hot key.
+struct prolong_request {
+  cache_key key;
+  milliseconds to;       ///< so much time shall be left to it from now on
+  milliseconds at_most;  ///< and so much beyond the first expiry that the store saw of it
 };
 
 /// Called on the executor.
@@ -46,6 +53,12 @@ class rules_store {
   /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
   /// that has gone hears nothing more.
   virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
+  /// Lengthens the time to live of an entry, whoever has written it, in one step; when less than
+  /// three quarters of `to` are left, so that many who ask do not write again and again. It is
+  /// never shortened. An entry without an expiry is left alone, and one that has gone stays so. The
+  /// first expiry is kept in the store, for all who ask; an entry that was written anew begins
+  /// anew. Whether it was lengthened.
+  virtual void prolong(prolong_request what, handler<bool> done) = 0;
 };
 
 }  // namespace v0

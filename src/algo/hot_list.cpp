@@ -74,11 +74,16 @@ std::optional<hot_rule> rule_of(std::string_view line) {
   auto const by = word_of<hot_rule::match>(match_words, take_until(line, ' '));
   auto const from = number_of(take_until(line, ' '));
   auto const until = number_of(take_until(line, ' '));
+  bool const keeps = does == hot_rule::what::keep;
+  auto const at_most = keeps ? number_of(take_until(line, ' ')) : std::uint64_t{0};
   auto key = unescaped(line);
-  if (!does || !by || !from || !until || !key) return std::nullopt;
+  if (!does || !by || !from || !until || !at_most || !key) return std::nullopt;
   if (key->size() > hot_list::most_key_bytes) return std::nullopt;
   if (key->empty() && *by == hot_rule::match::exact) return std::nullopt;
-  return hot_rule{*does, *by, *std::move(key), *from, *until};
+  if (*from > hot_rule::latest_ms || *until > hot_rule::latest_ms) return std::nullopt;
+  bool const fits = *at_most >= hot_rule::least_keep_ms && *at_most <= hot_rule::most_keep_ms;
+  if (keeps && !fits) return std::nullopt;
+  return hot_rule{*does, *by, *std::move(key), *from, *until, *at_most};
 }
 
 }  // namespace
@@ -90,8 +95,9 @@ std::string encode(hot_list const& list) {
     text += what_words.at(static_cast<std::size_t>(one.does));
     text += ' ';
     text += match_words.at(static_cast<std::size_t>(one.by));
-    text += ' ' + std::to_string(one.from_ms) + ' ' + std::to_string(one.until_ms) + ' ' +
-            escaped(one.key) + '\n';
+    text += ' ' + std::to_string(one.from_ms) + ' ' + std::to_string(one.until_ms) + ' ';
+    if (one.does == hot_rule::what::keep) text += std::to_string(one.keep_at_most_ms) + ' ';
+    text += escaped(one.key) + '\n';
   }
   return text;
 }
@@ -155,7 +161,9 @@ hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) cons
     if (!one.holds(now_ms)) return;
     said.pinned = said.pinned || one.does == hot_rule::what::pin;
     said.denied = said.denied || one.does == hot_rule::what::deny;
-    said.kept = said.kept || one.does == hot_rule::what::keep;
+    if (one.does == hot_rule::what::keep) {
+      said.keep_at_most_ms = std::max(said.keep_at_most_ms, one.keep_at_most_ms);
+    }
   };
   if (auto const at = exact_.find(key); at != exact_.end()) {
     for (auto const* const one : at->second) heed(*one);
@@ -169,7 +177,7 @@ hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) cons
   for (; at != none; at = prefixes_[at].shorter) {
     if (prefixes_[at].rule->is_for(key)) heed(*prefixes_[at].rule);
   }
-  if (said.denied) said.pinned = said.kept = false;
+  if (said.denied) return {.denied = true};
   return said;
 }
 

@@ -22,15 +22,22 @@ struct hot_rule {
   enum class what {
     pin,   ///< kept in each process, read often or not
     deny,  ///< never kept, however often it is read
-    keep,  ///< while it is hot its entry's time in the store is prolonged: others fill it
+    keep,  ///< while it is hot its entry's time in the store is lengthened: others fill it
   };
   enum class match { exact, prefix };
+
+  /// The last one that a wall clock in nanoseconds has.
+  static constexpr std::uint64_t latest_ms = 9'223'372'036'854;
+  static constexpr std::uint64_t least_keep_ms = 1'000;
+  static constexpr std::uint64_t most_keep_ms = 86'400'000;
 
   what does = what::pin;
   match by = match::exact;
   std::string key;
   std::uint64_t from_ms = 0;   ///< 0: since ever
   std::uint64_t until_ms = 0;  ///< 0: for ever
+  /// Of `keep` alone: how long an entry lives, at most, beyond the expiry that was seen first.
+  std::uint64_t keep_at_most_ms = 0;
 
   bool holds(std::uint64_t now_ms) const noexcept {
     return now_ms >= from_ms && (until_ms == 0 || now_ms < until_ms);
@@ -52,8 +59,8 @@ struct hot_list {
 };
 
 /// As it is stored: a line that begins with `herdlock hot keys 1`, and the version; then a line for
-/// each rule: what it does, exact or prefix, from, until, and the key, with what is no plain
-/// character as %XX.
+/// each rule: what it does, exact or prefix, from, until, of `keep` its bound, and the key, with
+/// what is no plain character as %XX.
 std::string encode(hot_list const& list);
 /// Nothing for what is no such text, is beyond the bounds, or has a rule that is not known.
 std::optional<hot_list> decode_list(std::string_view text);
@@ -62,7 +69,7 @@ std::optional<hot_list> decode_list(std::string_view text);
 struct hot_verdict {
   bool pinned = false;
   bool denied = false;
-  bool kept = false;
+  std::uint64_t keep_at_most_ms = 0;  ///< the most that a rule allows; 0: it is not kept
 
   friend bool operator==(hot_verdict const&, hot_verdict const&) = default;
 };

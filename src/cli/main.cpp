@@ -123,6 +123,15 @@ void require_known_command(std::vector<std::string> const& words, CLI::App const
   }
 }
 
+// In `herdlock show run` and `herdlock hot add list` the last word is a name: behind one command
+// CLI11 would take it for another.
+void let_names_be_those_of_commands(CLI::App& app) {
+  auto const below = app.get_subcommands([](CLI::App*) { return true; });
+  if (below.empty()) return;
+  app.require_subcommand(0, 1);
+  for (CLI::App* const each : below) let_names_be_those_of_commands(*each);
+}
+
 // What only looks at a store, and `release`.
 std::vector<runnable> add_looks(CLI::App& app, arguments& given) {
   auto looks = add_look_commands(app, given.look);
@@ -169,6 +178,7 @@ int dispatch(std::vector<std::string> words) {
   CLI::App* const stores_app = add_stores_command(*bench_app, given.stores);
   CLI::App* const takeover_app = add_takeover_command(*bench_app, given.takeover);
   CLI::App* const help_app = add_help_command(app, given.help);
+  let_names_be_those_of_commands(app);
 
   require_known_command(words, app);
   try {

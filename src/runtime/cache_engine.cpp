@@ -46,7 +46,9 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
   if (settings_.near != near_cache::off && values_->pushes_changes()) {
     if (local_.hot && values_->rules()) {
-      local_.hot->obey(std::make_shared<cache_rules>(values_, counters, options().prefix));
+      auto rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
+      auto entries = std::make_shared<cache_keep>(values_, counters, options().prefix, rules);
+      local_.hot->obey(std::move(rules), std::move(entries));
     }
     local_.near =
         std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);

@@ -83,6 +83,7 @@ void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, bool hot
   auto const [at, fresh] = hot_.try_emplace(hash);
   at->second.*by = true;
   if (!fresh) return;
+  if (entries_) entries_->hot(key);
   if (near_.on_hot) near_.on_hot();
   if (options_.on_hot) callbacks_.run([&] { options_.on_hot(key); });
 }
@@ -93,6 +94,7 @@ void cache_hot::cools(std::string const& key, std::uint64_t hash, bool hot_key_h
   at->second.*by = false;
   if (at->second.by_us || at->second.by_fleet) return;
   auto const gone = hot_.extract(at);
+  if (entries_) entries_->cooled(key);
   if (near_.on_cooled && !gone.mapped().key.empty()) near_.on_cooled(gone.mapped().key);
   if (options_.on_cooled) callbacks_.run([&] { options_.on_cooled(key); });
 }
@@ -132,6 +134,7 @@ void cache_hot::close() {
   closed_ = true;
   if (fleet_) fleet_->close();
   if (rules_) rules_->close();
+  if (entries_) entries_->close();
   timer_queue::remove(*this);
   hot_.clear();
 }

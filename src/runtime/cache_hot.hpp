@@ -15,6 +15,7 @@
 
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_fleet.hpp"
+#include "runtime/cache_keep.hpp"
 #include "runtime/cache_rules.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
@@ -65,7 +66,11 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   /// Its processes tell each other. Before anything else.
   void join(fleet_settings settings);
   /// What people have ruled of its keys counts. Before anything else.
-  void obey(std::shared_ptr<cache_rules> rules) { rules_ = std::move(rules); }
+  void obey(std::shared_ptr<cache_rules> rules, std::shared_ptr<cache_keep> entries) {
+    rules_ = std::move(rules);
+    entries_ = std::move(entries);
+    entries_->open();
+  }
   /// Null when nobody can rule.
   std::shared_ptr<cache_rules> const& rules() const noexcept { return rules_; }
   ~cache_hot() override { timer_queue::remove(*this); }
@@ -125,6 +130,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   std::shared_ptr<detail::hot_keys_core> const core_;
   std::shared_ptr<cache_fleet> fleet_;  // null when processes tell each other nothing
   std::shared_ptr<cache_rules> rules_;
+  std::shared_ptr<cache_keep> entries_;  // there with rules
   // By the hash. Two keys of one hash would be hot together, which harms nobody.
   std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};

@@ -131,8 +131,8 @@ void cache_rules::apply(clock::time_point now) {
     std::lock_guard const lock(guard_);
     change_at_ = reader_.next_change(applied_at_);
   }
-  auto const changed = changed_;  // it may close this
-  if (changed) changed();
+  auto const followers = changed_;  // one may close this
+  for (auto const& changed : followers) changed();
   warm();
   if (!closed_) schedule(now);
 }
@@ -201,7 +201,7 @@ void cache_rules::schedule(clock::time_point now) {
 void cache_rules::close() {
   closed_ = true;
   timer_queue::remove(*this);
-  changed_ = nullptr;
+  changed_.clear();
   load_ = nullptr;
 }
 

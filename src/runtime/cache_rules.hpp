@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <herdlock/rules_store.hpp>
 
@@ -45,7 +47,7 @@ class cache_rules final : public rules_listener,
   /// Asks for them, once: a cache that nobody uses costs the store nothing.
   void open();
   /// Who is called when something else holds than before, perhaps.
-  void follow(std::function<void()> changed) { changed_ = std::move(changed); }
+  void follow(std::function<void()> changed) { changed_.push_back(std::move(changed)); }
   /// Who loads a key that is to be kept: algo::warm_up says when.
   void warm_by(detail::key_warmer load);
   /// Some key is pinned, or will be.
@@ -69,7 +71,7 @@ class cache_rules final : public rules_listener,
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;
   std::string const prefix_;
-  std::function<void()> changed_;
+  std::vector<std::function<void()>> changed_;
   detail::key_warmer load_;
   algo::warm_up warm_;
   clock::time_point next_look_{};

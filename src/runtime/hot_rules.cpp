@@ -21,6 +21,8 @@ constexpr int most_tries_of_a_change = 10;
 
 static_assert(hot_rules::most_rules == algo::hot_list::most_rules);
 static_assert(hot_rules::most_key_bytes == algo::hot_list::most_key_bytes);
+static_assert(hot_rule::least_keep == milliseconds(algo::hot_rule::least_keep_ms));
+static_assert(hot_rule::most_keep == milliseconds(algo::hot_rule::most_keep_ms));
 
 std::uint64_t in_ms_since_1970(hot_rule::time when) {
   return static_cast<std::uint64_t>(
@@ -48,6 +50,12 @@ std::string fault_of(hot_rule const& one) {
   if (one.from && one.until && *one.until <= *one.from) {
     return "the rule for " + in_quotes(one.key) + " ends before it begins";
   }
+  bool const fits =
+      one.keep_at_most >= hot_rule::least_keep && one.keep_at_most <= hot_rule::most_keep;
+  if (one.does == hot_rule::action::keep && !fits) {
+    return "the rule for " + in_quotes(one.key) + " has a keep_at_most of " +
+           std::to_string(one.keep_at_most.count()) + " ms; from 1 s to 24 h";
+  }
   return {};
 }
 
@@ -68,17 +76,28 @@ std::string fault_of(std::vector<hot_rule> const& rules) {
   return {};
 }
 
+algo::hot_rule::what told_action(hot_rule::action does) {
+  if (does == hot_rule::action::deny) return algo::hot_rule::what::deny;
+  return does == hot_rule::action::keep ? algo::hot_rule::what::keep : algo::hot_rule::what::pin;
+}
+
+hot_rule::action known_action(algo::hot_rule::what does) {
+  if (does == algo::hot_rule::what::deny) return hot_rule::action::deny;
+  return does == algo::hot_rule::what::keep ? hot_rule::action::keep : hot_rule::action::pin;
+}
+
 std::string encoded_rules(std::vector<hot_rule> const& rules) {
   algo::hot_list list;
   for (auto const& one : rules) {
-    bool const pins = one.does == hot_rule::action::pin;
     bool const whole = one.by == hot_rule::match::exact;
+    bool const keeps = one.does == hot_rule::action::keep;
     list.rules.push_back(
-        {.does = pins ? algo::hot_rule::what::pin : algo::hot_rule::what::deny,
+        {.does = told_action(one.does),
          .by = whole ? algo::hot_rule::match::exact : algo::hot_rule::match::prefix,
          .key = one.key,
          .from_ms = one.from ? in_ms_since_1970(*one.from) : 0,
-         .until_ms = one.until ? in_ms_since_1970(*one.until) : 0});
+         .until_ms = one.until ? in_ms_since_1970(*one.until) : 0,
+         .keep_at_most_ms = keeps ? static_cast<std::uint64_t>(one.keep_at_most.count()) : 0});
   }
   return algo::encode(list);
 }
@@ -90,14 +109,14 @@ std::optional<hot_rules> rules_of(store_rules const& stored) {
   if (!list) return std::nullopt;
   hot_rules found{stored.version, {}};
   for (auto& one : list->rules) {
-    if (one.does == algo::hot_rule::what::keep) return std::nullopt;  // there is none yet
-    bool const pins = one.does == algo::hot_rule::what::pin;
     bool const whole = one.by == algo::hot_rule::match::exact;
-    found.rules.push_back({.does = pins ? hot_rule::action::pin : hot_rule::action::deny,
-                           .by = whole ? hot_rule::match::exact : hot_rule::match::prefix,
-                           .key = std::move(one.key),
-                           .from = time_from_ms(one.from_ms),
-                           .until = time_from_ms(one.until_ms)});
+    hot_rule rule{.does = known_action(one.does),
+                  .by = whole ? hot_rule::match::exact : hot_rule::match::prefix,
+                  .key = std::move(one.key),
+                  .from = time_from_ms(one.from_ms),
+                  .until = time_from_ms(one.until_ms)};
+    if (rule.does == hot_rule::action::keep) rule.keep_at_most = milliseconds(one.keep_at_most_ms);
+    found.rules.push_back(std::move(rule));
   }
   return found;
 }

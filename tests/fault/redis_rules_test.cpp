@@ -5,6 +5,7 @@
 #include <herdlock/hot_rules.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/rules_store.hpp>
+#include <herdlock/survey.hpp>
 #include <thread>
 
 #include "redis_ports.hpp"
@@ -185,6 +186,26 @@ TEST_F(redis_rules_in_caches, DenyDropsAHotKey) {
   change_hot_rules(by, "p:", adding({.does = hot_rule::action::deny, .key = "k"}));
   EXPECT_TRUE(eventually([&] { return !keeps(one, "k"); }));
   EXPECT_FALSE(is_kept_when_it_is_read_often());
+}
+
+TEST_F(redis_rules_in_caches, WhatIsDeniedIsReportedAsKeptByNobodyAndThenBeginsAnew) {
+  auto const one = open(50);
+  surveyed_key seen;
+  auto const reports = [&](auto is_so) {
+    return eventually([&] {
+      for (int i = 0; i < 100; ++i) keeps(one, "k");
+      auto const found = survey_store(server.url()).value();
+      seen = found.keys.empty() ? surveyed_key() : found.keys.front();
+      return seen.key == "p:k" && is_so();
+    });
+  };
+  ASSERT_TRUE(reports([&] { return seen.kept_for > 2s; }));
+  change_hot_rules(by, "p:", adding({.does = hot_rule::action::deny, .key = "k"}));
+  ASSERT_TRUE(reports([&] { return seen.kept_by == 0u; })) << "it is hot, and not kept";
+  auto const since = clock::now();
+  change_hot_rules(by, "p:", [](std::vector<hot_rule>& all) { all.clear(); });
+  ASSERT_TRUE(reports([&] { return seen.kept_by == 1u; }));
+  EXPECT_LE(*seen.kept_for, clock::now() - since) << "since it was kept again";
 }
 
 TEST_F(redis_rules_in_caches, ARuleEndsAtItsTime) {

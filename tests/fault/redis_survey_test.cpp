@@ -1,4 +1,4 @@
-// Which keys are used most, asked of real servers; of a scripted peer where no server can be had.
+// Which keys are used most, asked of real servers.
 #include <algorithm>
 #include <functional>
 #include <herdlock/cache.hpp>
@@ -11,63 +11,10 @@
 #include <utility>
 
 #include "redis_ports.hpp"
-#include "scripted_redis.hpp"
+#include "redis_surveys.hpp"
 
 namespace herdlock_test {
 namespace {
-
-bool has_note(survey const& found, std::string_view text) {
-  return std::any_of(found.notes.begin(), found.notes.end(),
-                     [&](std::string const& note) { return note.find(text) != std::string::npos; });
-}
-
-surveyed_key key_of(survey const& found, std::string const& key) {
-  for (auto const& one : found.keys) {
-    if (one.key == key) return one;
-  }
-  return {};
-}
-
-std::string expect_no_survey(std::string const& url, survey_request const& request, errc code,
-                             std::string_view said) {
-  auto const found = survey_store(url, request);
-  EXPECT_TRUE(found.has_error());
-  if (!found.has_error()) return {};
-  auto const text = found.error().message;
-  EXPECT_EQ(found.error(), code) << text;
-  EXPECT_NE(text.find(said), text.npos) << text;
-  EXPECT_EQ(text.find("sesame"), text.npos) << text;
-  return text;
-}
-
-/// Does that when the survey has begun, once.
-// Whatever the tests before have left the server busy with.
-survey_request meanwhile(survey_request request, std::function<void()> what) {
-  request.even_if_busy = true;
-  request.on_progress = [what = std::move(what), done = false](double how_far) mutable {
-    if (how_far > 0 && !std::exchange(done, true)) what();
-  };
-  return request;
-}
-
-struct redis_survey : testing::Test {
-  redis_survey() { server.flush(); }
-
-  static std::string url_of(redis_server const& at, std::string const& user) {
-    return "redis://" + user + ":sesame@127.0.0.1:" + std::to_string(at.port());
-  }
-  static void set_all(redis_server const& at, std::string const& prefix, int keys) {
-    at.command({"EVAL",
-                "for i = 1, tonumber(ARGV[2]) do redis.call('SET', ARGV[1] .. i, 'value') end", "0",
-                prefix, std::to_string(keys)});
-  }
-  static void get_often(redis_server const& at, std::string const& key, int times) {
-    at.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('GET', KEYS[1]) end", "1", key,
-                std::to_string(times)});
-  }
-
-  redis_server& server = redis_server::shared();
-};
 
 constexpr survey_source all_sources[] = {survey_source::clients, survey_source::monitor,
                                          survey_source::lfu, survey_source::server};
@@ -342,68 +289,6 @@ TEST_F(redis_survey, WhatIsThrownMeanwhileLeavesNothingAtTheServer) {
   EXPECT_TRUE(eventually([&] {
     return server.command({"CLIENT", "LIST"}).find("cmd=monitor") == std::string::npos;
   }));
-}
-
-// ---------------------------------------------------------------------------- server
-
-TEST_F(redis_survey, AServerWithoutHotkeysSaysWhoHasThem) {
-  expect_no_survey(server.url(), {.source = survey_source::server, .lasts = 10ms},
-                   errc::not_supported, "Redis 8.6 and Valkey 9.2");
-}
-
-TEST_F(redis_survey, HotkeysOfRedisAreSharesOfTheTimeAndTheSessionIsEnded) {
-  std::string said;
-  survey found;
-  {
-    scripted_redis peer([&](scripted_redis::command_words const& words) -> std::string {
-      if (words[0] == "INFO") return "$32\r\ninstantaneous_ops_per_sec:2000\r\n\r\n";
-      said += words.at(1) + " ";
-      if (words[1] != "GET") return "+OK\r\n";
-      return "*1\r\n%4\r\n+tracking-active\r\n:0\r\n+sample-ratio\r\n:1\r\n"
-             "+all-commands-all-slots-us\r\n:1000\r\n"
-             "+by-cpu-time-us\r\n*4\r\n+p:a\r\n:250\r\n+q:b\r\n:100\r\n";
-    });
-    found =
-        survey_store(peer.url(), {.source = survey_source::server, .prefix = "p:", .lasts = 10ms})
-            .value();
-  }
-  ASSERT_EQ(found.keys.size(), 1u);
-  EXPECT_EQ(found.keys[0].key, "p:a");
-  EXPECT_DOUBLE_EQ(found.keys[0].share.value(), 0.25);
-  EXPECT_DOUBLE_EQ(found.keys[0].rate, 500);
-  EXPECT_EQ(said, "START STOP GET STOP RESET ");
-}
-
-TEST_F(redis_survey, AServerThatGoesMeanwhileIsNotWaitedFor) {
-  scripted_redis const peer([](scripted_redis::command_words const&) { return std::string("+OK\r\n\0", 6); });
-  double furthest = 0;
-  survey_request request{.source = survey_source::server, .lasts = 60s};
-  request.on_progress = [&](double done) { furthest = std::max(furthest, done); };
-  expect_no_survey(peer.url(), request, errc::unavailable, "closed");
-  EXPECT_LT(furthest, 1);
-}
-
-TEST_F(redis_survey, HotkeysOfValkeyAreUsesASecond) {
-  scripted_redis const peer([](scripted_redis::command_words const& words) -> std::string {
-    if (words[0] == "INFO") return "$0\r\n\r\n";
-    if (words[1] != "GET") return "-ERR unknown subcommand 'START'. Try HOTKEYS HELP.\r\n";
-    return "*2\r\n%3\r\n+key\r\n+a\r\n+db\r\n:0\r\n+qps\r\n:900\r\n"
-           "%3\r\n+key\r\n+b\r\n+db\r\n:1\r\n+qps\r\n:20\r\n";
-  });
-  auto const found =
-      survey_store(peer.url(), {.source = survey_source::server, .lasts = 10ms}).value();
-  ASSERT_EQ(found.keys.size(), 1u) << "of its own database";
-  EXPECT_EQ(found.keys[0].rate, 900);
-}
-
-TEST_F(redis_survey, AValkeyThatDoesNotCountIsToldHow) {
-  scripted_redis const peer([](scripted_redis::command_words const& words) -> std::string {
-    if (words[0] == "INFO") return "$0\r\n\r\n";
-    if (words[1] != "GET") return "-ERR unknown subcommand 'START'. Try HOTKEYS HELP.\r\n";
-    return "-ERR Hotkey detection is disabled\r\n";
-  });
-  expect_no_survey(peer.url(), {.source = survey_source::server, .lasts = 10ms},
-                   errc::not_supported, "hotkey-top-k");
 }
 
 // ---------------------------------------------------------------------------- cluster

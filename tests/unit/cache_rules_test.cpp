@@ -202,6 +202,65 @@ TEST_F(CacheRules, AreObeyedByWhoIsToldNothing) {
   EXPECT_EQ(rules->reads, 1u);
 }
 
+TEST_F(CacheRules, KeepAsksTheStoreToLengthenTheEntryOfAHotKey) {
+  open_with(10);
+  ASSERT_TRUE(ask_until_kept());
+  settle();
+  EXPECT_TRUE(rules->prolonged.empty());
+  rules->tell({{rule::what::keep, whole, "k", 0, 0, 60'000}});
+  ASSERT_TRUE(run_until([&] { return !rules->prolonged.empty(); }));
+  EXPECT_EQ(rules->prolonged[0].key.str(), "p:k");
+  EXPECT_EQ(rules->prolonged[0].to, 30s);
+  EXPECT_EQ(rules->prolonged[0].at_most, 60s);
+  for (int i = 0; i < 100; ++i) ask();
+  EXPECT_EQ(rules->prolonged.size(), 1u);
+}
+
+TEST_F(CacheRules, KeepDoesNothingForAKeyThatIsNotHotThoughItIsPinned) {
+  ask();
+  rules->tell({{pins, whole, "k"}, {rule::what::keep, whole, "k", 0, 0, 1000}});
+  ASSERT_TRUE(ask_until_kept());
+  settle();
+  EXPECT_TRUE(rules->prolonged.empty());
+}
+
+TEST_F(CacheRules, WhenAKeyIsDeniedItsEntryIsNotLengthened) {
+  open_with(10);
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{rule::what::keep, beginning, "k", 0, 0, 1000}, {denies, whole, "k"}});
+  settle();
+  EXPECT_TRUE(rules->prolonged.empty());
+}
+
+TEST_F(CacheRules, KeepGoesOnAfterAThirdOfItsStep) {
+  open_with(10);
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  EXPECT_TRUE(run_until([&] {
+    ask();
+    return rules->prolonged.size() >= 3;
+  }));
+}
+
+TEST_F(CacheRules, AServerThatDoesNotLengthenIsAWarning) {
+  open_with(10);
+  rules->prolong_failure = make_failure(errc::access_denied, "no right to PEXPIRE");
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  ASSERT_TRUE(run_until([&] { return !opened->warnings().empty(); }));
+  EXPECT_NE(opened->warnings().front().find("no right to PEXPIRE"), std::string::npos);
+  EXPECT_NE(opened->warnings().front().find("'p:'"), std::string::npos);
+}
+
+TEST_F(CacheRules, AServerThatDoesNotAnswerIsNone) {
+  open_with(10);
+  rules->prolong_failure = make_failure(errc::unavailable, "away");
+  ASSERT_TRUE(ask_until_kept());
+  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  ASSERT_TRUE(run_until([&] { return rules->prolonged.size() >= 2; }));
+  EXPECT_TRUE(opened->warnings().empty());
+}
+
 TEST_F(CacheRules, WithoutHotKeysOrANearCacheNobodyAsksForThem) {
   open({.prefix = "p:", .hot_keys = std::nullopt});
   ask();

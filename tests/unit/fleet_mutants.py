@@ -1,4 +1,4 @@
-"""Each fault that the exchange of hot keys is known for is seen by a test that is named here.
+"""Each fault of the exchange of hot keys, and of the rule `keep`, is seen by a test named here.
 
     fleet_mutants.py COMPILER INCLUDE_FOLDER...
 """
@@ -8,6 +8,7 @@ import sys
 from mutants import Machine, run
 
 FLEET = Machine(("fleet_report", "hot_fleet"), ("hot_fleet_test", "fleet_report_test"))
+KEEPER = Machine(("entry_keeper",), ("entry_keeper_test",))
 TELLER = Machine(("fleet_report", "fleet_teller"), ("fleet_teller_test",))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
@@ -78,6 +79,30 @@ MUTANTS = [
     ("what is left out bounds nothing", TELLER,
      "rest = std::max(rest, one.high);", "",
      "FleetTeller.WhatMayHaveItsShareIsNamedAndTheRestIsBounded"),
+    ("an entry is asked for again and again", KEEPER,
+     "one.not_before = now + to / 3;", "one.not_before = now;",
+     "EntryKeeper.AsksAgainAfterAThirdAndNotSooner"),
+    ("an entry is asked for when it has ended", KEEPER,
+     "one.not_before = now + to / 3;", "one.not_before = now + to;",
+     "EntryKeeper.AsksAgainAfterAThirdAndNotSooner"),
+    ("a question without an answer is asked again", KEEPER,
+     "one.is_asked = true;", "",
+     "EntryKeeper.WhileOneQuestionIsUnderWayThereIsNoOther"),
+    ("a key that has cooled is asked for", KEEPER,
+     "at->second.is_hot = false;", "",
+     "EntryKeeper.ACooledKeyIsNotAskedForAgain"),
+    ("who has cooled is forgotten at once", KEEPER,
+     "!one.is_hot && !one.is_asked && one.not_before <= now;", "!one.is_hot;",
+     "EntryKeeper.AKeyThatCoolsAndIsHotAgainIsNotAskedForMoreOften"),
+    ("an entry gets more than its rule allows", KEEPER,
+     "std::min(longest_step, *at_most)", "longest_step",
+     "EntryKeeper.LengthensNoFurtherThanTheRuleAllows"),
+    ("without a rule it is asked for again and again", KEEPER,
+     "one.has_rule = at_most.has_value();", "",
+     "EntryKeeper.WithoutARuleNothingIsAskedUntilThereIsOne"),
+    ("the keys that are known have no bound", KEEPER,
+     "if (entries_.size() < most_keys) entries_", "entries_",
+     "EntryKeeper.KnowsNoMoreThanItsBoundOfKeys"),
 ]
 
 

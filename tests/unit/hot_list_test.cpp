@@ -22,10 +22,12 @@ TEST(HotList, ComesBackAsItWasStored) {
   hot_list const list{7,
                       {{what::pin, match::exact, "sale:1", 1000, 2000},
                        {what::deny, match::prefix, "user:", 0, 0},
-                       {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5}}};
+                       {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5, 60'000}}};
   EXPECT_EQ(decode_list(encode(list)), list);
   EXPECT_EQ(encode({1, {{what::pin, match::exact, "a b", 0, 0}}}),
             "herdlock hot keys 1 1\npin exact 0 0 a%20b\n");
+  EXPECT_EQ(encode({1, {{what::keep, match::prefix, "a", 1, 2, 3000}}}),
+            "herdlock hot keys 1 1\nkeep prefix 1 2 3000 a\n");
 }
 
 TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
@@ -35,7 +37,10 @@ TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
         "herdlock hot keys 1 1\nhold exact 0 0 k\n", "herdlock hot keys 1 1\npin any 0 0 k\n",
         "herdlock hot keys 1 1\npin exact x 0 k\n", "herdlock hot keys 1 1\npin exact 0 k\n",
         "herdlock hot keys 1 1\npin exact 0 0 k%\n", "herdlock hot keys 1 1\npin exact 0 0 k%0x\n",
-        "herdlock hot keys 1 1\npin exact 0 0 a b\n", "herdlock hot keys 1 1\n\n"}) {
+        "herdlock hot keys 1 1\npin exact 0 0 a b\n", "herdlock hot keys 1 1\n\n",
+        "herdlock hot keys 1 1\nkeep exact 0 0 k\n",
+        "herdlock hot keys 1 1\nkeep exact 0 0 999 k\n",
+        "herdlock hot keys 1 1\nkeep exact 0 0 86400001 k\n"}) {
     EXPECT_FALSE(decode_list(text)) << text;
   }
   hot_list many{1, std::vector(hot_list::most_rules, hot_rule{.key = "k"})};
@@ -97,9 +102,24 @@ TEST(HotList, AKeyAndAPrefix) {
 
 TEST(HotList, DenyWins) {
   auto const rules = reader_of({{what::pin, match::exact, "user:1", 0, 0},
-                                {what::keep, match::exact, "user:1", 0, 0},
+                                {what::keep, match::exact, "user:1", 0, 0, 5000},
                                 {what::deny, match::prefix, "user:", 0, 0}});
   EXPECT_EQ(rules.of("user:1", 0), denied);
+}
+
+TEST(HotList, OfSeveralBoundsTheGreatestCounts) {
+  auto const rules = reader_of({{what::keep, match::exact, "user:1", 0, 0, 5000},
+                                {what::keep, match::prefix, "user:", 0, 0, 9000},
+                                {what::keep, match::exact, "user:1", 0, 0, 7000}});
+  EXPECT_EQ(rules.of("user:1", 0), (hot_verdict{.keep_at_most_ms = 9000}));
+  EXPECT_EQ(rules.of("other", 0), nothing);
+}
+
+TEST(HotList, ATimeThatNoClockHasIsRefused) {
+  constexpr auto latest = hot_rule::latest_ms;
+  EXPECT_TRUE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest}}})));
+  EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest + 1}}})));
+  EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", latest + 1, 0}}})));
 }
 
 TEST(HotList, ARuleHoldsFromOneTimeToAnother) {

@@ -56,13 +56,14 @@ TEST_F(HotRules, AreReadAsTheyWereWritten) {
   hot_rule const sale{.key = std::string("a b%\n\0", 6), .from = noon, .until = noon + 2h};
   hot_rule const never{
       .does = hot_rule::action::deny, .by = hot_rule::match::prefix, .key = "user:"};
-  auto const written = change([&](rules_of_test& all) { all = {sale, never}; });
+  hot_rule const kept{.does = hot_rule::action::keep, .key = "theirs", .keep_at_most = 90s};
+  auto const written = change([&](rules_of_test& all) { all = {sale, never, kept}; });
   ASSERT_TRUE(written);
   EXPECT_EQ(written->version, rules->stored.version);
   auto const found = read();
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, *written);
-  EXPECT_EQ(found->rules, (rules_of_test{sale, never}));
+  EXPECT_EQ(found->rules, (rules_of_test{sale, never, kept}));
 }
 
 TEST_F(HotRules, AChangeBeginsAgainWhenSomebodyElseWasFirst) {
@@ -105,6 +106,24 @@ TEST_F(HotRules, TimesThatMakeNoSenseAreRefused) {
   expect_refused(adding({.key = "k", .until = hot_rule::time(-1s)}), "before 1970");
 }
 
+TEST_F(HotRules, AnEntryIsKeptFromASecondToADayAtMost) {
+  auto const keeping = [](milliseconds at_most) {
+    return adding({.does = hot_rule::action::keep, .key = "k", .keep_at_most = at_most});
+  };
+  expect_refused(keeping(999ms), "999 ms");
+  expect_refused(keeping(24h + 1ms), "from 1 s to 24 h");
+  EXPECT_TRUE(change(keeping(1s)));
+  EXPECT_TRUE(change(keeping(24h)));
+}
+
+TEST_F(HotRules, TheLastTimeOfTheClockIsKept) {
+  auto const written = change(adding({.key = "k", .until = hot_rule::time::max()}));
+  ASSERT_TRUE(written) << written.error().message;
+  auto const found = read();
+  ASSERT_TRUE(found);
+  EXPECT_GT(found->rules.at(0).until.value(), hot_rule::time::max() - 1ms);
+}
+
 TEST_F(HotRules, WhatTheEditThrowsEndsTheChange) {
   expect_refused([](rules_of_test&) { throw std::runtime_error("mine"); }, "mine");
 }
@@ -112,7 +131,7 @@ TEST_F(HotRules, WhatTheEditThrowsEndsTheChange) {
 TEST_F(HotRules, ThoseOfANewerVersionAreNotOverwritten) {
   rules->stored = {4, "herdlock hot keys 2 0\n"};
   expect_refused(adding({.key = "k"}), "does not know");
-  rules->stored = {4, algo::encode({0, {{algo::hot_rule::what::keep, {}, "k"}}})};
+  rules->stored = {4, "herdlock hot keys 1 0\nhold exact 0 0 k\n"};
   expect_refused(adding({.key = "k"}), "does not know");
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <herdlock/rules_store.hpp>
 
@@ -22,6 +23,8 @@ class scripted_rules final : public rules_store {
   std::size_t reads = 0;
   std::size_t writes = 0;
   std::size_t listeners = 0;
+  std::vector<prolong_request> prolonged;  // what was asked for
+  failure prolong_failure;                 // its answer; none: it was lengthened
 
   /// Somebody else has written them.
   void tell(std::uint64_t version, std::string text) {
@@ -54,6 +57,11 @@ class scripted_rules final : public rules_store {
       auto const told = listener_.lock();
       if (tells && told && stored.version != 0) told->on_rules(stored);
     });
+  }
+  void prolong(prolong_request what, handler<bool> done) override {
+    prolonged.push_back(std::move(what));
+    auto said = prolong_failure.code ? result<bool>(prolong_failure) : result<bool>(true);
+    detail::post_result<bool>(executor_, std::move(done), std::move(said));
   }
 
  private:

@@ -13,6 +13,7 @@ enum class exit_code : int {
   not_all_answered = 1,  ///< demo: a request failed or got a wrong answer
   promise_broken = 1,    ///< demo near, demo hotkey: what is promised did not come about
   not_held = 1,          ///< release: there was nothing to take away
+  no_rule = 1,           ///< hot remove: there was none
   usage = 64,
   unavailable = 69,  ///< the store or the origin cannot be used
   internal = 70,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/duration.hpp"
@@ -34,7 +35,8 @@ constexpr std::size_t most_keys = 1'000;
 constexpr std::uint64_t most_a_second = 10'000'000;
 
 constexpr char const* hot_footer = R"(
-Tells which keys are used most, the hottest first. It changes nothing there.
+Tells which keys are used most, the hottest first. It changes nothing there. The
+commands add, remove and list are for what is known of keys in advance.
 
 Sources, and what each of them costs the server:
   clients  What the processes with caches (cache<T> over Redis) report to each
@@ -75,6 +77,7 @@ Examples:
   herdlock hot --store redis://cache.example --watch
   herdlock hot --source monitor --for 2s --top 50
   herdlock hot --source lfu --prefix product: --json
+  herdlock hot add sale --cache product: --from 2026-12-01T12:00 --for 2h
 
 Exit status:
   0    there is an answer, also when there is no such key
@@ -189,11 +192,34 @@ int hot(CLI::App const& typed, hot_arguments const& given) {
   return watch_in_lines(asked, interval, form);
 }
 
+// What is typed in front of the name of a command below is not lost without a word.
+void refuse_own_options(CLI::App const& hot_app, std::string const& below) {
+  for (CLI::Option const* each : hot_app.get_options()) {
+    bool const is_typed = each->count() > 0;
+    bool const is_shared = each->check_lname("store") || each->check_lname("store-file");
+    if (!is_typed || is_shared) continue;
+    throw command_error(exit_code::usage,
+                        fmt::format("{} stands in front of {}, where only the store may; herdlock "
+                                    "hot {} --help tells what there is",
+                                    each->get_name(), below, below));
+  }
+}
+
+int hot_or_below(CLI::App const& hot_app, std::vector<runnable> const& below,
+                 hot_arguments const& given) {
+  for (auto const& [command, go] : below) {
+    if (!command->parsed()) continue;
+    refuse_own_options(hot_app, command->get_name());
+    return go();
+  }
+  return hot(hot_app, given);
+}
+
 }  // namespace
 
 runnable add_hot_command(CLI::App& app, hot_arguments& given) {
   CLI::App* const made = app.add_subcommand("hot", "Tell which keys of a store are used most");
-  usage_line::set(*made, "herdlock hot [--store URL] [OPTIONS]");
+  usage_line::set(*made, "herdlock hot [add | remove | list | OPTIONS]");
   add_store_options(*made, given.store);
   made->add_option("--source", given.source, "Who is asked: clients, monitor, lfu or server")
       ->type_name("NAME")
@@ -218,7 +244,9 @@ runnable add_hot_command(CLI::App& app, hot_arguments& given) {
   made->add_flag("--yes", given.yes, "Let monitor begin on a busy server");
   made->add_flag("--json", given.json, "For programs");
   made->footer(hot_footer);
-  return {made, [made, &given] { return hot(*made, given); }};
+  auto below = add_rule_commands(*made, given.store, given.rule);
+  return {made,
+          [made, &given, below = std::move(below)] { return hot_or_below(*made, below, given); }};
 }
 
 }  // namespace herdlock::cli

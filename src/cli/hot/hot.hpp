@@ -1,10 +1,11 @@
-// `herdlock hot`: which keys of a store are used most.
+// `herdlock hot`: which keys of a store are used most, and what is said of keys in advance.
 #pragma once
 
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <string>
 
+#include "hot/rule_commands.hpp"
 #include "look/commands.hpp"
 
 namespace herdlock::cli {
@@ -22,6 +23,7 @@ struct hot_arguments {
   bool sizes = false;
   bool yes = false;
   bool json = false;
+  rule_arguments rule;  ///< of the commands below it
 };
 
 runnable add_hot_command(CLI::App& app, hot_arguments& arguments);

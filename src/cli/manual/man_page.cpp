@@ -109,12 +109,12 @@ std::string man_page(CLI::App const& root) {
                      ".SH SYNOPSIS\n.nf\n";
   auto const all = commands_of(root);
   for (auto const& each : all) {
-    if (!each.group) text += plain(usage_of(*each.app, each.path)) + "\n";
+    if (each.acts) text += plain(usage_of(*each.app, each.path)) + "\n";
   }
   text += ".fi\n.SH DESCRIPTION\n" + plain(in_one_paragraph(root.get_description())) + "\n" +
           as_it_stands(root.get_footer()) + ".SH COMMANDS\n";
   for (auto const& each : all) {
-    if (!each.group) text += command_section(each);
+    if (each.acts) text += command_section(each);
   }
   return text;
 }

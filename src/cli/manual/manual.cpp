@@ -7,10 +7,15 @@
 namespace herdlock::cli {
 namespace {
 
+// A group that only lists its commands has no option but --help.
+bool has_work_of_its_own(CLI::App const& group) {
+  return group.get_parent() != nullptr && group.get_options().size() > 1;
+}
+
 void collect(CLI::App const& at, std::string const& path, std::vector<command_node>& into) {
   auto const below =
       at.get_subcommands([](CLI::App const* one) { return !one->get_group().empty(); });
-  into.push_back({path, &at, !below.empty()});
+  into.push_back({path, &at, !below.empty(), below.empty() || has_work_of_its_own(at)});
   for (CLI::App const* one : below) collect(*one, path + " " + one->get_name(), into);
 }
 
@@ -54,8 +59,8 @@ int help(CLI::App const& root, help_arguments const& arguments) {
   } else if (arguments.man) {
     fmt::print("{}", man_page(root));
   } else if (arguments.commands) {
-    for (auto const& [path, app, group] : commands_of(root)) {
-      if (!group) fmt::print("{}\n", path);
+    for (auto const& each : commands_of(root)) {
+      if (each.acts) fmt::print("{}\n", each.path);
     }
   } else {
     fmt::print("{}", root.help());

@@ -22,6 +22,7 @@ struct command_node {
   std::string path;  ///< `herdlock demo stampede`
   CLI::App const* app;
   bool group;  ///< it has commands of its own
+  bool acts;   ///< it does something by itself: `herdlock hot`, but not `herdlock demo`
 };
 std::vector<command_node> commands_of(CLI::App const& root);
 

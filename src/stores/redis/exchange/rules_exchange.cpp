@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view rules_role = "rules";
 // What a script can count with; as microseconds since 1970, in the year 2255.
 constexpr std::uint64_t greatest_version = std::uint64_t{1} << 53;
+constexpr std::string_view keep_role = "keep";
 
 // As fleet_rules.lua tells them.
 std::optional<store_rules> told_rules(std::string_view event) {
@@ -79,6 +80,23 @@ struct write_rules_message {
   }
 };
 
+struct prolong_message {
+  using value_type = bool;
+  static constexpr std::string_view verb = "prolong";
+  prolong_request what;
+
+  std::string_view name() const { return what.key.str(); }
+  void encode(command_writer& out, script_form form) const {
+    out.begin(fleet_scripts().prolong, form);
+    out.add(what.key.str());
+    out.add_side_key(what.key.str(), keep_role);
+    out.add_number(what.to.count());
+    out.add_number(what.at_most.count());
+    out.end();
+  }
+  result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
+};
+
 }  // namespace
 
 // Under the name of the topic, and of cache entries' channels: a user has rights to both.
@@ -97,6 +115,10 @@ void rules_exchange::write_rules(rules_change what, handler<std::uint64_t> done)
   auto channel = channel_of(what.topic);
   operation<write_rules_message>::start(
       *commands_, write_rules_message{std::move(what), std::move(channel)}, std::move(done));
+}
+
+void rules_exchange::prolong(prolong_request what, handler<bool> done) {
+  operation<prolong_message>::start(*commands_, prolong_message{std::move(what)}, std::move(done));
 }
 
 void rules_exchange::listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) {

@@ -23,6 +23,7 @@ class rules_exchange final : public rules_store,
   void read_rules(std::string topic, handler<store_rules> done) override;
   void write_rules(rules_change what, handler<std::uint64_t> done) override;
   void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) override;
+  void prolong(prolong_request what, handler<bool> done) override;
 
  private:
   struct subscription {

@@ -1,4 +1,4 @@
-// The Lua scripts by which processes tell each other what they know.
+// The Lua scripts by which processes tell each other what they know, and do what they are told.
 #pragma once
 
 #include "stores/redis/scripts/script.hpp"
@@ -6,7 +6,7 @@
 namespace herdlock::redis {
 
 struct fleet_script_set {
-  script report, reports, rules;
+  script report, reports, rules, prolong;
 };
 
 fleet_script_set const& fleet_scripts();

@@ -1,0 +1,68 @@
+// When the store is asked to lengthen the life of hot keys' entries: of those that people have
+// ruled it for (`keep`), since other programs fill them.
+//
+// While such a key is hot the store is asked at once, and again after each third of the time to
+// which it lengthens: so of a key that stays hot there is always some left, and what is left when
+// it cools is that time at most. It is not asked more often, whatever has become of the question
+// before, and however often the key cools and is hot again. What may be lengthened the store alone
+// knows.
+//
+// Pure. Keys are without a prefix.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <herdlock/types.hpp>
+
+namespace herdlock::algo {
+
+class entry_keeper {
+ public:
+  /// To which an entry's time is lengthened; less when the rule allows less.
+  static constexpr milliseconds longest_step{30'000};
+  /// Further ones are not kept.
+  static constexpr std::size_t most_keys = 2048;
+
+  /// What is to be asked of the store.
+  struct question {
+    std::string key;
+    milliseconds to;
+    milliseconds at_most;
+
+    friend bool operator==(question const&, question const&) = default;
+  };
+  /// How much an entry may live beyond its first expiry; nothing: no rule for it holds now.
+  using bound_of = std::function<std::optional<milliseconds>(std::string_view key)>;
+
+  void hot(std::string_view key, clock::time_point now);
+  void cooled(std::string_view key);
+  /// Other rules hold than before, perhaps.
+  void ruled();
+
+  /// What is to be asked now; each is then under way until it is answered().
+  std::vector<question> due(clock::time_point now, bound_of const& bound);
+  /// By whatever, an error too.
+  void answered(std::string_view key);
+  /// When something is due again; nothing: not before one of the other calls.
+  std::optional<clock::time_point> next() const;
+
+ private:
+  struct entry {
+    bool is_hot = true;
+    bool is_asked = false;              // the question is under way
+    bool has_rule = true;               // or it is not known
+    clock::time_point not_before = {};  // when it may be asked
+  };
+
+  void forget_cooled(clock::time_point now);
+
+  std::map<std::string, entry, std::less<>> entries_;
+};
+
+}  // namespace herdlock::algo

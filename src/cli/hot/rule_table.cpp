@@ -1,0 +1,118 @@
+#include "hot/rule_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <herdlock/error.hpp>
+#include <optional>
+#include <tuple>
+
+#include "common/duration.hpp"
+#include "hot/rule_times.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+constexpr std::size_t rule_columns = 6;
+using rule_row = std::array<std::string, rule_columns>;
+
+std::string_view match_text(hot_rule::match by) {
+  return by == hot_rule::match::exact ? "exact" : "begins";
+}
+
+std::string_view in_force(hot_rule const& one, hot_rule::time now) {
+  if (one.until && *one.until <= now) return "over";
+  return one.from && *one.from > now ? "not yet" : "yes";
+}
+
+std::string time_or_dash(std::optional<hot_rule::time> const& when) {
+  return when ? local_text(*when) : "-";
+}
+
+nlohmann::ordered_json time_or_null(std::optional<hot_rule::time> const& when) {
+  return when ? nlohmann::ordered_json(utc_text(*when)) : nlohmann::ordered_json(nullptr);
+}
+
+// `keep 5 min`, as far as it is said.
+std::string action_text(hot_rule const& one) {
+  std::string text(name_of(one.does));
+  if (one.does == hot_rule::action::keep) text += " " + say_exactly(one.keep_at_most);
+  return text;
+}
+
+rule_row row_of(hot_rule const& one, hot_rule::time now) {
+  return {action_text(one),       in_quotes(one.key),      std::string(match_text(one.by)),
+          time_or_dash(one.from), time_or_dash(one.until), std::string(in_force(one, now))};
+}
+
+void sort_by_key(std::vector<hot_rule>& rules) {
+  std::stable_sort(rules.begin(), rules.end(), [](hot_rule const& a, hot_rule const& b) {
+    return std::tie(a.key, a.by, a.does) < std::tie(b.key, b.by, b.does);
+  });
+}
+
+}  // namespace
+
+std::string_view name_of(hot_rule::action does) {
+  switch (does) {
+    case hot_rule::action::pin:
+      return "pin";
+    case hot_rule::action::deny:
+      return "deny";
+    case hot_rule::action::keep:
+      break;
+  }
+  return "keep";
+}
+
+std::string times_of(hot_rule const& one) {
+  std::string text;
+  if (one.from) text += " from " + local_text(*one.from);
+  if (one.until) text += " until " + local_text(*one.until);
+  return text.empty() ? text : "," + text;
+}
+
+std::string rule_line(hot_rule const& one) {
+  return fmt::format("{} {}{}{}", action_text(one),
+                     one.by == hot_rule::match::prefix ? "all keys that begin with " : "",
+                     in_quotes(one.key), times_of(one));
+}
+
+std::vector<std::string> rule_table(std::vector<hot_rule> rules, hot_rule::time now) {
+  sort_by_key(rules);
+  std::vector<rule_row> rows{{"ACTION", "KEY", "MATCH", "FROM", "UNTIL", "IN FORCE"}};
+  for (auto const& one : rules) rows.push_back(row_of(one, now));
+  std::array<std::size_t, rule_columns> widths{};
+  for (auto const& row : rows) {
+    for (std::size_t i = 0; i < rule_columns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::vector<std::string> lines;
+  for (auto const& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < rule_columns; ++i) {
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+nlohmann::ordered_json rule_json(hot_rule const& one, hot_rule::time now) {
+  nlohmann::ordered_json told{
+      {"action", name_of(one.does)},      {"key", one.key},
+      {"match", match_text(one.by)},      {"from", time_or_null(one.from)},
+      {"until", time_or_null(one.until)}, {"in_force", in_force(one, now) == "yes"}};
+  if (one.does == hot_rule::action::keep) told["keep_at_most_ms"] = one.keep_at_most.count();
+  return told;
+}
+
+nlohmann::ordered_json rules_json(std::vector<hot_rule> rules, hot_rule::time now) {
+  sort_by_key(rules);
+  auto list = nlohmann::ordered_json::array();
+  for (auto const& one : rules) list.push_back(rule_json(one, now));
+  return list;
+}
+
+}  // namespace herdlock::cli

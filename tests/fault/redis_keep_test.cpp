@@ -1,0 +1,295 @@
+// The rule `keep` over a real server: the time to live of what other programs have written is
+// lengthened while it is hot, within its bound whoever asks, and never shortened.
+#include <algorithm>
+#include <atomic>
+#include <herdlock/cache.hpp>
+#include <herdlock/hot_rules.hpp>
+#include <herdlock/open.hpp>
+#include <herdlock/rules_store.hpp>
+
+#include "cluster_ports.hpp"
+#include "redis_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+// A server reads its clock more than once in a script.
+constexpr std::int64_t reading_ms = 5;
+
+struct redis_keep : testing::Test {
+  redis_keep() { server.flush(); }
+
+  static bool prolong(redis_ports& by, milliseconds to, milliseconds at_most) {
+    auto const said = by.get<bool>([&](auto h) {
+      by.ports().rules->prolong({cache_key("k"), to, at_most}, std::move(h));
+    });
+    EXPECT_TRUE(said.has_value()) << said.error().message;
+    return said.has_value() && *said;
+  }
+  std::int64_t number(std::vector<std::string> const& command) const {
+    return std::stoll(server.command(command));
+  }
+  std::int64_t left() const { return number({"PTTL", "k"}); }
+  std::int64_t ends() const { return number({"PEXPIRETIME", "k"}); }
+  /// As another program does. When it ends.
+  std::int64_t fill(milliseconds ttl) const {
+    server.command({"SET", "k", "theirs", "PX", std::to_string(ttl.count())});
+    return ends();
+  }
+  bool is_marked() const { return server.command({"EXISTS", "{k}:herdlock:keep"}) == "1"; }
+
+  redis_server& server = redis_server::shared();
+  redis_ports one{server.url()}, two{server.url()};
+};
+
+TEST_F(redis_keep, LengthensWhatEndsSoon) {
+  fill(2s);
+  EXPECT_TRUE(prolong(one, 30s, 5min));
+  EXPECT_GT(left(), 29'000);
+  EXPECT_LE(left(), 30'000);
+  EXPECT_EQ(server.command({"GET", "k"}), "theirs");
+}
+
+TEST_F(redis_keep, NeverShortens) {
+  auto const end = fill(60s);
+  EXPECT_FALSE(prolong(one, 30s, 5min));
+  EXPECT_EQ(ends(), end);
+  EXPECT_FALSE(is_marked());
+}
+
+TEST_F(redis_keep, WhoAsksSoonAfterAnotherWritesNothing) {
+  fill(2s);
+  ASSERT_TRUE(prolong(one, 30s, 5min));
+  auto const end = ends();
+  EXPECT_FALSE(prolong(two, 30s, 5min));
+  EXPECT_EQ(ends(), end);
+}
+
+TEST_F(redis_keep, GoesToTheBoundBeyondTheFirstExpiryAndNoFurther) {
+  auto const first = fill(2s);
+  EXPECT_TRUE(prolong(one, 30s, 5s));
+  EXPECT_GE(ends(), first + 5'000);
+  EXPECT_LE(ends(), first + 5'000 + reading_ms);
+  EXPECT_FALSE(prolong(one, 30s, 5s));
+  EXPECT_FALSE(prolong(two, 30s, 5s)) << "who comes later knows the first expiry, too";
+  EXPECT_LE(ends(), first + 5'000 + reading_ms);
+}
+
+TEST_F(redis_keep, ManyProcessesTogetherKeepToTheBound) {
+  auto const first = fill(1s);
+  auto last = first;
+  int lengthened = 0;
+  EXPECT_TRUE(eventually([&] {
+    lengthened += prolong(one, 1s, 2s) + prolong(two, 1s, 2s);
+    auto const now = ends();
+    last = std::max(last, now);
+    return now < 0;
+  })) << "it ends";
+  EXPECT_GE(last, first + 2'000);
+  EXPECT_LE(last, first + 2'000 + reading_ms);
+  EXPECT_GE(lengthened, 3);
+  EXPECT_LE(lengthened, 8) << "at most once in a quarter of a step";
+  EXPECT_EQ(server.command({"EXISTS", "k"}), "0");
+}
+
+TEST_F(redis_keep, WhatIsWrittenAnewBeginsAnew) {
+  fill(1s);
+  ASSERT_TRUE(prolong(one, 30s, 2s));
+  auto const again = fill(1s);
+  EXPECT_TRUE(prolong(two, 30s, 2s));
+  EXPECT_GE(ends(), again + 2'000);
+  EXPECT_LE(ends(), again + 2'000 + reading_ms);
+}
+
+TEST_F(redis_keep, ATimeThatSomebodyElseGivesItIsTheFirstAgain) {
+  fill(1s);
+  ASSERT_TRUE(prolong(one, 30s, 2s));
+  server.command({"PEXPIRE", "k", "500"});
+  auto const given = ends();
+  EXPECT_TRUE(prolong(one, 30s, 1s));
+  EXPECT_GE(ends(), given + 1'000);
+  EXPECT_LE(ends(), given + 1'000 + reading_ms);
+}
+
+TEST_F(redis_keep, WithoutAnExpiryItIsLeftAlone) {
+  server.command({"SET", "k", "theirs"});
+  EXPECT_FALSE(prolong(one, 30s, 5min));
+  EXPECT_EQ(left(), -1);
+  EXPECT_FALSE(is_marked());
+}
+
+TEST_F(redis_keep, WhatHasGoneStaysGone) {
+  EXPECT_FALSE(prolong(one, 30s, 5min));
+  EXPECT_EQ(server.command({"DBSIZE"}), "0");
+}
+
+TEST_F(redis_keep, AHashIsLengthenedToo) {
+  server.command({"HSET", "k", "field", "theirs"});
+  server.command({"PEXPIRE", "k", "2000"});
+  EXPECT_TRUE(prolong(one, 30s, 5min));
+  EXPECT_GT(left(), 29'000);
+}
+
+TEST_F(redis_keep, TheMarkEndsWithTheEntry) {
+  fill(2s);
+  ASSERT_TRUE(prolong(one, 30s, 5min));
+  EXPECT_EQ(number({"PEXPIRETIME", "{k}:herdlock:keep"}), ends());
+}
+
+TEST_F(redis_keep, AFullServerKeepsToTheBoundAsWell) {
+  redis_server full;
+  redis_ports by(full.url());
+  full.command({"SET", "k", "theirs", "PX", "2000"});
+  full.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_TRUE(prolong(by, 30s, 5s));
+  EXPECT_FALSE(prolong(by, 30s, 5s));
+  EXPECT_LE(std::stoll(full.command({"PTTL", "k"})), 7'000 + reading_ms);
+}
+
+TEST_F(redis_keep, AfterALostReplyItIsAskedAgainAndKeepsToTheBound) {
+  relay wire(server.port());
+  redis_ports cut(relay_url(wire, "?timeout=1s"));
+  auto const first = fill(5s);
+  auto const ask = [&] {
+    return cut.get<bool>([&](auto h) {
+      cut.ports().rules->prolong({cache_key("k"), 30s, 5s}, std::move(h));
+    });
+  };
+  ASSERT_TRUE(ask().has_value());
+  auto const end = fill(5s);
+  EXPECT_GE(end, first);
+  wire.cut_after_bytes(direction::to_client, 0);
+  EXPECT_TRUE(ask().has_error());
+  EXPECT_TRUE(cut.wait_for([&] { return ask().has_value(); }));
+  EXPECT_LE(ends(), end + 5'000 + reading_ms);
+}
+
+TEST(redis_keep_in_a_cluster, TheNodeOfTheEntryHasTheMark) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  auto const key = cluster.name_at(2);
+  cluster_ports by(cluster.url());
+  auto const ask = [&] {
+    auto const said = by.get<bool>([&](auto h) {
+      by.ports().rules->prolong({cache_key(key), 30s, 5min}, std::move(h));
+    });
+    EXPECT_TRUE(said.has_value()) << said.error().message;
+    return said.has_value() && *said;
+  };
+  cluster.node(2).command({"SET", key, "theirs", "PX", "2000"});
+  EXPECT_TRUE(ask());
+  EXPECT_GT(std::stoll(cluster.node(2).command({"PTTL", key})), 29'000);
+  EXPECT_EQ(cluster.node(2).command({"EXISTS", "{" + key + "}:herdlock:keep"}), "1");
+}
+
+// ------------------------------------------------------------------------------ public, and caches
+
+struct redis_keep_in_caches : testing::Test {
+  redis_keep_in_caches() { server.flush(); }
+  ~redis_keep_in_caches() override { server.flush(); }
+
+  static cache<std::string> open(std::string const& url, std::function<void()> on_cooled = {}) {
+    cache_options how{.prefix = "p:"};
+    how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+    if (on_cooled) how.hot_keys->on_cooled = [on_cooled](std::string_view) { on_cooled(); };
+    how.fleet_threshold = 0;
+    return cache<std::string>(open_store(url), how);
+  }
+  void rule(milliseconds at_most) const {
+    change_hot_rules(by, "p:", [&](std::vector<hot_rule>& all) {
+      all = {{.does = hot_rule::action::keep, .key = "k", .keep_at_most = at_most}};
+    });
+  }
+  std::int64_t number(std::vector<std::string> const& command) const {
+    return std::stoll(server.command(command));
+  }
+  std::int64_t ends() const { return number({"PEXPIRETIME", "p:k"}); }
+  std::int64_t fill(milliseconds ttl) const {
+    server.command({"SET", "p:k", "theirs", "PX", std::to_string(ttl.count())});
+    return ends();
+  }
+  static void read(cache<std::string> const& one) {
+    for (int i = 0; i < 20; ++i) one.get("k");
+  }
+
+  redis_server& server = redis_server::shared();
+  store const by = open_store(server.url());
+};
+
+TEST_F(redis_keep_in_caches, WhatIsHotOutlivesItsExpiryByTheBoundThoughNobodyLoadsIt) {
+  auto const one = open(server.url()), two = open(server.url());
+  rule(3s);
+  auto const first = fill(2s);
+  auto last = first;
+  auto const before = server.calls("pexpire");
+  EXPECT_TRUE(eventually([&] {
+    read(one);
+    read(two);
+    auto const now = ends();
+    last = std::max(last, now);
+    return now < 0;
+  })) << "it ends";
+  EXPECT_GE(last, first + 3'000);
+  EXPECT_LE(last, first + 3'000 + reading_ms);
+  EXPECT_LE(server.calls("pexpire") - before, 8);
+  EXPECT_FALSE(one.get("k")) << "and stays gone";
+}
+
+TEST_F(redis_keep_in_caches, WhatIsNotHotEndsAtItsTime) {
+  auto const one = open(server.url());
+  rule(1min);
+  auto const first = fill(1s);
+  EXPECT_EQ(*one.get("k"), "theirs");
+  auto last = first;
+  EXPECT_TRUE(eventually([&] {
+    auto const now = ends();
+    last = std::max(last, now);
+    return now < 0;
+  }));
+  EXPECT_EQ(last, first);
+}
+
+TEST_F(redis_keep_in_caches, WhatHasCooledIsNotAskedForAgain) {
+  auto const cooled = std::make_shared<std::atomic<bool>>(false);
+  auto const one = open(server.url(), [cooled] { *cooled = true; });
+  rule(2s);
+  fill(2s);
+  auto const has_mark = [&] { return server.command({"EXISTS", "{p:k}:herdlock:keep"}) == "1"; };
+  ASSERT_TRUE(eventually([&] {
+    read(one);
+    return has_mark();
+  }));
+  ASSERT_TRUE(eventually([&] { return cooled->load(); }));
+  auto const asked = server.calls("evalsha");
+  fill(1s);
+  EXPECT_TRUE(eventually([&] { return ends() < 0; }));
+  EXPECT_EQ(server.calls("evalsha"), asked);
+}
+
+TEST_F(redis_keep_in_caches, WhereTheRightIsMissingItIsAWarningWithoutThePassword) {
+  redis_server refusing({.users = {"alice on >sesame ~* &* +@all -pexpire"}});
+  auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port());
+  auto const hers = open_store(url);
+  cache_options how{.prefix = "p:"};
+  how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  cache<std::string> const one(hers, how);
+  change_hot_rules(hers, "p:", [](std::vector<hot_rule>& all) {
+    all = {{.does = hot_rule::action::keep, .key = "k"}};
+  });
+  refusing.command({"SET", "p:k", "theirs", "PX", "20000"});
+  auto const warned = [&] {
+    auto const all = hers.warnings();
+    return std::find_if(all.begin(), all.end(), [](std::string const& text) {
+             return text.find("not kept as their rules say") != std::string::npos;
+           }) != all.end();
+  };
+  EXPECT_TRUE(eventually([&] {
+    read(one);
+    return warned();
+  }));
+  for (auto const& text : hers.warnings()) EXPECT_EQ(text.find("sesame"), std::string::npos);
+  EXPECT_EQ(*one.get("k"), "theirs");
+}
+
+}  // namespace
+}  // namespace herdlock_test
