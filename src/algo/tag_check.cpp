@@ -1,6 +1,18 @@
 #include "algo/tag_check.hpp"
 
+#include <algorithm>
+
 namespace herdlock::algo {
+
+void tag_verdicts::add(tag_verdict one) noexcept {
+  bool const asks = one == tag_verdict::ask;
+  asks_ = asks_ || asks;
+  if (!asks) worst_ = std::max(worst_, one);
+}
+
+tag_verdict tag_verdicts::all() const noexcept {
+  return asks_ && worst_ != tag_verdict::gone ? tag_verdict::ask : worst_;
+}
 
 void tag_check::told(std::string_view tag, std::optional<tag_record> const& found,
                      clock::time_point sent, clock::time_point now) {

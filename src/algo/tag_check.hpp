@@ -20,7 +20,6 @@
 // Pure: no clock, no store.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -49,14 +48,8 @@ enum class tag_verdict { fresh, stale, gone, ask };
 /// each but `gone`.
 class tag_verdicts {
  public:
-  void add(tag_verdict one) noexcept {
-    bool const asks = one == tag_verdict::ask;
-    asks_ = asks_ || asks;
-    if (!asks) worst_ = std::max(worst_, one);
-  }
-  tag_verdict all() const noexcept {
-    return asks_ && worst_ != tag_verdict::gone ? tag_verdict::ask : worst_;
-  }
+  void add(tag_verdict one) noexcept;
+  tag_verdict all() const noexcept;
 
  private:
   tag_verdict worst_ = tag_verdict::fresh;
