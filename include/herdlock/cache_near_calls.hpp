@@ -64,11 +64,11 @@ class cache_near_calls : public cache_tag_calls {
 
   /// Gives the cache a loader for the keys that rules pin (herdlock/hot_rules.hpp): each of them is
   /// loaded by the fleet ten seconds before the rule begins to hold, again if its entry ends before
-  /// that, and again once a second as long as that fails; and kept here. From then on those who
-  /// read it load it. Without one the first call in that time does it. `loader` is as that of
-  /// get_or_load; it is called with the key in its load_context, has to own what it uses, and lives
-  /// as long as the cache. The last loader that is given counts. Nothing where rules are not
-  /// heeded. Any thread.
+  /// that, and again, after pauses of 1 s to 60 s, as long as that fails; and kept here. From then
+  /// on those who read it load it. Without one the first call in that time does it. `loader` is as
+  /// that of get_or_load; it is called with the key in its load_context, has to own what it uses,
+  /// and lives as long as the cache. The last loader that is given counts. Nothing where rules are
+  /// not heeded. Any thread.
   template <class Loader>
   void warm_with(Loader loader) const {
     static_assert(detail::blocking_loader_of<Loader, T> && detail::takes_context<Loader>,

@@ -89,7 +89,7 @@ class hot_list_reader {
   /// anybody's, and a server that took over may not have the last ones.
   bool take_found(hot_list list, std::uint64_t known);
 
-  /// O(log n) in the rules, and one step more for each prefix of the key that has one.
+  /// O(log n) in the rules, and up to 256 steps through prefixes that begin alike.
   hot_verdict of(std::string_view key, std::uint64_t now_ms) const;
   /// The exact keys that are to be kept from now on, or from a time to come: what is to be loaded
   /// beforehand.

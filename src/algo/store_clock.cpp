@@ -47,11 +47,11 @@ store_time store_clock::there(clock::time_point here) const {
 }
 
 entry_times times_of(entry_header const& header, store_clock const& clock_of_store) {
-  constexpr auto never = clock::time_point::max();
+  constexpr auto no_end = clock::time_point::max();
   if (header.created == store_time{0} || !clock_of_store.known()) {
     bool const stale = header.state == header_state::expired;
-    auto const expires = stale ? clock::time_point::min() : never;
-    return {header.created, header.load_time, expires, never};
+    auto const expires = stale ? clock::time_point::min() : no_end;
+    return {header.created, header.load_time, expires, no_end};
   }
   auto const created = clock_of_store.here(header.created);
   // A length that no option allows would overflow the clock.

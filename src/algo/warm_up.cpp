@@ -31,7 +31,7 @@ std::vector<std::string> warm_up::take_due(std::uint64_t now_ms) {
   for (auto& [key, one] : keys_) {
     if (under_way_ >= most_under_way) break;
     // One that is further away was set before the clock was.
-    bool const is_later = one.next_ms > now_ms && one.next_ms - now_ms <= pause_ms;
+    bool const is_later = one.next_ms > now_ms && one.next_ms - now_ms <= longest_pause_ms;
     if (one.is_done || one.is_under_way || is_later) continue;
     due.push_back(key);
     one.is_under_way = true;
@@ -46,9 +46,15 @@ void warm_up::loaded(std::string_view key, loading how, std::uint64_t now_ms) {
   if (at == keys_.end()) return;
   state& one = at->second;
   one.is_under_way = false;
-  one.is_done = how == loading::succeeded && now_ms >= one.from_ms;
-  one.next_ms = now_ms + pause_ms;
-  if (now_ms < one.from_ms) one.next_ms = std::min(one.next_ms, one.from_ms);
+  bool const is_there = how == loading::succeeded;
+  one.is_done = is_there && now_ms >= one.from_ms;
+  if (!is_there) {
+    one.next_ms = now_ms + one.pause_ms;
+    one.pause_ms = std::min(2 * one.pause_ms, longest_pause_ms);
+    return;
+  }
+  one.pause_ms = pause_ms;
+  one.next_ms = now_ms + pause_ms < one.from_ms ? one.from_ms - pause_ms : one.from_ms;
 }
 
 std::optional<std::uint64_t> warm_up::next_due() const {

@@ -1,8 +1,8 @@
 // Which keys are to be loaded before people need them, and when.
 //
-// A key may be wanted from a time to come. It is loaded beforehand, and again once it has come,
-// since its entry may have ended meanwhile; a load that fails is tried again. Then those who read
-// the key load it, and nothing is due here any more.
+// A key may be wanted from a time to come. It is loaded beforehand, and again shortly before that
+// time and once it has come, since its entry may have ended meanwhile; a load that fails is tried
+// again. Then those who read the key load it, and nothing is due here any more.
 //
 // Pure. Times are those of a wall clock, in milliseconds since 1970.
 #pragma once
@@ -20,7 +20,9 @@ namespace herdlock::algo {
 
 class warm_up {
  public:
-  static constexpr std::uint64_t pause_ms = 1000;  ///< between two loads of one key
+  /// After a load that failed, and twice as long after each further one, up to the longest.
+  static constexpr std::uint64_t pause_ms = 1000;
+  static constexpr std::uint64_t longest_pause_ms = 60'000;
   static constexpr std::size_t most_under_way = 32;
 
   enum class loading { succeeded, failed };
@@ -44,6 +46,7 @@ class warm_up {
   struct state {
     std::uint64_t from_ms = 0;
     std::uint64_t next_ms = 0;
+    std::uint64_t pause_ms = warm_up::pause_ms;
     bool is_under_way = false;
     bool is_done = false;
   };

@@ -50,6 +50,20 @@ TEST_F(redis_keep, LengthensWhatEndsSoon) {
   EXPECT_EQ(server.command({"GET", "k"}), "theirs");
 }
 
+TEST_F(redis_keep, LeavesNoSuchThingAlone) {
+  // As caches write it, in both layouts.
+  for (char const* write : {"redis.call('SET', KEYS[1], '\\0herdlock:absent')",
+                            "redis.call('HSET', KEYS[1], '\\0herdlock:absent', '')"}) {
+    server.flush();
+    server.command(
+        {"EVAL", std::string(write) + " redis.call('PEXPIRE', KEYS[1], 2000)", "1", "k"});
+    ASSERT_GT(left(), 0);
+    EXPECT_FALSE(prolong(one, 30s, 5min));
+    EXPECT_LE(left(), 2'000);
+    EXPECT_FALSE(is_marked());
+  }
+}
+
 TEST_F(redis_keep, NeverShortens) {
   auto const end = fill(60s);
   EXPECT_FALSE(prolong(one, 30s, 5min));

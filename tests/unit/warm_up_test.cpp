@@ -31,16 +31,29 @@ TEST(WarmUp, WhatFailedIsTriedAgainAfterAPause) {
   EXPECT_EQ(all.take_due(1200), keys{"a"});
 }
 
-TEST(WarmUp, WhatWasLoadedBeforeItsTimeIsLookedAtAgainAndWhenItHasCome) {
+TEST(WarmUp, PausesGrowWhileLoadsFailUpToTheLongest) {
   warm_up all;
-  all.want({{"sale", 1500}});
+  all.want({{"a", 0}});
+  std::uint64_t now = 1;
+  for (std::uint64_t const pause : {1000, 2000, 4000, 8000, 16'000, 32'000, 60'000, 60'000}) {
+    ASSERT_EQ(all.take_due(now), keys{"a"});
+    all.loaded("a", loading::failed, now);
+    ASSERT_EQ(all.next_due(), now + pause);
+    now += pause;
+  }
+}
+
+TEST(WarmUp, WhatWasLoadedBeforeItsTimeIsLookedAtAgainJustBeforeAndWhenItHasCome) {
+  warm_up all;
+  all.want({{"sale", 10'100}});
   EXPECT_EQ(all.take_due(100), keys{"sale"});
   all.loaded("sale", loading::succeeded, 150);
-  EXPECT_EQ(all.take_due(1150), keys{"sale"});
-  all.loaded("sale", loading::succeeded, 1160);
-  EXPECT_EQ(all.next_due(), 1500u) << "not later than its time";
-  EXPECT_EQ(all.take_due(1500), keys{"sale"});
-  all.loaded("sale", loading::succeeded, 1501);
+  EXPECT_EQ(all.take_due(9'099), keys{});
+  EXPECT_EQ(all.take_due(9'100), keys{"sale"});
+  all.loaded("sale", loading::succeeded, 9'150);
+  EXPECT_EQ(all.next_due(), 10'100u);
+  EXPECT_EQ(all.take_due(10'100), keys{"sale"});
+  all.loaded("sale", loading::succeeded, 10'101);
   EXPECT_EQ(all.next_due(), std::nullopt);
 }
 
@@ -89,7 +102,7 @@ TEST(WarmUp, AClockThatWasSetBackDelaysNothing) {
   warm_up all;
   all.want({{"a", 0}});
   all.take_due(10'000'000);
-  all.loaded("a", loading::failed, 10'000'000);
+  all.loaded("a", loading::failed, 10'000'000);  // next at 10'001'000
   EXPECT_EQ(all.take_due(5), keys{"a"});
 }
 

@@ -95,6 +95,10 @@ hotkey_figures count(hotkey_board const& board, hotkey_span loaded) {
 std::vector<std::string> shortcomings(hotkey_figures const& seen, std::size_t processes,
                                       hotkey_keeping keeping) {
   std::vector<std::string> all;
+  if (seen.key.left_out > seen.key.calls) {
+    return {fmt::format("this machine is too slow for that --rate: {} of {} requests were left out",
+                        seen.key.left_out, seen.key.left_out + seen.key.calls)};
+  }
   if (seen.found.processes < processes) {
     all.push_back(not_in_all("did not find the key", seen.found, processes));
   }

@@ -44,7 +44,8 @@ Valkey. For one that nobody else uses:
 Elsewhere, as in the temporary SQLite file that is the default, a key is found and
 not kept: the store has the same load in both runs.
 
-The entries are removed at the end. A password in a URL can be read by every user
+The entries are removed at the end; when the command is interrupted they go by
+themselves, after two minutes and twice --time. A password in a URL can be read by every user
 in the list of processes: this command has HERDLOCK_STORE for it.
 
 Exit status: 0; 1 if a call had no answer, or a process did not find the key, keep

@@ -47,7 +47,8 @@ Exit status:
   0    the rule is there
   64   usage: a bad option or URL, a store that keeps no rules
   69   the store is unavailable, may not be asked, or others change the rules
-       again and again)";
+       again and again
+  70   done, but standard output cannot be written)";
 
 constexpr char const* remove_footer = R"(
 Takes the rules for KEY away: those for that one key, or with --begins those for
@@ -58,7 +59,8 @@ Exit status:
   0    removed      1    there was none
   64   usage: a bad option or URL, a store that keeps no rules
   69   the store is unavailable, may not be asked, or others change the rules
-       again and again)";
+       again and again
+  70   done, but standard output cannot be written)";
 
 constexpr char const* list_footer = R"(
 A line for each rule: what it does, its key, for which keys it is (exact: that
@@ -98,8 +100,13 @@ void take_times(rule_arguments const& given, hot_rule& into) {
   if (!given.from.empty()) into.from = time_argument("--from", given.from);
   if (!given.until.empty()) into.until = time_argument("--until", given.until);
   if (!given.lasts.empty()) {
-    into.until = into.from.value_or(now) +
-                 duration_between("--for", given.lasts, milliseconds{1}, longest_rule);
+    auto const lasts = duration_between("--for", given.lasts, milliseconds{1}, longest_rule);
+    auto const from = into.from.value_or(now);
+    if (from > hot_rule::time::max() - lasts) {
+      throw command_error(exit_code::usage, "--for " + in_quotes(given.lasts) +
+                                                ": ends behind the year 2262, the last one here");
+    }
+    into.until = from + lasts;
   }
   if (into.until && into.from && *into.until <= *into.from) {
     throw command_error(exit_code::usage, "--until " + in_quotes(given.until) +
@@ -116,6 +123,9 @@ hot_rule rule_of(rule_arguments const& given) {
                 .by = match_of(given),
                 .key = key_of(given)};
   take_times(given, made);
+  if (given.keep && made.key.size() >= hot_rules::most_key_bytes) {
+    throw command_error(exit_code::usage, "--keep: the key must have less than 256 bytes");
+  }
   if (!given.at_most.empty()) {
     if (!given.keep) {
       throw command_error(exit_code::usage, "--at-most is for --keep");

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "common/ignored_signal.hpp"
+
 namespace herdlock::cli {
 namespace {
 
@@ -21,8 +23,9 @@ class sigtstp_held_back {
   sigtstp_held_back(sigtstp_held_back const&) = delete;
   sigtstp_held_back& operator=(sigtstp_held_back const&) = delete;
 
-  /// Never, when who started us had blocked it.
+  /// Never, when who started us had blocked it, or has it ignored.
   bool came() const noexcept {
+    if (ignored(SIGTSTP)) return false;
     sigset_t waiting;
     ::sigpending(&waiting);
     return sigismember(&waiting, SIGTSTP) == 1 && sigismember(&before_, SIGTSTP) == 0;

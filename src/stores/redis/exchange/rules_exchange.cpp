@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/operation.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/fleet_scripts.hpp"
@@ -92,6 +93,7 @@ struct prolong_message {
     out.add_side_key(what.key.str(), keep_role);
     out.add_number(what.to.count());
     out.add_number(what.at_most.count());
+    out.add(absent_marker);
     out.end();
   }
   result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
