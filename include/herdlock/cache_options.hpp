@@ -127,14 +127,16 @@ struct cache_options {
   std::function<std::vector<std::string>(std::string_view key)> tags = {};
   /// For so long what was read of a tag in the store answers for the entries that agree with it:
   /// how old an entry can be after another process has ended its tag. 0: each read of such an entry
-  /// asks for its tags, too. Entries that are kept by `near`, and their tags, are as old as
-  /// max_staleness says.
+  /// asks for its tags, too. Entries that are kept by `near` are as old as max_staleness
+  /// or near_untracked_age says.
   milliseconds tag_max_age{1000};
   /// How old a kept value can be after somebody has changed it, at most, when the server's word
   /// does not come through. Each connection is asked for a sign of life at a third of that.
   milliseconds max_staleness = std::chrono::seconds(1);
   /// What is kept, at most; what was not asked for lately makes room. Pinned keys are no more than
   /// that, either. Bytes are those of limits::max_value_bytes, with the key and some 300 for each.
+  /// What a tag has ended counts until it is swept; the ended records of its tags, limits::max_tags
+  /// for each entry at most, do not.
   std::size_t near_entries = 10'000;
   std::size_t near_bytes = 64 * 1024 * 1024;
   /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
@@ -193,7 +195,7 @@ struct cache_stats {
   std::uint64_t near_refused = 0;       ///< read to be kept, and changed before they could be
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
-  std::uint64_t near_ended_by_tags = 0;  ///< of those kept, found to have ended with a tag
+  std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
   std::uint64_t near_fences = 0;
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now

@@ -62,7 +62,11 @@ struct near_stamp {
 
 /// What a read brought.
 struct near_answer {
-  enum class found { value, negative };
+  enum class found {
+    value,
+    negative,
+    support,  ///< values rest on it: max_age is theirs, and would end them all at one instant
+  };
 
   near_connection from{};  ///< who answered: after MOVED or ASK another than was asked
   found what = found::value;

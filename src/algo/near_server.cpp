@@ -70,7 +70,10 @@ std::optional<near_entry> near_server::entry(near_stamp const& stamp, near_answe
 
   // Counted from when the read was sent: the server looked at it later.
   auto const ends = after(stamp.sent, answer.left);
-  auto expires = std::min(ends, after(stamp.sent, settings_.max_age));
+  auto expires = ends;
+  if (answer.what != near_answer::found::support) {
+    expires = std::min(expires, after(stamp.sent, settings_.max_age));
+  }
   if (coverage_ == near_coverage::aged) {
     expires = std::min(expires, after(stamp.sent, settings_.untracked_age));
   }

@@ -25,7 +25,8 @@ near_record& near_order::step(list::iterator& at) noexcept {
 near_record& near_order::victim(clock::time_point now) noexcept {
   for (std::size_t looks = 0; looks < most_looks; ++looks) {
     near_record& one = step(hand_);
-    if (one.gone(now) || !one.take_visit()) return one;
+    if (one.gone(now)) return one;
+    if (!one.is_needed() && !one.take_visit()) return one;
   }
   return step(hand_);
 }

@@ -20,8 +20,8 @@ namespace detail {
 
 class near_order {
  public:
-  /// The hand looks at no more entries at a time; then it takes the next, whether it was hit or
-  /// not. Bounds what one insert can cost.
+  /// The hand looks at no more entries at a time; then it takes the next, whatever it is. Bounds
+  /// what one insert can cost.
   static constexpr std::size_t most_looks = 1000;
 
   std::size_t size() const noexcept { return records_.size(); }
@@ -33,7 +33,8 @@ class near_order {
   void add(near_record& record) noexcept { records_.push_front(record); }
   void remove(near_record& record) noexcept;
 
-  /// Who is to go: the next that is gone by `now` anyhow, or was not hit. There must be one.
+  /// Who is to go: the next that is gone by `now` anyhow, or was not hit and nothing rests on it.
+  /// There must be one.
   near_record& victim(clock::time_point now) noexcept;
 
   /// Of the next `looks` entries, one after the other and around, the first that is gone by `now`;

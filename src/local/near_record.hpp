@@ -48,6 +48,12 @@ using near_supports = std::vector<near_record_ptr>;
 using near_hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
+/// What a record is there for.
+enum class near_role : std::uint8_t {
+  entry,    ///< its value is given to who asks for its key
+  support,  ///< others rest on it; nobody is given its value, which has a type of its own
+};
+
 /// What a record is made of.
 struct near_content {
   std::string key;
@@ -59,6 +65,7 @@ struct near_content {
   clock::time_point due;
   std::shared_ptr<near_trust const> trust;
   near_supports supports = {};
+  near_role role = near_role::entry;
 };
 
 /// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
@@ -66,7 +73,7 @@ struct near_content {
 class near_record {
  public:
   explicit near_record(near_content what) noexcept
-      : rests_(!what.supports.empty()),
+      : is_{what.role, !what.supports.empty()},
         due_before_(before(what.expires, what.due)),
         expires_(what.expires),
         until_(&what.trust->until),
@@ -74,14 +81,13 @@ class near_record {
         value_(std::move(what.value)),
         trust_(std::move(what.trust)),
         supports_(std::move(what.supports)),
-        hash_(what.hash),
-        bytes_(what.bytes),
-        slot_(what.slot) {}
+        for_table_{what.hash, what.bytes, what.slot} {}
 
   std::string_view key() const noexcept { return key_; }
-  std::uint64_t hash() const noexcept { return hash_; }
-  std::size_t bytes() const noexcept { return bytes_; }
-  std::uint16_t slot() const noexcept { return slot_; }
+  std::uint64_t hash() const noexcept { return for_table_.hash; }
+  std::size_t bytes() const noexcept { return for_table_.bytes; }
+  std::uint16_t slot() const noexcept { return for_table_.slot; }
+  near_role role() const noexcept { return is_.role; }
   void const* value() const noexcept { return value_.get(); }
 
   bool served(clock::time_point now) const noexcept {
@@ -89,7 +95,7 @@ class near_record {
     // 1: the time is read first, and acquires what was done before it was set.
     auto const until = until_->load(std::memory_order_acquire);
     if (now >= std::min(until, expires_) || !live_.load(std::memory_order_relaxed)) return false;
-    return !rests_ || is_supported(now);
+    return !is_.rests || is_supported(now);
   }
 
   /// Whether a look is to be let through.
@@ -109,7 +115,7 @@ class near_record {
     auto const is_gone = [now](near_record_ptr const& one) {
       return !one->live_.load(std::memory_order_relaxed) || one->has_ended(now);
     };
-    return rests_ && !has_ended(now) && std::any_of(supports_.begin(), supports_.end(), is_gone);
+    return is_.rests && !has_ended(now) && std::any_of(supports_.begin(), supports_.end(), is_gone);
   }
 
   /// It was hit. Written only if it was not since the last look, so that hits share the line.
@@ -118,8 +124,12 @@ class near_record {
       marks_.store(all_marks, std::memory_order_relaxed);
     }
     // They make no room before what rests on them, and the server is told that they are in use.
-    if (!rests_) return;
+    if (!is_.rests) return;
     for (near_record_ptr const& one : supports_) one->visit();
+  }
+  /// Whether something may rest on it: others than the table have it. Under the table's lock.
+  bool is_needed() const noexcept {
+    return is_.role == near_role::support && self.use_count() > references_of_table;
   }
   /// Whether it was hit since the last call.
   bool take_visit() noexcept { return take_mark(for_eviction); }
@@ -146,6 +156,7 @@ class near_record {
  private:
   static constexpr std::uint8_t for_eviction = 1, for_use = 2, all_marks = 3;
   static constexpr milliseconds pause_of_looks{50};
+  static constexpr long references_of_table = 2;  // its set's and `self`
 
   /// 0 for what is not before it.
   static std::uint32_t before(clock::time_point end, clock::time_point time) noexcept {
@@ -170,6 +181,15 @@ class near_record {
     return true;
   }
 
+  struct kind {
+    near_role role;
+    bool rests;  // on others
+  };
+  struct in_table {
+    std::uint64_t hash;
+    std::size_t bytes;
+    std::uint16_t slot;
+  };
   struct owned_handle {
     std::size_t thread;
     near_handle handle;
@@ -181,7 +201,7 @@ class near_record {
 
   alignas(64) std::atomic<bool> live_{true};
   mutable std::atomic<std::uint8_t> marks_{0};
-  bool const rests_;                               // on others
+  kind const is_;
   mutable std::atomic<std::uint32_t> due_before_;  // the end, in ms; 0: never
   clock::time_point const expires_;
   std::atomic<clock::time_point> const* const until_;
@@ -190,9 +210,7 @@ class near_record {
 
   std::shared_ptr<near_trust const> const trust_;
   near_supports const supports_;
-  std::uint64_t const hash_;
-  std::size_t const bytes_;
-  std::uint16_t const slot_;
+  in_table const for_table_;
   mutable handle_list handles_;
 };
 

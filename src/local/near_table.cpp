@@ -84,6 +84,8 @@ near_hit near_table::find(std::string_view key, clock::time_point now, near_look
   if (!found) {
     near_record_ptr record = look_up(which);
     if (!record || !record->served(now)) return {};
+    // So no thread ever gets a handle to it either.
+    if (record->role() == near_role::support) return {};
     if (lets_through(*record, now, who)) return {};
     record->visit();
     if (own) own->offer(record, which.hash);
@@ -118,7 +120,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
     if (!record) {
       record = std::make_shared<near_record>(
           near_content{std::string(key), which.hash, std::move(what.value), bytes, slot,
-                       how.expires, how.due, trusted->second, std::move(what.supports)});
+                       how.expires, how.due, trusted->second, std::move(what.supports), what.role});
     }
     if (!make_room(bytes, now, out)) continue;
     add(record);

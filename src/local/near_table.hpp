@@ -62,6 +62,7 @@ struct near_value {
   std::size_t bytes = 0;              ///< that it takes, as its codec sees it
   /// From find_record(): it is served while all of these are.
   near_supports supports = {};
+  near_role role = near_role::entry;
 };
 
 /// What find() found.
@@ -105,6 +106,7 @@ class near_table {
   near_table& operator=(near_table const&) = delete;
 
   /// An entry of the key that is served at `now`: now < min(its end, the trust of its generation).
+  /// Never a near_role::support.
   /// `now` is the clock as it was read for this call.
   near_hit find(std::string_view key, clock::time_point now,
                 near_look who = near_look::any) noexcept;

@@ -95,7 +95,7 @@ constexpr cache_number cache_numbers[] = {
      &cache_stats::near_evicted},
     {"herdlock_cache_near_invalidations_total", "Kept entries that somebody changed.",
      &cache_stats::near_invalidations},
-    {"herdlock_cache_near_ended_by_tags_total", "Kept entries that ended with a tag.",
+    {"herdlock_cache_near_ended_by_tags_total", "Kept entries that went with a tag's record.",
      &cache_stats::near_ended_by_tags},
     {"herdlock_cache_near_fences_total", "Fences asked for.", &cache_stats::near_fences},
     {"herdlock_cache_near_entries", "Entries that the process keeps.", &cache_stats::near_entries,

@@ -52,7 +52,9 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     }
     local_.near =
         std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
-    counters.add_near_counts = [this](cache_stats& into) { local_.near->add_counts(into); };
+    counters.add_near_counts = [this](cache_stats& into) {
+      add_counts(local_.near->table(), into);
+    };
   }
   values_->caches().open(counters);
   if (options().ttl == herdlock::lasting) {

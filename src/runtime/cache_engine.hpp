@@ -161,11 +161,7 @@ class cache_engine final : public closing_listener,
   void turn_away(detail::cache_caller& caller);
   void accept(detail::caller_ptr caller, clock::time_point now);
   void send_look(look_group group);
-  /// An entry that has tags is judged by them first.
-  void on_read(look_group group, result<near_read> got);
   void on_look(look_group const& group, result<near_read> got);
-  void keep_near(cache_key const& key, found_entry& found, near_reading const& of,
-                 std::size_t bytes);
   void on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
                      clock::time_point now);
   void do_without_store(detail::caller_ptr const& caller, failure const& why);

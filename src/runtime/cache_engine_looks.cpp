@@ -2,6 +2,7 @@
 #include "runtime/cache_engine.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "runtime/near_tags.hpp"
 
@@ -11,6 +12,41 @@ namespace {
 // Else a call does not end before its own loader has: it may refer to what the call's function has.
 bool may_load_behind_answers(cache_options const& options) {
   return options.early_refresh > 0 || options.grace > milliseconds{0};
+}
+
+// `then` is told what the entry is worth by its tags, if it has some.
+template <class Then>
+void judge_by_tags(cache_engine& engine, result<near_read> got, Then then) {
+  bool const has_tags =
+      is_framed(engine.options()) && got.has_value() && got->found && has_extensions(*got->found);
+  if (!has_tags) return then(std::move(got), algo::tag_verdict::fresh);
+  auto const reading = got->reading;
+  auto on_said = [then = std::move(then), reading](result<judged_value> said) mutable {
+    if (said.has_error()) return then(std::move(said).error(), algo::tag_verdict::fresh);
+    auto const verdict = said->verdict;
+    bool const is_fresh = verdict == algo::tag_verdict::fresh;
+    then(near_read{std::move(said->stored), is_fresh ? reading : std::nullopt}, verdict);
+  };
+  engine.freshness()->tags().judge(*std::move(got->found), std::move(on_said),
+                                   reading ? entry_future::is_kept : entry_future::is_used);
+}
+
+// Nothing may happen before it is inserted. What was read of it, and of its tags, may have changed
+// by now: then it is an answer, and not kept; as it is without memory to keep it.
+void keep_near(cache_engine const& engine, cache_key const& key, found_entry& found,
+               near_reading const& of, std::size_t bytes) {
+  auto const now = clock::now();
+  auto& near = *engine.near();
+  try {
+    auto const extensions = found.age ? std::string_view(found.age->header.extensions) : "";
+    auto supports = supports_of(near, extensions, now);
+    auto how = supports ? near.admit(key, of) : std::nullopt;
+    if (!how) return;
+    if (engine.freshness()) engine.freshness()->plan_near(key, found, *how, now);
+    detail::near_value what{found.answer.object, bytes, *std::move(supports)};
+    if (near.insert(key, *how, std::move(what))) found.answer.sole = false;
+  } catch (std::bad_alloc const&) {
+  }
 }
 
 }  // namespace
@@ -36,47 +72,23 @@ void cache_engine::send_look(look_group group) {
     group.sent = freshness_->look_sent(group.head->key);
   }
   cache_key key = group.head->key;
-  auto on_reply = [self = shared_from_this(), group = std::move(group)](result<near_read> got) {
-    self->on_read(group, std::move(got));
+  auto on_reply = [self = shared_from_this(),
+                   group = std::move(group)](result<near_read> got) mutable {
+    auto then = [self, group = std::move(group)](result<near_read> judged,
+                                                 algo::tag_verdict said) mutable {
+      group.by_tags = said;
+      self->on_look(group, std::move(judged));
+    };
+    judge_by_tags(*self, std::move(got), std::move(then));
   };
   if (local_.near && local_.near->keeps(key)) {
     return local_.near->read(key, settings_.form, std::move(on_reply));
   }
   values->get(std::move(key), settings_.form,
-              [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
+              [on_reply = std::move(on_reply)](result<cache_lookup> reply) mutable {
                 if (reply.has_error()) return on_reply(std::move(reply).error());
                 on_reply(near_read{*std::move(reply), std::nullopt});
               });
-}
-
-void cache_engine::on_read(look_group group, result<near_read> got) {
-  bool const has_tags =
-      is_framed(options()) && got.has_value() && got->found && has_extensions(*got->found);
-  if (!has_tags) return on_look(group, std::move(got));
-  auto const reading = got->reading;
-  auto on_said = [self = shared_from_this(), group = std::move(group),
-                  reading](result<judged_value> said) mutable {
-    if (said.has_error()) return self->on_look(group, std::move(said).error());
-    group.by_tags = said->verdict;
-    bool const is_fresh = said->verdict == algo::tag_verdict::fresh;
-    self->on_look(group, near_read{std::move(said->stored), is_fresh ? reading : std::nullopt});
-  };
-  freshness_->tags().judge(*std::move(got->found), std::move(on_said),
-                           reading ? entry_future::is_kept : entry_future::is_used);
-}
-
-// Nothing may happen before it is inserted. What was read of it, and of its tags, may have changed
-// by now: then it is an answer, and not kept.
-void cache_engine::keep_near(cache_key const& key, found_entry& found, near_reading const& of,
-                             std::size_t bytes) {
-  auto const now = clock::now();
-  auto const extensions = found.age ? std::string_view(found.age->header.extensions) : "";
-  auto supports = supports_of(*local_.near, extensions, now);
-  auto how = supports ? local_.near->admit(key, of) : std::nullopt;
-  if (!how) return;
-  if (freshness_) freshness_->plan_near(key, found, *how, now);
-  detail::near_value what{found.answer.object, bytes, *std::move(supports)};
-  if (local_.near->insert(key, *how, std::move(what))) found.answer.sole = false;
 }
 
 void cache_engine::on_look(look_group const& group, result<near_read> got) {
@@ -98,7 +110,7 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
   if (found) {
     found->answer.sole = group.rest.empty();
     if (plain_times_) found->age = plain_times_->of(group.head->key, now);
-    if (got->reading) keep_near(group.head->key, *found, *got->reading, bytes);
+    if (got->reading) keep_near(*this, group.head->key, *found, *got->reading, bytes);
     if (found->age) {
       bool const is_gone = group.by_tags == algo::tag_verdict::gone;
       found->age->killed = killed || is_gone;

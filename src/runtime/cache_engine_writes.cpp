@@ -40,18 +40,17 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
                          Send&& send) {
   void_loads(key, copies);
   if (local_.hot) local_.hot->wrote(without_prefix(key, options()));
-  if (local_.near) local_.near->write_sent(key);
+  auto const at_work = std::make_shared<near_write>(local_.near, key);
   auto const& values = values_->values();
   if (!values) {
-    if (local_.near) local_.near->write_ended(key);
     return detail::post_result<Reply>(values_->executor(), std::move(done),
                                       values_->closed_failure());
   }
-  send(*values, [self = shared_from_this(), key, copies,
+  send(*values, [self = shared_from_this(), at_work, key, copies,
                  done = std::move(done)](result<Reply> reply) mutable {
     if (reply.has_error()) cache_counters::add(self->counters.store_errors);
     self->void_loads(key, copies);
-    if (self->local_.near) self->local_.near->write_ended(key);
+    at_work->end();
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
   });
 }

@@ -339,8 +339,8 @@ void cache_near::close() {
   fences_.end(home_->closed_failure());
 }
 
-void cache_near::add_counts(cache_stats& into) const {
-  auto const all = table_->counts();
+void add_counts(detail::near_table const& of, cache_stats& into) {
+  auto const all = of.counts();
   into.near_hits = all.hits;
   into.near_inserts = all.inserts;
   into.near_evicted = all.evicted;
@@ -352,9 +352,9 @@ void cache_near::add_counts(cache_stats& into) const {
 
 void remove_entry(std::shared_ptr<cache_near> const& near, cache_store& values,
                   cache_key const& key, std::function<void()> then) {
-  if (near) near->write_sent(key);
-  values.invalidate(key, [near, key, then = std::move(then)](result<bool> const&) {
-    if (near) near->write_ended(key);
+  auto write = std::make_shared<near_write>(near, key);
+  values.invalidate(key, [write, then = std::move(then)](result<bool> const&) {
+    write->end();
     then();
   });
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <herdlock/detail/cache_core.hpp>
 #include <herdlock/tracking_store.hpp>
@@ -60,7 +61,6 @@ class cache_near final : public tracking_listener,
   /// errc::overloaded when near_entries keys are pinned already.
   failure pin(std::string_view key);
   void unpin(std::string_view key);
-  void add_counts(cache_stats& into) const;
 
   // On the executor.
   void open();
@@ -120,6 +120,30 @@ class cache_near final : public tracking_listener,
   waiting_fences fences_;
   bool listens_ = false;
   bool closed_ = false;
+};
+
+/// Any thread.
+void add_counts(detail::near_table const& of, cache_stats& into);
+
+/// A write of ours to the key, from before it is sent to its reply; or, where that never comes or
+/// sending throws, for as long as somebody has this. `near` may be null.
+class near_write {
+ public:
+  near_write(std::shared_ptr<cache_near> near, cache_key key)
+      : near_(std::move(near)), key_(std::move(key)) {
+    if (near_) near_->write_sent(key_);
+  }
+  near_write(near_write const&) = delete;
+  near_write& operator=(near_write const&) = delete;
+  ~near_write() { end(); }
+
+  void end() {
+    if (auto const near = std::exchange(near_, nullptr)) near->write_ended(key_);
+  }
+
+ private:
+  std::shared_ptr<cache_near> near_;
+  cache_key key_;
 };
 
 /// Takes the entry out of the store; nothing of it is kept here meanwhile. `near` may be null.

@@ -47,7 +47,8 @@ struct cache_tags::judgement {
     // What would be removed by expire, for it is not kept, is gone.
     if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
     if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
-    if (verdict != algo::tag_verdict::fresh) cache_counters::add(ended);
+    // Of one that could not be judged nobody knows.
+    if (verdict != algo::tag_verdict::fresh && !trouble) cache_counters::add(ended);
     done(judged_value{std::move(stored), verdict});
   }
 };
@@ -143,11 +144,12 @@ void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future
 
 algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
                                          clock::time_point now) const {
-  auto const& near = home_.near();
-  if (near && agrees(*near, one, now)) return algo::tag_verdict::fresh;
+  // What is kept may be older than tag_max_age: it answers only for what is kept by the same rules.
+  bool const is_kept = about.future == entry_future::is_kept;
+  if (is_kept && agrees(*home_.near(), one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);
   // It is known, but who keeps the entry has to be told when that changes.
-  bool const is_to_be_tracked = about.future == entry_future::is_kept && about.rounds == 0;
+  bool const is_to_be_tracked = is_kept && about.rounds == 0;
   bool const is_fresh = verdict == algo::tag_verdict::fresh;
   return is_fresh && is_to_be_tracked ? algo::tag_verdict::ask : verdict;
 }
@@ -196,7 +198,10 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
     known_.told(about->tag(), found, sent, clock::now());
-    if (found && reply->reading) keep_record(*home_.near(), key, *reply->reading, *found);
+    // One that is kept with these generations is as good, and entries rest on it already.
+    bool const is_news =
+        found && reply->reading && !agrees(*home_.near(), {about->tag(), found->now}, clock::now());
+    if (is_news) keep_record(*home_.near(), key, *reply->reading, *found);
     about->answer({});
   };
   auto const& near = home_.near();
@@ -269,12 +274,11 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
   if (!values) {
     return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
   }
-  auto const& near = home_.near();
-  if (near) near->write_sent(*key);
-  auto on_reply = [this, keep = home_.shared_from_this(), near, key = *key, tag, how,
+  auto const write = std::make_shared<near_write>(home_.near(), *key);
+  auto on_reply = [this, keep = home_.shared_from_this(), write, tag, how,
                    claims = std::move(claims),
                    done = std::move(done)](result<bool> const& reply) mutable {
-    if (near) near->write_ended(key);
+    write->end();
     if (reply.has_error()) cache_counters::add(home_.counters.store_errors);
     // Not before: whoever claims then finds the tag's record as it is now.
     for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);

@@ -12,10 +12,9 @@ namespace {
 detail::near_record_ptr record_of_now(cache_near const& near, algo::entry_tag const& one,
                                       clock::time_point now) {
   auto record = near.table().find_record(std::string(tag_record_prefix) + one.name, now);
-  // Nothing else is kept under such a key.
-  auto const* const of_tag =
-      record ? static_cast<algo::tag_generations const*>(record->value()) : nullptr;
-  return of_tag && *of_tag == one.made_in ? std::move(record) : nullptr;
+  if (!record || record->role() != detail::near_role::support) return nullptr;
+  auto const& of_tag = *static_cast<algo::tag_generations const*>(record->value());
+  return of_tag == one.made_in ? std::move(record) : nullptr;
 }
 
 }  // namespace
@@ -24,18 +23,25 @@ void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
                  algo::tag_record const& record) {
   // Its entries are stale, and those are not kept.
   if (record.made_stale) return;
-  auto const how = near.admit(key, of);
+  near_reading as_support = of;
+  as_support.answer.what = algo::near_answer::found::support;
+  auto const how = near.admit(key, as_support);
   if (!how) return;
   try {
     auto value = std::make_shared<algo::tag_generations const>(record.now);
-    near.insert(key, *how, {std::move(value), sizeof(algo::tag_generations)});
+    near.insert(key, *how,
+                {std::move(value), sizeof(algo::tag_generations), {}, detail::near_role::support});
   } catch (std::bad_alloc const&) {
     // It is not kept, and so are its entries.
   }
 }
 
 bool agrees(cache_near const& near, algo::entry_tag const& one, clock::time_point now) {
-  return record_of_now(near, one, now) != nullptr;
+  try {
+    return record_of_now(near, one, now) != nullptr;
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
 }
 
 std::optional<detail::near_supports> supports_of(cache_near const& near,

@@ -22,7 +22,8 @@ namespace herdlock::runtime {
 void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
                  algo::tag_record const& record);
 
-/// Whether these are the tag's generations of now, as far as the server has pushed.
+/// Whether these are the tag's generations of now, as far as the server has pushed. Without memory
+/// to find out: false.
 bool agrees(cache_near const& near, algo::entry_tag const& one, clock::time_point now);
 
 /// What an entry is to rest on. Nothing when the record of a tag is not kept, or has other

@@ -1,5 +1,7 @@
 #include "runtime/tag_write.hpp"
 
+#include <algorithm>
+
 #include "algo/key_hash.hpp"
 #include "runtime/cache_claim_clean_up.hpp"
 #include "runtime/cache_engine.hpp"
@@ -9,8 +11,8 @@ namespace herdlock::runtime {
 namespace {
 
 constexpr algo::backoff_options between_claims{milliseconds{1}, milliseconds{25}};
-// Who makes a record needs some round trips. One that has died does not.
-constexpr milliseconds patience{100};
+// Who makes a record needs some round trips, and who has died with its claim is waited for.
+constexpr milliseconds longest_claim{1000};
 
 }  // namespace
 
@@ -32,7 +34,7 @@ void tag_write::run() {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
   auto const below = beside_ ? limits::max_ttl : milliseconds{0};
-  claim_request request{key_, owner_, home_->options().claim_ttl, layout::string, below};
+  claim_request request{key_, owner_, claim_ttl(), layout::string, below};
   may_hold_claim_ = true;
   auto on_reply = [self = shared_from_this(), sent = clock::now()](result<claim_reply> reply) {
     self->on_claim(std::move(reply), sent);
@@ -52,11 +54,18 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     return on_record(cache_lookup(std::move(hit->value)), sent);
   }
-  if (!ours && clock::now() >= asked_ + patience) return put();
-  if (!ours) return again();
+  if (!ours) return on_busy();
   if (beside_) return look_again();
   auto const number = next_number();
   fill({number, number});
+}
+
+// It only ends too soon: whoever writes it anew leaves it its generations, and if he does not, what
+// is loaded ends with it.
+void tag_write::on_busy() {
+  auto const there = beside_ ? tags_.known().record(tag_) : std::nullopt;
+  if (there && !there->made_stale) return finish({});
+  again();
 }
 
 // Not the number of the claim: a server that has lost how far it had counted, in a failover or with
@@ -110,11 +119,10 @@ void tag_write::fill(algo::tag_generations const& now) {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
   fill_request request{key_, owner_, tags_.encode(now), tags_.record_ttl()};
-  auto const& near = home_->near();
-  if (near) near->write_sent(key_);
-  auto on_reply = [self = shared_from_this(), near, now, sent = clock::now(),
+  auto const write = std::make_shared<near_write>(home_->near(), key_);
+  auto on_reply = [self = shared_from_this(), write, now, sent = clock::now(),
                    bracket = give_back_bracket(home_->home())](result<fill_reply> const& reply) {
-    if (near) near->write_ended(self->key_);
+    write->end();
     if (reply.has_error()) {
       self->give_up();
       return self->finish(reply.error());
@@ -130,10 +138,9 @@ void tag_write::fill(algo::tag_generations const& now) {
 void tag_write::remove() {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
-  auto const& near = home_->near();
-  if (near) near->write_sent(key_);
-  values->invalidate(key_, [self = shared_from_this(), near](result<bool> const& reply) {
-    if (near) near->write_ended(self->key_);
+  auto const write = std::make_shared<near_write>(home_->near(), key_);
+  values->invalidate(key_, [self = shared_from_this(), write](result<bool> const& reply) {
+    write->end();
     if (reply.has_error()) return self->finish(reply.error());
     self->again();
   });
@@ -147,8 +154,12 @@ void tag_write::made(algo::tag_generations const& now, clock::time_point sent) {
 
 void tag_write::again() {
   beside_ = false;
-  // It is changed by others all the time.
-  if (clock::now() >= asked_ + 2 * home_->options().claim_ttl) return put();
+  if (clock::now() >= asked_ + 2 * claim_ttl()) {
+    return finish(make_failure(
+        errc::overloaded, "the tag " + in_quotes(tag_) + " in " + home_->home().display_name() +
+                              ": others change it all the time, so nothing is stored with it; "
+                              "end it less often"));
+  }
   pause_.expires_after(backoff_.next(random_unit()));
   pause_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
     if (ec) return self->finish(self->home_->home().closed_failure());
@@ -156,22 +167,8 @@ void tag_write::again() {
   });
 }
 
-// Both generations are new: what is there may have been invalidated by now. If whoever had the
-// claim lives his fill is refused, and he finds this one.
-void tag_write::put() {
-  auto const& values = home_->home().values();
-  if (!values) return finish(home_->home().closed_failure());
-  auto const number = next_number();
-  algo::tag_generations const now{number, number};
-  auto const& near = home_->near();
-  if (near) near->write_sent(key_);
-  auto on_reply = [self = shared_from_this(), near, now,
-                   sent = clock::now()](result<void> const& reply) {
-    if (near) near->write_ended(self->key_);
-    if (reply.has_error()) return self->finish(reply.error());
-    self->made(now, sent);
-  };
-  values->put({key_, tags_.encode(now), tags_.record_ttl()}, std::move(on_reply));
+milliseconds tag_write::claim_ttl() const {
+  return std::min(home_->options().claim_ttl, longest_claim);
 }
 
 // While the store can still be told.
@@ -183,7 +180,7 @@ void tag_write::on_closing() {
 void tag_write::give_up() {
   if (!std::exchange(may_hold_claim_, false)) return;
   start_claim_clean_up(home_->home().shared_from_this(), nullptr,
-                       {key_, owner_, home_->options().claim_ttl, layout::string});
+                       {key_, owner_, claim_ttl(), layout::string});
 }
 
 void tag_write::finish(failure const& why) {

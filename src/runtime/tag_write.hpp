@@ -25,8 +25,10 @@ class cache_tags;
 ///
 /// A record that was made stale keeps what invalidate_tag changes, and gets a new number for what
 /// expire_tag changes; a missing one gets it for both. A claim whose fill may not have come is
-/// given up. Where another has the claim for longer than it takes to make a record, he has died:
-/// the next one is put in his place.
+/// given up. Who finds it claimed by another waits, at most as long as the claims of one who has
+/// died last; but where the record only ends too soon, for that the other prolongs it as it is.
+///
+/// Nothing is written without a claim: two who did that would end each other's entries.
 class tag_write final : public closing_listener, public std::enable_shared_from_this<tag_write> {
  public:
   /// REQUIRES: the tag can be one. `home` has `tags`.
@@ -45,8 +47,9 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
   void fill(algo::tag_generations const& now);
   void remove();
   void made(algo::tag_generations const& now, clock::time_point sent);
+  void on_busy();
   void again();
-  void put();
+  milliseconds claim_ttl() const;
   void give_up();
   void finish(failure const& why);
 

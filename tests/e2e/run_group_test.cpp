@@ -169,8 +169,10 @@ TEST_F(Work, DoesNotIncludeChildrenThatWereThereBefore) {
 TEST_F(Work, OfWhichTheGroupHasEndedHearsOfTheEnd) {
   auto holder =
       start_herdlock({"run", "job", "--store", "sqlite:" + file("s.db"), "--", "sh", "-c",
-                      "setsid sh -c 'echo $$ > " + file("pid") + "; exec sleep 1000' & exit 3"});
-  ASSERT_TRUE(eventually([&] { return content(file("pid")).find('\n') != std::string::npos; }));
+                      "setsid sh -c 'while kill -0 \"$1\" 2>/dev/null; do :; done; echo $$ > " +
+                          file("pid") + "; exec sleep 1000' sh $$ & exit 3"});
+  ASSERT_TRUE(eventually([&] { return content(file("pid")).find('\n') != std::string::npos; }))
+      << "the group has ended";
   holder.signal(SIGTERM);
   EXPECT_EQ(holder.wait(), (exit_status{.code = 3, .signal = {}})) << holder.errors();
 }

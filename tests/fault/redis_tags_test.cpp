@@ -74,6 +74,21 @@ TEST_F(redis_tags, AKeptEntryWithTagsIsAnsweredWithoutTheServer) {
   EXPECT_EQ(server.calls("get"), calls);
 }
 
+// It is kept beside the entries, and its value is none of theirs.
+TEST_F(redis_tags, AKeptRecordIsNoAnswerToWhoAsksForItsName) {
+  auto const one = open(near_cache::all);
+  constexpr auto name = "herdlock:tag:t";
+  one.put("k", "there");
+  read_until_kept(one, "k");
+  auto const hits = one.stats().near_hits;
+  EXPECT_TRUE(failure_of([&] { one.get_or_load_shared(name, loader("no")); }) ==
+              errc::invalid_name);
+  EXPECT_TRUE(failure_of([&] { one.get_shared(name); }) == errc::invalid_name);
+  EXPECT_TRUE(failure_of([&] { one.get_or_load(name, loader("no")); }) == errc::invalid_name);
+  EXPECT_TRUE(failure_of([&] { one.get(name); }) == errc::invalid_name);
+  EXPECT_EQ(one.stats().near_hits, hits);
+}
+
 // R9, R22
 TEST_F(redis_tags, WhatAnotherProcessEndsIsSeenBehindAFence) {
   auto const one = open(near_cache::all), other = open(near_cache::off);
@@ -135,7 +150,10 @@ TEST_F(redis_tags, AFlushTakesRecordsAndEntries) {
     auto const value = std::to_string(i);
     EXPECT_EQ(one.get_or_load("k", loader(value)), value);
     read_until_kept(one, "k");
+    auto const entry = server.command({"GET", "p:k"});
     ASSERT_EQ(server.cli(i % 2 == 0 ? "FLUSHALL" : "FLUSHDB"), "OK");
+    // Its record is not there any more.
+    ASSERT_EQ(server.command({"SET", "p:k", entry, "PX", "600000"}), "OK");
     one.fence();
     EXPECT_TRUE(one.get("k").is_miss());
     EXPECT_TRUE(asking.get("k").is_miss());
@@ -248,8 +266,8 @@ TEST_F(redis_tags, WithoutTheRightToReadATagNothingIsKeptOrStored) {
   EXPECT_EQ(why.message.find("sesame"), std::string::npos) << why.message;
 }
 
-// What an evicting server takes of tags is a change (R22).
-TEST_F(redis_tags, ARecordThatIsEvictedEndsWhatIsKept) {
+// As one that an evicting server takes (R22).
+TEST_F(redis_tags, ARecordThatIsDeletedEndsWhatIsKept) {
   auto const one = open(near_cache::all);
   EXPECT_EQ(one.get_or_load("k", loader("old")), "old");
   read_until_kept(one, "k");

@@ -44,8 +44,8 @@ class CacheAge : public CacheTest {
   }
   void store_stale() { store_entry(header_of(ttl + 1s)); }
 
-  std::optional<runtime::framed_value> stored() const {
-    auto const& value = script->entries["k"].value;
+  std::optional<runtime::framed_value> stored(std::string const& key = "k") const {
+    auto const& value = script->entries[key].value;
     if (!value) return std::nullopt;
     auto read = runtime::without_header(*value);
     auto* const entry = std::get_if<runtime::framed_value>(&read);

@@ -96,6 +96,25 @@ class CacheTags : public CacheAge {
       return asked == verb && script->asked.starts_with(key) ? how : fault::none;
     };
   }
+  algo::tag_generations record_in_store() const {
+    auto const entry = stored(record);
+    auto const numbers =
+        entry ? algo::decode_generations(std::get<std::string>(entry->value)) : std::nullopt;
+    return numbers.value_or(algo::tag_generations());
+  }
+  /// It is to end before an entry that is loaded now.
+  void shorten_record() {
+    algo::entry_header header;
+    header.ttl = 1s;
+    header.created = script->time;
+    script->entries[record].value = runtime::with_header(
+        {std::move(header), algo::encode_generations(record_in_store())}, layout::string);
+  }
+  /// Each of them a look at the claim.
+  std::size_t claims_of_record() const {
+    return static_cast<std::size_t>(
+        std::count(script->claimed_keys.begin(), script->claimed_keys.end(), record));
+  }
   std::optional<std::vector<algo::entry_tag>> stored_tags() const {
     auto const entry = stored();
     return entry ? algo::decode_tags(entry->header.extensions) : std::nullopt;

@@ -105,6 +105,7 @@ TEST_F(CacheTags, ATagThatMayNotBeReadLeavesTheStoreInUse) {
   EXPECT_EQ(load_there("b"), "b") << "it is loaded, and not stored";
   EXPECT_EQ(stored_text(), "a") << "it is as good as it was, for who may read the tag";
   EXPECT_TRUE(other->last_store_error() == errc::access_denied);
+  EXPECT_EQ(other->stats().ended_by_tags, 0u) << "nobody knows";
   script->script = nullptr;
   other->async_put("l", "x", herdlock_test::as_result([](result<void> const&) {}));
   settle();
@@ -120,77 +121,6 @@ TEST_F(CacheTags, AStoreThatIsGoneWhenTheTagIsReadIsThatOfTheEntry) {
   EXPECT_EQ(load_there("b"), "b");
   EXPECT_EQ(other->stats().unguarded_loads, 1u);
   EXPECT_EQ(other->stats().store_errors, 1u);
-}
-
-TEST_F(CacheTags, AClaimOfATagIsGivenBackWhenItsRecordCannotBeStored) {
-  make_fail("fill", record, fault::lose_reply);
-  EXPECT_EQ(load_here("a"), "a");
-  EXPECT_EQ(stored_text(), "(none)");
-  EXPECT_TRUE(run_until([&] { return script->entries[record].claimant.empty(); }));
-  script->script = nullptr;
-  EXPECT_EQ(load_there("b"), "b");
-  EXPECT_EQ(load_there("never"), "b");
-}
-
-TEST_F(CacheTags, ARecordThatWasChangedWhileItWasMadeIsMadeOnceMore) {
-  bool changed = false;
-  script->script = [&](std::string const& verb, std::size_t) {
-    if (verb == "fill" && script->asked == record && !std::exchange(changed, true)) {
-      script->entries.erase(record);
-    }
-    return fault::none;
-  };
-  expect_one_load_for_all();
-}
-
-TEST_F(CacheTags, WhoFindsARecordClaimedByAnotherWaitsForIt) {
-  bool held = false;
-  script->script = [&](std::string const& verb, std::size_t) {
-    bool const holds = verb == "fill" && script->asked == record && !std::exchange(held, true);
-    return holds ? fault::delay : fault::none;
-  };
-  begin(*strings, "k");
-  auto& waiting = begin(*other, "l");
-  EXPECT_EQ(loader.runs, 0);
-  script->release_hanging();
-  EXPECT_TRUE(run_until([&] { return loader.runs == 2; }));
-  loader.let_go();
-  settle();
-  EXPECT_EQ(waiting.value(), "loaded");
-  EXPECT_EQ(load_here("never", "l"), "loaded");
-  EXPECT_EQ(load_there("never", "k"), "loaded");
-}
-
-// It made a claim, and died.
-TEST_F(CacheTags, APutDoesNotWaitForTheClaimOfARecordWhoseProcessHasDied) {
-  auto options = tagged();
-  options.claim_ttl = 1h;
-  open_tagged(options);
-  script->entries[record].claimant = "dead";
-  std::optional<result<void>> done;
-  strings->async_put("k", "put", herdlock_test::as_result([&](result<void> r) { done = r; }));
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-  EXPECT_TRUE(done->has_value());
-  EXPECT_EQ(load_there("never"), "put");
-}
-
-// Its record was made in the meantime by somebody who did not want to wait.
-TEST_F(CacheTags, WhoIsSlowToMakeARecordTakesTheOneThatIsThereByThen) {
-  bool held = false;
-  script->script = [&](std::string const& verb, std::size_t) {
-    bool const holds = verb == "fill" && script->asked == record && !std::exchange(held, true);
-    return holds ? fault::delay : fault::none;
-  };
-  auto& slow = begin(*strings, "k");
-  begin(*other, "l");
-  ASSERT_TRUE(run_until([&] { return loader.runs == 1; }));
-  script->release_hanging();
-  ASSERT_TRUE(run_until([&] { return loader.runs == 2; }));
-  loader.let_go();
-  settle();
-  EXPECT_EQ(slow.value(), "loaded");
-  EXPECT_EQ(load_there("never", "k"), "loaded");
-  EXPECT_EQ(load_here("never", "l"), "loaded");
 }
 
 TEST_F(CacheTags, WithoutMemoryToAskForATagNobodyWaitsForEver) {

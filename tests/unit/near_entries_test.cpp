@@ -43,6 +43,15 @@ TEST_F(NearMachineWithAge, AnEntryExpiresWithTheShorterOfBoth) {
   EXPECT_EQ(hit("b", 200ms), std::nullopt);
 }
 
+// Those that rest on it would end with it, however young they are.
+TEST_F(NearMachineWithAge, ASupportEndsOnlyInTheStore) {
+  auto const over = connect();
+  fill("a", *read(over, "a"), {.from = over, .what = near_answer::found::support, .left = 300ms}, 1,
+       0ms);
+  EXPECT_EQ(hit("a", 299ms), 1);
+  EXPECT_EQ(hit("a", 300ms), std::nullopt);
+}
+
 // R11: slots, MOVED, ASK, negative entries.
 
 TEST_F(NearMachine, ANegativeEntryIsServedAndDroppedByAPush) {

@@ -4,6 +4,7 @@
 namespace herdlock_test {
 namespace {
 
+using herdlock::detail::near_role;
 using herdlock::detail::near_supports;
 
 struct supported_table : near_table_of_texts {
@@ -15,6 +16,9 @@ struct supported_table : near_table_of_texts {
     for (auto const& one : names) supports.push_back(find_record(one, at(0)));
     return insert(key, how, {std::make_shared<std::string const>("v"), 1, std::move(supports)},
                   at(0));
+  }
+  bool keep_support(std::string_view key, near_entry const& how = {first, never}) {
+    return insert(key, how, {std::make_shared<int const>(7), 4, {}, near_role::support}, at(0));
   }
   /// The thread finds it in its own lines from the second time on.
   void expect(std::string_view key, std::string const& value, time_point now = at(0)) {
@@ -88,6 +92,34 @@ TEST(NearTableSupports, ARecordThatOthersRestOnMakesNoRoomWhileTheyAreHit) {
   }
 }
 
+// Nor while they are not: they would all go at once.
+TEST(NearTableSupports, ASupportMakesNoRoomWhileSomethingRestsOnIt) {
+  supported_table table({.entries = 4});
+  table.keep_support("a");
+  for (auto const* const key : {"k", "l", "m"}) table.keep_on(key, {"a"});
+  table.keep("other", "v");
+  EXPECT_EQ(table.counts().evicted, 1u);
+  EXPECT_NE(table.find_record("a", at(0)), nullptr);
+  supported_table small({.entries = 1});
+  small.keep_support("a");
+  small.keep("other", "v");
+  EXPECT_EQ(small.get("other"), "v");
+  EXPECT_EQ(small.find_record("a", at(0)), nullptr) << "nothing rests on it";
+}
+
+TEST(NearTableSupports, WhenAllIsRestedOnTheTableTakesWhatIsNextAllTheSame) {
+  constexpr std::size_t most = herdlock::detail::near_order::most_looks + 1;
+  supported_table table({.entries = most});
+  std::vector<herdlock::detail::near_record_ptr> held;
+  for (std::size_t i = 0; i < most; ++i) {
+    auto const key = std::to_string(i);
+    table.keep_support(key);
+    held.push_back(table.find_record(key, at(0)));
+  }
+  EXPECT_TRUE(table.keep("k", "v"));
+  EXPECT_EQ(table.counts().entries, most);
+}
+
 TEST(NearTableSupports, WhatRestsOnWhatIsGoneIsSweptAndCounted) {
   supported_table table;
   table.keep("a", "");
@@ -118,6 +150,20 @@ TEST(NearTableSupports, WhatIsDroppedAndRestedOnWhatIsGoneHadEndedWithThat) {
   table.drop("k");
   EXPECT_EQ(table.counts().fallen, 1u);
   EXPECT_EQ(table.counts().dropped, 1u);
+}
+
+// Its value is of another type than the entries' are.
+TEST(NearTableSupports, ASupportIsNoAnswerToWhoAsksForItsKey) {
+  supported_table table;
+  ASSERT_TRUE(table.keep_support("a"));
+  table.keep_on("k", {"a"});
+  for (int again = 0; again < 3; ++again) {
+    for (auto const who : {near_look::any, near_look::loader, near_look::first}) {
+      EXPECT_FALSE(table.find("a", at(0), who));
+    }
+    EXPECT_EQ(table.get("k"), "v");
+  }
+  EXPECT_EQ(table.counts().hits, 3u);
 }
 
 TEST(NearTableSupports, WhatIsKeptIsLookedAtWithoutAHit) {

@@ -49,6 +49,8 @@ class scripted_cache_store : public cache_store {
   std::uint64_t fencing = 0;
   milliseconds last_back_off{-1};
   milliseconds last_ttl{0};
+  std::vector<std::string> claimed_keys;
+  std::map<std::string, milliseconds> claim_ttls;  // as they were asked for last
   milliseconds busy_remaining{100};
   milliseconds ttl_left{60'000};  // of each entry
   milliseconds last_keep{-1};
@@ -71,6 +73,8 @@ class scripted_cache_store : public cache_store {
 
   void claim(claim_request request, handler<claim_reply> done) override {
     asked = request.key.str();
+    claim_ttls[asked] = request.ttl;
+    claimed_keys.push_back(asked);
     run<claim_reply>("claim", std::move(done), [this, request]() -> claim_reply {
       auto& e = entries[request.key.str()];
       if (e.value &&

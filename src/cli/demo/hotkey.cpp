@@ -48,7 +48,7 @@ class hotkey_play {
   template <class Condition>
   void await(char const* what, demo_processes& all, Condition holds) const;
   template <class Condition>
-  bool wait(demo_processes& all, milliseconds patience, Condition holds) const;
+  bool wait(demo_processes& all, milliseconds longest, Condition holds) const;
 
   hotkey_options const& options_;
   std::optional<temp_folder> temporary_;
@@ -71,13 +71,13 @@ hotkey_play::hotkey_play(hotkey_options const& options) : options_(options) {
 }
 
 template <class Condition>
-bool hotkey_play::wait(demo_processes& all, milliseconds patience, Condition holds) const {
+bool hotkey_play::wait(demo_processes& all, milliseconds longest, Condition holds) const {
   auto const work = [&] {
     throw_if_interrupted();
     all.look(demo_processes::may_end::no);
     std::this_thread::sleep_for(hotkey_tick);
   };
-  return work_until(holds, work, patience);
+  return work_until(holds, work, longest);
 }
 
 template <class Condition>

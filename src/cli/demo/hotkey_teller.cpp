@@ -24,7 +24,7 @@ std::string short_ms(double ms) {
 }
 
 std::string per_second(std::uint64_t count, double seconds) {
-  return with_commas(static_cast<std::int64_t>(static_cast<double>(count) / seconds + 0.5));
+  return with_commas(std::llround(static_cast<double>(count) / seconds));
 }
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1e3; }

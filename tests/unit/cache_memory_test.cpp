@@ -1,0 +1,79 @@
+// What is kept near where memory ends: it is an answer then, and not kept.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "cache_tags_fixture.hpp"
+
+namespace {
+// Of requests for so many bytes; 0: of none.
+std::atomic<std::size_t> watched_bytes{0};
+std::atomic<std::size_t> seen{0};
+std::atomic<std::size_t> failing{0};  // the one that gets no memory, of those that are seen
+}  // namespace
+
+// Without inlining, or GCC takes the free() of a new for a mistake. Those with nothrow too: a
+// sanitizer has its own of those that are left out.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  bool const fails = size == watched_bytes && ++seen == failing;
+  void* const got = fails ? nullptr : std::malloc(size);
+  if (got) return got;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+  return std::malloc(size);
+}
+[[gnu::noinline]] void operator delete(void* what) noexcept { std::free(what); }
+[[gnu::noinline]] void operator delete(void* what, std::size_t) noexcept { std::free(what); }
+
+namespace herdlock::scripted {
+namespace {
+
+class CacheNearMemory : public CacheTags {
+ protected:
+  // A tag of each key, whose record has a name of a length that nothing else has.
+  static constexpr std::size_t bytes_of_name = 409;
+
+  CacheNearMemory() {
+    tracks = true;
+    auto options = tagged();
+    options.hot_keys = std::nullopt;
+    options.tags = [](std::string_view key) {
+      return std::vector{std::string(key) + std::string(bytes_of_tag() - key.size(), 'x')};
+    };
+    other.reset();
+    open(options);
+    other.emplace(*opened, options);
+    options.near = near_cache::all;
+    strings.emplace(*opened, options);
+    settle();
+  }
+  static std::size_t bytes_of_tag() {
+    return bytes_of_name - std::string_view("herdlock:tag:").size();
+  }
+  /// What a call gets for an entry that is read and kept, where the n-th name gets no memory.
+  std::string read_and_keep(std::string_view key, std::size_t n) {
+    load_there("there", key);
+    seen = 0;
+    failing = n;
+    watched_bytes = bytes_of_name + 1;
+    auto& c = begin(*strings, key);
+    watched_bytes = 0;
+    return c.answers > 0 ? c.value() : "nothing";
+  }
+};
+
+// The last name that is made for an entry is the one that its record is looked up by.
+TEST_F(CacheNearMemory, WhatCannotBeKeptIsAnAnswer) {
+  EXPECT_EQ(read_and_keep("k", 0), "there");
+  ASSERT_EQ(strings->stats().near_inserts, 2u) << "the entry, and its tag";
+  std::size_t const names = seen;
+  ASSERT_GT(names, 1u);
+  EXPECT_EQ(read_and_keep("l", names), "there");
+  EXPECT_EQ(seen, names);
+  EXPECT_EQ(strings->stats().near_inserts, 3u) << "its tag alone";
+  EXPECT_EQ(load_here("never", "l"), "there");
+}
+
+}  // namespace
+}  // namespace herdlock::scripted
