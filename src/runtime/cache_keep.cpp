@@ -5,16 +5,6 @@
 #include <utility>
 
 namespace herdlock::runtime {
-namespace {
-
-// It is asked again soon; nobody has to do anything.
-bool passes_by(failure const& why) {
-  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled ||
-         why == errc::overloaded;
-}
-
-}  // namespace
-
 cache_keep::cache_keep(std::shared_ptr<store_core> home, cache_counters& counters,
                        std::string const& prefix, std::shared_ptr<cache_rules> rules)
     : home_(std::move(home)), counters_(counters), prefix_(prefix), rules_(std::move(rules)) {}

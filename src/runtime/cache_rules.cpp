@@ -24,6 +24,11 @@ void give_head_start(algo::hot_rule& one) {
 
 }  // namespace
 
+bool passes_by(failure const& why) {
+  return why == errc::unavailable || why == errc::timed_out || why == errc::canceled ||
+         why == errc::overloaded;
+}
+
 cache_rules::cache_rules(std::shared_ptr<store_core> home, cache_counters& counters,
                          std::string const& prefix)
     : home_(std::move(home)), counters_(counters), prefix_(prefix) {}
@@ -117,8 +122,8 @@ void cache_rules::on_found(std::uint64_t known, result<store_rules> const& found
   if (closed_) return;
   if (found.has_error()) {
     auto const& why = found.error();
-    bool const passes = why == errc::unavailable || why == errc::timed_out || why == errc::canceled;
-    if (!passes) counters_.warnings.add("the rules for hot keys are not obeyed: " + why.message);
+    if (!passes_by(why))
+      counters_.warnings.add("the rules for hot keys are not obeyed: " + why.message);
     return;
   }
   if (found->version != 0) heed(*found, known);  // else the server may have lost its data

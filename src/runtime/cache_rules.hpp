@@ -26,6 +26,9 @@ namespace herdlock::runtime {
 /// be no key of a cache: it is one of side keys.
 inline std::string hot_keys_topic(std::string const& prefix) { return prefix + "hot-keys"; }
 
+/// The store is in trouble, and is asked again soon: nobody has to do anything.
+bool passes_by(failure const& why);
+
 /// Keys are without the prefix of the cache. All members on the executor, but for of().
 class cache_rules final : public rules_listener,
                           public timed,

@@ -26,6 +26,12 @@ inline void side_key(std::string& out, std::string_view key, std::string_view ro
   out += role;
 }
 
+inline std::string side_key_of(std::string_view key, std::string_view role) {
+  std::string made;
+  side_key(made, key, role);
+  return made;
+}
+
 /// Of a lease: the fencing counter.
 inline constexpr std::string_view fence_role = "fence";
 /// Of a cache entry: the claim (layout letter + owner), its counter, the error of the last load.

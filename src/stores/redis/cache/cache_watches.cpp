@@ -98,8 +98,7 @@ void cache_watches::close() {
 // ---------------------------------------------------------------------------------- channels
 
 cache_watches::channel& cache_watches::channel_of(cache_key const& key) {
-  std::string name;
-  side_key(name, key.str(), events_role(commands_->how().database));
+  auto name = side_key_of(key.str(), events_role(commands_->how().database));
   auto const found = channels_.find(name);
   if (found != channels_.end()) return found->second;
   return channels_.emplace(name, channel{name, key, {}}).first->second;

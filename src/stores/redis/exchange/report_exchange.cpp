@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stores/redis/client/operation.hpp"
+#include "stores/redis/exchange/subscriptions.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/fleet_scripts.hpp"
 
@@ -59,9 +60,7 @@ struct reports_message {
 }  // namespace
 
 std::string report_exchange::channel_of(std::string_view topic) const {
-  std::string name;
-  side_key(name, topic, events_role(commands_->how().database) + ":reports");
-  return name;
+  return side_key_of(topic, events_role(commands_->how().database) + ":reports");
 }
 
 void report_exchange::report(store_report what, handler<void> done) {
@@ -71,26 +70,12 @@ void report_exchange::report(store_report what, handler<void> done) {
 }
 
 void report_exchange::listen(std::string topic, std::weak_ptr<report_listener> to) {
-  drop_those_without_listener();
+  drop_without_listener(subscriptions_, *events_);
   auto channel = channel_of(topic);
   subscriptions_.push_back(std::make_shared<subscription>(
       subscription{std::move(topic), std::move(channel), std::move(to)}));
   events_->open();
   if (events_->up()) subscribe(*subscriptions_.back());
-}
-
-void report_exchange::drop_those_without_listener() {
-  std::vector<std::string> left;
-  std::erase_if(subscriptions_, [&](auto const& one) {
-    bool const gone = one->to.expired();
-    if (gone) left.push_back(one->channel);
-    return gone;
-  });
-  for (auto const& channel : left) {
-    bool const is_heard = std::any_of(subscriptions_.begin(), subscriptions_.end(),
-                                      [&](auto const& one) { return one->channel == channel; });
-    if (!is_heard && events_->up()) events_->subscription("UNSUBSCRIBE", channel);
-  }
 }
 
 void report_exchange::on_connection_up() {
@@ -110,7 +95,7 @@ void report_exchange::on_connection_down() {
 void report_exchange::on_message(reply const& message) {
   if (message.is_error() || message.nodes() < 4) return;
   auto const keep = shared_from_this();
-  drop_those_without_listener();
+  drop_without_listener(subscriptions_, *events_);
   // Listeners may come meanwhile.
   auto const all = subscriptions_;
   for (auto const& one : all) {

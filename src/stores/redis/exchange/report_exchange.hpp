@@ -53,7 +53,6 @@ class report_exchange final : public report_store,
   void subscribe(subscription const& one) { events_->subscription("SUBSCRIBE", one.channel); }
   void on_event(subscription& at, std::string_view event);
   void look(subscription_ptr const& at);
-  void drop_those_without_listener();
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<connection> events_;

@@ -6,6 +6,7 @@
 
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/operation.hpp"
+#include "stores/redis/exchange/subscriptions.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/fleet_scripts.hpp"
 
@@ -49,13 +50,11 @@ struct read_rules_message {
     return found;
   }
   failure no_version() const {
-    std::string key;
-    side_key(key, topic, rules_role);
     return make_failure(errc::invalid_value,
                         "the rules of " + in_quotes(topic) +
                             " have a version that is none, so somebody else wrote them: delete "
                             "the key " +
-                            in_quotes(key) + ", and write them again");
+                            in_quotes(side_key_of(topic, rules_role)) + ", and write them again");
   }
 };
 
@@ -103,9 +102,7 @@ struct prolong_message {
 
 // Under the name of the topic, and of cache entries' channels: a user has rights to both.
 std::string rules_exchange::channel_of(std::string_view topic) const {
-  std::string name;
-  side_key(name, topic, events_role(commands_->how().database) + ":rules");
-  return name;
+  return side_key_of(topic, events_role(commands_->how().database) + ":rules");
 }
 
 void rules_exchange::read_rules(std::string topic, handler<store_rules> done) {
@@ -124,42 +121,29 @@ void rules_exchange::prolong(prolong_request what, handler<bool> done) {
 }
 
 void rules_exchange::listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) {
-  drop_those_without_listener();
+  drop_without_listener(subscriptions_, *events_);
   auto channel = channel_of(topic);
-  subscriptions_.push_back({std::move(topic), channel, std::move(to)});
+  subscriptions_.push_back(
+      std::make_shared<subscription>(subscription{std::move(topic), channel, std::move(to)}));
   events_->open();
   if (events_->up()) events_->subscription("SUBSCRIBE", channel);
 }
 
-void rules_exchange::drop_those_without_listener() {
-  std::vector<std::string> left;
-  std::erase_if(subscriptions_, [&](subscription const& one) {
-    bool const gone = one.to.expired();
-    if (gone) left.push_back(one.channel);
-    return gone;
-  });
-  for (auto const& channel : left) {
-    bool const is_heard = std::any_of(subscriptions_.begin(), subscriptions_.end(),
-                                      [&](auto const& one) { return one.channel == channel; });
-    if (!is_heard && events_->up()) events_->subscription("UNSUBSCRIBE", channel);
-  }
-}
-
 void rules_exchange::on_connection_up() {
-  for (auto const& one : subscriptions_) events_->subscription("SUBSCRIBE", one.channel);
+  for (auto const& one : subscriptions_) events_->subscription("SUBSCRIBE", one->channel);
 }
 
 // ["subscribe", channel, count] or ["message", channel, rules]; an error when the user may not.
 void rules_exchange::on_message(reply const& message) {
   if (message.is_error() || message.nodes() < 4) return;
   auto const keep = shared_from_this();
-  drop_those_without_listener();
+  drop_without_listener(subscriptions_, *events_);
   auto const channel = message.text(2);
   if (message.text(1) == "subscribe") {
     // From here on nothing is missed; what was written before is asked for.
     auto const at = std::find_if(subscriptions_.begin(), subscriptions_.end(),
-                                 [&](auto const& one) { return one.channel == channel; });
-    if (at != subscriptions_.end()) look(*at);
+                                 [&](auto const& one) { return one->channel == channel; });
+    if (at != subscriptions_.end()) look(**at);
   } else if (message.text(1) == "message") {
     if (auto const now = told_rules(message.text(3))) tell(channel, *now);
   }
@@ -177,7 +161,7 @@ void rules_exchange::tell(std::string_view channel, store_rules const& now) {
   // Listeners may come meanwhile, and a channel's name may be one of theirs.
   std::vector<std::weak_ptr<rules_listener>> told;
   for (auto const& one : subscriptions_) {
-    if (one.channel == channel) told.push_back(one.to);
+    if (one->channel == channel) told.push_back(one->to);
   }
   for (auto const& weak : told) {
     if (auto const to = weak.lock()) to->on_rules(now);

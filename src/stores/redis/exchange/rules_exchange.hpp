@@ -38,11 +38,10 @@ class rules_exchange final : public rules_store,
   std::string channel_of(std::string_view topic) const;
   void look(subscription const& at);
   void tell(std::string_view channel, store_rules const& now);
-  void drop_those_without_listener();
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<connection> events_;
-  std::vector<subscription> subscriptions_;
+  std::vector<std::shared_ptr<subscription>> subscriptions_;
 };
 
 }  // namespace herdlock::redis

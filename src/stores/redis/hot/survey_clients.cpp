@@ -15,15 +15,9 @@
 namespace herdlock::redis {
 namespace {
 
-// The topic of a cache (runtime/cache_engine.cpp) is its prefix and this.
+// The topic of a cache (runtime/cache_rules.hpp) is its prefix and this.
 constexpr std::string_view topic_end = "hot-keys";
 constexpr std::size_t most_topics = 1000;
-
-std::string side_key_of(std::string_view key, std::string_view role) {
-  std::string made;
-  side_key(made, key, role);
-  return made;
-}
 
 // Of a channel of reports; nothing when it is none.
 std::optional<std::string> topic_of(std::string_view channel, std::string const& role) {

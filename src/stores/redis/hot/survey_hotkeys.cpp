@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "stores/redis/client/one_shot_client.hpp"
-#include "stores/redis/client/server_facts.hpp"
 #include "stores/redis/hot/hotkeys_reply.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
 #include "stores/redis/hot/surveys.hpp"
@@ -87,10 +86,7 @@ class hotkeys_session {
  private:
   void add(hotkeys_answer const& read, reply const& info, std::size_t most, survey& into) {
     bool const are_shares = read.what == hotkeys_answer::measure::share;
-    std::optional<std::int64_t> commands;
-    for_each_fact(info.text(), [&](auto name, auto value) {
-      if (name.ends_with("instantaneous_ops_per_sec")) commands = whole_number<std::int64_t>(value);
-    });
+    auto const commands = commands_a_second(info);
     std::size_t left = most;
     for (auto const& row : read.rows) {
       bool const is_elsewhere = row.database && *row.database != client_.how().database;

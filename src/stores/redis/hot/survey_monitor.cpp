@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "stores/redis/client/one_shot_client.hpp"
-#include "stores/redis/client/server_facts.hpp"
 #include "stores/redis/hot/monitor_connection.hpp"
 #include "stores/redis/hot/monitor_count.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
@@ -20,14 +19,6 @@ constexpr milliseconds progress_pause{100};
 constexpr std::chrono::seconds one_second{1};
 /// A server that we do not follow keeps for us what we have not read, without a bound.
 constexpr std::chrono::microseconds most_lag = std::chrono::seconds(2);
-
-std::optional<std::int64_t> commands_a_second(reply const& info) {
-  std::optional<std::int64_t> found;
-  for_each_fact(info.text(), [&](auto name, auto value) {
-    if (name.ends_with("instantaneous_ops_per_sec")) found = whole_number<std::int64_t>(value);
-  });
-  return found;
-}
 
 failure refused_as_busy(settings const& how, std::int64_t commands) {
   return how.failed(errc::overloaded,

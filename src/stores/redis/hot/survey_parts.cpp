@@ -4,6 +4,7 @@
 
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/client/server_errors.hpp"
+#include "stores/redis/client/server_facts.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -53,6 +54,14 @@ failure refused(settings const& how, std::string_view line, std::string const& c
 
 std::string permission(settings const& how, std::string const& right) {
   return "ACL SETUSER " + (how.user.empty() ? "default" : how.user) + " " + right;
+}
+
+std::optional<std::int64_t> commands_a_second(reply const& info) {
+  std::optional<std::int64_t> found;
+  for_each_fact(info.text(), [&](auto name, auto value) {
+    if (name.ends_with("instantaneous_ops_per_sec")) found = whole_number<std::int64_t>(value);
+  });
+  return found;
 }
 
 void tell_progress(survey_request const& request, double done) {

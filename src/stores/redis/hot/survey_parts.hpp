@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <herdlock/survey.hpp>
+#include "stores/redis/client/reply.hpp"
 #include "stores/redis/hot/survey_servers.hpp"
 
 namespace herdlock::redis {
@@ -25,6 +27,9 @@ failure refused(settings const& how, std::string_view line, std::string const& c
 
 /// `ACL SETUSER name +right`.
 std::string permission(settings const& how, std::string const& right);
+
+/// Of INFO stats: what the server executes; nothing when it does not tell.
+std::optional<std::int64_t> commands_a_second(reply const& info);
 
 void tell_progress(survey_request const& request, double done);
 
