@@ -97,6 +97,22 @@ TEST_P(postgres_sessions, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {
   EXPECT_EQ(sql("SELECT count(*) FROM " + table() + "_open"), "1\n");
 }
 
+// The holder's time is up here, and a moment later at the server: the next one asks in a session
+// that has ended.
+TEST_P(postgres_sessions, WhoIsNextInASessionThatEndsMeanwhileIsGranted) {
+  relay between(server().port());
+  client c(postgres, through(between));
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice, 500ms)));
+  auto const bobs = c.start_acquire({stock, bob, 1min, 1min});
+  between.stop_forwarding();
+  ASSERT_TRUE(seen(c, [&] {
+    return sql("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'herdlock %'"
+               " AND pid <> pg_backend_pid()") == "0\n";
+  }));
+  between.resume_forwarding();
+  EXPECT_TRUE(is<grant>(c.get(bobs)));
+}
+
 TEST_P(postgres_sessions, AWaiterThatGoesInTheSessionGraceDoesNotBeginItAnew) {
   client a(postgres, url("&session_grace=5m"));
   auto const first = as<grant>(a.acquire(stock, alice)).fencing;

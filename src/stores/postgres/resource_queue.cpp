@@ -168,7 +168,13 @@ void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_p
     return ask();
   }
   // One that tells of an error has had the lock until then.
-  drop_session(ends_session(a.error()) ? release_reply::lost : release_reply::released);
+  bool const ended = ends_session(a.error());
+  drop_session(ended ? release_reply::lost : release_reply::released);
+  if (ended && how == attempt::next) {
+    // It was the last holder's, with whose lease its time was up: that frees the lock.
+    waiting_.push_front(std::exchange(asking_, nullptr));
+    return ask();
+  }
   refused(one, to_failure(a.error()));
 }
 
