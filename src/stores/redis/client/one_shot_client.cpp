@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,7 @@ class asking_listener final : public transport_listener {
   void on_batch(transport&, batch_ptr done, failure const* why) override {
     if (why) return end(*why);
     done->replies.resize(done->commands.size());
-    answers = std::move(done->replies);
+    answers.push_back(std::move(done->replies));
     io_.stop();
   }
   void end(failure why) {
@@ -32,7 +33,7 @@ class asking_listener final : public transport_listener {
   }
 
   bool ready = false;
-  std::optional<std::vector<reply>> answers;
+  std::deque<std::vector<reply>> answers;
   std::optional<failure> ended;
 
  private:
@@ -55,20 +56,26 @@ class asking_client::session {
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
-  result<std::vector<reply>> ask(settings const& how, std::vector<command_words> const& commands) {
-    auto const until = clock::now() + 2 * how.timeout;
-    listener_->answers.reset();
-    run_until(until, [&] { return listener_->ready; });
-    if (listener_->ready && !listener_->ended) {
-      auto asked = make_batch();
-      for (auto const& words : commands) redis::ask(*asked, words);
-      line_->send(std::move(asked));
-      run_until(until, [&] { return listener_->answers.has_value(); });
+  void send(settings const& how, std::vector<command_words> const& commands) {
+    until_ = clock::now() + 2 * how.timeout;
+    run_until(until_, [&] { return listener_->ready; });
+    if (!listener_->ready || listener_->ended) return;
+    auto asked = make_batch();
+    for (auto const& words : commands) redis::ask(*asked, words);
+    line_->send(std::move(asked));
+  }
+
+  result<std::vector<reply>> next(settings const& how) {
+    run_until(until_, [&] { return !listener_->answers.empty(); });
+    if (!listener_->answers.empty()) {
+      auto first = std::move(listener_->answers.front());
+      listener_->answers.pop_front();
+      return first;
     }
-    if (listener_->ended) return *listener_->ended;
-    if (listener_->answers) return *std::exchange(listener_->answers, std::nullopt);
     // What comes later would be taken for the answer to the next question.
-    listener_->end(make_failure(errc::timed_out, how.address() + " does not answer"));
+    if (!listener_->ended) {
+      listener_->end(make_failure(errc::timed_out, how.address() + " does not answer"));
+    }
     return *listener_->ended;
   }
 
@@ -91,20 +98,29 @@ class asking_client::session {
   asio::io_context io_;
   std::shared_ptr<asking_listener> listener_;
   std::shared_ptr<transport> line_;
+  clock::time_point until_{};
 };
 
 asking_client::asking_client(settings const& how) : how_(how) {}
 asking_client::~asking_client() = default;
 
-result<std::vector<reply>> asking_client::ask(std::vector<command_words> const& commands) {
+asking_client::session& asking_client::connected() {
   if (!session_) session_ = std::make_unique<session>(how_);
-  return session_->ask(how_, commands);
+  return *session_;
 }
 
-wait_end asking_client::wait_until(clock::time_point then) {
-  if (!session_) session_ = std::make_unique<session>(how_);
-  return session_->wait_until(then);
+void asking_client::send(std::vector<command_words> const& commands) {
+  connected().send(how_, commands);
 }
+
+result<std::vector<reply>> asking_client::next() { return connected().next(how_); }
+
+result<std::vector<reply>> asking_client::ask(std::vector<command_words> const& commands) {
+  send(commands);
+  return next();
+}
+
+wait_end asking_client::wait_until(clock::time_point then) { return connected().wait_until(then); }
 
 result<std::vector<reply>> ask_once(settings const& how,
                                     std::vector<command_words> const& commands) {

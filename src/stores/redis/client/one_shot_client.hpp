@@ -27,6 +27,9 @@ class asking_client {
   /// As many replies as commands, which may be errors; a failure when the server cannot be reached,
   /// or does not answer in twice the command timeout.
   result<std::vector<reply>> ask(std::vector<command_words> const& commands);
+  /// The same in two steps, so that more is under way: a next() for each send(), in their order.
+  void send(std::vector<command_words> const& commands);
+  result<std::vector<reply>> next();
   /// Returns then, or as soon as the connection is lost, which the next question is told.
   wait_end wait_until(clock::time_point then);
 
@@ -34,6 +37,7 @@ class asking_client {
 
  private:
   class session;
+  session& connected();
 
   settings how_;
   std::unique_ptr<session> session_;

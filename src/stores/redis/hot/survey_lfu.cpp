@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -91,8 +92,9 @@ class lfu_scan {
   failure run(std::vector<std::string>& notes, Progress progress) {
     if (auto why = look_at_settings(notes); why.code) return why;
     begun_ = clock::now();
-    while (!scanned_ || !page_.empty()) {
-      if (auto why = ask_for_a_page(); why.code) return why;
+    send({.scans = true});
+    while (!under_way_.empty()) {
+      if (auto why = take_answers(); why.code) return why;
       progress(all_keys_ > 0 ? double(looked_at_) / double(all_keys_) : 1);
       auto const pace = double(looked_at_) / double(request_.most_a_second);
       client_.wait_until(begun_ + std::chrono::duration_cast<clock::duration>(
@@ -149,21 +151,34 @@ class lfu_scan {
                                                          why + "); say " + way_to_a_policy());
   }
 
-  // The next SCAN, and behind it the counters of the page before.
-  failure ask_for_a_page() {
+  struct part_of_page {
+    bool scans = false;
+    std::vector<std::string> keys{};  // whose counters are asked for
+  };
+
+  void send(part_of_page what) {
     std::vector<command_words> asked;
-    bool const scans = !scanned_;
-    if (scans) asked.push_back(scan_command());
-    for (auto const& key : page_) asked.push_back({"OBJECT", "FREQ", key});
-    auto const answers = client_.ask(asked);
-    if (!answers) return answers.error();
+    if (what.scans) asked.push_back(scan_command());
+    for (auto const& key : what.keys) asked.push_back({"OBJECT", "FREQ", key});
+    if (asked.empty()) return;
     cost_.commands += asked.size();
-    std::size_t const first = scans ? 1 : 0;
-    for (std::size_t i = 0; i < page_.size(); ++i) {
-      if (auto why = take_counter(page_[i], answers->at(first + i)); why.code) return why;
+    client_.send(asked);
+    under_way_.push_back(std::move(what));
+  }
+
+  failure take_answers() {
+    auto const asked = std::move(under_way_.front());
+    under_way_.pop_front();
+    auto const answers = client_.next();
+    if (!answers) return answers.error();
+    if (asked.scans) {
+      if (auto why = take_page(answers->at(0)); why.code) return why;
     }
-    page_.clear();
-    return scans ? take_page(answers->at(0)) : failure{};
+    std::size_t const first = asked.scans ? 1 : 0;
+    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+      if (auto why = take_counter(asked.keys[i], answers->at(first + i)); why.code) return why;
+    }
+    return {};
   }
 
   command_words scan_command() const {
@@ -175,7 +190,8 @@ class lfu_scan {
     return words;
   }
 
-  // [cursor, [key, …]]
+  // [cursor, [key, …]]. What it brings is asked for in halves, the next page with the first one: so
+  // the server is at one while we are at the other.
   failure take_page(reply const& answer) {
     auto const& how = client_.how();
     if (answer.is_error()) {
@@ -185,12 +201,15 @@ class lfu_scan {
                          answer.kind(2) == reply_kind::list && !answer.too_large();
     if (!is_page) return how.failed(errc::protocol, "the answer to SCAN is none");
     cursor_ = answer.text(1);
-    scanned_ = cursor_ == "0";
+    std::vector<std::string> keys;
     for (std::size_t i = 3; i < answer.nodes(); ++i) {
-      if (!is_own_key(answer.text(i))) page_.emplace_back(answer.text(i));
+      if (!is_own_key(answer.text(i))) keys.emplace_back(answer.text(i));
     }
     // With a pattern the server looks at as many keys, and tells of few.
-    looked_at_ += std::max<std::uint64_t>(page_size_, page_.size());
+    looked_at_ += std::max<std::uint64_t>(page_size_, keys.size());
+    auto const middle = keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 2);
+    send({.scans = cursor_ != "0", .keys = {keys.begin(), middle}});
+    send({.scans = false, .keys = {middle, keys.end()}});
     return {};
   }
 
@@ -225,8 +244,7 @@ class lfu_scan {
   std::uint64_t all_keys_ = 0;
   std::uint64_t looked_at_ = 0;
   std::string cursor_ = "0";
-  bool scanned_ = false;           // to the end
-  std::vector<std::string> page_;  // whose counters are asked for next
+  std::deque<part_of_page> under_way_;
   clock::time_point begun_{};
   lfu_cost cost_;
 };
