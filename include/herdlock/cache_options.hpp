@@ -196,9 +196,21 @@ struct cache_stats {
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
+  /// Of those that somebody changed: read again with the value that they had. Among the last 512.
+  std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now
+  /// Now: since the connection that was proved longest ago was. Beyond max_staleness nothing that
+  /// was read over it is served.
+  std::uint64_t near_proof_age_ms = 0;
+  std::uint64_t became_hot = 0;             ///< keys, by what this process has counted
+  std::uint64_t cooled = 0;                 ///< of these
+  std::uint64_t hot = 0;                    ///< of these, now
+  std::uint64_t fleet_hot = 0;              ///< keys that are hot for all processes, now
+  std::uint64_t fleet_reports = 0;          ///< told to other processes
+  std::uint64_t fleet_report_errors = 0;    ///< of these, the store did not take
+  std::uint64_t fleet_reports_refused = 0;  ///< of others: malformed, cut, or not to be believed
 };
 
 }  // namespace v0

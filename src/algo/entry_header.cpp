@@ -114,4 +114,10 @@ bool has_extensions(std::string_view entry) noexcept {
   return entry[extensions_at] != 0 || entry[extensions_at + 1] != 0;
 }
 
+std::string_view behind_header(std::string_view entry) noexcept {
+  if (!entry.starts_with(header_beginning) || entry.size() < fixed_bytes) return entry;
+  auto extensions = entry.substr(extensions_at, fixed_bytes - extensions_at);
+  return entry.substr(std::min(fixed_bytes + take_number<std::uint16_t>(extensions), entry.size()));
+}
+
 }  // namespace herdlock::algo

@@ -88,4 +88,7 @@ inline bool has_header(std::string_view entry) noexcept { return entry.starts_wi
 /// Whether such a header, of a version that is known, has extensions.
 bool has_extensions(std::string_view entry) noexcept;
 
+/// What follows such a header; without one, the whole entry.
+std::string_view behind_header(std::string_view entry) noexcept;
+
 }  // namespace herdlock::algo

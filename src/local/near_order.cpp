@@ -11,6 +11,7 @@ void near_order::remove(near_record& record) noexcept {
   if (hand_ == at) step(hand_);
   if (broom_ == at) step(broom_);
   if (user_ == at) step(user_);
+  if (judge_ == at) step(judge_);
   records_.erase(at);
 }
 

@@ -44,6 +44,9 @@ class near_order {
   /// The same with the first that was hit since it was found here last.
   near_record* next_used(clock::time_point now, std::size_t& looks) noexcept;
 
+  /// The next one after the other and around, for whoever judges them all. Null: there is none.
+  near_record* next() noexcept { return records_.empty() ? nullptr : &step(judge_); }
+
   /// There must be one.
   near_record& oldest() noexcept { return records_.back(); }
 
@@ -58,6 +61,7 @@ class near_order {
   list::iterator hand_ = records_.end();
   list::iterator broom_ = records_.end();
   list::iterator user_ = records_.end();
+  list::iterator judge_ = records_.end();
 };
 
 }  // namespace detail

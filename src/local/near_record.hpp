@@ -66,6 +66,7 @@ struct near_content {
   std::shared_ptr<near_trust const> trust;
   near_supports supports = {};
   near_role role = near_role::entry;
+  std::uint64_t fingerprint = 0;  ///< of the value, as it was stored; 0: not known
 };
 
 /// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
@@ -81,10 +82,11 @@ class near_record {
         value_(std::move(what.value)),
         trust_(std::move(what.trust)),
         supports_(std::move(what.supports)),
-        for_table_{what.hash, what.bytes, what.slot} {}
+        for_table_{what.hash, what.fingerprint, what.bytes, what.slot} {}
 
   std::string_view key() const noexcept { return key_; }
   std::uint64_t hash() const noexcept { return for_table_.hash; }
+  std::uint64_t fingerprint() const noexcept { return for_table_.fingerprint; }
   std::size_t bytes() const noexcept { return for_table_.bytes; }
   std::uint16_t slot() const noexcept { return for_table_.slot; }
   near_role role() const noexcept { return is_.role; }
@@ -187,6 +189,7 @@ class near_record {
   };
   struct in_table {
     std::uint64_t hash;
+    std::uint64_t fingerprint;
     std::size_t bytes;
     std::uint16_t slot;
   };

@@ -118,9 +118,9 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
       return false;
     }
     if (!record) {
-      record = std::make_shared<near_record>(
-          near_content{std::string(key), which.hash, std::move(what.value), bytes, slot,
-                       how.expires, how.due, trusted->second, std::move(what.supports), what.role});
+      record = std::make_shared<near_record>(near_content{
+          std::string(key), which.hash, std::move(what.value), bytes, slot, how.expires, how.due,
+          trusted->second, std::move(what.supports), what.role, what.fingerprint});
     }
     if (!make_room(bytes, now, out)) continue;
     add(record);
@@ -146,6 +146,7 @@ void near_table::add(near_record_ptr const& record) {
   if (slots_) list_of(record->slot()).push_back(*record);
   counts_.bytes += record->bytes();
   ++counts_.inserts;
+  if (left_.comes_back(record->hash(), record->fingerprint())) ++counts_.unchanged;
 }
 
 void near_table::remove(near_record& record, leaving& out) noexcept {
@@ -179,6 +180,7 @@ void near_table::drop(std::string_view key) noexcept {
   // What it rested on was dropped before.
   bool const had_fallen = found->has_fallen(clock::time_point::min());
   ++(had_fallen ? counts_.fallen : counts_.dropped);
+  if (!had_fallen) left_.left(found->hash(), found->fingerprint());
   remove(*found, out);
 }
 
@@ -256,10 +258,13 @@ std::vector<std::string> near_table::next_hits(clock::time_point now, std::size_
   return keys;
 }
 
-std::vector<std::string> near_table::keys() const {
-  std::vector<std::string> all;
-  records_.cvisit_all([&](near_record_ptr const& one) { all.emplace_back(one->key()); });
-  return all;
+std::vector<std::string> near_table::next_keys(std::size_t most) {
+  std::vector<std::string> keys;
+  std::lock_guard const hold(changes_);
+  for (std::size_t some = std::min(most, order_.size()); some != 0; --some) {
+    keys.emplace_back(order_.next()->key());
+  }
+  return keys;
 }
 
 near_table_counts near_table::counts() const {
@@ -268,6 +273,10 @@ near_table_counts near_table::counts() const {
     std::lock_guard hold(changes_);
     now = counts_;
     now.entries = order_.size();
+    auto earliest = clock::time_point::max();
+    for (auto const& [generation, trust] : trusted_)
+      earliest = std::min(earliest, trust->until.load(std::memory_order_relaxed));
+    if (earliest != clock::time_point::max()) now.trusted_until = earliest;
   }
   now.hits = other_hits_.load(std::memory_order_relaxed);
   for (auto const& each : caches_) {

@@ -25,12 +25,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "algo/near_actions.hpp"
+#include "local/left_values.hpp"
 #include "local/near_order.hpp"
 #include "local/near_record.hpp"
 #include "local/near_thread_cache.hpp"
@@ -63,6 +65,7 @@ struct near_value {
   /// From find_record(): it is served while all of these are.
   near_supports supports = {};
   near_role role = near_role::entry;
+  std::uint64_t fingerprint = 0;  ///< of what was stored; 0: not known
 };
 
 /// What find() found.
@@ -83,12 +86,15 @@ struct near_hit {
 struct near_table_counts {
   std::uint64_t hits = 0;
   std::uint64_t inserts = 0;
-  std::uint64_t refused = 0;  ///< by insert()
-  std::uint64_t evicted = 0;  ///< to make room, while they could be served
-  std::uint64_t dropped = 0;  ///< by drop(), drop_slot() and clear()
-  std::uint64_t fallen = 0;   ///< found to rest on what is gone, and removed
-  std::size_t entries = 0;    ///< those included that are not served any more
+  std::uint64_t refused = 0;    ///< by insert()
+  std::uint64_t evicted = 0;    ///< to make room, while they could be served
+  std::uint64_t dropped = 0;    ///< by drop(), drop_slot() and clear()
+  std::uint64_t fallen = 0;     ///< found to rest on what is gone, and removed
+  std::uint64_t unchanged = 0;  ///< inserted with the fingerprint that drop() took last
+  std::size_t entries = 0;      ///< those included that are not served any more
   std::size_t bytes = 0;
+  /// The earliest end of what is trusted until some time; nothing is: nothing.
+  std::optional<clock::time_point> trusted_until{};
 };
 
 class near_table {
@@ -140,8 +146,8 @@ class near_table {
   /// and around. Takes what it looked at off `looks`, at most sweep_looks. Throws std::bad_alloc.
   std::vector<std::string> next_hits(clock::time_point now, std::size_t& looks);
 
-  /// All that are there, served or not. Throws std::bad_alloc.
-  std::vector<std::string> keys() const;
+  /// The next `most` keys, served or not; around and around. Throws std::bad_alloc.
+  std::vector<std::string> next_keys(std::size_t most);
   near_table_counts counts() const;
 
  private:
@@ -200,6 +206,7 @@ class near_table {
   near_order order_;
   std::map<algo::near_generation, std::shared_ptr<near_trust>> trusted_;
   near_table_counts counts_;
+  left_values left_;
 };
 
 }  // namespace detail

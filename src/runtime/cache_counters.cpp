@@ -1,47 +1,58 @@
 #include "runtime/cache_counters.hpp"
 
+#include <algorithm>
+
 namespace herdlock::runtime {
 namespace {
 
 using count = std::uint64_t cache_stats::*;
 
-constexpr count all_counts[] = {&cache_stats::hits,
-                                &cache_stats::negative_hits,
-                                &cache_stats::stale_hits,
-                                &cache_stats::misses,
-                                &cache_stats::joined,
-                                &cache_stats::loads,
-                                &cache_stats::unguarded_loads,
-                                &cache_stats::load_errors,
-                                &cache_stats::shared_errors,
-                                &cache_stats::refreshes,
-                                &cache_stats::refused_refreshes,
-                                &cache_stats::soft_timeouts,
-                                &cache_stats::stale_after_error,
-                                &cache_stats::superseded,
-                                &cache_stats::unstorable,
-                                &cache_stats::undecodable,
-                                &cache_stats::ended_by_tags,
-                                &cache_stats::store_errors,
-                                &cache_stats::overloaded,
-                                &cache_stats::timed_out,
-                                &cache_stats::canceled,
-                                &cache_stats::lasting_entries,
-                                &cache_stats::lasting_bytes,
-                                &cache_stats::near_hits,
-                                &cache_stats::near_inserts,
-                                &cache_stats::near_refused,
-                                &cache_stats::near_evicted,
-                                &cache_stats::near_invalidations,
-                                &cache_stats::near_ended_by_tags,
-                                &cache_stats::near_fences,
-                                &cache_stats::near_entries,
-                                &cache_stats::near_bytes};
-static_assert(sizeof all_counts / sizeof(count) == sizeof(cache_stats) / sizeof(std::uint64_t));
+constexpr count totals[] = {&cache_stats::hits,
+                            &cache_stats::negative_hits,
+                            &cache_stats::stale_hits,
+                            &cache_stats::misses,
+                            &cache_stats::joined,
+                            &cache_stats::loads,
+                            &cache_stats::unguarded_loads,
+                            &cache_stats::load_errors,
+                            &cache_stats::shared_errors,
+                            &cache_stats::refreshes,
+                            &cache_stats::refused_refreshes,
+                            &cache_stats::soft_timeouts,
+                            &cache_stats::stale_after_error,
+                            &cache_stats::superseded,
+                            &cache_stats::unstorable,
+                            &cache_stats::undecodable,
+                            &cache_stats::ended_by_tags,
+                            &cache_stats::store_errors,
+                            &cache_stats::overloaded,
+                            &cache_stats::timed_out,
+                            &cache_stats::canceled,
+                            &cache_stats::near_hits,
+                            &cache_stats::near_inserts,
+                            &cache_stats::near_refused,
+                            &cache_stats::near_evicted,
+                            &cache_stats::near_invalidations,
+                            &cache_stats::near_ended_by_tags,
+                            &cache_stats::near_unchanged,
+                            &cache_stats::near_fences,
+                            &cache_stats::became_hot,
+                            &cache_stats::cooled,
+                            &cache_stats::fleet_reports,
+                            &cache_stats::fleet_report_errors,
+                            &cache_stats::fleet_reports_refused};
+// What there is now: nothing of a cache that has gone.
+constexpr count present[] = {
+    &cache_stats::lasting_entries, &cache_stats::lasting_bytes, &cache_stats::near_entries,
+    &cache_stats::near_bytes,      &cache_stats::hot,           &cache_stats::fleet_hot};
+// The same, and of several caches the greatest.
+constexpr count present_ages[] = {&cache_stats::near_proof_age_ms};
+static_assert((sizeof totals + sizeof present + sizeof present_ages) / sizeof(count) ==
+              sizeof(cache_stats) / sizeof(std::uint64_t));
 
-void add_to(cache_stats& sum, duration_histogram& load_time, cache_counters const& one) {
-  auto const stats = one.read();
-  for (count const each : all_counts) sum.*each += stats.*each;
+void add_totals(cache_stats& sum, duration_histogram& load_time, cache_counters const& one,
+                cache_stats const& stats) {
+  for (count const each : totals) sum.*each += stats.*each;
   auto const took = one.load_time.read();
   for (std::size_t i = 0; i < took.counts.size(); ++i) load_time.counts.at(i) += took.counts.at(i);
   load_time.sum_seconds += took.sum_seconds;
@@ -78,7 +89,7 @@ cache_stats cache_counters::read() const {
                    .lasting_bytes = of(lasting_bytes),
                    .near_refused = of(near_refused),
                    .near_fences = of(near_fences)};
-  if (add_near_counts) add_near_counts(read);
+  if (add_other_counts) add_other_counts(read);
   return read;
 }
 
@@ -90,14 +101,21 @@ void cache_ledger::open(cache_counters const& one) {
 void cache_ledger::close(cache_counters const& one) {
   std::lock_guard const lock(mutex_);
   std::erase(open_, &one);
-  add_to(gone_, gone_load_time_, one);
+  add_totals(gone_, gone_load_time_, one, one.read());
 }
 
 void cache_ledger::read(store_metrics& into) const {
   std::lock_guard const lock(mutex_);
   into.caches = gone_;
   into.load_time = gone_load_time_;
-  for (auto const* one : open_) add_to(into.caches, into.load_time, *one);
+  for (auto const* one : open_) {
+    auto const stats = one->read();
+    add_totals(into.caches, into.load_time, *one, stats);
+    for (count const each : present) into.caches.*each += stats.*each;
+    for (count const each : present_ages) {
+      into.caches.*each = std::max(into.caches.*each, stats.*each);
+    }
+  }
 }
 
 std::vector<std::string> cache_ledger::warnings() const {

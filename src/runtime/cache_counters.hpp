@@ -22,8 +22,8 @@ struct cache_counters {
       lasting_entries{0}, lasting_bytes{0}, near_refused{0}, near_fences{0};
   duration_counts load_time;
   store_warnings warnings;
-  /// Adds what the near cache counts; none without one. Set before anybody reads.
-  std::function<void(cache_stats&)> add_near_counts{};
+  /// Adds what the near cache and the hot keys count; none without them. Set before anybody reads.
+  std::function<void(cache_stats&)> add_other_counts{};
 
   static void add(std::atomic<std::uint64_t>& one) { one.fetch_add(1, std::memory_order_relaxed); }
   void count_hits(detail::entry_kind kind, std::size_t callers) {

@@ -52,10 +52,11 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     }
     local_.near =
         std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
-    counters.add_near_counts = [this](cache_stats& into) {
-      add_counts(local_.near->table(), into);
-    };
   }
+  counters.add_other_counts = [this](cache_stats& into) {
+    if (local_.near) add_counts(local_.near->table(), options().max_staleness, into);
+    if (local_.hot) local_.hot->add_counts(into);
+  };
   values_->caches().open(counters);
   if (options().ttl == herdlock::lasting) {
     cache_lasting::apply_to(settings_.options);

@@ -31,10 +31,15 @@ void judge_by_tags(cache_engine& engine, result<near_read> got, Then then) {
                                    reading ? entry_future::is_kept : entry_future::is_used);
 }
 
+struct stored_facts {
+  std::size_t bytes = 0;
+  std::uint64_t fingerprint = 0;
+};
+
 // Nothing may happen before it is inserted. What was read of it, and of its tags, may have changed
 // by now: then it is an answer, and not kept; as it is without memory to keep it.
 void keep_near(cache_engine const& engine, cache_key const& key, found_entry& found,
-               near_reading const& of, std::size_t bytes) {
+               near_reading const& of, stored_facts const& is) {
   auto const now = clock::now();
   auto& near = *engine.near();
   try {
@@ -43,7 +48,10 @@ void keep_near(cache_engine const& engine, cache_key const& key, found_entry& fo
     auto how = supports ? near.admit(key, of) : std::nullopt;
     if (!how) return;
     if (engine.freshness()) engine.freshness()->plan_near(key, found, *how, now);
-    detail::near_value what{found.answer.object, bytes, *std::move(supports)};
+    detail::near_value what{.value = found.answer.object,
+                            .bytes = is.bytes,
+                            .supports = *std::move(supports),
+                            .fingerprint = is.fingerprint};
     if (near.insert(key, *how, std::move(what))) found.answer.sole = false;
   } catch (std::bad_alloc const&) {
   }
@@ -105,12 +113,13 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
   // One time for all that is decided of it: an entry that was there does not end in between.
   auto const now = clock::now();
   std::optional<found_entry> found;
-  std::size_t const bytes = got->reading && got->found ? value_bytes(*got->found) : 0;
+  stored_facts is;
+  if (got->reading && got->found) is = {value_bytes(*got->found), fingerprint_of(*got->found)};
   if (got->found) found = read(*std::move(got->found));
   if (found) {
     found->answer.sole = group.rest.empty();
     if (plain_times_) found->age = plain_times_->of(group.head->key, now);
-    if (got->reading) keep_near(*this, group.head->key, *found, *got->reading, bytes);
+    if (got->reading) keep_near(*this, group.head->key, *found, *got->reading, is);
     if (found->age) {
       bool const is_gone = group.by_tags == algo::tag_verdict::gone;
       found->age->killed = killed || is_gone;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <herdlock/backend.hpp>
 
+#include "algo/key_hash.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -71,6 +73,21 @@ taken_apart without_header(cache_value stored) {
     return from_fields(std::move(*fields));
   }
   return algo::header_fault::foreign;  // the negative entry of a plain cache
+}
+
+std::uint64_t fingerprint_of(cache_value const& stored) noexcept {
+  constexpr std::uint64_t seed = 1, nothing = 1;
+  std::uint64_t all = 0;
+  if (auto const* text = std::get_if<std::string>(&stored)) {
+    all = detail::key_hash(algo::behind_header(*text), seed);
+  } else if (auto const* fields = std::get_if<hash_fields>(&stored)) {
+    // In any order.
+    for (auto const& field : *fields) {
+      if (is_header(field)) continue;
+      all += detail::key_hash(field.second, detail::key_hash(field.first, seed));
+    }
+  }
+  return all != 0 ? all : nothing;
 }
 
 bool is_framed(cache_value const& stored) noexcept {

@@ -33,6 +33,9 @@ bool is_framed(cache_value const& stored) noexcept;
 /// The header alone; nothing when there is none to be read.
 std::optional<algo::entry_header> header_of(cache_value const& stored);
 
+/// What tells two values of a key apart, whatever their headers say; never 0.
+std::uint64_t fingerprint_of(cache_value const& stored) noexcept;
+
 /// Whether it is an entry with tags, or with other extensions.
 bool has_extensions(cache_value const& stored) noexcept;
 

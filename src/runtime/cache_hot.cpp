@@ -130,6 +130,18 @@ hot_fleet_stats cache_hot::fleet_stats() const {
   return fleet_ ? fleet_->stats() : hot_fleet_stats();
 }
 
+void cache_hot::add_counts(cache_stats& into) const {
+  auto const here = core_->stats();
+  into.became_hot = here.became_hot;
+  into.cooled = here.cooled;
+  into.hot = here.hot;
+  auto const all = fleet_stats();
+  into.fleet_hot = all.hot;
+  into.fleet_reports = all.reported;
+  into.fleet_report_errors = all.report_errors;
+  into.fleet_reports_refused = all.refused;
+}
+
 void cache_hot::close() {
   closed_ = true;
   if (fleet_) fleet_->close();

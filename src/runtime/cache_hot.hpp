@@ -80,6 +80,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   hot_keys_stats stats() { return core_->stats(); }
   std::vector<fleet_hot_key> fleet_top(std::size_t most) const;
   hot_fleet_stats fleet_stats() const;
+  void add_counts(cache_stats& into) const;
   /// What counts hits that this object is not told of.
   detail::hot_counter& counter() noexcept { return core_->counter(); }
   /// No callback is called behind this, and none is under way on another thread.

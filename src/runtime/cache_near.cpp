@@ -339,7 +339,7 @@ void cache_near::close() {
   fences_.end(home_->closed_failure());
 }
 
-void add_counts(detail::near_table const& of, cache_stats& into) {
+void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into) {
   auto const all = of.counts();
   into.near_hits = all.hits;
   into.near_inserts = all.inserts;
@@ -348,6 +348,11 @@ void add_counts(detail::near_table const& of, cache_stats& into) {
   into.near_ended_by_tags = all.fallen;
   into.near_entries = all.entries;
   into.near_bytes = all.bytes;
+  into.near_unchanged = all.unchanged;
+  if (!all.trusted_until) return;
+  auto const age = clock::now() - (*all.trusted_until - max_staleness);
+  into.near_proof_age_ms = static_cast<std::uint64_t>(
+      std::max(std::chrono::duration_cast<milliseconds>(age), milliseconds{0}).count());
 }
 
 void remove_entry(std::shared_ptr<cache_near> const& near, cache_store& values,

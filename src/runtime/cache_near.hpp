@@ -123,7 +123,7 @@ class cache_near final : public tracking_listener,
 };
 
 /// Any thread.
-void add_counts(detail::near_table const& of, cache_stats& into);
+void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into);
 
 /// A write of ours to the key, from before it is sent to its reply; or, where that never comes or
 /// sending throws, for as long as somebody has this. `near` may be null.

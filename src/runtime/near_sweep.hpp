@@ -2,14 +2,13 @@
 // it takes longer than others should have to wait.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "local/near_table.hpp"
 #include "runtime/near_selection.hpp"
@@ -24,27 +23,29 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
   near_sweep(boost::asio::any_io_executor executor, std::shared_ptr<detail::near_table> table)
       : executor_(std::move(executor)), table_(std::move(table)) {}
 
-  /// From the first key on, also when it is under way. `which` belongs to `owner`, without which it
-  /// ends. Without memory to find it nothing stays.
+  /// Of all that are there now, also when it is under way: what comes later is judged when it
+  /// comes. `which` belongs to `owner`, without which it ends. Without memory to find it nothing
+  /// stays.
   void start(near_selection const& which, std::weak_ptr<void> owner) {
-    try {
-      keys_ = table_->keys();
-    } catch (std::bad_alloc const&) {
-      keys_.clear();
-      table_->clear();
-    }
-    if (!keys_.empty() && !std::exchange(under_way_, true)) step(which, owner);
+    left_ = table_->counts().entries;
+    if (left_ != 0 && !std::exchange(under_way_, true)) step(which, owner);
   }
 
  private:
   void step(near_selection const& which, std::weak_ptr<void> const& owner) {
     auto const alive = owner.lock();
     if (!alive) return;
-    for (std::size_t i = 0; i < keys_of_a_step && !keys_.empty(); ++i) {
-      if (!which.has(keys_.back())) table_->drop(keys_.back());
-      keys_.pop_back();
+    auto const some = std::min(left_, keys_of_a_step);
+    left_ -= some;
+    try {
+      for (auto const& key : table_->next_keys(some)) {
+        if (!which.has(key)) table_->drop(key);
+      }
+    } catch (std::bad_alloc const&) {
+      left_ = 0;
+      table_->clear();
     }
-    under_way_ = !keys_.empty();
+    under_way_ = left_ != 0;
     if (!under_way_) return;
     boost::asio::post(executor_,
                       [self = shared_from_this(), &which, owner] { self->step(which, owner); });
@@ -52,7 +53,7 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
 
   boost::asio::any_io_executor const executor_;
   std::shared_ptr<detail::near_table> const table_;
-  std::vector<std::string> keys_;  // that were not looked at yet
+  std::size_t left_ = 0;  // that were not looked at yet
   bool under_way_ = false;
 };
 

@@ -209,6 +209,53 @@ TEST_F(redis_near, WhenTheConnectionHangsNothingIsServedForLong) {
 }
 
 // R5
+TEST_F(redis_near, AChangeThatChangesNothingIsCounted) {
+  auto const one = open(near_cache::all);
+  auto const change = [&](char const* to) {
+    auto const before = one.stats().near_invalidations;
+    set("k", to);
+    one.fence();
+    ASSERT_EQ(one.stats().near_invalidations, before + 1);
+    read_until_kept(one, "k");
+  };
+  set("k", "there");
+  read_until_kept(one, "k");
+  change("there");
+  EXPECT_EQ(one.stats().near_unchanged, 1u);
+  change("other");
+  EXPECT_EQ(one.stats().near_unchanged, 1u);
+}
+
+// A framed entry that is loaded anew has other times, and the value is the same.
+TEST_F(redis_near, AFramedEntryIsComparedByItsValue) {
+  texts const one(open_store(server.url()),
+                  {.ttl = 10min, .format = cache_format::framed, .near = near_cache::all});
+  one.put("k", "there");
+  read_until_kept(one, "k");
+  one.put("k", "there");
+  read_until_kept(one, "k");
+  EXPECT_EQ(one.stats().near_unchanged, 1u);
+  one.put("k", "other");
+  read_until_kept(one, "k");
+  EXPECT_EQ(one.stats().near_unchanged, 1u);
+}
+
+TEST_F(redis_near, HowLongAgoTheConnectionWasProvedIsTold) {
+  relay between(server.port());
+  auto const through = "redis://127.0.0.1:" + std::to_string(between.port());
+  auto const values = open_store(through);
+  {
+    texts const one(values, near_by(near_cache::all));
+    set("k", "there");
+    read_until_kept(one, "k");
+    between.stop_forwarding();
+    EXPECT_TRUE(eventually([&] { return one.stats().near_proof_age_ms > 1000; }));
+    EXPECT_GT(values.metrics().caches.near_proof_age_ms, 1000u);
+  }
+  EXPECT_TRUE(eventually([&] { return values.metrics().caches.near_proof_age_ms == 0; }))
+      << "the cache has gone";
+}
+
 TEST_F(redis_near, WhereTheServerDoesNotPushNothingIsKeptAndAWarningSaysSo) {
   redis_server refusing({.users = {"alice on >sesame ~* &* +@all -client|tracking"}});
   auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port());

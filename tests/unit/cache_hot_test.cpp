@@ -65,6 +65,15 @@ TEST_F(CacheHot, AKeyThatIsReadOftenIsHotByItsNameWithoutThePrefix) {
   EXPECT_EQ(strings->hot_stats().became_hot, 1u);
 }
 
+TEST_F(CacheHot, TheStoreTellsOfTheHotKeysOfItsCaches) {
+  ASSERT_TRUE(ask_until([&] { return is_hot("k"); }));
+  EXPECT_EQ(opened->metrics().caches.became_hot, 1u);
+  EXPECT_EQ(opened->metrics().caches.hot, 1u);
+  strings.reset();
+  EXPECT_TRUE(run_until([&] { return opened->metrics().caches.hot == 0; })) << "it has gone";
+  EXPECT_EQ(opened->metrics().caches.became_hot, 1u);
+}
+
 TEST_F(CacheHot, WhatACallbackThrowsIsCountedAndHarmsNoCall) {
   open_with(hot_keys_options{
       .threshold = 10, .min_reads = 5, .on_hot = [](auto) { throw std::runtime_error("mine"); }});

@@ -33,9 +33,12 @@ struct near_table_of_texts : near_table {
     trust(first, never);
   }
 
-  bool keep(std::string_view key, std::string text, near_entry const& how = {first, never}) {
+  bool keep(std::string_view key, std::string text, near_entry const& how = {first, never},
+            std::uint64_t fingerprint = 0) {
     std::size_t const bytes = text.size();
-    return insert(key, how, {std::make_shared<std::string const>(std::move(text)), bytes}, at(0));
+    auto value = std::make_shared<std::string const>(std::move(text));
+    return insert(key, how, {.value = std::move(value), .bytes = bytes, .fingerprint = fingerprint},
+                  at(0));
   }
   bool keep_missing(std::string_view key) { return insert(key, {first, never}, {}, at(0)); }
 
