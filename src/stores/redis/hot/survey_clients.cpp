@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <deque>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <herdlock/report_store.hpp>
-#include "algo/hot_fleet.hpp"
+#include "stores/common/client_survey.hpp"
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/hot/glob.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
@@ -15,9 +15,8 @@
 namespace herdlock::redis {
 namespace {
 
-// The topic of a cache (runtime/cache_rules.hpp) is its prefix and this.
-constexpr std::string_view topic_end = "hot-keys";
-constexpr std::size_t most_topics = 1000;
+using stores::most_topics;
+using stores::topic_end;
 
 // Of a channel of reports; nothing when it is none.
 std::optional<std::string> topic_of(std::string_view channel, std::string const& role) {
@@ -33,10 +32,10 @@ std::optional<std::string> topic_of(std::string_view channel, std::string const&
   return is_one ? std::optional(std::string(topic)) : std::nullopt;
 }
 
-class client_survey {
+class survey_of_servers {
  public:
-  client_survey(surveyed_servers const& servers, survey_request const& request)
-      : servers_(servers), request_(request) {
+  survey_of_servers(surveyed_servers const& servers, survey_request const& request)
+      : servers_(servers), request_(request), made_(request) {
     for (auto const& server : servers.masters) clients_.emplace_back(server);
   }
 
@@ -46,11 +45,7 @@ class client_survey {
     for (auto const& topic : topics_) {
       if (auto why = ask_for_reports(topic); why.code) return why;
     }
-    keep_greatest(made_.keys, request_.top);
-    made_.cost = counted(commands_, "command") + ": the reports of " +
-                 counted(topics_.size(), "cache") + " were asked for";
-    add_notes();
-    return std::move(made_);
+    return std::move(made_).complete(counted(commands_, "command"));
   }
 
  private:
@@ -84,7 +79,7 @@ class client_survey {
     auto const even = side_key_of(topic, "reports:0"), odd = side_key_of(topic, "reports:1");
     auto const home = servers_.home_of(even);
     if (!home) {
-      made_.notes.push_back("nobody serves the slot of " + in_quotes(topic));
+      made_.note("nobody serves the slot of " + in_quotes(topic));
       return {};
     }
     auto& client = clients_[*home];
@@ -95,76 +90,34 @@ class client_survey {
     ++commands_;
     reply const& reports = answers->at(0);
     if (reports.text().starts_with("WRONGTYPE")) {
-      made_.notes.push_back(in_quotes(even) + " or " + in_quotes(odd) +
-                            " holds a value of another type, so nobody can report there; delete "
-                            "it");
+      made_.note(in_quotes(even) + " or " + in_quotes(odd) +
+                 " holds a value of another type, so nobody can report there; delete "
+                 "it");
       return {};
     }
     if (reports.is_error()) {
       return refused(client.how(), reports.text(), "EVAL on " + in_quotes(even),
                      "permit it: " + permission(client.how(), "+eval +hget +hgetall +time ~*"));
     }
-    sum_up(reports, topic.substr(0, topic.size() - topic_end.size()));
+    // The first node is how many were told; see fleet_reports.lua.
+    std::vector<std::string_view> texts;
+    for (std::size_t i = 2; i < reports.nodes(); ++i) texts.push_back(reports.text(i));
+    made_.add(topic, texts);
     return {};
-  }
-
-  // The first node is how many were told; see fleet_reports.lua.
-  void sum_up(reply const& reports, std::string const& prefix) {
-    auto const now = clock::now();
-    // What is hot was called so by a process: their own thresholds count.
-    algo::hot_fleet fleet({.threshold = algo::fleet_report::most_uses});
-    for (std::size_t i = 2; i < reports.nodes(); ++i) {
-      auto report = algo::decode_report(reports.text(i));
-      if (!report || fleet.hear(*std::move(report), now) == algo::fleet_hearing::refused) {
-        ++unread_;
-      }
-    }
-    fleet.advance(now);
-    made_.processes = std::max(made_.processes, fleet.processes());
-    for (auto& sum : fleet.top(request_.top)) {
-      surveyed_key one;
-      one.key = prefix + sum.key;
-      one.low = double(sum.low + sum.writes);
-      one.high = double(sum.high + sum.writes);
-      one.rate = one.low;
-      one.reads = double(sum.low);
-      one.writes = double(sum.writes);
-      one.processes = sum.processes;
-      one.reporters = fleet.processes();
-      one.kept_by = sum.kept_by;
-      if (sum.kept_ms > 0) one.kept_for = milliseconds(sum.kept_ms);
-      made_.keys.push_back(std::move(one));
-    }
-  }
-
-  void add_notes() {
-    if (unread_ > 0) {
-      made_.notes.push_back(counted(unread_, "report") +
-                            " could not be taken: it is of another version of herdlock, or of a "
-                            "process beyond 1024");
-    }
-    if (topics_.size() >= most_topics) {
-      made_.notes.push_back("only 1000 caches were asked for; name a prefix");
-    }
-    if (made_.processes > 0) return;
-    made_.notes.push_back(
-        "no process has reported lately: a cache begins to when it reads a key at a hundredth of "
-        "its fleet_threshold, and stops some seconds after it has stopped reading");
   }
 
   surveyed_servers const& servers_;
   survey_request const& request_;
   std::deque<asking_client> clients_;
   std::set<std::string> topics_;
-  survey made_;
+  stores::client_survey made_;
   std::uint64_t commands_ = 0;
-  std::uint64_t unread_ = 0;
 };
 
 }  // namespace
 
 result<survey> survey_clients(surveyed_servers const& servers, survey_request const& request) {
-  return client_survey(servers, request).make();
+  return survey_of_servers(servers, request).make();
 }
 
 }  // namespace herdlock::redis

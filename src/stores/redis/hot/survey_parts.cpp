@@ -1,7 +1,5 @@
 #include "stores/redis/hot/survey_parts.hpp"
 
-#include <algorithm>
-
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/client/server_facts.hpp"
@@ -64,16 +62,6 @@ std::optional<std::int64_t> commands_a_second(reply const& info) {
   return found;
 }
 
-void tell_progress(survey_request const& request, double done) {
-  if (request.on_progress) request.on_progress(std::clamp(done, 0.0, 1.0));
-}
-
-void keep_greatest(std::vector<surveyed_key>& keys, std::size_t most) {
-  std::stable_sort(keys.begin(), keys.end(),
-                   [](surveyed_key const& a, surveyed_key const& b) { return a.rate > b.rate; });
-  if (keys.size() > most) keys.resize(most);
-}
-
 void add_sizes(surveyed_servers const& servers, survey_source source, survey& into) {
   std::vector<std::vector<surveyed_key*>> by_server(servers.masters.size());
   for (auto& one : into.keys) {
@@ -95,10 +83,6 @@ void add_sizes(surveyed_servers const& servers, survey_source source, survey& in
   into.notes.push_back(
       "sizes are missing: the user needs MEMORY USAGE on these keys, such as +memory|usage ~* (" +
       last_error + ")");
-}
-
-std::string counted(std::uint64_t number, std::string const& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
 std::string in_seconds(clock::duration span) {

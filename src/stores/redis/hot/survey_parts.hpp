@@ -9,10 +9,15 @@
 #include <vector>
 
 #include <herdlock/survey.hpp>
+#include "stores/common/client_survey.hpp"
 #include "stores/redis/client/reply.hpp"
 #include "stores/redis/hot/survey_servers.hpp"
 
 namespace herdlock::redis {
+
+using stores::counted;
+using stores::keep_greatest;
+using stores::tell_progress;
 
 /// What counts of a longer key (algo::hot_key_id::kept_bytes).
 inline constexpr std::size_t kept_key_bytes = 256;
@@ -31,16 +36,9 @@ std::string permission(settings const& how, std::string const& right);
 /// Of INFO stats: what the server executes; nothing when it does not tell.
 std::optional<std::int64_t> commands_a_second(reply const& info);
 
-void tell_progress(survey_request const& request, double done);
-
-/// By rate, the greatest first; those of one rate stay as they are. At most so many are left.
-void keep_greatest(std::vector<surveyed_key>& keys, std::size_t most);
-
 /// The bytes of the values, by MEMORY USAGE.
 void add_sizes(surveyed_servers const& servers, survey_source source, survey& into);
 
-/// `1 key`, `3 keys`.
-std::string counted(std::uint64_t number, std::string const& what);
 /// In seconds, with one digit behind the point.
 std::string in_seconds(clock::duration span);
 
