@@ -122,6 +122,20 @@ std::optional<milliseconds> cache_table::time_left(cache_key const& key,
   return left(now, where->second.value_end.when);
 }
 
+bool cache_table::prolong(prolong_request const& what, clock::time_point now) {
+  auto const where = rows_.find(what.key.str());
+  // "No such thing" is to be asked about again when it says so.
+  if (where == rows_.end() || !where->second.value) return false;
+  row& there = where->second;
+  if (std::holds_alternative<absent>(*there.value)) return false;
+  auto const longer =
+      algo::prolonged(there.value_end.when, there.prolonged, {what.to, what.at_most}, now);
+  if (!longer) return false;
+  there.prolonged = *longer;
+  value_ends_at(where, longer->last);
+  return true;
+}
+
 std::optional<result<watch_reply>> cache_table::watch(watch_request const& request,
                                                       waiter<watch_reply>& who,
                                                       clock::time_point now) {

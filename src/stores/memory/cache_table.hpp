@@ -6,10 +6,12 @@
 #pragma once
 
 #include <herdlock/backend.hpp>
+#include <herdlock/rules_store.hpp>
 #include <list>
 #include <map>
 #include <unordered_map>
 
+#include "algo/entry_prolonging.hpp"
 #include "stores/memory/deadlines.hpp"
 #include "stores/memory/fencing_counter.hpp"
 #include "stores/memory/usage.hpp"
@@ -38,6 +40,8 @@ class cache_table {
   bool invalidate(cache_key const& key);
   bool expire(cache_key const& key, milliseconds keep, clock::time_point now);
   std::optional<milliseconds> time_left(cache_key const& key, clock::time_point now) const;
+  /// As rules_store::prolong says.
+  bool prolong(prolong_request const& what, clock::time_point now);
   /// Nothing when `who` waits: it was moved from, and is completed later. Without a claim it is
   /// told to look again: a value that is there may be the old one, which a refresh has left.
   std::optional<result<watch_reply>> watch(watch_request const& request, waiter<watch_reply>& who,
@@ -68,6 +72,7 @@ class cache_table {
   struct row {
     std::optional<cache_value> value{};
     end value_end{};
+    algo::prolong_mark prolonged{};
     work_state work{};
     end work_end{};
     std::list<watcher> watchers{};

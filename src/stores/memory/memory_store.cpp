@@ -2,8 +2,10 @@
 
 #include <herdlock/url_scheme.hpp>
 
+#include "stores/common/client_survey.hpp"
 #include "stores/common/url_options.hpp"
-#include "stores/memory/store_state.hpp"
+#include "stores/memory/exchange_port.hpp"
+#include "stores/memory/handle.hpp"
 
 namespace herdlock {
 namespace memory {
@@ -11,16 +13,11 @@ namespace {
 
 class store final : public lease_store, public cache_store {
  public:
-  store(std::shared_ptr<store_state> where, asio::any_io_executor executor,
-        std::string display_name)
-      : state_(std::move(where)),
-        home_(std::make_shared<endpoint>(std::move(executor))),
-        display_name_(std::move(display_name)) {
-    state_->join(home_);
-  }
+  explicit store(handle_on_space on) : on_(std::move(on)) { on_.state->join(on_.home); }
 
   ~store() override {
-    state_->leave(*home_, make_failure(errc::canceled, display_name_ + " is being closed"));
+    on_.state->leave(*on_.home,
+                     make_failure(errc::canceled, on_.display_name + " is being closed"));
   }
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
@@ -118,7 +115,7 @@ class store final : public lease_store, public cache_store {
   void now(handler<std::chrono::microseconds> done) override {
     auto const since = clock::now().time_since_epoch();
     detail::post_result<std::chrono::microseconds>(
-        home_->executor, std::move(done), std::chrono::floor<std::chrono::microseconds>(since));
+        on_.home->executor, std::move(done), std::chrono::floor<std::chrono::microseconds>(since));
   }
 
   void watch(watch_request request, handler<watch_reply> done) override {
@@ -131,16 +128,7 @@ class store final : public lease_store, public cache_store {
  private:
   template <class T, class Work>
   void reply(std::string const& name, handler<T> done, Work work) {
-    tell<T>(name, std::move(done), state_->visit(work));
-  }
-
-  template <class T>
-  void tell(std::string const& name, handler<T> done, result<T> outcome) {
-    if (!outcome) {
-      failure const why = outcome.error();
-      outcome = failure{why.code, display_name_ + ": " + in_quotes(name) + ": " + why.message};
-    }
-    detail::post_result<T>(home_->executor, std::move(done), std::move(outcome));
+    on_.tell<T>(name, std::move(done), on_.state->visit(work));
   }
 
   // `work` either knows the outcome, or queues the waiter. Its wait may be over, by the doing of
@@ -149,29 +137,27 @@ class store final : public lease_store, public cache_store {
   template <class T, class Work>
   void start(std::string const& name, handler<T> done, Work work) {
     auto slot = asio::get_associated_cancellation_slot(done);
-    waiter<T> who{home_, 0, std::move(done)};
+    waiter<T> who{on_.home, 0, std::move(done)};
     std::uint64_t id = 0;
-    auto outcome = state_->visit([&](lease_table& leases, cache_table& values, auto now) {
-      who.id = id = state_->next_id();
+    auto outcome = on_.state->visit([&](lease_table& leases, cache_table& values, auto now) {
+      who.id = id = on_.state->next_id();
       return work(who, leases, values, now);
     });
-    if (outcome) return tell<T>(name, std::move(who.done), std::move(*outcome));
+    if (outcome) return on_.tell<T>(name, std::move(who.done), std::move(*outcome));
     if (!slot.is_connected()) return;
-    failure why = make_failure(errc::canceled,
-                               display_name_ + ": " + in_quotes(name) + ": the wait was cancelled");
-    slot.assign([where = std::weak_ptr(state_), id, why = std::move(why)](auto) {
+    failure why = make_failure(
+        errc::canceled, on_.display_name + ": " + in_quotes(name) + ": the wait was cancelled");
+    slot.assign([where = std::weak_ptr(on_.state), id, why = std::move(why)](auto) {
       if (auto alive = where.lock()) alive->cancel(id, why);
     });
   }
 
-  std::shared_ptr<store_state> state_;
-  std::shared_ptr<endpoint> home_;
-  std::string display_name_;
+  handle_on_space const on_;
 };
 
 constexpr stores::url_option options[] = {
     {"max_entries", stores::option_kind::count, "1000000", "from 1",
-     "leases, values, claims and errors together; one more is overloaded"},
+     "leases, values, claims, errors, reports and rules together; one more is overloaded"},
     {"max_waiters", stores::option_kind::count, "1000000", "from 1",
      "waiters for leases and for loads together; one more is overloaded"},
     {"max_bytes", stores::option_kind::count, "1073741824", "from 1",
@@ -192,10 +178,36 @@ result<backend> open_memory(store_url url, asio::any_io_executor executor) {
   memory::bounds const limits{in.count("max_entries"), in.count("max_waiters"),
                               in.count("max_bytes")};
   if (failure bad = in.end(); bad.code) return bad;
-  auto store = std::make_shared<memory::store>(memory::store_state::named(url.path, limits),
-                                               std::move(executor), display_name);
+  memory::handle_on_space const on{memory::store_state::named(url.path, limits),
+                                   std::make_shared<memory::endpoint>(executor), display_name};
+  auto const store = std::make_shared<memory::store>(on);
+  auto const exchange = std::make_shared<memory::exchange_port>(on);
   store_traits traits{.queues = true, .pushes_fills = true};
-  return backend{store, store, traits, std::move(display_name)};
+  backend made{store, store, traits, std::move(display_name)};
+  made.reports = exchange;
+  made.rules = exchange;
+  return made;
+}
+
+// From within the process: there is nothing else that could see it.
+result<survey> survey_memory(store_url url, survey_request const& request) {
+  if (request.source != survey_source::clients) return stores::needs_redis(url, request.source);
+  if (url.path.empty()) {
+    return make_failure(
+        errc::not_supported,
+        url.redacted() + ": nobody else sees a store without a name; use memory:NAME");
+  }
+  stores::client_survey made(request);
+  if (auto const space = memory::store_state::find(url.path)) {
+    auto const kept = space->visit_exchange([](auto& table, auto) { return table.kept(); });
+    for (auto const& [topic, texts] : kept) {
+      if (made.takes(topic)) made.add(topic, {texts.begin(), texts.end()});
+    }
+  } else {
+    made.note(url.redacted() + " is not open in this process");
+  }
+  stores::tell_progress(request, 1);
+  return std::move(made).complete("a look at this process");
 }
 
 result<examination> examine_memory(store_url) {
@@ -208,7 +220,7 @@ result<examination> examine_memory(store_url) {
 
 std::span<url_scheme const> v0::memory_schemes() {
   static constexpr url_scheme schemes[] = {
-      {"memory", open_memory, examine_memory},
+      {"memory", open_memory, examine_memory, survey_memory},
   };
   return schemes;
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
 #include <herdlock/examination.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -20,5 +21,8 @@ result<backend> open_memory(store_url url, asio::any_io_executor executor);
 
 /// What is wrong with this process for locks: see examine_store().
 result<examination> examine_memory(store_url);
+
+/// Which keys its caches report: see survey_store().
+result<survey> survey_memory(store_url url, survey_request const& request);
 
 }  // namespace herdlock

@@ -5,15 +5,36 @@
 
 namespace herdlock::memory {
 
+namespace {
+
+// The spaces of this process that have a name.
+struct named_spaces {
+  static named_spaces& shared() {
+    static named_spaces all;
+    return all;
+  }
+
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<store_state>> by_name;
+};
+
+}  // namespace
+
 std::shared_ptr<store_state> store_state::named(std::string const& name, bounds limits) {
   if (name.empty()) return std::make_shared<store_state>(limits);
-  static std::mutex registry_mutex;
-  static std::map<std::string, std::weak_ptr<store_state>> registry;
-  std::lock_guard alone(registry_mutex);
-  std::erase_if(registry, [](auto const& known) { return known.second.expired(); });
-  auto found = registry[name].lock();
-  if (!found) registry[name] = found = std::make_shared<store_state>(limits);
+  auto& spaces = named_spaces::shared();
+  std::lock_guard alone(spaces.mutex);
+  std::erase_if(spaces.by_name, [](auto const& known) { return known.second.expired(); });
+  auto found = spaces.by_name[name].lock();
+  if (!found) spaces.by_name[name] = found = std::make_shared<store_state>(limits);
   return found;
+}
+
+std::shared_ptr<store_state> store_state::find(std::string const& name) {
+  auto& spaces = named_spaces::shared();
+  std::lock_guard alone(spaces.mutex);
+  auto const known = spaces.by_name.find(name);
+  return known == spaces.by_name.end() ? nullptr : known->second.lock();
 }
 
 void store_state::join(std::shared_ptr<endpoint> home) {
@@ -25,6 +46,7 @@ void store_state::leave(endpoint const& home, failure const& why) {
   std::lock_guard alone(mutex_);
   leases_.cancel_all(home, why);
   values_.cancel_all(home, why);
+  exchange_.leave(home);
   set_timers();
   std::erase_if(homes_, [&](auto const& one) { return one.get() == &home; });
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stores/memory/cache_table.hpp"
+#include "stores/memory/exchange_table.hpp"
 #include "stores/memory/lease_table.hpp"
 
 namespace herdlock::memory {
@@ -14,11 +15,14 @@ namespace herdlock::memory {
 /// Safe from any thread. Nothing that is not live is ever seen: `visit` first runs what is due.
 class store_state : public std::enable_shared_from_this<store_state> {
  public:
-  explicit store_state(bounds limits) : used_(limits), leases_(due_, used_), values_(due_, used_) {}
+  explicit store_state(bounds limits)
+      : used_(limits), leases_(due_, used_), values_(due_, used_), exchange_(due_, used_) {}
 
   /// The space of this name in this process, made if there is none; it lives as long as a handle
   /// on it. The empty name makes a space of its own each time.
   static std::shared_ptr<store_state> named(std::string const& name, bounds limits);
+  /// Null when there is none.
+  static std::shared_ptr<store_state> find(std::string const& name);
 
   void join(std::shared_ptr<endpoint> home);
   /// Completes what still waits for this handle with errc::canceled.
@@ -27,12 +31,12 @@ class store_state : public std::enable_shared_from_this<store_state> {
   /// Calls `work(leases, values, now)` alone, and sees to the timers afterwards.
   template <class Work>
   auto visit(Work work) {
-    std::lock_guard alone(mutex_);
-    clock::time_point now = clock::now();
-    due_.run(now);
-    auto outcome = work(leases_, values_, now);
-    set_timers();
-    return outcome;
+    return alone([&](clock::time_point now) { return work(leases_, values_, now); });
+  }
+  /// The same with what caches tell each other.
+  template <class Work>
+  auto visit_exchange(Work work) {
+    return alone([&](clock::time_point now) { return work(exchange_, now); });
   }
 
   /// Ends the wait with this id with `why`, if it has not ended.
@@ -41,6 +45,15 @@ class store_state : public std::enable_shared_from_this<store_state> {
   std::uint64_t next_id() { return ++last_id_; }  ///< only inside visit()
 
  private:
+  template <class Work>
+  auto alone(Work work) {
+    std::lock_guard lock(mutex_);
+    clock::time_point now = clock::now();
+    due_.run(now);
+    auto outcome = work(now);
+    set_timers();
+    return outcome;
+  }
   void set_timers();
   void arm(std::shared_ptr<endpoint> const& home);
   void on_timer(endpoint& home);
@@ -50,6 +63,7 @@ class store_state : public std::enable_shared_from_this<store_state> {
   usage used_;
   lease_table leases_;
   cache_table values_;
+  exchange_table exchange_;
   std::vector<std::shared_ptr<endpoint>> homes_;
   std::uint64_t last_id_ = 0;
 };

@@ -10,7 +10,8 @@ namespace herdlock::memory {
 /// At a bound the operation that would pass it fails with errc::overloaded and changes nothing.
 /// URL options of the same names set them; the first handle on a named space decides.
 struct bounds {
-  std::size_t max_entries = 1'000'000;           ///< leases, values, claims and errors together
+  /// Leases, values, claims, errors, reports and rules together.
+  std::size_t max_entries = 1'000'000;
   std::size_t max_waiters = 1'000'000;           ///< queued acquires and watches together
   std::size_t max_bytes = std::size_t{1} << 30;  ///< names, values and errors together
 };
