@@ -101,9 +101,10 @@ connection::connection(file_settings const& settings)
       deadline_(clock::now() + settings.timeout),
       jitter_(static_cast<std::uint32_t>(clock::now().time_since_epoch().count()) | 1u) {
   // No SQLITE_OPEN_CREATE: the file was made with its mode before. No URI: a path is a path.
-  int code =
-      sqlite3_open_v2(settings_.path.c_str(), &db_,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  int const mode =
+      settings_.access == file_access::looks ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  int code = sqlite3_open_v2(settings_.path.c_str(), &db_,
+                             mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   try {
     if (code != SQLITE_OK) fail(code);
     set_up();
@@ -127,11 +128,13 @@ connection::~connection() {
 // anyway, and fencing tokens go on from the wall clock. OFF would save only the rare fsync of a
 // checkpoint, and a power cut could then leave a file that no one can open.
 void connection::set_up() {
-  if (!writable()) throw sql_error{SQLITE_READONLY, 0, ""};
+  bool const looks = settings_.access == file_access::looks;
+  if (!looks && !writable()) throw sql_error{SQLITE_READONLY, 0, ""};
   sqlite3_busy_handler(db_, &on_busy, this);
   int code = sqlite3_create_function_v2(db_, "herdlock_now", 0, SQLITE_UTF8, nullptr, &now_us,
                                         nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
+  if (looks) return;
   bool logged = false;
   while (!logged) {
     try {
@@ -169,6 +172,12 @@ void connection::execute(char const* sql) {
 std::int64_t connection::changes() const { return sqlite3_changes64(db_); }
 
 bool connection::writable() const { return sqlite3_db_readonly(db_, "main") == 0; }
+
+std::int64_t connection::data_version() {
+  statement query = prepare("PRAGMA data_version");
+  query.step();
+  return query.number(0);
+}
 
 bool connection::moved() {
   auto const now = clock::now();

@@ -49,12 +49,16 @@ class statement {
 /// What to do about a file that other machines may see.
 enum class network_policy { refuse, allow };
 
+/// What a connection is for. Who looks changes nothing, also not in a file that is not ours.
+enum class file_access { all, looks };
+
 struct file_settings {
   std::string path;
   /// The first write to a log waits for two syncs of the disk, one at its end for three.
   milliseconds timeout{5000};
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
   network_policy network = network_policy::refuse;
+  file_access access = file_access::all;
 };
 
 /// Used by one thread at a time, but for give_up().
@@ -72,12 +76,15 @@ class connection {
   void execute(char const* sql);
   std::int64_t changes() const;
   bool writable() const;
+  /// Another number than before means that somebody else has written since.
+  std::int64_t data_version();
   /// The path leads to another file now, or to none: locks in this one exclude nobody. Seen some
   /// milliseconds late: a lease that was got in them is as good as one got just before the move.
   bool moved();
 
   /// Waiting for other processes ends at this time.
   void set_deadline(clock::time_point deadline) { deadline_ = deadline; }
+  clock::time_point deadline() const { return deadline_; }
   /// Waits a little, unless the deadline has come or the file has moved.
   bool wait_a_little();
   void roll_back();

@@ -64,6 +64,34 @@ constexpr char make_room_for_refreshes[] = R"(
   ALTER TABLE herdlock_entries ADD COLUMN refresh_error BLOB;
 )";
 
+// `told_us` is the time at which a report was told, and the version of rules: each grows from one
+// row to the next, so who has seen one asks for those behind it, along the table's own order. A
+// text under its topic is found by the index. Made when the first one is written: a file in which
+// nobody tells anything, or that is full, stays as it is. Builds that do not know them are not in
+// the way.
+constexpr char create_exchange_tables[] = R"(
+  CREATE TABLE IF NOT EXISTS herdlock_reports(
+    told_us INTEGER PRIMARY KEY NOT NULL,
+    topic BLOB NOT NULL,
+    process TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    UNIQUE(topic, process)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS herdlock_rules(
+    version INTEGER PRIMARY KEY NOT NULL,
+    topic BLOB NOT NULL UNIQUE,
+    body BLOB NOT NULL
+  ) STRICT;
+)";
+
+// An older build leaves them as they are when it writes the entry. Then the entry ends at another
+// time than `prolonged_us`, and that is what counts.
+constexpr char add_prolonging[] = R"(
+  ALTER TABLE herdlock_entries ADD COLUMN first_end_us INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE herdlock_entries ADD COLUMN prolonged_us INTEGER NOT NULL DEFAULT 0;
+)";
+
 // Renamed, so that a build that has the file open fails and grants nothing beside us; and not
 // copied, so that it needs no room. The first builds' tree of its own for names makes no
 // difference to any statement.
@@ -123,8 +151,7 @@ struct file_state {
 };
 
 std::optional<file_state> read_state(connection& db) {
-  statement table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'herdlock_store'");
-  if (!table.step()) return std::nullopt;
+  if (!has_table(db, "herdlock_store")) return std::nullopt;
   statement row = db.prepare("SELECT version, boot_id FROM herdlock_store WHERE id = 1");
   if (!row.step()) return std::nullopt;
   return file_state{row.number(0), row.bytes(1)};
@@ -166,6 +193,7 @@ result<void> bring_up_to_date(connection& db) {
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "
         "coalesce(max(fencing), 0) FROM herdlock_leases_3));"
         "DELETE FROM herdlock_leases_3; DELETE FROM herdlock_entries;");
+    if (has_table(db, "herdlock_reports")) db.execute("DELETE FROM herdlock_reports");
     db.prepare(
           "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
           "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")
@@ -199,6 +227,20 @@ char const* network_file_system(std::uint64_t type) {
   }
   return nullptr;
 }
+
+bool has_table(connection& db, std::string_view name) {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1").text(1, name).step();
+}
+
+void make_exchange_tables(connection& db) { db.execute(create_exchange_tables); }
+
+bool can_prolong(connection& db) {
+  return db
+      .prepare("SELECT 1 FROM pragma_table_info('herdlock_entries') WHERE name = 'prolonged_us'")
+      .step();
+}
+
+void make_room_for_prolonging(connection& db) { db.execute(add_prolonging); }
 
 result<std::unique_ptr<connection>> connect(file_settings const& settings) {
   auto const deadline = clock::now() + settings.timeout;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <herdlock/error.hpp>
 #include <memory>
+#include <string_view>
 
 #include "stores/sqlite/connection.hpp"
 
@@ -23,6 +24,15 @@ char const* network_file_system(std::uint64_t type);
 /// Makes the file (mode 0600) and its tables as far as they are missing, and drops what is left
 /// from before the last boot. Fails when the file cannot be used, or was made by a newer version.
 failure prepare_file(file_settings const& settings);
+
+/// The tables of what caches tell each other; they are not there in a file where none has told
+/// anything. Inside a transaction that writes.
+void make_exchange_tables(connection& db);
+bool has_table(connection& db, std::string_view name);
+/// The columns of an entry for what the rule `keep` has made of its time; not there before its
+/// first use. Inside a transaction that writes.
+void make_room_for_prolonging(connection& db);
+bool can_prolong(connection& db);
 
 /// A further connection to a prepared file.
 result<std::unique_ptr<connection>> connect(file_settings const& settings);

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <herdlock/backend.hpp>
 #include <herdlock/examination.hpp>
+#include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
 
 namespace herdlock {
@@ -23,5 +24,8 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor);
 
 /// What is wrong with a file for locks: see examine_store().
 result<examination> examine_sqlite(store_url url);
+
+/// Which keys the caches on a file report: see survey_store().
+result<survey> survey_sqlite(store_url url, survey_request const& request);
 
 }  // namespace herdlock

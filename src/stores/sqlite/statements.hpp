@@ -4,7 +4,10 @@
 #pragma once
 
 #include <herdlock/backend.hpp>
+#include <herdlock/report_store.hpp>
+#include <herdlock/rules_store.hpp>
 
+#include "algo/told_listeners.hpp"
 #include "stores/sqlite/connection.hpp"
 
 namespace herdlock::sqlite {
@@ -43,6 +46,20 @@ void put(connection& db, put_request const& request);
 bool invalidate(connection& db, cache_key const& key);
 bool expire(connection& db, cache_key const& key, milliseconds keep);
 std::optional<milliseconds> time_left(connection& db, cache_key const& key);
+
+// What caches tell each other. The tables are made by the first who tells something: who does not
+// needs no room for them in his file.
+
+/// A report is one row for each topic and process; old ones are removed.
+void report(connection& db, store_report const& what);
+/// Behind this one, the oldest first, and not older than report_store::keeps_for.
+algo::told_rows reports_behind(connection& db, std::int64_t from);
+
+store_rules read_rules(connection& db, std::string const& topic);
+std::uint64_t write_rules(connection& db, rules_change const& what);
+algo::told_rows rules_behind(connection& db, std::int64_t from);
+
+bool prolong(connection& db, prolong_request const& request);
 
 /// By which leases and entries end.
 std::chrono::microseconds now(connection& db);
