@@ -76,6 +76,8 @@ struct survey {
 /// for request.lasts, or as long as the keys take at request.most_a_second, and a few of the
 /// store's command timeouts. Of a cluster all masters are asked.
 ///
+/// Of sqlite: and memory: there are `clients` only; of memory: those of this process, by its name.
+///
 /// Fails with errc::invalid_url, unknown_scheme, not_built; errc::invalid_value for a request out
 /// of its ranges; errc::not_supported where the store, its version or its policy does not have that
 /// source, errc::access_denied where the user may not ask (the message names the right), and

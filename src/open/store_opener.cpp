@@ -71,8 +71,9 @@ failure no_survey(store_url const& url) {
   return make_failure(errc::not_supported,
                       url.redacted() + ": a " + url.scheme +
                           ": store tells nothing of its reads, so it does not know which "
-                          "keys are used; redis:, rediss:, redis+unix:, redis+sentinel: and "
-                          "redis+cluster: do. In the program itself, use cache::most_read");
+                          "keys are used; redis:, rediss:, redis+unix:, redis+sentinel:, "
+                          "redis+cluster:, sqlite: and memory: do. In the program itself, use "
+                          "cache::most_read");
 }
 
 }  // namespace

@@ -44,12 +44,15 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
-  if (settings_.near != near_cache::off && values_->pushes_changes()) {
-    if (local_.hot && values_->rules()) {
-      auto rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
-      auto entries = std::make_shared<cache_keep>(values_, counters, options().prefix, rules);
-      local_.hot->obey(std::move(rules), std::move(entries));
-    }
+  bool const keeps_near = settings_.near != near_cache::off && values_->pushes_changes();
+  // Where nothing can be kept near there are rules for what is in the store.
+  bool const obeys = keeps_near || !values_->pushes_changes();
+  if (obeys && local_.hot && values_->rules()) {
+    auto rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
+    auto entries = std::make_shared<cache_keep>(values_, counters, options().prefix, rules);
+    local_.hot->obey(std::move(rules), std::move(entries));
+  }
+  if (keeps_near) {
     local_.near =
         std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
   }

@@ -136,7 +136,7 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
     auto const& rules = home_->rules();
     if (!rules) {
       return fail(errc::not_supported,
-                  "it keeps no rules; use a Redis or a Valkey, or cache::pin in each process");
+                  "it keeps no rules; use sqlite:PATH for one machine, or a Redis or a Valkey");
     }
     rules->read_rules(hot_keys_topic(prefix_),
                       [self = shared_from_this()](result<store_rules> found) {

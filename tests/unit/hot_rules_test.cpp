@@ -141,13 +141,18 @@ TEST_F(HotRules, AStoreThatKeepsNoneSaysSo) {
   auto const found = read();
   ASSERT_TRUE(found.has_error());
   EXPECT_EQ(found.error(), errc::not_supported);
-  EXPECT_NE(found.error().message.find("use a Redis"), std::string::npos);
+  EXPECT_NE(found.error().message.find("or a Redis"), std::string::npos);
 }
 
-TEST(HotRulesOverMemory, TheBlockingFormsThrow) {
+TEST(HotRulesOverMemory, TheBlockingFormsReadChangeAndThrow) {
   auto const opened = open_store("memory:");
-  EXPECT_THROW(read_hot_rules(opened, "p:"), error);
-  EXPECT_THROW(change_hot_rules(opened, "p:", [](rules_of_test&) {}), error);
+  EXPECT_EQ(read_hot_rules(opened, "p:").version, 0u);
+  auto const add = [](rules_of_test& all) { all.push_back({.key = "k"}); };
+  auto const changed = change_hot_rules(opened, "p:", add);
+  EXPECT_EQ(read_hot_rules(opened, "p:").version, changed.version);
+  ASSERT_EQ(read_hot_rules(opened, "p:").rules.size(), 1u);
+  auto const spoil = [](rules_of_test& all) { all[0].key = std::string(1000, 'k'); };
+  EXPECT_THROW(change_hot_rules(opened, "p:", spoil), error);
 }
 
 }  // namespace
