@@ -8,7 +8,6 @@
 #include <support/eventually.hpp>
 #include <support/free_port.hpp>
 #include <support/redis_server.hpp>
-#include <support/temp_dir.hpp>
 
 #include "herdlock_command.hpp"
 
@@ -250,8 +249,8 @@ TEST(HotRulesBadInput, IsOneLineAndTheRightCode) {
   adding({"--keep", "--at-most", "2d"}, "--at-most");
   adding({"--keep", "--at-most", "999ms"}, "--at-most");
   adding({"--store", "memory:"}, "memory:");
-  temp_dir const folder;
-  adding({"--store", "sqlite:" + (folder.path() / "there.db").string()}, "it keeps no rules");
+  auto const plain = redis_server::shared().url() + "?dialect=plain&prefix=lease:";
+  adding({"--store", plain}, "it keeps no rules");
   auto const gone = "redis://:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "?timeout=200ms";
   refused({"list", "--cache", "p:", "--store", gone}, 69, "127.0.0.1");
 }

@@ -39,10 +39,11 @@ Tells which keys are used most, the hottest first. It changes nothing there. The
 commands add, remove and list are for what is known of keys in advance.
 
 Sources, and what each of them costs the server:
-  clients  What the processes with caches (cache<T> over Redis) report to each
-           other: some reads. It alone knows of what caches answer without the
+  clients  What the processes with caches (cache<T> over Redis or SQLite) report to
+           each other: some reads. It alone knows of what caches answer without the
            server, so it says what is hot; the others can only propose. A key is
            reported from a hundredth of the cache's fleet_threshold a second on.
+           The others are for Redis alone.
   monitor  Every command that comes in for the time of --for (MONITOR). The server
            may do less than half as much meanwhile. Refused when it is busy
            already, unless you say --yes; given up when more than --max-rate

@@ -280,7 +280,7 @@ std::vector<std::string> nothing_found(survey_source source) {
     case survey_source::clients:
       return {"no process reports a key that is read often",
               "a cache reports a key from a hundredth of its fleet_threshold a second on;",
-              "--source lfu and --source monitor ask the server what all clients use"};
+              "of a Redis, --source lfu and --source monitor ask what all clients use"};
     case survey_source::monitor:
       return {"no command with a key came in meanwhile; --for 30s listens for longer, and",
               "--source clients sees what caches answer without asking the server"};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <herdlock/hot_rules.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/url.hpp>
@@ -13,6 +14,7 @@
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/json_text.hpp"
+#include "common/notice.hpp"
 #include "common/usage_line.hpp"
 #include "hot/rule_table.hpp"
 #include "hot/rule_times.hpp"
@@ -136,14 +138,31 @@ hot_rule rule_of(rule_arguments const& given) {
   return made;
 }
 
-store store_of_rules(store_arguments const& given) {
-  auto const text = store_url_of(given);
-  if (value_or_raise(store_url::parse(text)).scheme == "memory") {
+store_url url_of_rules(std::string const& text) {
+  auto url = value_or_raise(store_url::parse(text));
+  if (url.scheme == "memory") {
     throw command_error(exit_code::usage,
                         "memory: lives in one process; there is nothing to see from another "
                         "(redis://…)");
   }
+  return url;
+}
+
+store store_of_rules(store_arguments const& given) {
+  auto const text = store_url_of(given);
+  url_of_rules(text);
   return value_or_raise(try_open_store(text));
+}
+
+// Who only reads makes no file.
+hot_rules rules_in(store_arguments const& given, std::string const& prefix) {
+  auto const url = url_of_rules(store_url_of(given));
+  std::error_code ignored;
+  if (url.scheme == "sqlite" && !url.path.empty() && !std::filesystem::exists(url.path, ignored)) {
+    notice(url.path + " does not exist: nobody has used this store yet");
+    return {};
+  }
+  return read_hot_rules(store_of_rules(given), prefix);
 }
 
 // Of the same keys, doing the same.
@@ -203,7 +222,7 @@ int remove_rules(store_arguments const& where, rule_arguments const& given) {
 }
 
 int list_rules(store_arguments const& where, rule_arguments const& given) {
-  auto const found = read_hot_rules(store_of_rules(where), given.cache);
+  auto const found = rules_in(where, given.cache);
   auto const now = hot_rule::time::clock::now();
   if (given.json) {
     fmt::print("{}\n", json_text(rules_json(found.rules, now), json_form::indented));
