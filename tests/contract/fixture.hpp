@@ -43,6 +43,7 @@ struct store_case {
   /// A ttl that is over soon, but in which an operation surely ends.
   milliseconds brief{30};
   bool knows_age = false;  ///< inspect tells for how long the holder has had it
+  bool exchanges = false;  ///< caches tell each other of hot keys over it, and it keeps their rules
 };
 
 inline void PrintTo(store_case const& kind, std::ostream* out) { *out << kind.name; }
@@ -195,7 +196,6 @@ class client {
         [&](auto done) { store_.leases->list(std::move(request), std::move(done)); });
   }
   result<lease_page> list(list_request request) { return get(start_list(std::move(request))); }
-
   result<cache_lookup> look(cache_key const& key, layout form = layout::string) {
     return get(
         start<cache_lookup>([&](auto done) { store_.values->get(key, form, std::move(done)); }));

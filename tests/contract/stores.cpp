@@ -29,10 +29,12 @@ std::vector<store_case> all_stores() {
                     },
                     &open_memory, true, true});
   stores.back().knows_age = true;
+  stores.back().exchanges = true;
   stores.push_back({"sqlite",
                     [](auto const& scratch) { return "sqlite:" + (scratch / "store.db").string(); },
                     &open_sqlite});
   stores.back().knows_age = true;
+  stores.back().exchanges = true;
 #ifdef HERDLOCK_REDIS
   stores.push_back({"redis",
                     [](auto const&) {
@@ -40,6 +42,7 @@ std::vector<store_case> all_stores() {
                       return redis_server::shared().url() + patient;
                     },
                     &open_redis, true, true});
+  stores.back().exchanges = true;
   for (std::string dialect : {"plain", "getset"}) {
     stores.push_back({"redis_" + dialect,
                       [dialect](auto const&) {
@@ -55,6 +58,7 @@ std::vector<store_case> all_stores() {
                       return redis_cluster::shared().url() + patient;
                     },
                     &open_redis_cluster, true, true});
+  stores.back().exchanges = true;
   stores.push_back({"redlock",
                     [](auto const&) {
                       redis_nodes::shared().reset();
@@ -69,6 +73,7 @@ std::vector<store_case> all_stores() {
                       return group.url() + patient + "&wait_replicas=1";
                     },
                     &open_redis, true, true});
+  stores.back().exchanges = true;
 #endif
 #ifdef HERDLOCK_MYSQL
   add_mysql_stores(stores);
