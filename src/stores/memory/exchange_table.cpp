@@ -7,59 +7,65 @@
 namespace herdlock::memory {
 namespace {
 
-auto saying(std::shared_ptr<std::string const> text) {
-  return [text = std::move(text)](report_listener& to) { to.on_report(*text); };
+void say_report(report_listener& to, std::shared_ptr<std::string const> const& text) {
+  to.on_report(*text);
 }
 
-auto saying(store_rules rules) {
-  return [rules = std::move(rules)](rules_listener& to) { to.on_rules(rules); };
-}
+void say_rules(rules_listener& to, store_rules const& rules) { to.on_rules(rules); }
 
 }  // namespace
 
 result<void> exchange_table::report(store_report what, clock::time_point now) {
-  auto const known = reports_.find({what.topic, what.process});
-  if (known != reports_.end() && known->second.number >= what.number) return {};
-  auto const where = make_room(what);
-  if (!where) return where.error();
-  row& there = (*where)->second;
-  there.number = what.number;
-  there.text = std::make_shared<std::string const>(std::move(what.text));
-  auto const until = now + report_store::keeps_for;
-  if (there.end) {
-    due_.move(there.end, until);
-  } else {
-    there.end = due_.add(until, [this, at = *where](clock::time_point) {
-      used_.remove_entry(at->second.bytes);
-      reports_.erase(at);
-    });
+  auto const bytes = what.topic.size() + what.process.size() + what.text.size();
+  auto const text = std::make_shared<std::string const>(std::move(what.text));
+  auto const [at, fresh] = reports_.try_emplace({what.topic, what.process});
+  if (!fresh && at->second.number >= what.number) return {};
+  try {
+    auto const room = make_room(at, bytes, now + report_store::keeps_for);
+    if (room.has_error()) {
+      if (fresh) reports_.erase(at);
+      return room;
+    }
+  } catch (...) {
+    if (fresh) reports_.erase(at);
+    throw;
   }
-  report_listeners_.tell(what.topic, saying(there.text));
+  at->second.number = what.number;
+  at->second.text = text;
+  report_listeners_.tell(what.topic, what.process, text);
   return {};
 }
 
-result<exchange_table::rows::iterator> exchange_table::make_room(store_report const& what) {
-  auto const bytes = what.topic.size() + what.process.size() + what.text.size();
-  auto where = reports_.find({what.topic, what.process});
-  if (where == reports_.end()) {
-    if (failure full = used_.check_entry(bytes); full.code) return full;
-    where = reports_.emplace(std::pair(what.topic, what.process), row{}).first;
+// When it throws nothing is changed.
+result<void> exchange_table::make_room(rows::iterator at, std::size_t bytes,
+                                       clock::time_point until) {
+  row& there = at->second;
+  bool const is_new = !there.end;
+  failure full = is_new ? used_.check_entry(bytes) : used_.check_bytes(bytes, there.bytes);
+  if (full.code) return full;
+  if (is_new) {
+    there.end = due_.add(until, [this, at](clock::time_point) {
+      used_.remove_entry(at->second.bytes);
+      reports_.erase(at);
+    });
     used_.add_entry(bytes);
   } else {
-    if (failure full = used_.check_bytes(bytes, where->second.bytes); full.code) return full;
-    used_.replace_bytes(where->second.bytes, bytes);
+    due_.move(there.end, until);
+    used_.replace_bytes(there.bytes, bytes);
   }
-  where->second.bytes = bytes;
-  return where;
+  there.bytes = bytes;
+  return {};
 }
 
 void exchange_table::listen(std::string topic, std::weak_ptr<report_listener> to,
                             std::shared_ptr<endpoint> home) {
+  auto const box = std::make_shared<mailbox<report_listener, std::shared_ptr<std::string const>>>(
+      std::move(to), &say_report);
   for (auto at = reports_.lower_bound({topic, ""});
        at != reports_.end() && at->first.first == topic; ++at) {
-    listeners<report_listener>::tell_one(to, *home, saying(at->second.text));
+    box->put(at->first.second, at->second.text, *home);
   }
-  report_listeners_.add(std::move(topic), std::move(to), std::move(home));
+  report_listeners_.add(std::move(topic), box, std::move(home));
 }
 
 exchange_table::kept_reports exchange_table::kept() const {
@@ -81,22 +87,24 @@ result<std::uint64_t> exchange_table::write_rules(rules_change what) {
   auto const before = is_new ? 0 : what.topic.size() + at->second.text.size();
   failure full = is_new ? used_.check_entry(bytes) : used_.check_bytes(bytes, before);
   if (full.code) return full;
+  auto& now = rules_[what.topic];
   if (is_new) {
     used_.add_entry(bytes);
   } else {
     used_.replace_bytes(before, bytes);
   }
-  auto& now = rules_[what.topic];
   now = {next_fencing().value, std::move(what.text)};
-  rules_listeners_.tell(what.topic, saying(now));
+  rules_listeners_.tell(what.topic, "", now);
   return now.version;
 }
 
 void exchange_table::listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to,
                                       std::shared_ptr<endpoint> home) {
+  auto const box =
+      std::make_shared<mailbox<rules_listener, store_rules>>(std::move(to), &say_rules);
   auto const there = read_rules(topic);
-  if (there.version != 0) listeners<rules_listener>::tell_one(to, *home, saying(there));
-  rules_listeners_.add(std::move(topic), std::move(to), std::move(home));
+  if (there.version != 0) box->put("", there, *home);
+  rules_listeners_.add(std::move(topic), box, std::move(home));
 }
 
 void exchange_table::leave(endpoint const& home) {

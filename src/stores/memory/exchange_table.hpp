@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,40 +21,72 @@
 
 namespace herdlock::memory {
 
+/// What a listener is to be told on its executor: of each sender the last word, so that an executor
+/// that stands still gathers no more than that. Any thread.
+template <class Listener, class Message>
+class mailbox : public std::enable_shared_from_this<mailbox<Listener, Message>> {
+ public:
+  using say = void (*)(Listener& to, Message const& what);
+
+  mailbox(std::weak_ptr<Listener> to, say how) : to_(std::move(to)), say_(how) {}
+
+  bool gone() const { return to_.expired(); }
+  void put(std::string const& sender, Message what, endpoint const& home) {
+    std::lock_guard const lock(mutex_);
+    last_.insert_or_assign(sender, std::move(what));
+    if (posted_) return;
+    asio::post(home.executor, [self = this->shared_from_this()] { self->deliver(); });
+    posted_ = true;
+  }
+
+ private:
+  void deliver() {
+    std::map<std::string, Message> all;
+    {
+      std::lock_guard const lock(mutex_);
+      all.swap(last_);
+      posted_ = false;
+    }
+    for (auto const& [sender, what] : all) {
+      if (auto const alive = to_.lock()) say_(*alive, what);
+    }
+  }
+
+  std::weak_ptr<Listener> const to_;
+  say const say_;
+  std::mutex mutex_;
+  std::map<std::string, Message> last_;
+  bool posted_ = false;
+};
+
 /// Who listens to a topic. Those who have gone are forgotten by the next call.
-template <class Listener>
+template <class Listener, class Message>
 class listeners {
  public:
-  void add(std::string topic, std::weak_ptr<Listener> to, std::shared_ptr<endpoint> home) {
+  using box = std::shared_ptr<mailbox<Listener, Message>>;
+
+  void add(std::string topic, box to, std::shared_ptr<endpoint> home) {
     drop_gone();
     all_.push_back({std::move(topic), std::move(to), std::move(home)});
   }
   void leave(endpoint const& home) {
     std::erase_if(all_, [&](auto const& one) { return one.home.get() == &home; });
   }
-  /// `say` is called with each of them, on its executor.
-  template <class Say>
-  void tell(std::string_view topic, Say const& say) {
+  void tell(std::string_view topic, std::string const& sender, Message const& what) {
     drop_gone();
     for (auto const& one : all_) {
-      if (one.topic == topic) tell_one(one.to, *one.home, say);
+      if (one.topic == topic) one.to->put(sender, what, *one.home);
     }
-  }
-  template <class Say>
-  static void tell_one(std::weak_ptr<Listener> const& to, endpoint const& home, Say const& say) {
-    asio::post(home.executor, [to, say] {
-      if (auto const alive = to.lock()) say(*alive);
-    });
   }
 
  private:
   struct listener {
     std::string topic;
-    std::weak_ptr<Listener> to;
+    box to;
     std::shared_ptr<endpoint> home;
   };
   void drop_gone() {
-    std::erase_if(all_, [](auto const& one) { return one.to.expired(); });
+    std::erase_if(all_, [](auto const& one) { return one.to->gone(); });
   }
 
   std::vector<listener> all_;
@@ -86,14 +119,14 @@ class exchange_table {
   };
   using rows = std::map<std::pair<std::string, std::string>, row>;  // by topic and process
 
-  result<rows::iterator> make_room(store_report const& what);
+  result<void> make_room(rows::iterator at, std::size_t bytes, clock::time_point until);
 
   deadlines& due_;
   usage& used_;
   rows reports_;
   std::map<std::string, store_rules> rules_;
-  listeners<report_listener> report_listeners_;
-  listeners<rules_listener> rules_listeners_;
+  listeners<report_listener, std::shared_ptr<std::string const>> report_listeners_;
+  listeners<rules_listener, store_rules> rules_listeners_;
 };
 
 }  // namespace herdlock::memory

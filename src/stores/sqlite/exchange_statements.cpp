@@ -124,11 +124,12 @@ constexpr char find_end[] =
     "SELECT expires_us FROM herdlock_entries WHERE key = ?1 AND kind > 2 "
     "AND expires_us > herdlock_now()";
 constexpr char find_end_and_mark[] =
-    "SELECT expires_us, first_end_us, prolonged_us FROM herdlock_entries "
+    "SELECT expires_us, coalesce(first_end_us, 0), coalesce(prolonged_us, 0) "
+    "FROM herdlock_entries LEFT JOIN herdlock_prolonged USING(key) "
     "WHERE key = ?1 AND kind > 2 AND expires_us > herdlock_now()";
 
 std::optional<algo::prolong_mark> find_longer_end(connection& db, prolong_request const& request) {
-  bool const has_marks = can_prolong(db);
+  bool const has_marks = has_table(db, "herdlock_prolonged");
   statement query = db.prepare(has_marks ? find_end_and_mark : find_end);
   query.blob(1, request.key.str());
   if (!query.step()) return std::nullopt;
@@ -146,10 +147,16 @@ bool prolong(connection& db, prolong_request const& request) {
   transaction change(db);
   auto const longer = find_longer_end(db, request);
   if (!longer) return false;
-  if (!can_prolong(db)) make_room_for_prolonging(db);
+  make_exchange_tables(db);
+  db.execute("DELETE FROM herdlock_prolonged WHERE prolonged_us <= herdlock_now()");
+  db.prepare("UPDATE herdlock_entries SET expires_us = ?2 WHERE key = ?1")
+      .blob(1, request.key.str())
+      .bind(2, us_of(longer->last))
+      .step();
   db.prepare(
-        "UPDATE herdlock_entries SET expires_us = ?2, prolonged_us = ?2, first_end_us = ?3 "
-        "WHERE key = ?1")
+        "INSERT INTO herdlock_prolonged(key, prolonged_us, first_end_us) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT(key) DO UPDATE SET prolonged_us = excluded.prolonged_us, "
+        "first_end_us = excluded.first_end_us")
       .blob(1, request.key.str())
       .bind(2, us_of(longer->last))
       .bind(3, us_of(longer->first))

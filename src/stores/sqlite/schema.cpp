@@ -66,7 +66,10 @@ constexpr char make_room_for_refreshes[] = R"(
 
 // `told_us` is the time at which a report was told, and the version of rules: each grows from one
 // row to the next, so who has seen one asks for those behind it, along the table's own order. A
-// text under its topic is found by the index. Made when the first one is written: a file in which
+// text under its topic is found by the index. What the rule `keep` has made of an entry's time
+// stands beside the entry: new columns would have newer SQLites read the whole table under the
+// write lock. Whoever writes the entry leaves it as it is: then the entry ends at another time than
+// `prolonged_us`, and that is what counts. Made when the first one is written: a file in which
 // nobody tells anything, or that is full, stays as it is. Builds that do not know them are not in
 // the way.
 constexpr char create_exchange_tables[] = R"(
@@ -83,13 +86,11 @@ constexpr char create_exchange_tables[] = R"(
     topic BLOB NOT NULL UNIQUE,
     body BLOB NOT NULL
   ) STRICT;
-)";
-
-// An older build leaves them as they are when it writes the entry. Then the entry ends at another
-// time than `prolonged_us`, and that is what counts.
-constexpr char add_prolonging[] = R"(
-  ALTER TABLE herdlock_entries ADD COLUMN first_end_us INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE herdlock_entries ADD COLUMN prolonged_us INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE IF NOT EXISTS herdlock_prolonged(
+    key BLOB PRIMARY KEY NOT NULL,
+    first_end_us INTEGER NOT NULL,
+    prolonged_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
 )";
 
 // Renamed, so that a build that has the file open fails and grants nothing beside us; and not
@@ -193,7 +194,9 @@ result<void> bring_up_to_date(connection& db) {
         "UPDATE herdlock_store SET last_fencing = max(last_fencing, (SELECT "
         "coalesce(max(fencing), 0) FROM herdlock_leases_3));"
         "DELETE FROM herdlock_leases_3; DELETE FROM herdlock_entries;");
-    if (has_table(db, "herdlock_reports")) db.execute("DELETE FROM herdlock_reports");
+    for (char const* const name : {"herdlock_reports", "herdlock_prolonged"}) {
+      if (has_table(db, name)) db.execute(("DELETE FROM " + std::string(name)).c_str());
+    }
     db.prepare(
           "INSERT INTO herdlock_store(id, version, boot_id, last_fencing) VALUES (1, ?1, ?2, 0) "
           "ON CONFLICT(id) DO UPDATE SET boot_id = excluded.boot_id")
@@ -233,14 +236,6 @@ bool has_table(connection& db, std::string_view name) {
 }
 
 void make_exchange_tables(connection& db) { db.execute(create_exchange_tables); }
-
-bool can_prolong(connection& db) {
-  return db
-      .prepare("SELECT 1 FROM pragma_table_info('herdlock_entries') WHERE name = 'prolonged_us'")
-      .step();
-}
-
-void make_room_for_prolonging(connection& db) { db.execute(add_prolonging); }
 
 result<std::unique_ptr<connection>> connect(file_settings const& settings) {
   auto const deadline = clock::now() + settings.timeout;

@@ -25,14 +25,10 @@ char const* network_file_system(std::uint64_t type);
 /// from before the last boot. Fails when the file cannot be used, or was made by a newer version.
 failure prepare_file(file_settings const& settings);
 
-/// The tables of what caches tell each other; they are not there in a file where none has told
-/// anything. Inside a transaction that writes.
+/// The tables of what caches tell each other, and of what the rule `keep` has done; they are not
+/// there in a file where none has told or done anything. Inside a transaction that writes.
 void make_exchange_tables(connection& db);
 bool has_table(connection& db, std::string_view name);
-/// The columns of an entry for what the rule `keep` has made of its time; not there before its
-/// first use. Inside a transaction that writes.
-void make_room_for_prolonging(connection& db);
-bool can_prolong(connection& db);
 
 /// A further connection to a prepared file.
 result<std::unique_ptr<connection>> connect(file_settings const& settings);

@@ -68,6 +68,12 @@ result<survey> survey_sqlite(store_url url, survey_request const& request) {
     none.note(file.path + " does not exist: nobody has used this store yet");
     return std::move(none).complete("a look for the file");
   }
+  // Without its log nobody has it open. To look into it would make the log, as this user's.
+  if (!std::filesystem::exists(file.path + "-wal", ignored)) {
+    stores::client_survey none(request);
+    none.note("no process has " + file.path + " open");
+    return std::move(none).complete("a look for the file");
+  }
   auto const db = sqlite::connect(file);
   if (!db) return db.error();
   (*db)->set_deadline(clock::now() + file.timeout);

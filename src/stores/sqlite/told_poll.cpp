@@ -1,5 +1,6 @@
 #include "stores/sqlite/told_poll.hpp"
 
+#include <new>
 #include <utility>
 
 namespace herdlock::sqlite {
@@ -10,38 +11,50 @@ void told_poll::listen(algo::told_listeners::listener one) {
   if (!asking_) ask(question::whole);
 }
 
+// Without memory for it, it is asked later.
+void told_poll::ask(question what) {
+  try {
+    send(what);
+  } catch (std::bad_alloc const&) {
+    ask_later();
+  }
+}
+
 // Nothing that is written while the rows are read is missed: the number is asked for in front of
 // them. As long as it is the same, one statement is all.
-void told_poll::ask(question what) {
+void told_poll::send(question what) {
   auto const file = file_.lock();
   if (!file) return;
-  asking_ = true;
-  if (what == question::whole) somebody_came_ = false;
-  timer_.cancel();
-  auto work = [what, seen = seen_, from = listeners_.from(),
-               rows_behind = how_.rows_behind](connection& db) -> result<algo::told_rows> {
+  auto const known = what == question::if_changed ? heard_ : no_version;
+  auto work = [known, from = listeners_.from(),
+               rows_behind = how_.rows_behind](connection& db) -> result<found_rows> {
     auto const version = db.data_version();
-    if (what == question::if_changed && version == seen->version) {
-      return algo::told_rows{from, from, {}, false};
-    }
-    auto found = rows_behind(db, from);
-    seen->version = found.more ? -1 : version;
-    return found;
+    if (version == known) return found_rows{{from, from, {}, false}, version};
+    auto rows = rows_behind(db, from);
+    auto const heard = rows.more ? no_version : version;
+    return found_rows{std::move(rows), heard};
   };
-  file->read<algo::told_rows>(
+  file->read<found_rows>(
       how_.verb, "all caches",
-      [weak = weak_from_this()](result<algo::told_rows> found) {
+      [weak = weak_from_this()](result<found_rows> found) {
         if (auto const self = weak.lock()) self->answered(std::move(found));
       },
       std::move(work));
+  asking_ = true;
+  if (what == question::whole) somebody_came_ = false;
+  timer_.cancel();
 }
 
 // What could not be read is asked for again. What a listener throws leaves here: by then all is
 // set for the next question.
-void told_poll::answered(result<algo::told_rows> found) {
+void told_poll::answered(result<found_rows> found) {
   asking_ = false;
+  heard_ = no_version;
   ask_later();
-  if (found.has_value()) listeners_.tell(*found);
+  if (found.has_value()) {
+    listeners_.tell(found->rows);
+    heard_ = found->version;
+  }
   if (somebody_came_ && !asking_) ask(question::whole);
 }
 

@@ -26,21 +26,23 @@ class told_poll : public std::enable_shared_from_this<told_poll> {
   void listen(algo::told_listeners::listener one);
 
  private:
-  /// Used on the reading worker's thread alone.
-  struct seen_file {
-    std::int64_t version = -1;
-  };
   enum class question { whole, if_changed };
+  struct found_rows {
+    algo::told_rows rows;
+    std::int64_t version;  // of the file that they are from
+  };
+  static constexpr std::int64_t no_version = -1;
 
   void ask(question what);
-  void answered(result<algo::told_rows> found);
+  void send(question what);
+  void answered(result<found_rows> found);
   void ask_later();
 
   std::weak_ptr<file_operations> const file_;
   poll_settings const how_;
   asio::basic_waitable_timer<clock> timer_;
   algo::told_listeners listeners_;
-  std::shared_ptr<seen_file> const seen_ = std::make_shared<seen_file>();
+  std::int64_t heard_ = no_version;  // all of that version
   bool asking_ = false;
   bool somebody_came_ = false;  // while it asked
 };
