@@ -46,6 +46,8 @@ class near_order {
 
   /// The next one after the other and around, for whoever judges them all. Null: there is none.
   near_record* next() noexcept { return records_.empty() ? nullptr : &step(judge_); }
+  /// From the oldest on: those that come meanwhile are behind all that are there.
+  void begin_again() noexcept { judge_ = records_.end(); }
 
   /// There must be one.
   near_record& oldest() noexcept { return records_.back(); }

@@ -172,15 +172,19 @@ near_record_ptr near_table::find_record(std::string_view key,
   return record && record->served(now) ? std::move(record) : nullptr;
 }
 
-void near_table::drop(std::string_view key) noexcept {
+void near_table::drop(std::string_view key, near_drop why) noexcept {
   leaving out;
   std::lock_guard hold(changes_);
   near_record_ptr const found = look_up(hashed(key));
   if (!found) return;
   // What it rested on was dropped before.
   bool const had_fallen = found->has_fallen(clock::time_point::min());
-  ++(had_fallen ? counts_.fallen : counts_.dropped);
-  if (!had_fallen) left_.left(found->hash(), found->fingerprint());
+  if (had_fallen) {
+    ++counts_.fallen;
+  } else if (why == near_drop::changed) {
+    ++counts_.dropped;
+    left_.left(found->hash(), found->fingerprint());
+  }
   remove(*found, out);
 }
 
@@ -256,6 +260,12 @@ std::vector<std::string> near_table::next_hits(clock::time_point now, std::size_
   if (order_.size() == 0) looks = 0;
   while (near_record const* const one = order_.next_used(now, some)) keys.emplace_back(one->key());
   return keys;
+}
+
+std::size_t near_table::judge_all() noexcept {
+  std::lock_guard const hold(changes_);
+  order_.begin_again();
+  return order_.size();
 }
 
 std::vector<std::string> near_table::next_keys(std::size_t most) {

@@ -68,6 +68,12 @@ struct near_value {
   std::uint64_t fingerprint = 0;  ///< of what was stored; 0: not known
 };
 
+/// Why an entry goes.
+enum class near_drop {
+  changed,   ///< somebody has written the key, or may have
+  unwanted,  ///< nobody has
+};
+
 /// What find() found.
 struct near_hit {
   enum class found { nothing, value, negative };
@@ -88,7 +94,7 @@ struct near_table_counts {
   std::uint64_t inserts = 0;
   std::uint64_t refused = 0;    ///< by insert()
   std::uint64_t evicted = 0;    ///< to make room, while they could be served
-  std::uint64_t dropped = 0;    ///< by drop(), drop_slot() and clear()
+  std::uint64_t dropped = 0;    ///< by drop() as changed, drop_slot() and clear()
   std::uint64_t fallen = 0;     ///< found to rest on what is gone, and removed
   std::uint64_t unchanged = 0;  ///< inserted with the fingerprint that drop() took last
   std::size_t entries = 0;      ///< those included that are not served any more
@@ -127,7 +133,7 @@ class near_table {
   /// The record of the key that is served at `now`, or null. It counts as no hit.
   near_record_ptr find_record(std::string_view key, clock::time_point now) const noexcept;
 
-  void drop(std::string_view key) noexcept;
+  void drop(std::string_view key, near_drop why = near_drop::changed) noexcept;
   /// All keys of the slot. Of a table without slot_of: all.
   void drop_slot(std::uint16_t slot) noexcept;
   void clear() noexcept;
@@ -146,6 +152,8 @@ class near_table {
   /// and around. Takes what it looked at off `looks`, at most sweep_looks. Throws std::bad_alloc.
   std::vector<std::string> next_hits(clock::time_point now, std::size_t& looks);
 
+  /// So many entries are there now, and next_keys() begins with them.
+  std::size_t judge_all() noexcept;
   /// The next `most` keys, served or not; around and around. Throws std::bad_alloc.
   std::vector<std::string> next_keys(std::size_t most);
   near_table_counts counts() const;

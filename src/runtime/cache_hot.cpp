@@ -72,7 +72,10 @@ void cache_hot::on_due(clock::time_point now) {
   if (fleet_ && !closed_) {
     fleet_->tick(now, *core_, near_.keeps);
   }
-  if (closed_ || !near_.on_hot) return;
+  if (closed_) return;
+  // What nobody reads any more cools.
+  if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
+  if (!near_.on_hot) return;
   home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
 }
 

@@ -41,8 +41,8 @@ class callback_gate {
   bool open_ = true;
 };
 
-/// Keys are without the prefix of the cache. It ticks when something is used; and where hot keys
-/// are kept, whose hits it does not see, by a timer.
+/// Keys are without the prefix of the cache. It ticks when something is used; and by a timer while
+/// a key is hot, and where hot keys are kept, whose hits it does not see.
 class cache_hot final : public timed, public std::enable_shared_from_this<cache_hot> {
  public:
   /// Threads share them: a cache is not the only one in its process.

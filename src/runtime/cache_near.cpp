@@ -91,7 +91,7 @@ failure cache_near::pin(std::string_view key) {
 }
 
 void cache_near::unpin(std::string_view key) {
-  if (which_.pins.remove(key) && !which_.stays(key)) table_->drop(key);
+  if (which_.pins.remove(key) && !which_.stays(key)) table_->drop(key, detail::near_drop::unwanted);
 }
 
 bool cache_near::keeps(cache_key const& key) const {
@@ -152,7 +152,7 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
     if (hot) hot->name(*own);
     bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
     // It may have been unpinned meanwhile, by another thread.
-    if (inserted && !which_.has(*own)) table_->drop(*own);
+    if (inserted && !which_.has(*own)) table_->drop(*own, detail::near_drop::unwanted);
     if (inserted && hot) hot->is_kept(*own);
     return inserted;
   } catch (std::bad_alloc const&) {
@@ -169,7 +169,7 @@ void cache_near::open() {
     };
     auto on_cooled = [weak = weak_from_this()](std::string_view key) {
       auto const self = weak.lock();
-      if (self && !self->which_.stays(key)) self->table_->drop(key);
+      if (self && !self->which_.stays(key)) self->table_->drop(key, detail::near_drop::unwanted);
     };
     auto keeps = [weak = weak_from_this()](std::string_view key) {
       auto const self = weak.lock();

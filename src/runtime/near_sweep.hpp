@@ -27,7 +27,7 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
   /// comes. `which` belongs to `owner`, without which it ends. Without memory to find it nothing
   /// stays.
   void start(near_selection const& which, std::weak_ptr<void> owner) {
-    left_ = table_->counts().entries;
+    left_ = table_->judge_all();
     if (left_ != 0 && !std::exchange(under_way_, true)) step(which, owner);
   }
 
@@ -39,7 +39,7 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
     left_ -= some;
     try {
       for (auto const& key : table_->next_keys(some)) {
-        if (!which.has(key)) table_->drop(key);
+        if (!which.has(key)) table_->drop(key, detail::near_drop::unwanted);
       }
     } catch (std::bad_alloc const&) {
       left_ = 0;

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <herdlock/cache.hpp>
+#include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"

@@ -1,4 +1,6 @@
 // What a cache counts of its own use, and what it says of it, over a scripted store.
+#include <herdlock/metrics.hpp>
+
 #include "cache_fixture.hpp"
 
 namespace herdlock::scripted {
@@ -72,6 +74,17 @@ TEST_F(CacheHot, TheStoreTellsOfTheHotKeysOfItsCaches) {
   strings.reset();
   EXPECT_TRUE(run_until([&] { return opened->metrics().caches.hot == 0; })) << "it has gone";
   EXPECT_EQ(opened->metrics().caches.became_hot, 1u);
+}
+
+TEST_F(CacheHot, AKeyThatNobodyReadsAnyMoreCools) {
+  std::vector<std::string> told;
+  open_with(hot_keys_options{
+      .threshold = 10, .window = 1s, .min_reads = 5, .on_cooled = [&](std::string_view key) {
+        told.emplace_back(key);
+      }});
+  ASSERT_TRUE(ask_until([&] { return is_hot("k"); }));
+  EXPECT_TRUE(run_until([&] { return !told.empty(); }));
+  EXPECT_EQ(told, std::vector<std::string>{"k"});
 }
 
 TEST_F(CacheHot, WhatACallbackThrowsIsCountedAndHarmsNoCall) {

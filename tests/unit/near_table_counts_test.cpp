@@ -35,6 +35,15 @@ TEST(NearTableCounts, WhatNobodyChangedDoesNotComeBack) {
   EXPECT_EQ(table.counts().unchanged, 0u);
 }
 
+TEST(NearTableCounts, WhatIsNotWantedForATimeHasNotChanged) {
+  near_table_of_texts table;
+  table.keep("k", "v", kept, 7);
+  table.drop("k", herdlock::detail::near_drop::unwanted);
+  table.keep("k", "v", kept, 7);
+  EXPECT_EQ(table.counts().unchanged, 0u);
+  EXPECT_EQ(table.counts().dropped, 0u);
+}
+
 TEST(NearTableCounts, WhatHasNoFingerprintIsNotCompared) {
   near_table_of_texts table;
   table.keep("k", "v");

@@ -375,6 +375,11 @@ TEST(NearTable, WhoJudgesAllMeetsEachOnce) {
   table.drop("a");
   EXPECT_EQ(table.next_keys(2), (std::vector<std::string>{"d", "e"}));
   EXPECT_EQ(table.next_keys(10), (std::vector<std::string>{"b", "d", "e"})) << "around, and once";
+  EXPECT_EQ(table.next_keys(2), (std::vector<std::string>{"b", "d"}));
+  table.keep("f", "v");
+  EXPECT_EQ(table.judge_all(), 4u);
+  table.keep("g", "v");
+  EXPECT_EQ(table.next_keys(4), (std::vector<std::string>{"b", "d", "e", "f"})) << "not who came";
 }
 
 TEST(NearTable, WhatIsGoneMakesRoomBeforeWhatIsNot) {
