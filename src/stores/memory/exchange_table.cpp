@@ -21,7 +21,7 @@ result<void> exchange_table::report(store_report what, clock::time_point now) {
   auto const [at, fresh] = reports_.try_emplace({what.topic, what.process});
   if (!fresh && at->second.number >= what.number) return {};
   try {
-    auto const room = make_room(at, bytes, now + report_store::keeps_for);
+    auto room = make_room(at, bytes, now + report_store::keeps_for);
     if (room.has_error()) {
       if (fresh) reports_.erase(at);
       return room;
