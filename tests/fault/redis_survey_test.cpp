@@ -1,7 +1,6 @@
 // Which keys are used most, asked of real servers.
 #include <algorithm>
 #include <functional>
-#include <herdlock/cache.hpp>
 #include <herdlock/hot_rules.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/survey.hpp>
@@ -41,27 +40,8 @@ TEST_F(redis_survey, WhatIsOutOfItsRangeIsRefused) {
 
 // ---------------------------------------------------------------------------- clients
 
-struct two_caches {
-  explicit two_caches(redis_server const& server) : one(open(server)), two(open(server)) {}
-
-  static cache<std::string> open(redis_server const& server) {
-    cache_options how{.prefix = "p:"};
-    how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-    how.fleet_threshold = 100;
-    return cache<std::string>(open_store(server.url()), how);
-  }
-  void read(std::string const& key) const {
-    for (int i = 0; i < 20; ++i) {
-      one.get_or_load(key, [] { return std::string("loaded"); });
-      two.get_or_load(key, [] { return std::string("loaded"); });
-    }
-  }
-
-  cache<std::string> one, two;
-};
-
 TEST_F(redis_survey, ClientsTellWhatTheyReadAndKeep) {
-  two_caches const both(server);
+  two_caches const both(server.url());
   survey found;
   EXPECT_TRUE(eventually([&] {
     both.read("k");
@@ -81,7 +61,7 @@ TEST_F(redis_survey, ClientsTellWhatTheyReadAndKeep) {
 }
 
 TEST_F(redis_survey, ClientsTellOfKeysThatAreKeptWithoutBeingHotAndOfThoseThatGo) {
-  two_caches const both(server);
+  two_caches const both(server.url());
   both.one.pin("k");
   both.read("k");  // kept before anybody counts it
   auto const kept_by = [&] {
@@ -96,7 +76,7 @@ TEST_F(redis_survey, ClientsTellOfKeysThatAreKeptWithoutBeingHotAndOfThoseThatGo
 }
 
 TEST_F(redis_survey, AKeyOfAnotherKindHidesOneCacheAndIsNamed) {
-  two_caches const both(server);
+  two_caches const both(server.url());
   EXPECT_TRUE(eventually([&] {
     both.read("k");
     return !survey_store(server.url()).value().keys.empty();

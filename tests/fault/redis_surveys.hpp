@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <herdlock/cache.hpp>
+#include <herdlock/open.hpp>
 #include <herdlock/survey.hpp>
 #include <string>
 #include <string_view>
@@ -48,6 +50,27 @@ inline survey_request meanwhile(survey_request request, std::function<void()> wh
   };
   return request;
 }
+
+/// Each of them is a process, as far as the store can see.
+struct two_caches {
+  explicit two_caches(std::string const& url, std::string const& prefix = "p:")
+      : one(open(url, prefix)), two(open(url, prefix)) {}
+
+  static cache<std::string> open(std::string const& url, std::string const& prefix) {
+    cache_options how{.prefix = prefix};
+    how.hot_keys = hot_keys_options{.threshold = 50, .window = milliseconds{400}, .min_reads = 10};
+    how.fleet_threshold = 100;
+    return cache<std::string>(open_store(url), how);
+  }
+  void read(std::string const& key) const {
+    for (int i = 0; i < 20; ++i) {
+      one.get_or_load(key, [] { return std::string("loaded"); });
+      two.get_or_load(key, [] { return std::string("loaded"); });
+    }
+  }
+
+  cache<std::string> one, two;
+};
 
 struct redis_survey : testing::Test {
   redis_survey() { server.flush(); }

@@ -78,8 +78,9 @@ void monitor_connection::on_text(std::string_view text, line_part is) {
   bool const is_error = text.front() == '-';
   text.remove_prefix(1);
   if (is_error) {
-    return fail(refused(how_, text, "MONITOR",
-                        "permit it: " + permission(how_, "+monitor") + ", or ask the clients"));
+    return fail(refused(
+        how_, text,
+        {.name = "MONITOR", .right = "+monitor", .instead = "ask another source: clients, lfu"}));
   }
   if (greetings_ == 0) return told_->on_line(text, is);
   if (--greetings_ == 0) told_->on_monitoring();

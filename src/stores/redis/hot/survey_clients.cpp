@@ -63,9 +63,12 @@ class survey_of_servers {
       ++commands_;
       reply const& channels = answers->at(0);
       if (channels.is_error()) {
-        return refused(client.how(), channels.text(), "PUBSUB CHANNELS, which finds the caches",
-                       "permit it: " + permission(client.how(), "+pubsub|channels") +
-                           ", or name the prefix of a cache (survey_request::prefix, --prefix)");
+        return refused(
+            client.how(), channels.text(),
+            {.name = "PUBSUB CHANNELS",
+             .serves = "finds the caches",
+             .right = "+pubsub|channels",
+             .instead = "name the prefix of a cache (survey_request::prefix, --prefix)"});
       }
       for (std::size_t i = 1; i < channels.nodes(); ++i) {
         auto topic = topic_of(channels.text(i), role);
@@ -96,8 +99,11 @@ class survey_of_servers {
       return {};
     }
     if (reports.is_error()) {
-      return refused(client.how(), reports.text(), "EVAL on " + in_quotes(even),
-                     "permit it: " + permission(client.how(), "+eval +hget +hgetall +time ~*"));
+      return refused(client.how(), reports.text(),
+                     {.name = "EVAL",
+                      .serves = "reads " + in_quotes(even),
+                      .right = "+eval +hget +hgetall +time ~*",
+                      .instead = "ask another source: lfu, monitor"});
     }
     // The first node is how many were told; see fleet_reports.lua.
     std::vector<std::string_view> texts;

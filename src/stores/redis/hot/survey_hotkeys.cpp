@@ -13,9 +13,11 @@ namespace {
 
 constexpr std::size_t most_hotkeys = 64;  // COUNT of Redis
 
-std::string way_to_hotkeys() {
-  return "HOTKEYS is of Redis 8.6 and Valkey 9.2 (which needs CONFIG SET hotkey-top-k 16); ask "
-         "another source: lfu, monitor";
+needed_command hotkeys_command() {
+  return {.name = "HOTKEYS",
+          .serves = "Redis 8.6 and Valkey 9.2 have (there CONFIG SET hotkey-top-k 16 begins it)",
+          .right = "+hotkeys",
+          .instead = "ask another source: clients, lfu, monitor"};
 }
 
 /// One server. In Redis it counts only during a session, of which there is one for all clients; in
@@ -46,11 +48,7 @@ class hotkeys_session {
                       " has a HOTKEYS session of somebody else, which stays: these are its keys");
       return {};
     }
-    return refused(
-        client_.how(), line, "HOTKEYS",
-        client_.how().user.empty()
-            ? way_to_hotkeys()
-            : "permit it: " + permission(client_.how(), "+hotkeys") + ". " + way_to_hotkeys());
+    return refused(client_.how(), line, hotkeys_command());
   }
 
   wait_end wait_until(clock::time_point then) { return client_.wait_until(then); }
@@ -73,7 +71,7 @@ class hotkeys_session {
                                                    " does not count keys: say CONFIG SET "
                                                    "hotkey-top-k 16, or ask lfu or monitor");
       }
-      return refused(how, line, "HOTKEYS", way_to_hotkeys());
+      return refused(how, line, hotkeys_command());
     }
     auto const read = read_hotkeys(answer);
     if (!read) return how.failed(errc::protocol, "the answer to HOTKEYS GET has an unknown shape");

@@ -15,10 +15,12 @@ namespace herdlock::redis {
 namespace {
 
 constexpr std::uint64_t page_keys = 1000;
+constexpr char const* other_sources = "ask another source: clients, monitor";
 
 std::string way_to_a_policy() {
-  return "CONFIG SET maxmemory-policy allkeys-lfu (or volatile-lfu); the counters mean something "
-         "only some minutes later. Or ask another source: clients, monitor";
+  return "set maxmemory-policy to allkeys-lfu (or volatile-lfu), by CONFIG SET or in the server's "
+         "configuration; the counters mean something only some minutes later. Or " +
+         std::string(other_sources);
 }
 
 /// Those that are used most, each key once: SCAN may give one twice. The counters of two servers
@@ -116,8 +118,10 @@ class lfu_scan {
     reply const& policy = answers->at(0);
     reply const& numbers = answers->at(1);
     if (policy.is_error() || numbers.is_error()) {
-      notes.push_back("the user may not run CONFIG GET: lfu-log-factor and lfu-decay-time of " +
-                      client_.how().address() + " are taken to be 10 and 1, as by default");
+      notes.push_back("CONFIG GET is refused (" +
+                      in_quotes((policy.is_error() ? policy : numbers).text()) +
+                      "): lfu-log-factor and lfu-decay-time of " + client_.how().address() +
+                      " are taken to be 10 and 1, as by default");
       return {};
     }
     for (std::size_t i = 1; i + 1 < policy.nodes(); i += 2) {
@@ -148,7 +152,7 @@ class lfu_scan {
     return client_.how().failed(errc::not_supported, "the server at " + client_.how().address() +
                                                          " counts no uses, as its maxmemory-policy "
                                                          "is not LFU (" +
-                                                         why + "); say " + way_to_a_policy());
+                                                         why + "); " + way_to_a_policy());
   }
 
   struct part_of_page {
@@ -195,7 +199,8 @@ class lfu_scan {
   failure take_page(reply const& answer) {
     auto const& how = client_.how();
     if (answer.is_error()) {
-      return refused(how, answer.text(), "SCAN", "permit it: " + permission(how, "+scan"));
+      return refused(how, answer.text(),
+                     {.name = "SCAN", .right = "+scan", .instead = other_sources});
     }
     bool const is_page = answer.kind() == reply_kind::list && answer.list_size() == 2 &&
                          answer.kind(2) == reply_kind::list && !answer.too_large();
@@ -218,11 +223,12 @@ class lfu_scan {
     auto const& how = client_.how();
     if (answer.is_error()) {
       auto const line = answer.text();
-      if (line.find("LFU") != line.npos) return no_policy("the server says " + in_quotes(line));
+      if (line.starts_with("ERR An LFU")) return no_policy("the server says " + in_quotes(line));
       bool const not_this_key = line.starts_with("NOPERM") && line.find("key") != line.npos &&
                                 line.find(" run ") == line.npos;
       if (!not_this_key) {
-        return refused(how, line, "OBJECT FREQ", "permit it: " + permission(how, "+object|freq"));
+        return refused(how, line,
+                       {.name = "OBJECT FREQ", .right = "+object|freq", .instead = other_sources});
       }
       ++cost_.denied;
       return {};

@@ -36,13 +36,17 @@ result<command_keys> prepare_for_monitor(settings const& how, survey_request con
   reply const& info = answers->at(0);
   reply const& commands = answers->at(1);
   if (info.is_error()) {
-    notes.push_back("nobody knows how busy " + how.address() + " was: the user may not run INFO");
+    notes.push_back("nobody knows how busy " + how.address() + " was: INFO is refused (" +
+                    in_quotes(info.text()) + ")");
   }
   auto const busy = info.is_error() ? std::nullopt : commands_a_second(info);
   if (busy && *busy >= busy_from && !request.even_if_busy) return refused_as_busy(how, *busy);
   if (commands.is_error()) {
-    return refused(how, commands.text(), "COMMAND",
-                   "it says which words are keys; permit it: " + permission(how, "+command"));
+    return refused(how, commands.text(),
+                   {.name = "COMMAND",
+                    .serves = "says which words are keys",
+                    .right = "+command",
+                    .instead = "ask another source: clients, lfu"});
   }
   auto keys = command_keys::read(commands);
   if (!keys || keys->size() == 0) {

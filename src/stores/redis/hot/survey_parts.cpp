@@ -30,28 +30,38 @@ bool add_sizes_of(settings const& server, std::vector<surveyed_key*> const& keys
   return all;
 }
 
+// So answers a server that is older than the command, or where `rename-command` took it away: there
+// no right helps.
+bool names_unknown_command(std::string_view line) {
+  return line.starts_with("ERR unknown command") || line.starts_with("ERR unknown subcommand");
+}
+
+std::string permission(settings const& how, std::string const& right) {
+  return "ACL SETUSER " + (how.user.empty() ? "default" : how.user) + " " + right;
+}
+
 }  // namespace
 
-failure refused(settings const& how, std::string_view line, std::string const& command,
-                std::string const& way_out) {
+failure refused(settings const& how, std::string_view line, needed_command const& what) {
+  std::string const named = what.serves.empty() ? what.name : what.name + ", which " + what.serves;
   if (line.starts_with("NOPERM")) {
-    return how.failed(errc::access_denied, "the user may not run " + command + "; " + way_out +
-                                               " (the server says " + in_quotes(line) + ")");
+    return how.failed(errc::access_denied, "the user may not run " + named +
+                                               "; permit it: " + permission(how, what.right) +
+                                               ", or " + what.instead + " (the server says " +
+                                               in_quotes(line) + ")");
   }
-  if (line.starts_with("ERR unknown command") || line.starts_with("ERR unknown subcommand")) {
-    return how.failed(errc::not_supported, "the server at " + how.address() + " has no " + command +
-                                               "; " + way_out + " (it says " + in_quotes(line) +
-                                               ")");
+  if (names_unknown_command(line)) {
+    return how.failed(errc::not_supported,
+                      "the server at " + how.address() + " knows no command " + named +
+                          ": it is older than the command, or an administrator renamed or "
+                          "disabled it; have it enabled, or " +
+                          what.instead + " (it says " + in_quotes(line) + ")");
   }
   bool const moves = line.starts_with("MOVED") || line.starts_with("ASK ");
   if (moves && how.part == server_part::cluster_node) {
     return how.failed(errc::unavailable, "slots move from one node to another; ask again");
   }
   return server_failure(line, how.display_name);
-}
-
-std::string permission(settings const& how, std::string const& right) {
-  return "ACL SETUSER " + (how.user.empty() ? "default" : how.user) + " " + right;
 }
 
 std::optional<std::int64_t> commands_a_second(reply const& info) {
@@ -80,9 +90,11 @@ void add_sizes(surveyed_servers const& servers, survey_source source, survey& in
   }
   into.cost += "; MEMORY USAGE of " + counted(asked, "key");
   if (all) return;
-  into.notes.push_back(
-      "sizes are missing: the user needs MEMORY USAGE on these keys, such as +memory|usage ~* (" +
-      last_error + ")");
+  std::string const why =
+      names_unknown_command(last_error)
+          ? "the server knows no command MEMORY USAGE, which was renamed or disabled"
+          : "the user needs MEMORY USAGE on these keys, such as +memory|usage ~*";
+  into.notes.push_back("sizes are missing: " + why + " (" + last_error + ")");
 }
 
 std::string in_seconds(clock::duration span) {

@@ -25,13 +25,16 @@ inline constexpr std::size_t kept_key_bytes = 256;
 /// Herdlock's side keys, which nobody can keep near.
 inline bool is_own_key(std::string_view key) { return key.find(":herdlock:") != key.npos; }
 
-/// What an error of a server means that was asked for this command; `way_out`: what to do where the
-/// user lacks the right, or the server the command.
-failure refused(settings const& how, std::string_view line, std::string const& command,
-                std::string const& way_out);
+/// A command that a survey needs, for the messages of a server that refuses it.
+struct needed_command {
+  std::string name;
+  std::string serves = {};   ///< behind "which": what it does; empty where its name says that
+  std::string right = {};    ///< as ACL SETUSER takes it
+  std::string instead = {};  ///< what to do where the server does not permit it, or lacks it
+};
 
-/// `ACL SETUSER name +right`.
-std::string permission(settings const& how, std::string const& right);
+/// What an error of a server means that was asked for this command.
+failure refused(settings const& how, std::string_view line, needed_command const& what);
 
 /// Of INFO stats: what the server executes; nothing when it does not tell.
 std::optional<std::int64_t> commands_a_second(reply const& info);
