@@ -1,12 +1,16 @@
-// What MONITOR says: its lines, and which of their words are keys.
+// What MONITOR says: its lines, whether they are read in time, and which of their words are keys.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "stores/redis/hot/command_keys.hpp"
+#include "stores/redis/hot/monitor_lag.hpp"
 #include "stores/redis/hot/monitor_line.hpp"
 
 namespace herdlock::redis {
 namespace {
 
+using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
 TEST(MonitorLine, HasTheDatabaseAndTheWordsAsTheyWereSent) {
@@ -43,6 +47,77 @@ TEST(MonitorLine, WhatIsNoneIsNone) {
                            "1.0 [0 lua] \"\\x0\"", "1.0 [0 lua] \"\\"}) {
     EXPECT_FALSE(parse_monitor_line(text, 9)) << text;
   }
+}
+
+TEST(MonitorLine, BeginsWithTheTimeOfItsExecution) {
+  auto const read = execution_time(R"(1700000000.123456 [0 127.0.0.1:60866] "GET" "k")");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->count(), 1'700'000'000'123'456);
+  EXPECT_TRUE(execution_time("0.000000 ["));
+  EXPECT_TRUE(execution_time("100000000000.999999 ["));
+}
+
+TEST(MonitorLine, ATimeThatIsNoneIsNone) {
+  for (char const* text :
+       {"", "OK", "1", "1.", "1.0", "1 [", "x.0 [", "-1.0 [", "1.-1 [", "1.1000000 [",
+        "100000000001.0 [", "9223372036854775807.0 [", "99999999999999999999.0 ["}) {
+    EXPECT_FALSE(execution_time(text)) << text;
+  }
+}
+
+class MonitorLag : public ::testing::Test {
+ protected:
+  // Both since the first line: what the server's clock says, and ours.
+  bool is_too_great(std::chrono::microseconds executed, std::chrono::microseconds read) {
+    return lag_.is_too_great(1'700'000'000s + executed, 5s + read);
+  }
+  // From there on each line takes the server a tenth of a second, and us two.
+  void expect_to_be_too_late_after_two_seconds(std::chrono::microseconds executed,
+                                               std::chrono::microseconds read) {
+    for (int line = 0; line <= 20; ++line) {
+      EXPECT_FALSE(is_too_great(executed + line * 100ms, read + line * 200ms)) << line;
+    }
+    EXPECT_TRUE(is_too_great(executed + 2100ms, read + 4200ms));
+  }
+
+ private:
+  monitor_lag lag_;
+};
+
+TEST_F(MonitorLag, LinesThatAreReadAsTheyComeAreInTime) {
+  for (int line = 0; line < 100; ++line) EXPECT_FALSE(is_too_great(line * 10s, line * 10s)) << line;
+}
+
+TEST_F(MonitorLag, GrowsLineByLine) { expect_to_be_too_late_after_two_seconds(0s, 0s); }
+
+TEST_F(MonitorLag, WhoCatchesUpIsInTimeAgain) {
+  EXPECT_FALSE(is_too_great(0s, 0s));
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_FALSE(is_too_great(round * 10s + 1s, round * 10s + 2500ms)) << "1.5 s late";
+    EXPECT_FALSE(is_too_great(round * 10s + 3s, round * 10s + 3s)) << "in time";
+  }
+}
+
+TEST_F(MonitorLag, AClockThatIsSetBackDoesNotEndTheLook) {
+  EXPECT_FALSE(is_too_great(0s, 0s));
+  EXPECT_FALSE(is_too_great(-1h, 1ms));
+  EXPECT_FALSE(is_too_great(-1h + 1s, 1001ms));
+  expect_to_be_too_late_after_two_seconds(-1h + 2s, 2001ms);
+}
+
+// Its times grow even so: five seconds of ten are missing.
+TEST_F(MonitorLag, AClockThatIsSetBackBetweenLinesThatAreFarApartDoesNotEndTheLook) {
+  EXPECT_FALSE(is_too_great(0s, 0s));
+  EXPECT_FALSE(is_too_great(5s, 10s));
+  EXPECT_FALSE(is_too_great(15s, 20s));
+  expect_to_be_too_late_after_two_seconds(16s, 21s);
+}
+
+TEST_F(MonitorLag, AClockThatIsSetForwardAndBackAgainDoesNotEndTheLook) {
+  EXPECT_FALSE(is_too_great(0s, 0s));
+  EXPECT_FALSE(is_too_great(1h, 1ms));
+  EXPECT_FALSE(is_too_great(2ms, 2ms));
+  expect_to_be_too_late_after_two_seconds(3ms, 3ms);
 }
 
 class CommandKeys : public ::testing::Test {

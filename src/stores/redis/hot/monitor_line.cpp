@@ -1,5 +1,7 @@
 #include "stores/redis/hot/monitor_line.hpp"
 
+#include <cstdint>
+
 #include "stores/common/numbers.hpp"
 
 namespace herdlock::redis {
@@ -92,6 +94,15 @@ std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_
   }
   if (read.words.empty()) return std::nullopt;
   return read;
+}
+
+std::optional<std::chrono::microseconds> execution_time(std::string_view line) {
+  constexpr std::int64_t most_seconds = 100'000'000'000, most_rest = 999'999;
+  auto const seconds = take_number<std::int64_t>(line, '.');
+  auto const rest = seconds ? take_number<std::int64_t>(line, ' ') : std::nullopt;
+  if (!seconds || *seconds < 0 || *seconds > most_seconds) return std::nullopt;
+  if (!rest || *rest < 0 || *rest > most_rest) return std::nullopt;
+  return std::chrono::seconds(*seconds) + std::chrono::microseconds(*rest);
 }
 
 }  // namespace herdlock::redis

@@ -4,6 +4,7 @@
 //   1700000000.123460 [0 lua] "SET" "key" "value"
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -25,5 +26,8 @@ enum class line_part { whole, beginning };
 /// such line.
 std::optional<monitor_line> parse_monitor_line(std::string_view line, std::size_t most_words,
                                                line_part is = line_part::whole);
+
+/// When the server executed it, by its wall clock. Nothing for what does not begin as such a line.
+std::optional<std::chrono::microseconds> execution_time(std::string_view line);
 
 }  // namespace herdlock::redis

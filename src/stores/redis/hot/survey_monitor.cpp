@@ -8,6 +8,7 @@
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/hot/monitor_connection.hpp"
 #include "stores/redis/hot/monitor_count.hpp"
+#include "stores/redis/hot/monitor_lag.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
 #include "stores/redis/hot/surveys.hpp"
 
@@ -17,8 +18,6 @@ namespace {
 constexpr std::int64_t busy_from = 10'000;  // commands a second
 constexpr milliseconds progress_pause{100};
 constexpr std::chrono::seconds one_second{1};
-/// A server that we do not follow keeps for us what we have not read, without a bound.
-constexpr std::chrono::microseconds most_lag = std::chrono::seconds(2);
 
 failure refused_as_busy(settings const& how, std::int64_t commands) {
   return how.failed(errc::overloaded,
@@ -56,14 +55,6 @@ result<command_keys> prepare_for_monitor(settings const& how, survey_request con
                           "7.0 or newer, or Valkey; ask the clients, or lfu");
   }
   return *std::move(keys);
-}
-
-// Of the beginning of a line of MONITOR, `1700000000.123456 [`: when the server executed it.
-std::optional<std::chrono::microseconds> time_of(std::string_view line) {
-  auto const seconds = take_number<std::int64_t>(line, '.');
-  auto const rest = seconds ? take_number<std::int64_t>(line, ' ') : std::nullopt;
-  if (!rest || *seconds > 100'000'000'000) return std::nullopt;
-  return std::chrono::seconds(*seconds) + std::chrono::microseconds(*rest);
 }
 
 std::uint64_t random_seed() {
@@ -131,8 +122,7 @@ class monitor_reading {
     monitor_reading& reading;
     command_keys keys;
     std::shared_ptr<monitor_connection> line;
-    std::uint64_t lines = 0;
-    std::optional<std::chrono::microseconds> behind{};  // of its clock, with the first line
+    monitor_lag lag;
   };
 
   void on_monitoring() {
@@ -147,8 +137,7 @@ class monitor_reading {
     if (!begun_) return;  // the others do not listen yet
     count_.add(text, is, from.keys);
     if (++in_this_second_ > request_.most_a_second) look_at_rate();
-    constexpr std::uint64_t often = 256;
-    if (from.lines++ % often == 0) look_at_lag(from, text);
+    look_at_lag(from.lag, text);
   }
 
   void look_at_rate() {
@@ -158,15 +147,12 @@ class monitor_reading {
             " commands a second came (survey_request::most_a_second, --max-rate)");
   }
 
-  // Both clocks are only compared with what they were at the first line.
-  void look_at_lag(listener& from, std::string_view text) {
-    auto const sent = time_of(text);
-    if (!sent) return;
+  void look_at_lag(monitor_lag& lag, std::string_view text) {
+    auto const executed = execution_time(text);
+    if (!executed) return;
     auto const now =
         std::chrono::duration_cast<std::chrono::microseconds>(clock::now().time_since_epoch());
-    auto const behind = now - *sent;
-    if (!from.behind || behind < *from.behind) from.behind = behind;
-    if (behind - *from.behind > most_lag) give_up("commands came faster than they could be read");
+    if (lag.is_too_great(*executed, now)) give_up("commands came faster than they could be read");
   }
 
   void give_up(std::string const& why) {
