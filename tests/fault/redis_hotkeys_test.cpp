@@ -39,6 +39,30 @@ TEST_F(redis_survey, HotkeysOfRedisAreSharesOfTheTimeAndTheSessionIsEnded) {
   EXPECT_EQ(said, "START STOP GET STOP RESET ");
 }
 
+TEST_F(redis_survey, HotkeysWithAPrefixAreFoundBehindHotterOnes) {
+  std::size_t asked_for = 0;
+  scripted_redis const peer([&](scripted_redis::command_words const& words) -> std::string {
+    if (words[0] == "INFO") return "$0\r\n\r\n";
+    if (words[1] == "START") asked_for = std::stoul(words.at(6));
+    if (words[1] != "GET") return "+OK\r\n";
+    // As many as it was asked for of those that it has: the last one is what is looked for.
+    std::size_t const told = std::min<std::size_t>(asked_for, 64);
+    std::string keys = "*" + std::to_string(2 * told) + "\r\n";
+    for (std::size_t i = 1; i <= told; ++i) {
+      keys += (i == 64 ? "+p:" : "+q:") + std::to_string(i) + "\r\n:10\r\n";
+    }
+    return "*1\r\n%4\r\n+tracking-active\r\n:0\r\n+sample-ratio\r\n:1\r\n"
+           "+all-commands-all-slots-us\r\n:1000\r\n+by-cpu-time-us\r\n" +
+           keys;
+  });
+  auto const found =
+      survey_store(peer.url(), {.source = survey_source::server, .prefix = "p:", .lasts = 10ms});
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->keys.size(), 1u);
+  EXPECT_EQ(found->keys[0].key, "p:64");
+  EXPECT_TRUE(has_note(*found, "64 keys at most, whatever they begin with"));
+}
+
 TEST_F(redis_survey, AServerThatGoesMeanwhileIsNotWaitedFor) {
   scripted_redis const peer(
       [](scripted_redis::command_words const&) { return std::string("+OK\r\n\0", 6); });

@@ -20,6 +20,11 @@ needed_command hotkeys_command() {
           .instead = "ask another source: clients, lfu, monitor"};
 }
 
+// The server knows no prefix: keys of others that are hotter would be all that it tells of.
+std::size_t wanted_hotkeys(survey_request const& request) {
+  return request.prefix.empty() ? std::min(request.top, most_hotkeys) : most_hotkeys;
+}
+
 /// One server. In Redis it counts only during a session, of which there is one for all clients; in
 /// Valkey always, if at all.
 class hotkeys_session {
@@ -34,9 +39,9 @@ class hotkeys_session {
   failure begin(survey_request const& request, std::vector<std::string>& notes) {
     // Should we be gone, it ends by itself a little later.
     auto const seconds = std::chrono::ceil<std::chrono::seconds>(request.lasts).count() + 1;
-    auto const answers = client_.ask({{"HOTKEYS", "START", "METRICS", "1", "CPU", "COUNT",
-                                       std::to_string(std::min(request.top, most_hotkeys)),
-                                       "DURATION", std::to_string(seconds)}});
+    auto const answers = client_.ask(
+        {{"HOTKEYS", "START", "METRICS", "1", "CPU", "COUNT",
+          std::to_string(wanted_hotkeys(request)), "DURATION", std::to_string(seconds)}});
     if (!answers) return answers.error();
     ++commands_;
     reply const& answer = answers->at(0);
@@ -138,8 +143,9 @@ result<survey> survey_hotkeys(surveyed_servers const& servers, survey_request co
     if (auto why = one.take(made, most_hotkeys); why.code) return why;
     commands += one.commands();
   }
-  if (request.top > most_hotkeys) {
-    made.notes.push_back("a server tells " + std::to_string(most_hotkeys) + " keys at most");
+  if (request.top > most_hotkeys || !request.prefix.empty()) {
+    made.notes.push_back("a server tells " + std::to_string(most_hotkeys) +
+                         " keys at most, whatever they begin with");
   }
   std::erase_if(made.keys, [&](auto const& one) { return !one.key.starts_with(request.prefix); });
   keep_greatest(made.keys, request.top);
