@@ -8,6 +8,7 @@
 #include <support/temp_dir.hpp>
 
 #include "herdlock_command.hpp"
+#include "hot_caches.hpp"
 
 namespace {
 
@@ -15,7 +16,6 @@ using namespace herdlock_test;
 using namespace std::chrono_literals;
 using nlohmann::json;
 using words = std::vector<std::string>;
-using texts = herdlock::cache<std::string>;
 
 bool tells(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
@@ -23,12 +23,7 @@ bool tells(std::string const& text, std::string const& part) {
 
 class HotEmbedded : public ::testing::Test {
  protected:
-  texts open_cache() const {
-    herdlock::cache_options how{.prefix = "p:"};
-    how.hot_keys = herdlock::hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-    how.fleet_threshold = 100;
-    return texts(herdlock::open_store(url()), how);
-  }
+  texts open_cache() const { return open_reporting_cache(url()); }
   static void read(texts const& cache, std::string const& key) {
     cache.get_or_load(key, [] { return std::string("loaded"); });
   }

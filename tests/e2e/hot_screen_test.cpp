@@ -18,6 +18,7 @@
 #include <support/relay.hpp>
 
 #include "herdlock_command.hpp"
+#include "hot_caches.hpp"
 
 namespace {
 
@@ -67,6 +68,12 @@ class terminal_with_a_shell {
       auto const at = shown().find(part, behind);
       return at != std::string::npos && shown_.find("\x1b[J", at) != std::string::npos;
     });
+  }
+  /// The last whole picture; empty before the first one.
+  std::string picture() {
+    auto const end = shown().rfind("\x1b[J");
+    auto const begin = end == std::string::npos ? end : shown_.rfind("\x1b[H", end);
+    return begin == std::string::npos ? "" : shown_.substr(begin, end - begin);
   }
   void type(std::string_view text) const {
     EXPECT_EQ(::write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -152,6 +159,32 @@ TEST_F(HotScreen, IsDrawnAndQuitsOnQAndRestoresTheTerminal) {
   EXPECT_NE(on.shown().find("q quits"), std::string::npos) << on.shown();
   EXPECT_EQ(on.modes().c_lflag & (ICANON | ECHO), 0u) << "keys come at once, and are not shown";
   on.type("xq");
+  ASSERT_TRUE(on.shows("ended 0")) << on.shown();
+  expect_left(on, before);
+}
+
+// "warm" is read by nobody before "hot" was drawn: a picture with both is of another look.
+TEST_F(HotScreen, KeysThatCachesReportAreDrawnAndDrawnAgainByALaterLook) {
+  auto const url = redis_server::shared().url();
+  terminal_with_a_shell on("read start; " +
+                           on_terminal("xterm", "--watch --interval 20ms --store " + url) +
+                           "; echo ended $?; read end");
+  auto const before = on.modes();
+  two_reporting_caches const caches(url);
+  on.type("\n");
+  auto const draws = [&](std::string const& row) {
+    return on.picture().find(row) != std::string::npos;
+  };
+  ASSERT_TRUE(eventually([&] {
+    for (int i = 0; i < 40; ++i) caches.read("hot");
+    return draws("\r\np:hot ");
+  })) << on.shown();
+  EXPECT_FALSE(draws("p:warm"));
+  EXPECT_TRUE(draws("RATE/S")) << on.picture();
+  EXPECT_FALSE(draws("no process reports")) << on.picture();
+  ASSERT_TRUE(caches.while_reading([&] { return draws("\r\np:hot ") && draws("\r\np:warm "); }))
+      << on.picture();
+  on.type("q");
   ASSERT_TRUE(on.shows("ended 0")) << on.shown();
   expect_left(on, before);
 }

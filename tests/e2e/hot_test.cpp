@@ -3,22 +3,19 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <herdlock/cache.hpp>
-#include <herdlock/open.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <support/free_port.hpp>
 #include <support/redis_server.hpp>
 
 #include "herdlock_command.hpp"
+#include "hot_caches.hpp"
 
 namespace {
 
 using namespace herdlock_test;
-using namespace std::chrono_literals;
 using nlohmann::json;
 using words = std::vector<std::string>;
-using texts = herdlock::cache<std::string>;
 
 bool has(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
@@ -38,14 +35,6 @@ child_process in_a_shell(std::string const& script, std::string const& url) {
   return child_process({.argv = {"setsid", "sh", "-c", script, HERDLOCK_COMMAND, url}});
 }
 
-texts open_cache(std::string const& url) {
-  herdlock::cache_options how{.prefix = "p:"};
-  how.hot_keys = herdlock::hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-  how.fleet_threshold = 100;
-  return texts(herdlock::open_store(url), how);
-}
-
-// Each of the two is a process, as far as the server can see.
 class Hot : public ::testing::Test {
  protected:
   words hot(words more) const {
@@ -53,38 +42,26 @@ class Hot : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  /// Asks again and again, and reads "hot" four times as often as "warm" meanwhile.
-  template <class Predicate>
-  bool while_reading(Predicate predicate) {
-    return eventually([&] {
-      for (texts const& cache : {one, two}) {
-        for (int i = 0; i < 40; ++i) read(cache, i % 5 == 0 ? "warm" : "hot");
-      }
-      return predicate();
-    });
+  void expect_reports() const {
+    ASSERT_TRUE(caches.while_reading([&] {
+      return caches.one.fleet_stats().processes == 2 &&
+             caches.one.most_read_by_fleet(2).size() == 2;
+    }));
   }
-  void expect_reports() {
-    ASSERT_TRUE(while_reading(
-        [&] { return one.fleet_stats().processes == 2 && one.most_read_by_fleet(2).size() == 2; }));
-  }
-  command_result run_while_reading(words const& more) {
+  command_result run_while_reading(words const& more) const {
     auto child = start_herdlock(hot(more));
-    EXPECT_TRUE(while_reading([&] { return !child.running(); })) << child.errors();
+    EXPECT_TRUE(caches.while_reading([&] { return !child.running(); })) << child.errors();
     auto const ended = child.wait();
     return {ended && ended->code ? *ended->code : -1, child.output(), child.errors()};
   }
 
   redis_server& server = empty_server();
-  texts one = open_cache(server.url());
-  texts two = open_cache(server.url());
+  two_reporting_caches const caches{server.url()};
 
  private:
   static redis_server& empty_server() {
     redis_server::shared().flush();
     return redis_server::shared();
-  }
-  static void read(texts const& cache, std::string const& key) {
-    cache.get_or_load(key, [] { return std::string("loaded"); });
   }
 };
 
@@ -136,7 +113,7 @@ TEST_F(Hot, WithoutReportsItSaysHowToFindMore) {
 TEST_F(Hot, WatchInAPipePrintsALineForEachKeyAndEndsOnASignal) {
   expect_reports();
   auto watching = start_herdlock(hot({"--watch", "--interval", "20ms"}));
-  ASSERT_TRUE(while_reading([&] { return lines_of(watching.output()).size() >= 6; }))
+  ASSERT_TRUE(caches.while_reading([&] { return lines_of(watching.output()).size() >= 6; }))
       << watching.errors();
   watching.signal(SIGINT);
   EXPECT_EQ(watching.wait(), (exit_status{.code = 130, .signal = {}})) << watching.errors();
