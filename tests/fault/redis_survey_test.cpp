@@ -5,7 +5,6 @@
 #include <herdlock/open.hpp>
 #include <herdlock/survey.hpp>
 #include <support/free_port.hpp>
-#include <support/redis_cluster.hpp>
 #include <tuple>
 #include <utility>
 
@@ -269,33 +268,6 @@ TEST_F(redis_survey, WhatIsThrownMeanwhileLeavesNothingAtTheServer) {
   EXPECT_TRUE(eventually([&] {
     return server.command({"CLIENT", "LIST"}).find("cmd=monitor") == std::string::npos;
   }));
-}
-
-// ---------------------------------------------------------------------------- cluster
-
-TEST(RedisClusterSurvey, AsksAllMasters) {
-  auto& cluster = redis_cluster::shared();
-  cluster.flush();
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < 3; ++i) {
-    names.push_back(cluster.name_at(i, "survey"));
-    cluster.node(i).command({"SET", names.back(), "value"});
-  }
-  auto const commands = [&] {
-    for (std::size_t i = 0; i < 3; ++i) cluster.node(i).command({"GET", names[i]});
-  };
-  auto const found = survey_store(cluster.url(), meanwhile({.source = survey_source::monitor,
-                                                            .prefix = "survey",
-                                                            .lasts = 2s,
-                                                            .with_sizes = true},
-                                                           commands))
-                         .value();
-  ASSERT_EQ(found.keys.size(), 3u);
-  for (auto const& name : names) {
-    EXPECT_EQ(key_of(found, name).key, name);
-    EXPECT_TRUE(key_of(found, name).bytes);
-  }
-  EXPECT_TRUE(survey_store(cluster.url()).value().keys.empty()) << "nobody reports";
 }
 
 }  // namespace
