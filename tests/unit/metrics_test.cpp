@@ -12,10 +12,12 @@
 #include <cmath>
 #include <thread>
 
+#include <herdlock/cache.hpp>
 #include <herdlock/lock.hpp>
 
 #include "scripted_lease_store.hpp"
 #include "support/as_result.hpp"
+#include "support/eventually.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -179,6 +181,23 @@ TEST(PrometheusText, CachesAreToldWithTheirStore) {
         "herdlock_cache_misses_total{store=\"s\"} 0\n",
         "herdlock_cache_load_seconds_bucket{store=\"s\",le=\"0.1\"} 5\n",
         "herdlock_cache_load_seconds_count{store=\"s\"} 5\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(PrometheusText, TheHotKeysOfACacheAreToldWithItsStore) {
+  auto const opened = open_store("memory:");
+  cache<std::string> const one(opened,
+                               {.hot_keys = hot_keys_options{.threshold = 10, .min_reads = 5}});
+  ASSERT_TRUE(herdlock_test::eventually([&] {
+    one.get_or_load("k", [] { return std::string("loaded"); });
+    return opened.metrics().caches.hot == 1;
+  }));
+  auto const text = prometheus_text({opened.metrics()});
+  for (char const* line :
+       {"# TYPE herdlock_cache_hot gauge\n", "herdlock_cache_hot{store=\"memory:\"} 1\n",
+        "# TYPE herdlock_cache_became_hot_total counter\n",
+        "herdlock_cache_became_hot_total{store=\"memory:\"} 1\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
 }
