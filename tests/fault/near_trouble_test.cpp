@@ -1,0 +1,81 @@
+// The near cache where its server forgets, restarts or closes, where its link is slow, and where
+// its user does what nobody expects: nothing old is served behind a fence, and hits come back.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <herdlock/cache.hpp>
+#include <herdlock/open.hpp>
+#include "near_reading.hpp"
+#include "support/eventually.hpp"
+#include "support/redis_server.hpp"
+#include "support/relay.hpp"
+
+#include <gtest/gtest.h>
+
+namespace herdlock_test {
+namespace {
+
+using namespace herdlock;
+using namespace std::chrono_literals;
+using maybe_text = std::optional<std::string>;
+using texts = cache<std::string>;
+
+struct redis_near_trouble : testing::Test {
+  static cache_options keeping_all() {
+    return {.ttl = 10min, .ttl_jitter = 0, .near = near_cache::all};
+  }
+  static texts open(std::string const& url, cache_options options = keeping_all()) {
+    return texts(open_store(url), std::move(options));
+  }
+  /// A link that stands still or is slow is not given up.
+  static std::string url_through(relay const& wire) {
+    return "redis://127.0.0.1:" + std::to_string(wire.port()) + "?timeout=20s";
+  }
+  static redis_server& shared_server() {
+    auto& one = redis_server::shared();
+    one.flush();
+    return one;
+  }
+  static void set(redis_server const& at, std::string const& key, std::string const& value) {
+    ASSERT_EQ(at.command({"SET", key, value}), "OK");
+  }
+  /// All in one turn of the server's event loop.
+  static void set_many(redis_server const& at, int count, std::string const& prefix,
+                       std::string const& value) {
+    std::string const script =
+        "for i = 1, tonumber(ARGV[1]) do redis.call('SET', ARGV[2] .. i, ARGV[3]) end return 'OK'";
+    ASSERT_EQ(at.command({"EVAL", script, "0", std::to_string(count), prefix, value}), "OK");
+  }
+  /// Until an answer comes from what the process keeps.
+  static void read_until_kept(texts const& one, std::string_view key) {
+    ASSERT_TRUE(eventually([&] {
+      auto const before = one.stats().near_hits;
+      one.get_or_load(key, [] { return std::string("loaded"); });
+      return one.stats().near_hits > before;
+    })) << key;
+  }
+};
+
+// R12: what it throws out of its table it pushes, as if it had changed.
+TEST_F(redis_near_trouble, WhatTheServerTracksNoLongerIsNotServedFromBefore) {
+  redis_server forgetful({.arguments = {"--tracking-table-max-keys", "10"}});
+  auto const one = open(forgetful.url());
+  constexpr int keys = 200;
+  set_many(forgetful, keys, "k", "old");
+  for (int i = 1; i <= keys; ++i) read_until_kept(one, "k" + std::to_string(i));
+  ASSERT_TRUE(eventually([&] { return one.stats().near_invalidations > 0; }))
+      << "nobody has written, else this shows nothing";
+  for (int i = 1; i <= keys; ++i) {
+    auto const key = "k" + std::to_string(i);
+    read_until_kept(one, key);
+    set(forgetful, key, "new");
+    EXPECT_EQ(answer_behind_fence(one, key), "new") << key;
+  }
+}
+
+}  // namespace
+}  // namespace herdlock_test
