@@ -77,5 +77,22 @@ TEST_F(redis_near_trouble, WhatTheServerTracksNoLongerIsNotServedFromBefore) {
   }
 }
 
+// R12: it pushes the names of keys, and not which database they are in.
+TEST_F(redis_near_trouble, WhatHappensInAnotherDatabaseLeavesTheValueRight) {
+  auto& common = shared_server();
+  auto const one = open(common.url() + "/1");
+  one.put("k", "right");
+  for (int i = 0; i < 20; ++i) {
+    read_until_kept(one, "k");
+    set(common, "k", "wrong");
+    EXPECT_EQ(answer_behind_fence(one, "k"), "right");
+    read_until_kept(one, "k");
+    ASSERT_EQ(common.cli("FLUSHDB"), "OK");
+    EXPECT_EQ(answer_behind_fence(one, "k"), "right");
+  }
+  read_until_kept(one, "k");
+  EXPECT_EQ(first_answer(one, "k"), "right");
+}
+
 }  // namespace
 }  // namespace herdlock_test
