@@ -94,5 +94,29 @@ TEST_F(redis_near_trouble, WhatHappensInAnotherDatabaseLeavesTheValueRight) {
   EXPECT_EQ(first_answer(one, "k"), "right");
 }
 
+// R2: pushes that nobody reads pile up at the server, until it closes the connection with them.
+TEST_F(redis_near_trouble, PushesThatTheServerThrewAwayAreNotMissed) {
+  redis_server strict(
+      {.arguments = {"--client-output-buffer-limit", "normal", "64kb", "64kb", "0"}});
+  relay wire(strict.port());
+  auto options = keeping_all();
+  options.hot_keys = std::nullopt;  // no subscription: that would be another class of clients
+  auto const one = open(url_through(wire), options);
+  constexpr int keys = 600;
+  std::string const prefix(200, 'k');
+  set_many(strict, keys, prefix, "old");
+  for (int i = 1; i <= keys; ++i) read_until_kept(one, prefix + std::to_string(i));
+  ASSERT_TRUE(has_tracking_client(strict));
+  wire.stop_forwarding();
+  set_many(strict, keys, prefix, "new");
+  ASSERT_TRUE(eventually([&] { return !has_tracking_client(strict); }));
+  wire.resume_forwarding();
+  EXPECT_EQ(answer_behind_fence(one, prefix + "1"), "new");
+  for (int i = 2; i <= keys; ++i) {
+    EXPECT_EQ(first_answer(one, prefix + std::to_string(i)), "new") << i;
+  }
+  read_until_kept(one, prefix + "1");
+}
+
 }  // namespace
 }  // namespace herdlock_test
