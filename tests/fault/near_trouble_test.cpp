@@ -118,5 +118,23 @@ TEST_F(redis_near_trouble, PushesThatTheServerThrewAwayAreNotMissed) {
   read_until_kept(one, prefix + "1");
 }
 
+// R4
+TEST_F(redis_near_trouble, ARestartedServerLeavesNothingOfWhatWasBefore) {
+  redis_server own;
+  relay wire(own.port());
+  auto const one = open(url_through(wire));
+  set(own, "k", "0");
+  for (int i = 1; i <= 3; ++i) {
+    read_until_kept(one, "k");
+    own.kill();
+    wire.refuse();  // so that it does not come back before there is another value
+    own.restart();
+    set(own, "k", std::to_string(i));
+    wire.accept();
+    EXPECT_EQ(answer_behind_fence(one, "k"), std::to_string(i));
+  }
+  read_until_kept(one, "k");
+}
+
 }  // namespace
 }  // namespace herdlock_test
