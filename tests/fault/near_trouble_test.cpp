@@ -136,5 +136,32 @@ TEST_F(redis_near_trouble, ARestartedServerLeavesNothingOfWhatWasBefore) {
   read_until_kept(one, "k");
 }
 
+// R6
+TEST_F(redis_near_trouble, OverASlowLinkHitsGoOnAndFencesPass) {
+  auto& common = shared_server();
+  relay wire(common.port());
+  auto options = keeping_all();
+  options.max_staleness = 2s;
+  auto const one = open(url_through(wire), options);
+  set(common, "k", "0");
+  read_until_kept(one, "k");
+  wire.set_delay(100ms);
+  for (int i = 1; i <= 3; ++i) {
+    set(common, "k", std::to_string(i));
+    EXPECT_EQ(answer_behind_fence(one, "k"), std::to_string(i));
+    read_until_kept(one, "k");
+  }
+  // For longer than any of its signs of life is good for.
+  auto const end = std::chrono::steady_clock::now() + 2 * options.max_staleness;
+  auto const before = one.stats().near_hits;
+  std::uint64_t answers = 0;
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(first_answer(one, "k"), "3");
+    ++answers;
+    return std::chrono::steady_clock::now() >= end;
+  }));
+  EXPECT_GT(one.stats().near_hits - before, answers / 2);
+}
+
 }  // namespace
 }  // namespace herdlock_test
