@@ -163,5 +163,27 @@ TEST_F(redis_near_trouble, OverASlowLinkHitsGoOnAndFencesPass) {
   EXPECT_GT(one.stats().near_hits - before, answers / 2);
 }
 
+// R6: when an answer comes it is worth nothing any more.
+TEST_F(redis_near_trouble, OverALinkSlowerThanMaxStalenessNothingIsServedFromHere) {
+  auto& common = shared_server();
+  relay wire(common.port());
+  auto options = keeping_all();
+  options.max_staleness = 200ms;
+  auto const one = open(url_through(wire), options);
+  set(common, "k", "0");
+  read_until_kept(one, "k");
+  wire.set_delay(250ms);
+  ASSERT_TRUE(eventually([&] { return one.stats().near_proof_age_ms > 200; }));
+  auto const before = one.stats().near_hits;
+  for (int i = 1; i <= 2; ++i) {
+    set(common, "k", std::to_string(i));
+    EXPECT_EQ(answer_behind_fence(one, "k"), std::to_string(i));
+    EXPECT_EQ(first_answer(one, "k"), std::to_string(i));
+  }
+  EXPECT_EQ(one.stats().near_hits, before);
+  wire.set_delay(0ms);
+  read_until_kept(one, "k");
+}
+
 }  // namespace
 }  // namespace herdlock_test
