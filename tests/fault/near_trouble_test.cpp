@@ -185,5 +185,18 @@ TEST_F(redis_near_trouble, OverALinkSlowerThanMaxStalenessNothingIsServedFromHer
   read_until_kept(one, "k");
 }
 
+// R17: a pooled connection that is idle is read by nobody.
+TEST_F(redis_near_trouble, AProcessThatAsksForNothingHearsOfChangesAllTheSame) {
+  auto& common = shared_server();
+  auto const one = open(common.url());
+  set(common, "k", "old");
+  read_until_kept(one, "k");
+  ASSERT_EQ(one.stats().near_entries, 1u);
+  auto const before = one.stats().near_invalidations;
+  set(common, "k", "new");
+  EXPECT_TRUE(eventually([&] { return one.stats().near_entries == 0; }));
+  EXPECT_EQ(one.stats().near_invalidations, before + 1);
+}
+
 }  // namespace
 }  // namespace herdlock_test
