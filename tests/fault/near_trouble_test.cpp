@@ -198,5 +198,26 @@ TEST_F(redis_near_trouble, AProcessThatAsksForNothingHearsOfChangesAllTheSame) {
   EXPECT_EQ(one.stats().near_invalidations, before + 1);
 }
 
+// R8: the load is voided by the write, by that of another process, too.
+TEST_F(redis_near_trouble, ALoaderThatWritesItsOwnKeyLeavesWhatItWrote) {
+  auto& common = shared_server();
+  auto const one = open(common.url()), other = open(common.url());
+  for (auto const* const writer : {&one, &other}) {
+    for (int i = 0; i < 10; ++i) {
+      one.invalidate("k");
+      auto const writing = [&](load_context const&) {
+        writer->put("k", "mine");
+        return maybe_text("loaded");
+      };
+      EXPECT_EQ(one.get_or_load("k", writing), "loaded") << "it answers who waited for it";
+      auto const stored = common.cli("GET k");
+      EXPECT_EQ(stored, "mine");
+      EXPECT_EQ(answer_behind_fence(one, "k"), stored);
+      read_until_kept(one, "k");
+      EXPECT_EQ(first_answer(one, "k"), stored);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace herdlock_test
