@@ -219,5 +219,22 @@ TEST_F(redis_near_trouble, ALoaderThatWritesItsOwnKeyLeavesWhatItWrote) {
   }
 }
 
+// R16: pushes, hits and fences wait for no loader.
+TEST_F(redis_near_trouble, ALoaderMayFenceAndReadWhatIsKept) {
+  auto& common = shared_server();
+  auto const one = open(common.url());
+  for (int i = 0; i < 10; ++i) {
+    set(common, "k", "old");
+    one.fence();
+    read_until_kept(one, "k");
+    one.invalidate("loaded of k");
+    auto const reading = [&](load_context const&) {
+      set(common, "k", "new");
+      return maybe_text(answer_behind_fence(one, "k"));
+    };
+    EXPECT_EQ(one.get_or_load("loaded of k", reading), "new");
+  }
+}
+
 }  // namespace
 }  // namespace herdlock_test
