@@ -236,5 +236,25 @@ TEST_F(redis_near_trouble, ALoaderMayFenceAndReadWhatIsKept) {
   }
 }
 
+TEST_F(redis_near_trouble, KeysOfAnyBytesAndOfTheLongestKindAreTracked) {
+  auto& common = shared_server();
+  for (std::string const prefix : {"", "p\xff:"}) {
+    auto options = keeping_all();
+    options.near = near_cache::hot;
+    options.prefix = prefix;
+    auto const one = open(common.url(), options);
+    std::string const longest(limits::max_name_bytes - prefix.size(), 'k');
+    for (std::string const& key : {std::string("\xff\xfe"), std::string("\r\n$-1"), longest}) {
+      one.pin(key);
+      for (int i = 0; i < 5; ++i) {
+        set(common, prefix + key, std::to_string(i));
+        EXPECT_EQ(answer_behind_fence(one, key), std::to_string(i)) << key.size();
+        read_until_kept(one, key);
+        EXPECT_EQ(first_answer(one, key), std::to_string(i)) << key.size();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace herdlock_test
