@@ -1,5 +1,6 @@
 // The near cache where its server forgets, restarts or closes, where its link is slow, and where
 // its user does what nobody expects: nothing old is served behind a fence, and hits come back.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <herdlock/cache.hpp>
 #include <herdlock/open.hpp>
 #include "near_reading.hpp"
+#include "scripted_redis.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "support/relay.hpp"
@@ -254,6 +256,40 @@ TEST_F(redis_near_trouble, KeysOfAnyBytesAndOfTheLongestKindAreTracked) {
       }
     }
   }
+}
+
+// R5: it can put a push into the middle of a reply.
+TEST_F(redis_near_trouble, AServerBefore7KeepsItsValuesToItselfAndAWarningSaysWhy) {
+  auto const bulk = [](std::string const& what) {
+    return "$" + std::to_string(what.size()) + "\r\n" + what + "\r\n";
+  };
+  std::atomic<int> looks{0};
+  std::atomic<bool> was_asked_to_track{false};
+  scripted_redis const old([&](scripted_redis::command_words const& words) {
+    if (words[0] == "TIME") return "*2\r\n" + bulk("1700000000") + bulk("1");
+    if (words[0] == "INFO") return bulk("redis_version:6.2.7\r\nrole:master\r\n");
+    if (words[0] == "PTTL") return std::string(":-1\r\n");
+    if (words[0] == "CLIENT") was_asked_to_track = true;
+    if (words[0] != "GET") return std::string("+OK\r\n");
+    ++looks;
+    return bulk("there");
+  });
+  auto options = keeping_all();
+  options.hot_keys = std::nullopt;  // the peer serves one connection
+  store const opened = open_store(old.url());
+  texts const one(opened, options);
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(first_answer(one, "k"), "there");
+    return !opened.warnings().empty();
+  }));
+  auto const said = opened.warnings().back();
+  EXPECT_NE(said.find("Redis 6.2.7"), said.npos) << said;
+  EXPECT_NE(said.find("needs 7.0 or newer"), said.npos) << said;
+  int const before = looks;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(first_answer(one, "k"), "there");
+  EXPECT_EQ(looks, before + 10);
+  EXPECT_EQ(one.stats().near_inserts, 0u);
+  EXPECT_FALSE(was_asked_to_track);
 }
 
 }  // namespace
