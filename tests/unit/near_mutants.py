@@ -9,6 +9,10 @@ from mutants import Machine, run
 
 NEAR = Machine(("near_machine", "near_server", "near_stamps", "connection_trust"),
                ("near_machine_test", "near_trust_test", "near_entries_test"))
+TABLE = Machine(("local/near_table", "local/near_order", "local/near_record",
+                 "local/near_thread_cache", "local/hot_counter", "local/shard_lock",
+                 "local/thread_number", "hot_shard", "hot_sketch"),
+                ("near_table_test", "near_table_threads_test", "near_table_supports_test"))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -86,6 +90,38 @@ MUTANTS = [
     ("an entry expires by its reply's time", NEAR,
      "after(stamp.sent, answer.left)", "after(now, answer.left)",
      "NearMachine.AnEntryExpiresWithTheTimeLeftToItsKeyCountedFromBeforeTheRead"),
+    # What the table serves.
+    ("what is dropped is served to threads that have a line of it", TABLE,
+     "  record.close();\n", "",
+     "NearTable.ADroppedKeyIsNotFoundEvenWhereItWasHit"),
+    ("a hit does not look at the end of the entry", TABLE,
+     "if (!record || !record->served(now)) return {};", "if (!record) return {};",
+     "NearTable.AnEntryIsServedUntilItEnds"),
+    ("a hit of a thread's own line does not look at the end of the entry", TABLE,
+     "!found->served(now) || ", "",
+     "NearTable.AnEntryIsServedUntilItEnds"),
+    ("a hit of a thread's own line does not look at the key", TABLE,
+     " || found->key() != key", "",
+     "NearTable.KeysOfOneHashAreKeptApart"),
+    ("a refused insert leaves the earlier value", TABLE,
+     "if (near_record_ptr const old = look_up(which)) remove_gone(*old, now, out);", "",
+     "NearTable.ARefusedInsertTakesWhatTheKeyHad"),
+    ("a generation that ended is trusted again", TABLE,
+     "  trusted_.erase(at);\n", "",
+     "NearTable.WhatIsServedIsNotRevivedByLateTrust"),
+    # What the table keeps.
+    ("a line of a thread keeps the value of an entry that has gone", TABLE,
+     "one->release_handles();", "",
+     "NearTableLifetime.AValueGoesWithItsEntryAtOnce"),
+    ("bytes are not given back", TABLE,
+     "  counts_.bytes -= record.bytes();\n", "",
+     "NearTable.ClearDropsAllAndTheTableGoesOn"),
+    ("what was hit makes room", TABLE,
+     "if (!one.is_needed() && !one.take_visit()) return one;", "if (!one.is_needed()) return one;",
+     "NearTable.WhatWasHitStaysAndWhatWasNotMakesRoom"),
+    ("what others rest on makes room", TABLE,
+     "!one.is_needed() && ", "",
+     "NearTableSupports.ASupportMakesNoRoomWhileSomethingRestsOnIt"),
 ]
 
 
