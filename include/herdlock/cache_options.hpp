@@ -139,6 +139,9 @@ struct cache_options {
   /// for each entry at most, do not.
   std::size_t near_entries = 10'000;
   std::size_t near_bytes = 64 * 1024 * 1024;
+  /// A value with more bytes is not kept: each process would have it, and read it again at each
+  /// change. What is above near_bytes never is.
+  std::size_t near_max_value_bytes = 1024 * 1024;
   /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
   milliseconds near_max_age{0};
   /// Where the server refuses to push (a proxy, an ACL): values are kept for so long, whoever

@@ -1,5 +1,6 @@
 #include "local/near_table.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "algo/key_hash.hpp"
@@ -113,7 +114,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
     if (near_record_ptr const old = look_up(which)) remove_gone(*old, now, out);
     auto const trusted = trusted_.find(how.generation);
     if (trusted == trusted_.end() || how.expires <= now || options_.entries == 0 ||
-        what.bytes > options_.bytes || bytes > options_.bytes) {
+        what.bytes > std::min(options_.value_bytes, options_.bytes) || bytes > options_.bytes) {
       ++counts_.refused;
       return false;
     }

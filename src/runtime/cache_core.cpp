@@ -135,6 +135,7 @@ near_cache check_near(cache_options const& options, store const& values,
   }
   check_that(options.near_entries > 0, "near_entries: use 1 or more");
   check_that(options.near_bytes > 0, "near_bytes: use 1 or more");
+  check_that(options.near_max_value_bytes > 0, "near_max_value_bytes: use 1 or more");
   check_that(!locks,
              "near: needs values and claims in one store; give the cache no store for its "
              "locks, or use near_cache::off");

@@ -24,6 +24,7 @@ detail::near_table_options table_options(store_core const& home, cache_options c
                                          std::shared_ptr<cache_hot> const& hot) {
   detail::near_table_options made{.entries = options.near_entries,
                                   .bytes = options.near_bytes,
+                                  .value_bytes = options.near_max_value_bytes,
                                   .slot_of = {},
                                   .uses = hot ? &hot->counter() : nullptr};
   auto const& source = home.tracking();

@@ -64,5 +64,13 @@ TEST(NearTableCounts, TheEarliestEndOfTrustIsTold) {
   EXPECT_FALSE(table.counts().trusted_until);
 }
 
+TEST(NearTableCounts, AValueThatIsLargerThanOneMayBeIsNotKept) {
+  near_table_of_texts table({.value_bytes = 100});
+  EXPECT_TRUE(table.keep("a", std::string(100, 'x')));
+  EXPECT_FALSE(table.keep("b", std::string(101, 'x')));
+  EXPECT_EQ(table.counts().refused, 1u);
+  EXPECT_EQ(table.counts().evicted, 0u) << "nothing makes room for it";
+}
+
 }  // namespace
 }  // namespace herdlock_test
