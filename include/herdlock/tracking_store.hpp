@@ -70,6 +70,9 @@ class tracking_store {
   /// The server's answer, behind everything that it pushed before. Not cancellable.
   virtual void ping(link_id over, handler<void> done) = 0;
 
+  /// To be called now and then: asks those servers again that could not say whether they push.
+  virtual void ask_again() = 0;
+
   /// Says that these are in use: what is served in the process looks idle to the server, and an
   /// evicting one takes that first. Completes when all are told, or could not be. Not cancellable.
   virtual void touch(std::vector<cache_key> keys, handler<void> done) = 0;

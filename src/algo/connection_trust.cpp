@@ -23,6 +23,11 @@ bool connection_trust::push_handled() {
   return believe();
 }
 
+void connection_trust::refused(std::uint64_t number, clock::time_point now) {
+  std::erase_if(pings_, [&](sent_ping const& one) { return one.number <= number; });
+  until_ = std::min(until_, now);
+}
+
 // Answers come in the order of the PINGs: a later one is worth all before it.
 bool connection_trust::believe() {
   auto const last = std::find_if(pings_.rbegin(), pings_.rend(), [&](sent_ping const& one) {

@@ -46,6 +46,10 @@ class connection_trust {
   /// One more push has been handled. True: a PONG behind it is believed now.
   bool push_handled();
 
+  /// The server refused the PING of that number, or nobody waits for its answer any more. Nothing
+  /// is known of the connection then, until a later one is answered.
+  void refused(std::uint64_t number, clock::time_point now);
+
   /// What is known of this connection may be served before then.
   clock::time_point until() const noexcept { return until_; }
   /// The number of the last PING whose answer is believed.

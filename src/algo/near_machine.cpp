@@ -92,6 +92,14 @@ near_plan near_machine::pong(near_connection which, std::uint64_t number,
   return out;
 }
 
+near_plan near_machine::ping_refused(near_connection which, std::uint64_t number,
+                                     clock::time_point now) {
+  near_plan out;
+  if (near_server* const one = find(which)) one->ping_refused(number, now, out);
+  look_at_fence(now, out);
+  return out;
+}
+
 std::optional<near_stamp> near_machine::read_sent(near_connection which, std::string_view key,
                                                   clock::time_point now) const {
   near_server const* const one = find(which);

@@ -92,6 +92,11 @@ void near_server::pong(std::uint64_t number, std::uint64_t pushes_before, near_p
   if (trust_.pong(number, pushes_before) && coverage_ == near_coverage::tracked) say_trust(out);
 }
 
+void near_server::ping_refused(std::uint64_t number, clock::time_point now, near_plan& out) {
+  trust_.refused(number, now);
+  fence_lapses(out);
+}
+
 void near_server::ping(clock::time_point now, near_plan& out) {
   last_ping_ = trust_.ping(now);
   out.push_back({.what = action::ping, .connection = which_, .number = last_ping_});

@@ -38,6 +38,9 @@ class near_server {
 
   void push_handled(near_plan& out);
   void pong(std::uint64_t number, std::uint64_t pushes_before, near_plan& out);
+  /// Whatever was read over it is not served any more. What is read from now on may be, once a
+  /// later PING is answered.
+  void ping_refused(std::uint64_t number, clock::time_point now, near_plan& out);
   /// A PING, if one is due.
   void regular_ping(clock::time_point now, near_plan& out);
   clock::time_point next_ping() const noexcept { return trust_.next_ping(); }

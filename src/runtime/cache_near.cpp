@@ -205,8 +205,7 @@ cache_near::connected_link* cache_near::find_link(link_id which) {
 cache_near::connected_link* cache_near::connect(link_id which, clock::time_point asked) {
   if (closed_) return nullptr;
   auto const made = machine_.connected(asked);
-  return made ? &links_.insert_or_assign(which, connected_link{*made, asked}).first->second
-              : nullptr;
+  return made ? &links_.insert_or_assign(which, connected_link{*made}).first->second : nullptr;
 }
 
 void cache_near::on_link_up(link_id which, clock::time_point asked) {
@@ -298,11 +297,7 @@ void cache_near::ping(algo::near_connection over, std::uint64_t number) {
       if (!link) return;
       if (said.has_error()) {
         // It was refused, or is late: whatever it comes to is no answer to this one any more.
-        // Where the server has lost its slots nothing is read over it again; else it is as good as
-        // one that came up.
-        auto const asked = link->asked;
-        self->on_link_down(id);
-        return self->on_link_up(id, asked);
+        return self->apply(self->machine_.ping_refused(link->connection, number, clock::now()));
       }
       // What was pushed in front of it has been told: replies and pushes come in one order.
       self->apply(self->machine_.pong(link->connection, number, link->pushes, clock::now()));

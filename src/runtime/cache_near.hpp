@@ -87,7 +87,6 @@ class cache_near final : public tracking_listener,
  private:
   struct connected_link {
     algo::near_connection connection;
-    clock::time_point asked;
     std::uint64_t pushes = 0;
   };
 

@@ -26,9 +26,17 @@ void near_upkeep::close() {
 
 void near_upkeep::on_due(clock::time_point now) {
   home_->timers().schedule(*this, now + tick);
-  table_->sweep(now);
+  if (auto const& source = home_->tracking()) source->ask_again();
+  sweep(now);
   ask_for_age();
   if (interval_) touch(now);
+}
+
+// So often that all entries have been looked at in ticks_of_sweep.
+void near_upkeep::sweep(clock::time_point now) {
+  constexpr std::size_t ticks_of_sweep = 30;
+  auto const in_each = ticks_of_sweep * detail::near_table::sweep_looks;
+  for (auto left = table_->counts().entries / in_each + 1; left > 0; --left) table_->sweep(now);
 }
 
 void near_upkeep::ask_for_age() {
@@ -43,7 +51,7 @@ void near_upkeep::ask_for_age() {
 // So many of the entries in each tick that all have been looked at once in the interval.
 void near_upkeep::touch(clock::time_point now) {
   auto const& source = home_->tracking();
-  if (!source || std::exchange(touching_, true)) return;
+  if (!source || touching_) return;
   auto const ticks = static_cast<std::size_t>(std::max<std::int64_t>(*interval_ / tick, 1));
   auto looks = table_->counts().entries / ticks + 1;
   std::vector<cache_key> used;
@@ -53,6 +61,7 @@ void near_upkeep::touch(clock::time_point now) {
       if (full.has_value()) used.push_back(*std::move(full));
     }
   }
+  touching_ = true;
   source->touch(std::move(used), [weak = weak_from_this()](result<void> const&) {
     if (auto const self = weak.lock()) self->touching_ = false;
   });

@@ -26,6 +26,7 @@ class near_upkeep final : public timed, public std::enable_shared_from_this<near
 
  private:
   void on_due(clock::time_point now) override;
+  void sweep(clock::time_point now);
   void ask_for_age();
   void touch(clock::time_point now);
 

@@ -258,11 +258,35 @@ TEST_F(redis_near_trouble, KeysOfAnyBytesAndOfTheLongestKindAreTracked) {
   }
 }
 
+std::string bulk(std::string const& what) {
+  return "$" + std::to_string(what.size()) + "\r\n" + what + "\r\n";
+}
+
+// As by a long script, when the connection comes up.
+TEST_F(redis_near_trouble, AServerThatIsTooBusyToTrackIsAskedAgain) {
+  std::atomic<int> asked_to_track{0};
+  scripted_redis const busy([&](scripted_redis::command_words const& words) {
+    if (words[0] == "TIME") return "*2\r\n" + bulk("1700000000") + bulk("1");
+    if (words[0] == "INFO") return bulk("redis_version:7.0.15\r\nrole:master\r\n");
+    if (words[0] == "PTTL") return std::string(":-1\r\n");
+    if (words[0] == "GET") return bulk("there");
+    bool const tracks = words.size() > 1 && words[1] == "TRACKING";
+    if (tracks && ++asked_to_track == 1) return std::string("-BUSY running a script\r\n");
+    return std::string("+OK\r\n");
+  });
+  auto options = keeping_all();
+  options.hot_keys = std::nullopt;  // the peer serves one connection
+  store const opened = open_store(busy.url());
+  texts const one(opened, options);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(first_answer(one, "k"), "there");
+    return one.stats().near_hits > 0;
+  }));
+  EXPECT_GE(asked_to_track, 2);
+}
+
 // R5: it can put a push into the middle of a reply.
 TEST_F(redis_near_trouble, AServerBefore7KeepsItsValuesToItselfAndAWarningSaysWhy) {
-  auto const bulk = [](std::string const& what) {
-    return "$" + std::to_string(what.size()) + "\r\n" + what + "\r\n";
-  };
   std::atomic<int> looks{0};
   std::atomic<bool> was_asked_to_track{false};
   scripted_redis const old([&](scripted_redis::command_words const& words) {

@@ -64,6 +64,21 @@ TEST_F(CacheNearWrites, WhatWasReadMeanwhileIsNotKeptAfterwards) {
   EXPECT_TRUE(keeps_it_again());
 }
 
+// As a server does that has lost its slots.
+TEST_F(CacheNearWrites, ALinkThatRefusesEachPingIsAskedNoMoreOften) {
+  ASSERT_TRUE(keeps_it_again());
+  constexpr std::size_t some = 6;
+  auto const third = cache_options().max_staleness / 3;
+  tracking->refuses_pings = true;
+  tracking->pings = 0;
+  auto const begun = clock::now();
+  EXPECT_TRUE(run_until([&] { return tracking->pings == some; }));
+  EXPECT_GE(clock::now() - begun, (some - 1) * third);
+  EXPECT_FALSE(answers_by_itself());
+  tracking->refuses_pings = false;
+  EXPECT_TRUE(keeps_it_again());
+}
+
 // As when the store is closed with the write on its way.
 TEST_F(CacheNearWrites, AReplyThatNeverComesEndsWithItsHandler) {
   ASSERT_TRUE(keeps_it_again());

@@ -62,6 +62,9 @@ class NearMachine : public ::testing::Test {
             milliseconds at) {
     apply(machine.pong(from, number, pushes_before, near_start + at));
   }
+  void refuse(near_connection which, std::uint64_t number, milliseconds at) {
+    apply(machine.ping_refused(which, number, near_start + at));
+  }
   void fence(milliseconds at) { apply(machine.fence(near_start + at)); }
 
   near_machine machine;

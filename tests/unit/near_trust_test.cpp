@@ -1,5 +1,7 @@
 // Until when it may be served, and what a fence proves. R1 to R15 are the rules of
 // docs/known-bugs.md.
+#include <utility>
+
 #include "near_fixture.hpp"
 
 namespace herdlock::algo {
@@ -36,6 +38,49 @@ TEST_F(NearMachine, APongThatComesTooLateIsWorthNothingAndTheNextOneRevivesWhatI
   EXPECT_EQ(hit("k", 1500ms), std::nullopt);
   pong(over, pings[over].at(1), 0, 1600ms);
   EXPECT_EQ(hit("k", 1600ms), 1) << "no push was missed";
+}
+
+// A server that has lost the slots of what was read over it refuses the question.
+TEST_F(NearMachine, ARefusedPingEndsWhatWasReadUntilALaterOneIsAnswered) {
+  auto const over = connect();
+  keep(over, "k", 1);
+  auto const on_its_way = read(over, "late", 300ms);
+  tick(400ms);
+  refuse(over, pings[over].at(0), 410ms);
+  EXPECT_EQ(hit("k", 410ms), std::nullopt);
+  EXPECT_FALSE(fill("late", on_its_way, 1, 420ms)) << "it may have been read before";
+  keep(over, "fresh", 2, 420ms);
+  EXPECT_EQ(hit("fresh", 430ms), std::nullopt) << "nothing is known of the connection";
+  tick(800ms);
+  pong(over, pings[over].at(1), 0, 810ms);
+  EXPECT_EQ(hit("fresh", 1000ms), 2);
+  EXPECT_EQ(hit("k", 1000ms), std::nullopt) << "for good";
+}
+
+TEST_F(NearMachine, AServerThatRefusesEachPingIsAskedNoMoreOften) {
+  auto const over = connect();
+  std::size_t sent = 0;
+  for (auto now = 0ms; now < 10s; now += 1ms) {
+    if (machine.due() > near_start + now) continue;
+    tick(now);
+    for (auto const number : std::exchange(pings[over], {})) {
+      ++sent;
+      refuse(over, number, now);
+    }
+  }
+  EXPECT_GE(sent, 29u) << "and no less often";
+  EXPECT_LE(sent, 30u);
+}
+
+TEST_F(NearMachine, AFencePassesWhereItsPingIsRefused) {
+  auto const over = connect();
+  keep(over, "k", 1);
+  fence(100ms);
+  ASSERT_EQ(pings[over].size(), 1u);
+  EXPECT_EQ(passed_fence, 0u);
+  refuse(over, pings[over][0], 110ms);
+  EXPECT_EQ(passed_fence, 1u);
+  EXPECT_EQ(hit("k", 110ms), std::nullopt);
 }
 
 // R6: a PONG is believed only behind the pushes that came before it on the wire.

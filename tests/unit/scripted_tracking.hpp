@@ -24,6 +24,8 @@ class scripted_tracking final : public tracking_store {
   bool refuses = false;  // to push
   std::size_t listeners = 0;
   std::size_t reads = 0;
+  bool refuses_pings = false;
+  std::size_t pings = 0;
 
   void push(std::string_view key) const {
     std::array const keys{key};
@@ -62,8 +64,14 @@ class scripted_tracking final : public tracking_store {
     });
   }
   void ping(link_id, handler<void> done) override {
+    ++pings;
+    if (refuses_pings) {
+      return detail::post_result<void>(executor_, std::move(done),
+                                       make_failure(errc::unavailable, "scripted"));
+    }
     detail::post_result<void>(executor_, std::move(done), boost::system::in_place_value);
   }
+  void ask_again() override {}
   void touch(std::vector<cache_key>, handler<void> done) override {
     detail::post_result<void>(executor_, std::move(done), boost::system::in_place_value);
   }

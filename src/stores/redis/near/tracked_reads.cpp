@@ -178,7 +178,6 @@ void tracked_get::start() {
 std::unique_ptr<command> tracked_get::in_front(connection const& to) {
   announced_ = links_->link_of(to);
   if (!announced_) return nullptr;
-  links_->note_key(*announced_, what_.key.str());
   if (!what_.sending(*announced_)) return nullptr;
   return std::make_unique<caching_command>(weak_from_this());
 }
@@ -195,6 +194,7 @@ void tracked_get::on_read(result<cache_lookup> found) {
   }
   if (found.has_error()) return complete(std::move(found).error());
   found_ = *std::move(found);
+  if (read_over_) links_->note_key(*read_over_, what_.key.str());
   // Whoever may not keep it has his answer. Else the question is under way behind it.
   bool const may_be_kept = found_->has_value() && read_over_ && read_over_ == time_of_;
   if (!may_be_kept) complete(tracked_value{*std::move(found_), std::nullopt, std::nullopt});
@@ -239,8 +239,8 @@ class tracked_reads final : public tracking_store {
   void touch(std::vector<cache_key> keys, handler<void> done) override {
     std::make_shared<touching>(commands_, std::move(keys), std::move(done))->next();
   }
+  void ask_again() override { links_->ask_again(); }
   void idle_age(handler<std::optional<milliseconds>> done) override {
-    links_->ask_again();
     ages_->ask(commands_->executor(), std::move(done));
   }
 
