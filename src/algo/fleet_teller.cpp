@@ -10,9 +10,13 @@ bool fleet_teller::is_due(std::vector<fleet_key> const& named, clock::time_point
   if (!last_) return !named.empty();
   auto const passed = now - *last_;
   if (passed >= interval) return !named.empty() || has_named_;
-  if (passed < least_gap) return false;
-  return std::any_of(named.begin(), named.end(),
-                     [&](fleet_key const& one) { return one.hot && !told_hot_.contains(one.key); });
+  return passed >= least_gap && is_news(named);
+}
+
+bool fleet_teller::is_news(std::vector<fleet_key> const& named) const {
+  return has_cooled_ || std::any_of(named.begin(), named.end(), [&](fleet_key const& one) {
+           return one.hot && !told_hot_.contains(one.key);
+         });
 }
 
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
@@ -22,6 +26,7 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   for (fleet_key const& one : known) {
     if (one.hot && told_hot_.contains(one.key)) still_hot.insert(one.key);
   }
+  has_cooled_ = has_cooled_ || still_hot.size() != told_hot_.size();
   told_hot_ = std::move(still_hot);
   // Who is hot comes first, so that there is room for it; and who was named stays, so that those
   // for whom there is no room are no news by turns.
@@ -48,6 +53,7 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   if (!is_due(named, now)) return std::nullopt;
   last_ = now;
   has_named_ = !named.empty();
+  has_cooled_ = false;
   for (fleet_key const& one : named) {
     if (one.hot) told_hot_.insert(one.key);
   }

@@ -1,7 +1,8 @@
 // When a process reports to its fleet, and what it names: pure.
 //
-// Each `interval` while there is something to name, or was; and at once when a key has become hot,
-// but not before least_gap has passed since the last report. So there are at most ten in a second.
+// Each `interval` while there is something to name, or was; and at once when a key has become hot
+// or has cooled, but not before least_gap has passed since the last report. So there are at most
+// ten in a second.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,14 @@ class fleet_teller {
 
  private:
   bool is_due(std::vector<fleet_key> const& named, clock::time_point now) const;
+  bool is_news(std::vector<fleet_key> const& named) const;
 
   std::uint64_t const process_;
   std::uint64_t number_ = 0;
   std::optional<clock::time_point> last_;
   bool has_named_ = false;          // in the last report
-  std::set<std::string> told_hot_;  // and hot since then
+  std::set<std::string> told_hot_;  // in the last report, and hot since then
+  bool has_cooled_ = false;         // one of them, since the last report
 };
 
 }  // namespace herdlock::algo

@@ -8,6 +8,7 @@ namespace {
 
 // Of the reads of a key that has the threshold: what those tell of who have to name it.
 constexpr double told_of = 0.75;
+constexpr std::uint64_t parts_of_threshold = 100;
 
 }  // namespace
 
@@ -25,9 +26,14 @@ fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
   return fleet_hearing::news;
 }
 
+std::uint64_t hot_fleet::least_to_take_part(fleet_rules const& rules) noexcept {
+  return std::max<std::uint64_t>(rules.threshold / parts_of_threshold, 1);
+}
+
 std::uint64_t hot_fleet::least_to_name() const noexcept {
   auto const processes = std::max<std::uint64_t>(members_.size(), 1);
-  return std::max<std::uint64_t>(rules_.threshold / (4 * processes), 1);
+  return std::clamp<std::uint64_t>(rules_.threshold / (4 * processes), 1,
+                                   least_to_take_part(rules_));
 }
 
 hot_fleet::key_sums hot_fleet::sum_up() const {

@@ -2,9 +2,11 @@
 // none is special, and none is missed.
 //
 // A key that is named has in its process at least `low` reads a second and at most `high`; one that
-// is not has `rest` there at most. So the sums are bounds that hold. Each of n processes names what
-// may have threshold ÷ 4n reads there (least_to_name): so three quarters of the reads of a key that
-// has the threshold are told of, at least.
+// is not has `rest` there at most, of those who report. A process names what may have a hundredth
+// of the threshold there, or threshold ÷ 4n when n processes report and that is less
+// (least_to_name). Who reads no key so often reports nothing, and is not among the n. So in a fleet
+// of up to 25 processes three quarters of the reads of a key that has the threshold are told of, at
+// least, whoever has reported before; in one of up to 100, when all read it alike.
 //
 // A key is hot in the fleet as soon as one process says that it is hot there, or three quarters of
 // the threshold are told of and it is not written too often. It cools when no process says so any
@@ -75,8 +77,11 @@ class hot_fleet {
   /// What has changed by now.
   std::vector<fleet_change> advance(clock::time_point now);
 
-  /// A key that may have so many reads a second here is to be named in a report. 1 at least.
+  /// A key that may have so many reads a second here is to be named in a report. 1 at least; no
+  /// more than least_to_take_part().
   std::uint64_t least_to_name() const noexcept;
+  /// The same before anybody has reported.
+  static std::uint64_t least_to_take_part(fleet_rules const& rules) noexcept;
   bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
   /// The keys that are read most, by `low`, the first one most.
   std::vector<fleet_sum> top(std::size_t most) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <utility>
 
@@ -72,9 +71,9 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
     uncounted = 2 * known.back().high;
   }
   if (known.size() < 2 * algo::fleet_report::most_keys) uncounted = 0;
-  auto const begins = std::max<std::uint64_t>(settings_.rules.threshold / parts_of_threshold, 1);
   note_what_is_kept(known, keeps, now);
-  bool const reads_often = !known.empty() && known.front().high >= begins;
+  bool const reads_often =
+      !known.empty() && known.front().high >= algo::hot_fleet::least_to_take_part(settings_.rules);
   if (reads_often) listen();
   if (!listens_) return;
   if (now < next_report_) return tell_changes(now);

@@ -50,7 +50,6 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   /// Between two sums, for the square of the processes: each brings work, and calls for it.
   static constexpr std::chrono::microseconds pause_of_sums{10};
   static constexpr milliseconds longest_pause_of_sums{1000};
-  static constexpr std::uint64_t parts_of_threshold = 100;
 
   void on_report(std::string_view text) override;
   algo::fleet_hearing take(algo::fleet_report report, clock::time_point now);

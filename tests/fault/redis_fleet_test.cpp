@@ -1,5 +1,6 @@
 // Hot keys of a fleet over a real server: what one process finds is hot for all, and what all read
 // together.
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -7,6 +8,7 @@
 #include <herdlock/open.hpp>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "redis_ports.hpp"
 
@@ -73,6 +75,24 @@ TEST_F(redis_fleet, WhatAllReadTogetherIsHotInAll) {
   }));
   EXPECT_EQ(one.fleet_stats().processes, 2u);
   EXPECT_GE(known(one, "k").high, known(one, "k").low);
+}
+
+// None of them reads a quarter of the threshold, and nobody has reported anything before.
+TEST_F(redis_fleet, WhatManyReadALittleIsHotInAll) {
+  constexpr int each_a_second = 80;
+  std::vector<texts> all;
+  for (int i = 0; i < 8; ++i) all.push_back(open(never, 400));
+  auto const began = clock::now();
+  int reads = 0;
+  EXPECT_TRUE(eventually([&] {
+    auto const time = std::chrono::duration_cast<milliseconds>(clock::now() - began);
+    for (; reads < time.count() * each_a_second / 1000; ++reads) {
+      for (auto const& one : all) read(one, "k");
+    }
+    return std::all_of(all.begin(), all.end(),
+                       [](texts const& one) { return one.fleet_stats().hot == 1; });
+  }));
+  EXPECT_EQ(known(all[0], "k").processes, 8u);
 }
 
 TEST_F(redis_fleet, WhatACallbackThrowsIsCountedAndTheNextKeyIsToldAllTheSame) {
@@ -164,6 +184,29 @@ TEST_F(redis_fleet, WhereReportsAreRefusedEachGoesByItsOwnCounts) {
     read(one, "k");
     return one.stats().near_hits > 10;
   }));
+}
+
+TEST_F(redis_fleet, WhenReportsAreTakenAgainTheFleetGoesOn) {
+  redis_server moody({.users = {"alice on >sesame ~* &* +@all"}});
+  auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(moody.port());
+  texts const one(open_store(url), options(50, 100)), two(open_store(url), options(never, 100));
+  auto const heard = [&](std::size_t processes) {
+    return eventually([&] {
+      read(one, "k", 20);
+      read(two, "own", 20);
+      return one.fleet_stats().processes == processes && two.fleet_stats().processes == processes;
+    });
+  };
+  ASSERT_TRUE(heard(2));
+  moody.command({"ACL", "SETUSER", "alice", "resetkeys", "~p:*", "~{p:k*", "~{p:o*"});
+  ASSERT_TRUE(heard(1));
+  EXPECT_GT(one.fleet_stats().report_errors, 0u);
+  EXPECT_EQ(one.hot_stats().hot, 1u);
+  auto const hits = one.stats().near_hits;
+  read(one, "k", 10);
+  EXPECT_GT(one.stats().near_hits, hits) << "by its own counts";
+  moody.command({"ACL", "SETUSER", "alice", "allkeys"});
+  EXPECT_TRUE(heard(2));
 }
 
 }  // namespace

@@ -68,6 +68,17 @@ TEST_F(FleetTeller, OneThatIsHotAgainIsToldOfAtOnce) {
   EXPECT_TRUE(say({hot("a")}, 1100));
 }
 
+// Else the others would keep it for as long again.
+TEST_F(FleetTeller, AKeyThatHasCooledIsToldOfAtOnceAndOnce) {
+  EXPECT_TRUE(say({hot("a"), hot("b")}, 0));
+  EXPECT_FALSE(say({reads("a", 50), hot("b")}, 99));
+  EXPECT_TRUE(say({reads("a", 50), hot("b")}, 300));
+  EXPECT_FALSE(say({reads("a", 50), hot("b")}, 400));
+  auto const said = say({}, 401);
+  ASSERT_TRUE(said) << "one that is not known any more";
+  EXPECT_TRUE(said->keys.empty());
+}
+
 TEST_F(FleetTeller, HotKeysForWhichThereIsNoRoomAreNoNewsByTurns) {
   int reports = 0;
   for (int ms = 0; ms < 3000; ms += 100) {
