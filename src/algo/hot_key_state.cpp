@@ -6,6 +6,7 @@ namespace herdlock::algo {
 namespace {
 
 constexpr int halves_to_cool = 3;
+constexpr std::uint8_t most_calm_doublings = 6;
 
 double reads_in(clock::duration time, double rate) noexcept {
   return rate * std::chrono::duration<double>(time).count();
@@ -52,16 +53,24 @@ bool hot_key_state::end_half(clock::duration took, hot_rules const& rules) noexc
   live_ = {};
   // Of one that was never hot, writes count in the window alone: the first load of a key is one.
   bool const was_calm = calm_after_ == clock::duration(0);
+  calm_after_ = std::max(calm_after_ - took, clock::duration(0));
   if (written && (hot_ || !was_calm)) {
-    calm_after_ = rules.half * halves_to_cool;
-  } else {
-    calm_after_ = std::max(calm_after_ - took, clock::duration(0));
+    calm_after_ = std::max(calm_after_, rules.half * halves_to_cool);
   }
   if (!hot_) return false;
   cool_for_ = written || hardly_read ? add_up(cool_for_, took) : clock::duration(0);
   bool const cooled = cool_for_ >= rules.half * halves_to_cool && hot_for_ >= rules.min_hot_time;
+  if (cooled && written) cool_by_writes(rules);
   if (cooled) hot_ = false;
   return cooled;
+}
+
+void hot_key_state::cool_by_writes(hot_rules const& rules) noexcept {
+  auto const had_to_be_calm = rules.half * (halves_to_cool << doublings_);
+  bool const was_worth_it = hot_for_ - cool_for_ > had_to_be_calm;
+  if (was_worth_it) doublings_ = 0;
+  calm_after_ = rules.half * (halves_to_cool << doublings_);
+  doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);
 }
 
 }  // namespace herdlock::algo

@@ -5,7 +5,10 @@
 //
 // Cooled, slowly: for three halves of a window, one after the other, each as a whole was read at
 // less than half the threshold's rate, or was written too often. What is written often is not worth
-// being kept where it is read, and comes back only when it has been calm for three halves.
+// being kept where it is read, and comes back only when it has been calm for three halves. Who
+// keeps it sees the writes of others, and nobody else does: so it seems to be calm as soon as it is
+// not kept any more. If it is soon written too often again it comes back after twice that time, and
+// so on, up to 192 halves.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +59,10 @@ class hot_key_state {
     std::uint64_t timed_reads = 0;
   };
 
+  void cool_by_writes(hot_rules const& rules) noexcept;
+
   bool hot_ = false;
+  std::uint8_t doublings_ = 0;  // of the time that it has to be calm when it cools by writes
   run run_{};  // of ticks: at each of them it was read often enough, seen from the first
   half live_{};
   half previous_{};

@@ -160,6 +160,25 @@ TEST_F(redis_hot, WhatIsPinnedStaysWhenItHasCooled) {
   EXPECT_EQ(one.stats().near_entries, 1u);
 }
 
+// H2: each process would have a copy.
+TEST_F(redis_hot, AHotValueThatIsTooLargeIsNotKept) {
+  auto how = options();
+  how.near_max_value_bytes = 1000;
+  auto const one = open(how);
+  one.put("large", std::string(1001, 'x'));
+  one.put("small", std::string(1000, 'x'));
+  read_until_kept(one, "small");
+  auto const hits = one.stats().near_hits;
+  EXPECT_TRUE(eventually([&] {
+    read(one, "large");
+    return one.hot_stats().hot == 2;
+  }));
+  for (int i = 0; i < 300; ++i) EXPECT_EQ(read(one, "large").size(), 1001u);
+  EXPECT_EQ(one.stats().near_hits, hits);
+  EXPECT_EQ(one.stats().near_entries, 1u);
+  EXPECT_EQ(loads, 0);
+}
+
 // H5: each change is a message to every process that keeps the key.
 TEST_F(redis_hot, AKeyThatOthersWriteOftenIsNotKept) {
   auto const one = open(options());
@@ -170,6 +189,21 @@ TEST_F(redis_hot, AKeyThatOthersWriteOftenIsNotKept) {
     read(one, "k");
     return one.hot_stats().cooled == 1;
   }));
+}
+
+// Its writes are seen where it is kept, and nowhere else.
+TEST_F(redis_hot, AKeyThatOthersWriteOftenDoesNotComeAndGo) {
+  auto const one = open(options());
+  read_until_kept(one, "k");
+  int round = 0;
+  auto const begun = clock::now();
+  ASSERT_TRUE(eventually([&] {
+    server.command({"SET", "k", std::to_string(++round)});
+    for (int i = 0; i < 4; ++i) read(one, "k");
+    return clock::now() - begun > 20 * soon().window;
+  }));
+  EXPECT_GE(one.hot_stats().cooled, 1u);
+  EXPECT_LE(one.hot_stats().became_hot, 5u) << "and not each three windows";
 }
 
 }  // namespace

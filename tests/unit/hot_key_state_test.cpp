@@ -200,6 +200,40 @@ TEST(HotKeyState, AKeyThatWasWrittenTooOftenIsHotAgainWhenItWasCalmForThreeHalve
   EXPECT_EQ(key.half_of({100, 0}), 1);
 }
 
+// Others write it, and only who keeps it sees that.
+TEST(HotKeyState, WhatIsWrittenWheneverItIsKeptComesBackMoreAndMoreSeldom) {
+  key_over_time key;
+  int became_hot = 0;
+  for (int half = 0; half < 400; ++half) {
+    bool const was_hot = key.hot();
+    key.half_of({100, was_hot ? 20u : 0u});
+    became_hot += !was_hot && key.hot();
+  }
+  EXPECT_LE(became_hot, 8);
+  EXPECT_GE(became_hot, 5) << "it may have become calm";
+}
+
+TEST(HotKeyState, AKeyThatWasCalmForLongIsJudgedAnew) {
+  key_over_time key;
+  auto const cool_by_writes = [&] {
+    key.half_of({100, 0});
+    for (int half = 0; half < 3; ++half) key.half_of({100, 100});
+    EXPECT_FALSE(key.hot());
+  };
+  auto const halves_until_hot = [&] {
+    int halves = 0;
+    while (!key.hot() && halves < 500) halves += key.half_of({100, 0}) == 0;
+    return halves;
+  };
+  cool_by_writes();
+  EXPECT_EQ(halves_until_hot(), 3);
+  cool_by_writes();
+  EXPECT_EQ(halves_until_hot(), 6);
+  for (int half = 0; half < 20; ++half) key.half_of({100, 0});
+  cool_by_writes();
+  EXPECT_EQ(halves_until_hot(), 3);
+}
+
 // The first load of a key is a write: it must not hold up a burst behind it.
 TEST(HotKeyState, OneWriteAndFewReadsDoNotHoldUpABurst) {
   key_over_time key;
