@@ -58,8 +58,11 @@ double nanoseconds_per_hit(std::size_t threads, std::function<void()> const& hit
   return sum / double(threads) / double(hits);
 }
 
-texts open_near(std::string const& url) {
-  return texts(open_store(url), {.ttl = std::chrono::hours(1), .near = near_cache::hot});
+texts open_near(std::string const& url,
+                std::optional<hot_keys_options> counting = hot_keys_options()) {
+  return texts(
+      open_store(url),
+      {.ttl = std::chrono::hours(1), .near = near_cache::hot, .hot_keys = std::move(counting)});
 }
 
 // Until it is answered by what the process keeps.
@@ -93,6 +96,21 @@ void measure_hits(bench::report& report, herdlock_test::redis_server const& serv
                     .baseline = [&, threads] { return nanoseconds_per_hit(threads, bare_hit); },
                     .rounds = 30});
   }
+  // What it costs that hits are counted.
+  auto const uncounted = open_near(server.url(), std::nullopt);
+  keep(uncounted, hot_key);
+  report.compare({.name = "near.hit_counted",
+                  .unit = "ns/hit",
+                  .subject = [&] { return nanoseconds_per_hit(1, near_hit); },
+                  .baseline =
+                      [&] {
+                        return nanoseconds_per_hit(1, [&] {
+                          auto const value = uncounted.get_or_load_shared(hot_key, &never);
+                          if (!value) std::abort();
+                          bench::barrier();
+                        });
+                      },
+                  .rounds = 30});
   // 25 times as quick as a near hit of node-redis, which took 1,634 ns.
   auto const get = [&] { one.get(hot_key); };
   report.compare({.name = "near.copying_hit",
@@ -157,6 +175,10 @@ void measure_server(bench::report& report, herdlock_test::redis_server const& se
       if (i == 0) keeping[i].put(key, std::string(100, 'x'));
       keep(keeping[i], key);
     }
+  }
+  auto const wanted = "tracking_total_items:" + std::to_string(caches * keys) + "\r";
+  if (server.command({"INFO", "stats"}).find(wanted) == std::string::npos) {
+    throw std::runtime_error("the server does not track one item for each key and cache");
   }
   herdlock_test::redis_server const other;
   reader beside(other);

@@ -1,20 +1,23 @@
 // A fleet over one Redis, one hot key, and what the server sees of it.
 //
 //   hot_soak [--case burst|even|crowd] [--processes N] [--bursts N] [--rate R] [--time MS]
-//            [--ttl MS] [--window MS] [--writes 0|1]
+//            [--ttl MS] [--window MS] [--writes 0|1] [--times 0|1]
 //
 //   burst  a key that nobody asked for is asked for by each process --rate times a second, until
 //          all of them keep it; then the next one
 //   even   one key at --rate calls a second in each process, for --time: near the threshold of
 //          1000 it must not come and go
 //   crowd  one key as fast as all can, for --time, while it is written every two seconds (unless
-//          --writes is 0: then its loads keep it there); then nobody asks any more
+//          --writes is 0: then its loads keep it there); then nobody asks any more. With --times 1
+//          each process lets go of it within two windows, and it ends a ttl later, both within a
+//          second: a machine may have other work
 //
 // Ends with 1 when more calls of a process went to the server than its reads before it can be hot,
 // and those in a tick and a round trip (one burst in a hundred excepted); when a key became hot or
 // cooled more than once in a minute; when the server had more than 30 commands a second for the
 // key, a value behind a fence was older than a write that was acknowledged before the fence, the
-// entry ended while it was hot, or was there for longer than two windows and a ttl afterwards.
+// entry ended while it was hot, or was there for longer than two windows and a ttl afterwards; when
+// a process sent more than 20 reports a second.
 #include <poll.h>
 
 #include <algorithm>
@@ -42,6 +45,7 @@ using words = std::vector<std::string>;
 
 constexpr double reads_before = 32;  // hot_keys_options::min_reads
 constexpr double tick_s = 0.05;
+constexpr auto slack = 1s;
 
 double quantile(std::vector<double> of, double share) {
   std::sort(of.begin(), of.end());
@@ -166,19 +170,23 @@ class soak {
     auto const stopped = clock::now();
     wait_for([&] { return let_go(); });
     auto const lasts = options_.ttl + 2 * options_.window;
-    bool const ended = eventually(lasts + patience, [&] {
+    bool const ended = eventually(lasts + (options_.times ? slack : patience), [&] {
       return server_.command({"EXISTS", "crowd"}) == "0";
     });
     double const there_s = std::chrono::duration<double>(clock::now() - stopped).count();
     end();
-    std::uint64_t calls = 0, hits = 0, misses = 0, stale = 0, fenced = 0;
+    std::uint64_t calls = 0, hits = 0, misses = 0, stale = 0, fenced = 0, reported = 0;
+    std::int64_t let_go_us = 0;
     for (auto const& one : workers()) {
       calls += one->calls;
       hits += one->near_hits;
       misses += one->misses;
       stale += one->stale;
       fenced += one->behind_fence;
+      reported = std::max(reported, one->reported.load());
+      let_go_us = std::max(let_go_us, one->let_go_us.load());
     }
+    auto const reports = double(reported) / seconds;
     std::printf("calls %llu, near hits %llu; behind a fence %llu, of them too old %llu\n",
                 static_cast<unsigned long long>(calls), static_cast<unsigned long long>(hits),
                 static_cast<unsigned long long>(fenced), static_cast<unsigned long long>(stale));
@@ -187,6 +195,11 @@ class soak {
         "%.0f ttls, and there for %.1f s when nobody asked any more\n",
         rate, parts.c_str(), static_cast<unsigned long long>(misses),
         seconds * 1e3 / double(options_.ttl.count()), there_s);
+    std::printf("a process sent %.1f reports/s at most; the last one let go after %.2f s\n",
+                reports, double(let_go_us) / 1e6);
+    how_.demand(reports <= 20, "a process sends at most 20 reports a second");
+    bool const in_time = std::chrono::microseconds(let_go_us) <= 2 * options_.window + slack;
+    how_.demand(in_time || !options_.times, "each process lets go of it within two windows");
     how_.demand(rate <= 30, "the server has at most 30 commands a second for the key");
     how_.demand(stale == 0 && fenced > 0, "nothing behind a fence is too old");
     how_.demand(misses == 0, "the entry does not end while it is hot");
@@ -196,7 +209,8 @@ class soak {
   // Reads, claims, fills and writes; reports, fences and signs of life are not of the key.
   std::map<std::string, long> commands() const {
     std::map<std::string, long> all;
-    for (auto const* one : {"get", "pttl", "evalsha", "eval"}) all[one] = server_.calls(one);
+    for (auto const* one : {"client|caching", "get", "pttl", "evalsha", "eval"})
+      all[one] = server_.calls(one);
     for (auto const& one : workers()) all["evalsha"] -= static_cast<long>(one->reported);
     return all;
   }
@@ -250,6 +264,7 @@ soak_options parsed(words const& arguments) {
                            {"--bursts", put_number(options.bursts)},
                            {"--rate", put_number(options.rate)},
                            {"--writes", put_number(options.writes)},
+                           {"--times", put_number(options.times)},
                            {"--time", put_ms(options.time)},
                            {"--ttl", put_ms(options.ttl)},
                            {"--window", put_ms(options.window)},
