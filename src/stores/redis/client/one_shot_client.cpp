@@ -56,12 +56,10 @@ class asking_client::session {
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
-  void send(settings const& how, std::vector<command_words> const& commands) {
+  void send(settings const& how, batch_ptr asked) {
     until_ = clock::now() + 2 * how.timeout;
     run_until(until_, [&] { return listener_->ready; });
     if (!listener_->ready || listener_->ended) return;
-    auto asked = make_batch();
-    for (auto const& words : commands) redis::ask(*asked, words);
     line_->send(std::move(asked));
   }
 
@@ -109,14 +107,14 @@ asking_client::session& asking_client::connected() {
   return *session_;
 }
 
-void asking_client::send(std::vector<command_words> const& commands) {
-  connected().send(how_, commands);
-}
+void asking_client::send(batch_ptr asked) { connected().send(how_, std::move(asked)); }
 
 result<std::vector<reply>> asking_client::next() { return connected().next(how_); }
 
 result<std::vector<reply>> asking_client::ask(std::vector<command_words> const& commands) {
-  send(commands);
+  auto asked = make_batch();
+  for (auto const& words : commands) redis::ask(*asked, words);
+  send(std::move(asked));
   return next();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stores/redis/client/command.hpp"
 #include "stores/redis/client/reply.hpp"
 #include "stores/redis/settings.hpp"
 
@@ -28,7 +29,8 @@ class asking_client {
   /// or does not answer in twice the command timeout.
   result<std::vector<reply>> ask(std::vector<command_words> const& commands);
   /// The same in two steps, so that more is under way: a next() for each send(), in their order.
-  void send(std::vector<command_words> const& commands);
+  /// For those who ask much, without a copy of each word: redis::ask(batch, words).
+  void send(batch_ptr asked);
   result<std::vector<reply>> next();
   /// Returns then, or as soon as the connection is lost, which the next question is told.
   wait_end wait_until(clock::time_point then);

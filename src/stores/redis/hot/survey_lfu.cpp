@@ -1,11 +1,13 @@
 #include <algorithm>
+#include <array>
 #include <deque>
-#include <iterator>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/client/raw_command.hpp"
 #include "stores/redis/hot/glob.hpp"
 #include "stores/redis/hot/lfu_range.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
@@ -15,6 +17,7 @@ namespace herdlock::redis {
 namespace {
 
 constexpr std::uint64_t page_keys = 1000;
+constexpr int counters = 256;  // a byte
 constexpr char const* other_sources = "ask another source: clients, monitor";
 
 std::string way_to_a_policy() {
@@ -29,10 +32,11 @@ class best_keys {
  public:
   explicit best_keys(std::size_t most) : most_(most) {}
 
-  void add(int counter, std::string const& key, lfu_range const& range) {
+  void add(int counter, std::string_view key, lfu_range const& range) {
     bool const is_full = kept_.size() >= most_;
-    entry fresh{counter, key, range};
-    if (is_full && !(*kept_.begin() < fresh)) return;
+    // Nearly all end here, and none of them is copied.
+    if (is_full && kept_.begin()->rank() >= rank(range.likely, counter, key)) return;
+    entry fresh{counter, std::string(key), range};
     auto const known =
         std::find_if(kept_.begin(), kept_.end(), [&](entry const& one) { return one.key == key; });
     if (known != kept_.end() && !(*known < fresh)) return;
@@ -59,15 +63,16 @@ class best_keys {
   }
 
  private:
+  // By what they are ordered: the likely rate, the counter, the key.
+  using rank = std::tuple<double, int, std::string_view>;
+
   struct entry {
     int counter;
     std::string key;
     lfu_range range;
 
-    friend bool operator<(entry const& a, entry const& b) {
-      return std::tie(a.range.likely, a.counter, a.key) <
-             std::tie(b.range.likely, b.counter, b.key);
-    }
+    best_keys::rank rank() const { return {range.likely, counter, key}; }
+    friend bool operator<(entry const& a, entry const& b) { return a.rank() < b.rank(); }
   };
 
   std::size_t const most_;
@@ -93,6 +98,9 @@ class lfu_scan {
   template <class Progress>
   failure run(std::vector<std::string>& notes, Progress progress) {
     if (auto why = look_at_settings(notes); why.code) return why;
+    for (int i = 0; i < counters; ++i) {
+      ranges_[static_cast<std::size_t>(i)] = lfu_range_of(i, log_factor_, decay_minutes_);
+    }
     begun_ = clock::now();
     send({.scans = true});
     while (!under_way_.empty()) {
@@ -157,26 +165,27 @@ class lfu_scan {
 
   struct part_of_page {
     bool scans = false;
-    std::vector<std::string> keys{};  // whose counters are asked for
+    std::vector<std::string_view> keys{};  // whose counters are asked for
+    std::shared_ptr<reply const> page{};   // which they are part of
   };
 
   void send(part_of_page what) {
-    std::vector<command_words> asked;
-    if (what.scans) asked.push_back(scan_command());
-    for (auto const& key : what.keys) asked.push_back({"OBJECT", "FREQ", key});
-    if (asked.empty()) return;
-    cost_.commands += asked.size();
-    client_.send(asked);
+    if (!what.scans && what.keys.empty()) return;
+    auto asked = make_batch();
+    if (what.scans) ask(*asked, scan_command());
+    for (auto const key : what.keys) ask(*asked, {"OBJECT", "FREQ", key});
+    cost_.commands += asked->commands.size();
+    client_.send(std::move(asked));
     under_way_.push_back(std::move(what));
   }
 
   failure take_answers() {
     auto const asked = std::move(under_way_.front());
     under_way_.pop_front();
-    auto const answers = client_.next();
+    auto answers = client_.next();
     if (!answers) return answers.error();
     if (asked.scans) {
-      if (auto why = take_page(answers->at(0)); why.code) return why;
+      if (auto why = take_page(std::move(answers->at(0))); why.code) return why;
     }
     std::size_t const first = asked.scans ? 1 : 0;
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
@@ -196,7 +205,7 @@ class lfu_scan {
 
   // [cursor, [key, …]]. What it brings is asked for in halves, the next page with the first one: so
   // the server is at one while we are at the other.
-  failure take_page(reply const& answer) {
+  failure take_page(reply answer) {
     auto const& how = client_.how();
     if (answer.is_error()) {
       return refused(how, answer.text(),
@@ -206,20 +215,21 @@ class lfu_scan {
                          answer.kind(2) == reply_kind::list && !answer.too_large();
     if (!is_page) return how.failed(errc::protocol, "the answer to SCAN is none");
     cursor_ = answer.text(1);
-    std::vector<std::string> keys;
-    for (std::size_t i = 3; i < answer.nodes(); ++i) {
-      if (!is_own_key(answer.text(i))) keys.emplace_back(answer.text(i));
+    auto const page = std::make_shared<reply const>(std::move(answer));
+    std::vector<std::string_view> keys;
+    for (std::size_t i = 3; i < page->nodes(); ++i) {
+      if (!is_own_key(page->text(i))) keys.push_back(page->text(i));
     }
     // With a pattern the server looks at as many keys, and tells of few.
     looked_at_ += std::max<std::uint64_t>(page_size_, keys.size());
     auto const middle = keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 2);
-    send({.scans = cursor_ != "0", .keys = {keys.begin(), middle}});
-    send({.scans = false, .keys = {middle, keys.end()}});
+    send({.scans = cursor_ != "0", .keys = {keys.begin(), middle}, .page = page});
+    send({.scans = false, .keys = {middle, keys.end()}, .page = page});
     return {};
   }
 
   // Nothing for a key that has gone meanwhile.
-  failure take_counter(std::string const& key, reply const& answer) {
+  failure take_counter(std::string_view key, reply const& answer) {
     auto const& how = client_.how();
     if (answer.is_error()) {
       auto const line = answer.text();
@@ -236,8 +246,8 @@ class lfu_scan {
     auto const counter = answer.kind() == reply_kind::number ? answer.number() : std::nullopt;
     if (!counter) return {};
     ++cost_.keys;
-    int const value = static_cast<int>(std::clamp<std::int64_t>(*counter, 0, 255));
-    best_.add(value, key, lfu_range_of(value, log_factor_, decay_minutes_));
+    int const value = static_cast<int>(std::clamp<std::int64_t>(*counter, 0, counters - 1));
+    best_.add(value, key, ranges_[static_cast<std::size_t>(value)]);
     return {};
   }
 
@@ -247,6 +257,7 @@ class lfu_scan {
   std::uint64_t const page_size_;
   int log_factor_ = 10;
   int decay_minutes_ = 1;
+  std::array<lfu_range, counters> ranges_{};  // what each counter means there
   std::uint64_t all_keys_ = 0;
   std::uint64_t looked_at_ = 0;
   std::string cursor_ = "0";
