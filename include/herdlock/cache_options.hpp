@@ -195,7 +195,7 @@ struct cache_stats {
   std::uint64_t lasting_bytes = 0;      ///< now: of their values
   std::uint64_t near_hits = 0;          ///< answered by what this process keeps, of both kinds
   std::uint64_t near_inserts = 0;       ///< entries that were read and kept
-  std::uint64_t near_refused = 0;       ///< read to be kept, and changed before they could be
+  std::uint64_t near_refused = 0;       ///< read to be kept, and changed first, or too large
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag

@@ -11,6 +11,7 @@
 // Pure: the time is an argument.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,8 @@ class connection_trust {
   /// none.
   static constexpr std::size_t most_regular_pings = 4;
   static constexpr std::size_t most_pings = 2 * most_regular_pings;
+  /// Between a refused PING and the next one.
+  static constexpr milliseconds pause_of_refusal{50};
 
   /// `asked`: when that was sent by which the server began to push, which it has confirmed.
   connection_trust(clock::time_point asked, clock::duration max_staleness)
@@ -35,7 +38,10 @@ class connection_trust {
   /// A PING is to be sent after `now`; its number, from 1 on. REQUIRES: may_ping().
   std::uint64_t ping(clock::time_point now);
   /// When the next PING is due, a third of max_staleness after the last one.
-  clock::time_point next_ping() const noexcept { return last_sent_ + max_staleness_ / 3; }
+  clock::time_point next_ping() const noexcept {
+    auto const regular = last_sent_ + max_staleness_ / 3;
+    return soon_ ? std::min(*soon_, regular) : regular;
+  }
   /// It is due, and so many are on their way that this one would prove nothing in time.
   bool enough_pings() const noexcept { return pings_.size() >= most_regular_pings; }
   void skip_ping(clock::time_point now) { last_sent_ = now; }
@@ -47,7 +53,8 @@ class connection_trust {
   bool push_handled();
 
   /// The server refused the PING of that number, or nobody waits for its answer any more. Nothing
-  /// is known of the connection then, until a later one is answered.
+  /// is known of the connection then, until a later one is answered: the first one behind answers
+  /// is due soon, since until then all is read from the server.
   void refused(std::uint64_t number, clock::time_point now);
 
   /// What is known of this connection may be served before then.
@@ -67,7 +74,9 @@ class connection_trust {
   clock::duration max_staleness_;
   clock::time_point until_;
   clock::time_point last_sent_;
-  std::deque<sent_ping> pings_;  // not believed yet, in the order of the wire
+  std::deque<sent_ping> pings_;            // not believed yet, in the order of the wire
+  std::optional<clock::time_point> soon_;  // a PING is due, sooner than by the clock
+  bool refused_last_ = false;
   std::uint64_t last_number_ = 0;
   std::uint64_t believed_ = 0;
   std::uint64_t pushes_handled_ = 0;

@@ -95,7 +95,10 @@ near_plan near_machine::pong(near_connection which, std::uint64_t number,
 near_plan near_machine::ping_refused(near_connection which, std::uint64_t number,
                                      clock::time_point now) {
   near_plan out;
-  if (near_server* const one = find(which)) one->ping_refused(number, now, out);
+  if (near_server* const one = find(which)) {
+    one->ping_refused(number, now, out);
+    wake_for(*one);
+  }
   look_at_fence(now, out);
   return out;
 }

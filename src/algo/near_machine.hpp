@@ -75,8 +75,8 @@ class near_machine {
   /// `pushes_before`: how many of these the connection had brought before it on the wire.
   near_plan pong(near_connection which, std::uint64_t number, std::uint64_t pushes_before,
                  clock::time_point now);
-  /// The server refused the PING, or its answer did not come in time. The next one goes by the
-  /// clock, as if this one had been answered: a server that refuses all is not asked more often.
+  /// The server refused the PING, or its answer did not come in time. The next one is due soon;
+  /// behind that they go by the clock again: a server that refuses all is not asked more often.
   near_plan ping_refused(near_connection which, std::uint64_t number, clock::time_point now);
 
   // Reads.

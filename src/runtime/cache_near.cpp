@@ -339,6 +339,7 @@ void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_
   auto const all = of.counts();
   into.near_hits = all.hits;
   into.near_inserts = all.inserts;
+  into.near_refused += all.refused;
   into.near_evicted = all.evicted;
   into.near_invalidations = all.dropped;
   into.near_ended_by_tags = all.fallen;

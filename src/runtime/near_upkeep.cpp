@@ -1,6 +1,7 @@
 #include "runtime/near_upkeep.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -32,11 +33,12 @@ void near_upkeep::on_due(clock::time_point now) {
   if (interval_) touch(now);
 }
 
-// So often that all entries have been looked at in ticks_of_sweep.
+// So often that all entries have been looked at in ticks_of_sweep, within what an event may take.
 void near_upkeep::sweep(clock::time_point now) {
-  constexpr std::size_t ticks_of_sweep = 30;
+  constexpr std::size_t ticks_of_sweep = 30, most_sweeps = 10;
   auto const in_each = ticks_of_sweep * detail::near_table::sweep_looks;
-  for (auto left = table_->counts().entries / in_each + 1; left > 0; --left) table_->sweep(now);
+  auto left = std::min(table_->counts().entries / in_each + 1, most_sweeps);
+  for (; left > 0; --left) table_->sweep(now);
 }
 
 void near_upkeep::ask_for_age() {
@@ -62,9 +64,13 @@ void near_upkeep::touch(clock::time_point now) {
     }
   }
   touching_ = true;
-  source->touch(std::move(used), [weak = weak_from_this()](result<void> const&) {
-    if (auto const self = weak.lock()) self->touching_ = false;
-  });
+  try {
+    source->touch(std::move(used), [weak = weak_from_this()](result<void> const&) {
+      if (auto const self = weak.lock()) self->touching_ = false;
+    });
+  } catch (std::bad_alloc const&) {
+    touching_ = false;
+  }
 }
 
 }  // namespace herdlock::runtime

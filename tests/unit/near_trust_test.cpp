@@ -51,8 +51,9 @@ TEST_F(NearMachine, ARefusedPingEndsWhatWasReadUntilALaterOneIsAnswered) {
   EXPECT_FALSE(fill("late", on_its_way, 1, 420ms)) << "it may have been read before";
   keep(over, "fresh", 2, 420ms);
   EXPECT_EQ(hit("fresh", 430ms), std::nullopt) << "nothing is known of the connection";
-  tick(800ms);
-  pong(over, pings[over].at(1), 0, 810ms);
+  EXPECT_LE(machine.due(), near_start + 460ms) << "all is read from the server meanwhile";
+  tick(460ms);
+  pong(over, pings[over].at(1), 0, 470ms);
   EXPECT_EQ(hit("fresh", 1000ms), 2);
   EXPECT_EQ(hit("k", 1000ms), std::nullopt) << "for good";
 }
@@ -69,7 +70,7 @@ TEST_F(NearMachine, AServerThatRefusesEachPingIsAskedNoMoreOften) {
     }
   }
   EXPECT_GE(sent, 29u) << "and no less often";
-  EXPECT_LE(sent, 30u);
+  EXPECT_LE(sent, 31u) << "the second one came soon";
 }
 
 TEST_F(NearMachine, AFencePassesWhereItsPingIsRefused) {
