@@ -6,17 +6,18 @@
 
 namespace herdlock::algo {
 
+bool fleet_teller::is_untold(fleet_key const& one) const {
+  return one.hot && !told_hot_.contains(one.key);
+}
+
 bool fleet_teller::is_due(std::vector<fleet_key> const& named, clock::time_point now) const {
   if (!last_) return !named.empty();
   auto const passed = now - *last_;
   if (passed >= interval) return !named.empty() || has_named_;
-  return passed >= least_gap && is_news(named);
-}
-
-bool fleet_teller::is_news(std::vector<fleet_key> const& named) const {
-  return has_cooled_ || std::any_of(named.begin(), named.end(), [&](fleet_key const& one) {
-           return one.hot && !told_hot_.contains(one.key);
-         });
+  if (has_cooled_ && passed >= gap_of_cooled) return true;
+  if (last_news_ && now - *last_news_ < least_gap) return false;
+  return std::any_of(named.begin(), named.end(),
+                     [this](auto const& one) { return is_untold(one); });
 }
 
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
@@ -55,7 +56,9 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   has_named_ = !named.empty();
   has_cooled_ = false;
   for (fleet_key const& one : named) {
-    if (one.hot) told_hot_.insert(one.key);
+    if (!is_untold(one)) continue;
+    last_news_ = now;
+    told_hot_.insert(one.key);
   }
   return fleet_report{process_, ++number_, rest, std::move(named)};
 }

@@ -1,8 +1,8 @@
 // When a process reports to its fleet, and what it names: pure.
 //
-// Each `interval` while there is something to name, or was; and at once when a key has become hot
-// or has cooled, but not before least_gap has passed since the last report. So there are at most
-// ten in a second.
+// Each `interval` while there is something to name, or was; at once when a key has become hot, but
+// not before least_gap has passed since that was told last; and when one has cooled, but not before
+// gap_of_cooled has passed since the last report. So there are at most twelve in a second.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ class fleet_teller {
  public:
   static constexpr milliseconds interval{1000};
   static constexpr milliseconds least_gap{100};
+  static constexpr milliseconds gap_of_cooled{500};
 
   /// `process`: a random number.
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
@@ -32,14 +33,15 @@ class fleet_teller {
 
  private:
   bool is_due(std::vector<fleet_key> const& named, clock::time_point now) const;
-  bool is_news(std::vector<fleet_key> const& named) const;
+  bool is_untold(fleet_key const& one) const;
 
   std::uint64_t const process_;
   std::uint64_t number_ = 0;
   std::optional<clock::time_point> last_;
-  bool has_named_ = false;          // in the last report
-  std::set<std::string> told_hot_;  // in the last report, and hot since then
-  bool has_cooled_ = false;         // one of them, since the last report
+  std::optional<clock::time_point> last_news_;  // of these, one that told of a hot key first
+  bool has_named_ = false;                      // in the last report
+  std::set<std::string> told_hot_;              // in the last report, and hot since then
+  bool has_cooled_ = false;                     // one of them, since the last report
 };
 
 }  // namespace herdlock::algo

@@ -9,6 +9,7 @@ namespace {
 // Of the reads of a key that has the threshold: what those tell of who have to name it.
 constexpr double told_of = 0.75;
 constexpr std::uint64_t parts_of_threshold = 100;
+constexpr int most_fleet_doublings = 6;
 
 }  // namespace
 
@@ -60,9 +61,26 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
 
 // At that share of what makes a key hot, or above.
 bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
-  double const reads = double(sum.low);
-  return reads >= double(rules_.threshold) * told_of * share &&
-         reads >= double(sum.writes) * rules_.reads_per_write * share;
+  return double(sum.low) >= double(rules_.threshold) * told_of * share &&
+         !is_written_too_often(sum, share);
+}
+
+bool hot_fleet::is_written_too_often(key_sum const& sum, double share) const noexcept {
+  return double(sum.low) < double(sum.writes) * rules_.reads_per_write * share;
+}
+
+void hot_fleet::cool_by_writes(std::string_view key, clock::time_point since,
+                               clock::time_point now) {
+  auto const calm_for = [this](int doublings) { return rules_.cool_time * (2 << doublings); };
+  auto& one = written_.try_emplace(std::string(key)).first->second;
+  bool const was_worth_it = now - since > calm_for(one.doublings) / 2 + rules_.cool_time;
+  if (was_worth_it) one.doublings = 0;
+  one.calm_until = now + calm_for(one.doublings);
+  one.doublings = std::min(one.doublings + 1, most_fleet_doublings);
+  if (written_.size() <= rules_.most_hot) return;
+  written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
+    return a.second.calm_until < b.second.calm_until;
+  }));
 }
 
 std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
@@ -71,12 +89,13 @@ std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
   std::vector<fleet_change> changes;
   auto const sums = sum_up();
   find_cooled(sums, now, changes);
-  find_hot(sums, changes);
+  find_hot(sums, now, changes);
   return changes;
 }
 
 // Where there is no room for all, those that are read most.
-void hot_fleet::find_hot(key_sums const& sums, std::vector<fleet_change>& out) {
+void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
+                         std::vector<fleet_change>& out) {
   std::vector<key_sums::value_type const*> found;
   for (auto const& one : sums) {
     bool const by_sums = is_read(one.second, 1);
@@ -84,14 +103,17 @@ void hot_fleet::find_hot(key_sums const& sums, std::vector<fleet_change>& out) {
     if (known != hot_.end()) {
       known->second.by_sums = known->second.by_sums || by_sums;
     } else if (one.second.announced || by_sums) {
-      found.push_back(&one);
+      auto const written = written_.find(one.first);
+      bool const is_calm = written == written_.end() || now >= written->second.calm_until;
+      if (is_calm) found.push_back(&one);
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](auto const* a, auto const* b) { return a->second.low > b->second.low; });
   for (auto const* one : found) {
     if (hot_.size() >= rules_.most_hot) return;
-    hot_.emplace(one->first, hot_key_state{.by_sums = is_read(one->second, 1), .low_since = {}});
+    hot_.emplace(one->first,
+                 hot_key_state{.since = now, .by_sums = is_read(one->second, 1), .low_since = {}});
     out.push_back({fleet_change::kind::hot, std::string(one->first)});
   }
 }
@@ -102,7 +124,7 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
   for (auto at = hot_.begin(); at != hot_.end();) {
     auto const found = sums.find(at->first);
     bool const named = found != sums.end();
-    auto& [by_sums, low_since] = at->second;
+    auto& [since, by_sums, low_since] = at->second;
     if (named && is_read(found->second, 0.5)) {
       low_since.reset();
     } else if (!low_since) {
@@ -113,6 +135,7 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
       ++at;
       continue;
     }
+    if (named && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, since, now);
     out.push_back({fleet_change::kind::cooled, at->first});
     at = hot_.erase(at);
   }

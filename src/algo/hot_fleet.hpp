@@ -11,8 +11,10 @@
 // A key is hot in the fleet as soon as one process says that it is hot there, or three quarters of
 // the threshold are told of and it is not written too often. It cools when no process says so any
 // more, and the sums were below half of that for cool_time. While it is hot each process that keeps
-// it sees all its writes, so the greatest of their numbers is that of all. A process that has said
-// nothing for `silence` is gone.
+// it sees all its writes, so the greatest of their numbers is that of all; when nobody keeps it any
+// more nobody sees them. So one that cools by its writes is not hot in the fleet for twice
+// cool_time, whatever is said of it, and for twice that time when it soon cools by them again, up
+// to 64 times. A process that has said nothing for `silence` is gone.
 //
 // Pure: no clock, no store. Reports carry no times; they are as old as their coming here.
 #pragma once
@@ -94,8 +96,13 @@ class hot_fleet {
     clock::time_point heard;
   };
   struct hot_key_state {
+    clock::time_point since;
     bool by_sums = false;                        // it was, at some time
     std::optional<clock::time_point> low_since;  // the sums
+  };
+  struct written_key {
+    clock::time_point calm_until;
+    int doublings = 0;  // of the time until then
   };
   struct key_sum {
     std::uint64_t low = 0, high = 0, rest = 0, writes = 0;
@@ -107,12 +114,15 @@ class hot_fleet {
 
   key_sums sum_up() const;
   bool is_read(key_sum const& sum, double share) const noexcept;
-  void find_hot(key_sums const& sums, std::vector<fleet_change>& out);
+  bool is_written_too_often(key_sum const& sum, double share) const noexcept;
+  void cool_by_writes(std::string_view key, clock::time_point since, clock::time_point now);
+  void find_hot(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
   void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
 
   fleet_rules const rules_;
   std::map<std::uint64_t, member> members_;
   std::map<std::string, hot_key_state, std::less<>> hot_;
+  std::map<std::string, written_key, std::less<>> written_;  // most_hot at most
 };
 
 }  // namespace herdlock::algo

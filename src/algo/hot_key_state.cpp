@@ -60,17 +60,18 @@ bool hot_key_state::end_half(clock::duration took, hot_rules const& rules) noexc
   if (!hot_) return false;
   cool_for_ = written || hardly_read ? add_up(cool_for_, took) : clock::duration(0);
   bool const cooled = cool_for_ >= rules.half * halves_to_cool && hot_for_ >= rules.min_hot_time;
-  if (cooled && written) cool_by_writes(rules);
-  if (cooled) hot_ = false;
-  return cooled;
+  if (!cooled) return false;
+  hot_ = false;
+  bool const was_worth_it = hot_for_ - cool_for_ > next_calm(rules) / 2;
+  if (was_worth_it) doublings_ = 0;
+  if (!written) return true;
+  calm_after_ = next_calm(rules);
+  doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);
+  return true;
 }
 
-void hot_key_state::cool_by_writes(hot_rules const& rules) noexcept {
-  auto const had_to_be_calm = rules.half * (halves_to_cool << doublings_);
-  bool const was_worth_it = hot_for_ - cool_for_ > had_to_be_calm;
-  if (was_worth_it) doublings_ = 0;
-  calm_after_ = rules.half * (halves_to_cool << doublings_);
-  doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);
+clock::duration hot_key_state::next_calm(hot_rules const& rules) const noexcept {
+  return rules.half * (halves_to_cool << doublings_);
 }
 
 }  // namespace herdlock::algo

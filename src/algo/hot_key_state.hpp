@@ -59,7 +59,7 @@ class hot_key_state {
     std::uint64_t timed_reads = 0;
   };
 
-  void cool_by_writes(hot_rules const& rules) noexcept;
+  clock::duration next_calm(hot_rules const& rules) const noexcept;
 
   bool hot_ = false;
   std::uint8_t doublings_ = 0;  // of the time that it has to be calm when it cools by writes

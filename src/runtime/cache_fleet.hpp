@@ -37,6 +37,8 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   /// At each tick of the counters. Asks the store for nothing before a key is read at a hundredth
   /// of the threshold here.
   void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps);
+  /// The next tick has something to tell: a key has become hot here.
+  void hurry() noexcept { next_ = {}; }
   // Any thread.
   std::vector<fleet_hot_key> top(std::size_t most) const;
   hot_fleet_stats stats() const;

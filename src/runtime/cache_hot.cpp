@@ -85,6 +85,7 @@ void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, bool hot
   if (full && by == &hot_key_here::by_fleet) return;
   auto const [at, fresh] = hot_.try_emplace(hash);
   at->second.*by = true;
+  if (fleet_ && by == &hot_key_here::by_us) fleet_->hurry();
   if (!fresh) return;
   if (entries_) entries_->hot(key);
   if (near_.on_hot) near_.on_hot();

@@ -211,6 +211,56 @@ TEST_F(HotFleet, TheWritesOfAHotKeyAreCountedOnce) {
   EXPECT_EQ(sum_of("k").writes, 20u);
 }
 
+// Others write it, and only who keeps it sees that.
+TEST_F(HotFleet, WhatIsWrittenWheneverItIsKeptComesBackMoreAndMoreSeldom) {
+  int became_hot_times = 0;
+  for (int second = 0; second < 800; ++second) {
+    std::uint64_t const writes = fleet.is_hot("k") ? 200 : 0;
+    hear(1, {{"k", 1000, 1000, writes, false}}, second * 1000);
+    for (auto const& change : fleet.advance(at(second * 1000))) {
+      became_hot_times += change.what == became_hot;
+    }
+  }
+  EXPECT_GE(became_hot_times, 5) << "it may have become calm";
+  EXPECT_LE(became_hot_times, 9);
+}
+
+// It has counts of its own, by which it keeps the key itself.
+TEST_F(HotFleet, WhoAnnouncesAKeyThatWasJustWrittenTooOftenIsNotFollowed) {
+  hear(1, {{"k", 500, 500, 0, true}}, 0);
+  ASSERT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+  hear(1, {{"k", 500, 500, 100, false}}, 1000);
+  ASSERT_EQ(fleet.advance(at(1000)), (changes{{cooled, "k"}}));
+  hear(2, {{"k", 500, 500, 0, true}}, 2000);
+  EXPECT_EQ(fleet.advance(at(2000)), changes{});
+  hear(2, {{"k", 500, 500, 0, true}}, 6500);
+  EXPECT_EQ(fleet.advance(at(6999)), changes{});
+  EXPECT_EQ(fleet.advance(at(7000)), (changes{{became_hot, "k"}}));
+}
+
+TEST_F(HotFleet, AKeyThatWasCalmForLongIsJudgedAnew) {
+  int second = 0;
+  auto const hot_for = [&](int seconds, std::uint64_t writes) {
+    int hot = 0;
+    for (int i = 0; i < seconds; ++i, ++second) {
+      hear(1, {{"k", 1000, 1000, writes, false}}, second * 1000);
+      fleet.advance(at(second * 1000));
+      hot += fleet.is_hot("k");
+    }
+    return hot;
+  };
+  hot_for(1, 0);
+  hot_for(5, 200);
+  EXPECT_FALSE(fleet.is_hot("k"));
+  hot_for(7, 0);
+  EXPECT_TRUE(fleet.is_hot("k")) << "six seconds have passed";
+  hot_for(5, 200);
+  EXPECT_EQ(hot_for(7, 0), 0) << "twelve have to";
+  hot_for(100, 0);
+  hot_for(5, 200);
+  EXPECT_GT(hot_for(7, 0), 0);
+}
+
 // However its reads are spread over the processes, of which nobody has said anything before.
 TEST_F(HotFleet, AKeyAtTheThresholdIsHotByWhatHasToBeNamed) {
   std::mt19937 dice(1);

@@ -232,6 +232,14 @@ TEST(HotKeyState, AKeyThatWasCalmForLongIsJudgedAnew) {
   for (int half = 0; half < 20; ++half) key.half_of({100, 0});
   cool_by_writes();
   EXPECT_EQ(halves_until_hot(), 3);
+  // However it has cooled.
+  cool_by_writes();
+  EXPECT_EQ(halves_until_hot(), 6);
+  for (int half = 0; half < 20; ++half) key.half_of({100, 0});
+  for (int half = 0; half < 3; ++half) key.half_of({0, 0});
+  EXPECT_EQ(halves_until_hot(), 0);
+  cool_by_writes();
+  EXPECT_EQ(halves_until_hot(), 3);
 }
 
 // The first load of a key is a write: it must not hold up a burst behind it.
