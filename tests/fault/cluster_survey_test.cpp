@@ -104,8 +104,11 @@ TEST(RedisClusterSurvey, ClientsTellWhatIsReportedAtTheLastMaster) {
   }));
   EXPECT_EQ(found.processes, 2u);
   EXPECT_GT(key_of(found, prefix + "k").rate, 0);
-  both.read("k");
-  EXPECT_EQ(key_of(survey_store(url, {.prefix = prefix}).value(), prefix + "k").processes, 2u);
+  EXPECT_TRUE(eventually([&] {
+    both.read("k");
+    found = survey_store(url, {.prefix = prefix}).value();
+    return key_of(found, prefix + "k").processes == 2u;
+  }));
 }
 
 }  // namespace

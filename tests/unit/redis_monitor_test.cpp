@@ -113,6 +113,14 @@ TEST_F(MonitorLag, AClockThatIsSetBackBetweenLinesThatAreFarApartDoesNotEndTheLo
   expect_to_be_too_late_after_two_seconds(16s, 21s);
 }
 
+// As where whoever reads is held up again and again.
+TEST_F(MonitorLag, OneThatGrowsByJumpsIsTooGreatAtTheSecond) {
+  EXPECT_FALSE(is_too_great(0s, 0s));
+  EXPECT_FALSE(is_too_great(1ms, 2500ms));
+  EXPECT_FALSE(is_too_great(100ms, 2501ms));
+  EXPECT_TRUE(is_too_great(101ms, 5000ms));
+}
+
 TEST_F(MonitorLag, AClockThatIsSetForwardAndBackAgainDoesNotEndTheLook) {
   EXPECT_FALSE(is_too_great(0s, 0s));
   EXPECT_FALSE(is_too_great(1h, 1ms));

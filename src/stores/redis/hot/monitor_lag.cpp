@@ -6,8 +6,9 @@ bool monitor_lag::is_too_great(std::chrono::microseconds executed, std::chrono::
   auto const behind = read - executed;
   // Who cannot follow falls behind line by line. So much between two lines is something else: the
   // server's clock was set back, or we were stopped and are about to catch up. It is measured anew
-  // from there, so that a clock does not end a look that follows.
-  bool const jumped = last_ && behind - *last_ > most;
+  // from there, once, so that a clock does not end a look that follows.
+  bool const jumped = !has_jumped_ && last_ && behind - *last_ > most;
+  has_jumped_ = has_jumped_ || jumped;
   if (!last_ || jumped || behind < least_) least_ = behind;
   last_ = behind;
   return behind - least_ > most;

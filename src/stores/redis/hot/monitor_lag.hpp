@@ -20,6 +20,7 @@ class monitor_lag {
  private:
   std::optional<std::chrono::microseconds> last_;  // how far the line before was behind our clock
   std::chrono::microseconds least_{0};
+  bool has_jumped_ = false;
 };
 
 }  // namespace herdlock::redis

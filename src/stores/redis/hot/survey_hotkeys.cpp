@@ -74,7 +74,8 @@ class hotkeys_session {
       if (line.find("disabled") != line.npos) {
         return how.failed(errc::not_supported, "the server at " + how.address() +
                                                    " does not count keys: say CONFIG SET "
-                                                   "hotkey-top-k 16, or ask lfu or monitor");
+                                                   "hotkey-top-k 16, or ask another "
+                                                   "source: clients, lfu, monitor");
       }
       return refused(how, line, hotkeys_command());
     }
