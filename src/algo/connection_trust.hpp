@@ -44,7 +44,10 @@ class connection_trust {
   }
   /// It is due, and so many are on their way that this one would prove nothing in time.
   bool enough_pings() const noexcept { return pings_.size() >= most_regular_pings; }
-  void skip_ping(clock::time_point now) { last_sent_ = now; }
+  void skip_ping(clock::time_point now) {
+    last_sent_ = now;
+    soon_.reset();
+  }
 
   /// The PING of that number was answered, behind so many pushes of this connection: it is believed
   /// when as many have been handled. Unknown numbers change nothing. True: one is believed now.

@@ -73,6 +73,17 @@ TEST_F(NearMachine, AServerThatRefusesEachPingIsAskedNoMoreOften) {
   EXPECT_LE(sent, 31u) << "the second one came soon";
 }
 
+TEST_F(NearMachine, WhereEnoughPingsAreUnderWayNoneIsDueSoon) {
+  auto const over = connect();
+  for (auto now = 0ms; now < 2s; now += 1ms) {
+    if (machine.due() <= near_start + now) tick(now);
+  }
+  ASSERT_EQ(pings[over].size(), connection_trust::most_regular_pings);
+  refuse(over, 0, 2s);  // nobody knows of it
+  tick(2050ms);
+  EXPECT_GT(machine.due(), near_start + 2050ms);
+}
+
 TEST_F(NearMachine, AFencePassesWhereItsPingIsRefused) {
   auto const over = connect();
   keep(over, "k", 1);
