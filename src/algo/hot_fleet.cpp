@@ -10,6 +10,7 @@ namespace {
 constexpr double told_of = 0.75;
 constexpr std::uint64_t parts_of_threshold = 100;
 constexpr int most_fleet_doublings = 6;
+constexpr std::size_t most_written = 4;  // for each that can be hot
 
 }  // namespace
 
@@ -47,7 +48,12 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.low += each.low;
       sum.high += each.high;
       sum.rest += one.newest.rest;
-      sum.writes = is_hot(each.key) ? std::max(sum.writes, each.writes) : sum.writes + each.writes;
+      // Each process that keeps it is told of all its writes, others know of their own.
+      if (is_hot(each.key) || each.kept_ms > 0) {
+        sum.told_writes = std::max(sum.told_writes, each.writes);
+      } else {
+        sum.own_writes += each.writes;
+      }
       ++sum.processes;
       if (each.kept_ms > 0) ++sum.kept_by;
       sum.kept_ms = std::max(sum.kept_ms, each.kept_ms);
@@ -55,32 +61,52 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
     }
   }
   // Of the processes that do not name it.
-  for (auto& [key, sum] : sums) sum.high += rest - sum.rest;
+  for (auto& [key, sum] : sums) {
+    sum.high += rest - sum.rest;
+    sum.writes = std::max(sum.told_writes, sum.own_writes);
+  }
   return sums;
 }
 
 // At that share of what makes a key hot, or above.
 bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
-  return double(sum.low) >= double(rules_.threshold) * told_of * share &&
-         !is_written_too_often(sum, share);
+  return has_reads(sum, share) && !is_written_too_often(sum, share);
+}
+
+bool hot_fleet::has_reads(key_sum const& sum, double share) const noexcept {
+  return double(sum.low) >= double(rules_.threshold) * told_of * share;
 }
 
 bool hot_fleet::is_written_too_often(key_sum const& sum, double share) const noexcept {
   return double(sum.low) < double(sum.writes) * rules_.reads_per_write * share;
 }
 
-void hot_fleet::cool_by_writes(std::string_view key, clock::time_point since,
-                               clock::time_point now) {
-  auto const calm_for = [this](int doublings) { return rules_.cool_time * (2 << doublings); };
+clock::duration hot_fleet::calm_for(int doublings) const noexcept {
+  return rules_.cool_time * (2 << doublings);
+}
+
+// What was hot for longer than it had to be calm before, or calm for that long behind it, begins
+// anew.
+void hot_fleet::forget_old_writes(std::string_view key, clock::time_point since,
+                                  clock::time_point now) {
+  auto const at = written_.find(key);
+  if (at == written_.end()) return;
+  auto const had_to_be_calm = calm_for(at->second.doublings) / 2;
+  bool const was_worth_it = now - since > had_to_be_calm + rules_.cool_time;
+  bool const is_long_ago = since - at->second.calm_until > had_to_be_calm;
+  if (was_worth_it || is_long_ago) written_.erase(at);
+}
+
+void hot_fleet::cool_by_writes(std::string_view key, clock::time_point now) {
+  bool const has_room = written_.size() < most_written * rules_.most_hot;
+  if (!has_room) {
+    written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
+      return a.second.calm_until < b.second.calm_until;
+    }));
+  }
   auto& one = written_.try_emplace(std::string(key)).first->second;
-  bool const was_worth_it = now - since > calm_for(one.doublings) / 2 + rules_.cool_time;
-  if (was_worth_it) one.doublings = 0;
   one.calm_until = now + calm_for(one.doublings);
   one.doublings = std::min(one.doublings + 1, most_fleet_doublings);
-  if (written_.size() <= rules_.most_hot) return;
-  written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
-    return a.second.calm_until < b.second.calm_until;
-  }));
 }
 
 std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
@@ -135,7 +161,10 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
       ++at;
       continue;
     }
-    if (named && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, since, now);
+    forget_old_writes(at->first, since, now);
+    // Whoever is hardly read does not come and go by writes.
+    bool const is_read_enough = named && (!by_sums || has_reads(found->second, 0.5));
+    if (is_read_enough && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, now);
     out.push_back({fleet_change::kind::cooled, at->first});
     at = hot_.erase(at);
   }

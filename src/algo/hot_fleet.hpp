@@ -105,7 +105,8 @@ class hot_fleet {
     int doublings = 0;  // of the time until then
   };
   struct key_sum {
-    std::uint64_t low = 0, high = 0, rest = 0, writes = 0;
+    std::uint64_t low = 0, high = 0, rest = 0;
+    std::uint64_t writes = 0, told_writes = 0, own_writes = 0;
     std::size_t processes = 0, kept_by = 0;
     std::uint64_t kept_ms = 0;
     bool announced = false;
@@ -114,15 +115,18 @@ class hot_fleet {
 
   key_sums sum_up() const;
   bool is_read(key_sum const& sum, double share) const noexcept;
+  bool has_reads(key_sum const& sum, double share) const noexcept;
   bool is_written_too_often(key_sum const& sum, double share) const noexcept;
-  void cool_by_writes(std::string_view key, clock::time_point since, clock::time_point now);
+  clock::duration calm_for(int doublings) const noexcept;
+  void forget_old_writes(std::string_view key, clock::time_point since, clock::time_point now);
+  void cool_by_writes(std::string_view key, clock::time_point now);
   void find_hot(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
   void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
 
   fleet_rules const rules_;
   std::map<std::uint64_t, member> members_;
   std::map<std::string, hot_key_state, std::less<>> hot_;
-  std::map<std::string, written_key, std::less<>> written_;  // most_hot at most
+  std::map<std::string, written_key, std::less<>> written_;  // bounded
 };
 
 }  // namespace herdlock::algo

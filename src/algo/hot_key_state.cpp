@@ -64,7 +64,7 @@ bool hot_key_state::end_half(clock::duration took, hot_rules const& rules) noexc
   hot_ = false;
   bool const was_worth_it = hot_for_ - cool_for_ > next_calm(rules) / 2;
   if (was_worth_it) doublings_ = 0;
-  if (!written) return true;
+  if (!written || hardly_read) return true;  // what is hardly read does not come and go
   calm_after_ = next_calm(rules);
   doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);
   return true;

@@ -61,7 +61,8 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
                        keeping const& keeps) {
   if (closed_) return;
   if (has_news_) tell_changes(now);
-  if (closed_ || now < next_) return;
+  if (closed_ || (now < next_ && !hurries_)) return;
+  bool const hurries = std::exchange(hurries_, false);
   next_ = now + pause;
   std::vector<algo::fleet_key> known;
   // What is not among them is not used clearly more than the last one that is.
@@ -86,6 +87,8 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   if (report) {
     send(*report);
     take(*std::move(report), now);
+  } else {
+    hurries_ = hurries;  // it was too soon
   }
   tell_changes(now);
 }

@@ -38,7 +38,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   /// of the threshold here.
   void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps);
   /// The next tick has something to tell: a key has become hot here.
-  void hurry() noexcept { next_ = {}; }
+  void hurry() noexcept { hurries_ = true; }
   // Any thread.
   std::vector<fleet_hot_key> top(std::size_t most) const;
   hot_fleet_stats stats() const;
@@ -71,6 +71,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   clock::time_point next_{};
   clock::time_point next_report_{};
   clock::time_point next_sum_{};
+  bool hurries_ = false;
   bool has_news_ = false;
   bool listens_ = false;
   bool closed_ = false;

@@ -261,6 +261,63 @@ TEST_F(HotFleet, AKeyThatWasCalmForLongIsJudgedAnew) {
   EXPECT_GT(hot_for(7, 0), 0);
 }
 
+// A burst with a tail, again and again: it cools by its reads.
+TEST_F(HotFleet, AKeyThatIsReadLessIsNotHeldBackForItsFewWrites) {
+  int second = 0;
+  for (int burst = 0; burst < 6; ++burst) {
+    hear(1, {{"k", 2000, 2000, 0, false}}, second * 1000);
+    fleet.advance(at(second * 1000));
+    EXPECT_TRUE(fleet.is_hot("k")) << burst;
+    for (int tail = 0; tail < 8; ++tail) {
+      ++second;
+      hear(1, {{"k", 15, 15, 2, false}}, second * 1000);
+      fleet.advance(at(second * 1000));
+    }
+    EXPECT_FALSE(fleet.is_hot("k"));
+    ++second;
+  }
+}
+
+TEST_F(HotFleet, WritesOfLongAgoAreForgotten) {
+  auto const cool_by_writes = [&](int second) {
+    hear(1, {reads("k", 1000)}, second * 1000);
+    fleet.advance(at(second * 1000));
+    EXPECT_TRUE(fleet.is_hot("k")) << second;
+    for (int i = 1; i <= 4; ++i) {
+      hear(1, {{"k", 1000, 1000, 200, false}}, (second + i) * 1000);
+      fleet.advance(at((second + i) * 1000));
+    }
+    EXPECT_FALSE(fleet.is_hot("k")) << second;
+  };
+  cool_by_writes(0);    // calm until 10
+  cool_by_writes(10);   // until 26
+  cool_by_writes(100);  // until 110, and not 128
+  hear(1, {reads("k", 1000)}, 111'000);
+  EXPECT_EQ(fleet.advance(at(111'000)), (changes{{became_hot, "k"}}));
+}
+
+// A process that has come later keeps it, and is told of every write.
+TEST_F(HotFleet, WhereItIsNotHotTheWritesThatKeepersAreToldOfCountOnce) {
+  for (std::uint64_t process : {1, 2, 3, 4, 5}) {
+    hear(process, {{"k", 200, 200, 20, false, 1000}}, 0);
+  }
+  EXPECT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));
+  EXPECT_EQ(sum_of("k").writes, 20u);
+}
+
+TEST_F(HotFleet, TheKeysThatHaveToBeCalmHaveABound) {
+  for (int round = 0; round < 100; ++round) {
+    auto const key = std::to_string(round);
+    hear(1, {{key, 500, 500, 0, true}}, round * 10);
+    EXPECT_EQ(fleet.advance(at(round * 10)), (changes{{became_hot, key}}));
+    hear(1, {{key, 500, 500, 100, false}}, round * 10 + 5);
+    EXPECT_EQ(fleet.advance(at(round * 10 + 5)), (changes{{cooled, key}}));
+  }
+  // The last ones are held back, the first ones forgotten.
+  hear(1, {{"99", 500, 500, 0, true}, {"0", 500, 500, 0, true}}, 2000);
+  EXPECT_EQ(fleet.advance(at(2000)), (changes{{became_hot, "0"}}));
+}
+
 // However its reads are spread over the processes, of which nobody has said anything before.
 TEST_F(HotFleet, AKeyAtTheThresholdIsHotByWhatHasToBeNamed) {
   std::mt19937 dice(1);
