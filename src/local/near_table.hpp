@@ -43,8 +43,8 @@ inline namespace v0 {
 namespace detail {
 
 struct near_table_options {
-  std::size_t entries = 10'000;          ///< at most; 0: nothing is kept
-  std::size_t bytes = 64 * 1024 * 1024;  ///< with near_table::entry_bytes for each
+  std::size_t entries = 10'000;           ///< at most; 0: nothing is kept
+  std::size_t bytes = 64 * 1024 * 1024;   ///< with near_table::entry_bytes for each
   std::size_t value_bytes = 1024 * 1024;  ///< of one value
   /// Of a cluster; none: there are no slots. Called by insert(), which throws what it throws.
   std::function<std::uint16_t(std::string_view key)> slot_of{};

@@ -61,9 +61,9 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
                        keeping const& keeps) {
   if (closed_) return;
   if (has_news_) tell_changes(now);
-  if (closed_ || (now < next_ && !hurries_)) return;
+  if (closed_ || (now < due_.tick && !hurries_)) return;
   bool const hurries = std::exchange(hurries_, false);
-  next_ = now + pause;
+  due_.tick = now + pause;
   std::vector<algo::fleet_key> known;
   // What is not among them is not used clearly more than the last one that is.
   std::uint64_t uncounted = 0;
@@ -77,7 +77,7 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
       !known.empty() && known.front().high >= algo::hot_fleet::least_to_take_part(settings_.rules);
   if (reads_often) listen();
   if (!listens_) return;
-  if (now < next_report_) return tell_changes(now);
+  if (now < due_.report) return tell_changes(now);
   std::uint64_t least = 0;
   {
     std::lock_guard const lock(guard_);
@@ -107,7 +107,7 @@ void cache_fleet::send(algo::fleet_report const& report) {
     auto const self = weak.lock();
     if (!self || !done.has_error()) return;
     self->count(&hot_fleet_stats::report_errors);
-    self->next_report_ = clock::now() + pause_of_trouble;
+    self->due_.report = clock::now() + pause_of_trouble;
   };
   reports->report(
       {settings_.topic, std::to_string(report.process), report.number, algo::encode(report)},
@@ -145,7 +145,7 @@ void cache_fleet::count(std::uint64_t hot_fleet_stats::*what) {
 }
 
 void cache_fleet::tell_changes(clock::time_point now) {
-  has_news_ = now < next_sum_;
+  has_news_ = now < due_.sum;
   if (has_news_) return;  // at a tick
   auto const keep = shared_from_this();
   std::vector<algo::fleet_change> changes;
@@ -153,7 +153,7 @@ void cache_fleet::tell_changes(clock::time_point now) {
     std::lock_guard const lock(guard_);
     changes = fleet_.advance(now);
     auto const square = fleet_.processes() * fleet_.processes();
-    next_sum_ = now + std::min<clock::duration>(pause_of_sums * square, longest_pause_of_sums);
+    due_.sum = now + std::min<clock::duration>(pause_of_sums * square, longest_pause_of_sums);
   }
   for (auto const& change : changes) {
     if (!closed_) told_(change);

@@ -53,6 +53,10 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   static constexpr std::chrono::microseconds pause_of_sums{10};
   static constexpr milliseconds longest_pause_of_sums{1000};
 
+  struct due_times {
+    clock::time_point tick{}, report{}, sum{};
+  };
+
   void on_report(std::string_view text) override;
   algo::fleet_hearing take(algo::fleet_report report, clock::time_point now);
   void count(std::uint64_t hot_fleet_stats::*what);
@@ -68,9 +72,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   std::uint64_t const process_;
   algo::fleet_teller teller_;
   std::unordered_map<std::string, clock::time_point> kept_since_;  // of those that are known
-  clock::time_point next_{};
-  clock::time_point next_report_{};
-  clock::time_point next_sum_{};
+  due_times due_;
   bool hurries_ = false;
   bool has_news_ = false;
   bool listens_ = false;
