@@ -240,9 +240,9 @@ TEST_F(HotFleet, WhoAnnouncesAKeyThatWasJustWrittenTooOftenIsNotFollowed) {
 
 TEST_F(HotFleet, AKeyThatWasCalmForLongIsJudgedAnew) {
   int second = 0;
-  auto const hot_for = [&](int seconds, std::uint64_t writes) {
+  auto const hot_for = [&](int time, std::uint64_t writes) {
     int hot = 0;
-    for (int i = 0; i < seconds; ++i, ++second) {
+    for (int i = 0; i < time; ++i, ++second) {
       hear(1, {{"k", 1000, 1000, writes, false}}, second * 1000);
       fleet.advance(at(second * 1000));
       hot += fleet.is_hot("k");
