@@ -12,7 +12,8 @@ NEAR = Machine(("near_machine", "near_server", "near_stamps", "connection_trust"
 TABLE = Machine(("local/near_table", "local/near_order", "local/near_record",
                  "local/near_thread_cache", "local/hot_counter", "local/shard_lock",
                  "local/thread_number", "hot_shard", "hot_sketch"),
-                ("near_table_test", "near_table_threads_test", "near_table_supports_test"))
+                ("near_table_due_test", "near_table_test", "near_table_threads_test",
+                 "near_table_supports_test"))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -106,6 +107,9 @@ MUTANTS = [
      "after(stamp.sent, answer.left)", "after(now, answer.left)",
      "NearMachine.AnEntryExpiresWithTheTimeLeftToItsKeyCountedFromBeforeTheRead"),
     # What the table serves.
+    ("hits of what is kept are not counted", TABLE,
+     "if (uses_ && hits != 0) uses_->used(key, {hits, 0});", "",
+     "NearTableUses.WhoCountsUsesIsToldOfEachHitButTheLastFew"),
     ("what is dropped is served to threads that have a line of it", TABLE,
      "  record.close();\n", "",
      "NearTable.ADroppedKeyIsNotFoundEvenWhereItWasHit"),
