@@ -56,8 +56,8 @@ class connection_trust {
   bool push_handled();
 
   /// The server refused the PING of that number, or nobody waits for its answer any more. Nothing
-  /// is known of the connection then, until a later one is answered: the first one behind answers
-  /// is due soon, since until then all is read from the server.
+  /// is known of the connection then, until a later one is answered, and all is read from the
+  /// server. So the next PING is due soon, if the last one before this was answered.
   void refused(std::uint64_t number, clock::time_point now);
 
   /// What is known of this connection may be served before then.
@@ -79,7 +79,7 @@ class connection_trust {
   clock::time_point last_sent_;
   std::deque<sent_ping> pings_;            // not believed yet, in the order of the wire
   std::optional<clock::time_point> soon_;  // a PING is due, sooner than by the clock
-  bool refused_last_ = false;
+  bool refused_last_ = false;              // and none was answered since then
   std::uint64_t last_number_ = 0;
   std::uint64_t believed_ = 0;
   std::uint64_t pushes_handled_ = 0;

@@ -25,6 +25,20 @@ bool succeeds(Call call) {
   });
 }
 
+/// Until an answer comes from what the process keeps.
+template <class Load>
+void read_until_kept(herdlock::cache<std::string> const& one, std::string_view key,
+                     Load const& load) {
+  ASSERT_TRUE(eventually([&] {
+    auto const before = one.stats().near_hits;
+    one.get_or_load(key, load);
+    return one.stats().near_hits > before;
+  })) << key;
+}
+inline void read_until_kept(herdlock::cache<std::string> const& one, std::string_view key) {
+  read_until_kept(one, key, [] { return std::string("loaded"); });
+}
+
 /// What a look finds once the store answers; "(miss)" for nothing. It is judged once: who asks
 /// until he likes the answer lets those pass that are too old.
 inline std::string first_answer(herdlock::cache<std::string> const& from, std::string_view key) {

@@ -52,13 +52,16 @@ struct redis_near_trouble : testing::Test {
         "for i = 1, tonumber(ARGV[1]) do redis.call('SET', ARGV[2] .. i, ARGV[3]) end return 'OK'";
     ASSERT_EQ(at.command({"EVAL", script, "0", std::to_string(count), prefix, value}), "OK");
   }
-  /// Until an answer comes from what the process keeps.
-  static void read_until_kept(texts const& one, std::string_view key) {
-    ASSERT_TRUE(eventually([&] {
-      auto const before = one.stats().near_hits;
-      one.get_or_load(key, [] { return std::string("loaded"); });
-      return one.stats().near_hits > before;
-    })) << key;
+  /// Keeps "0" for `k`, behind a link that becomes slow then.
+  static texts open_slow(redis_server const& at, relay& wire, milliseconds max_staleness,
+                         milliseconds delay) {
+    auto options = keeping_all();
+    options.max_staleness = max_staleness;
+    auto one = open(url_through(wire), options);
+    set(at, "k", "0");
+    read_until_kept(one, "k");
+    wire.set_delay(delay);
+    return one;
   }
 };
 
@@ -142,19 +145,15 @@ TEST_F(redis_near_trouble, ARestartedServerLeavesNothingOfWhatWasBefore) {
 TEST_F(redis_near_trouble, OverASlowLinkHitsGoOnAndFencesPass) {
   auto& common = shared_server();
   relay wire(common.port());
-  auto options = keeping_all();
-  options.max_staleness = 2s;
-  auto const one = open(url_through(wire), options);
-  set(common, "k", "0");
-  read_until_kept(one, "k");
-  wire.set_delay(100ms);
+  constexpr milliseconds max_staleness = 2s;
+  auto const one = open_slow(common, wire, max_staleness, 100ms);
   for (int i = 1; i <= 3; ++i) {
     set(common, "k", std::to_string(i));
     EXPECT_EQ(answer_behind_fence(one, "k"), std::to_string(i));
     read_until_kept(one, "k");
   }
   // For longer than any of its signs of life is good for.
-  auto const end = std::chrono::steady_clock::now() + 2 * options.max_staleness;
+  auto const end = std::chrono::steady_clock::now() + 2 * max_staleness;
   auto const before = one.stats().near_hits;
   std::uint64_t answers = 0;
   EXPECT_TRUE(eventually([&] {
@@ -169,12 +168,7 @@ TEST_F(redis_near_trouble, OverASlowLinkHitsGoOnAndFencesPass) {
 TEST_F(redis_near_trouble, OverALinkSlowerThanMaxStalenessNothingIsServedFromHere) {
   auto& common = shared_server();
   relay wire(common.port());
-  auto options = keeping_all();
-  options.max_staleness = 200ms;
-  auto const one = open(url_through(wire), options);
-  set(common, "k", "0");
-  read_until_kept(one, "k");
-  wire.set_delay(250ms);
+  auto const one = open_slow(common, wire, 200ms, 250ms);
   ASSERT_TRUE(eventually([&] { return one.stats().near_proof_age_ms > 200; }));
   auto const before = one.stats().near_hits;
   for (int i = 1; i <= 2; ++i) {

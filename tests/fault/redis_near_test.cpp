@@ -36,14 +36,6 @@ struct redis_near : testing::Test {
     one.pin(key);
     return one;
   }
-  /// Until an answer comes from what the process keeps.
-  static void read_until_kept(texts const& one, std::string_view key) {
-    ASSERT_TRUE(eventually([&] {
-      auto const before = one.stats().near_hits;
-      one.get_or_load(key, loader("loaded"));
-      return one.stats().near_hits > before;
-    }));
-  }
   void set(std::string const& key, std::string const& value) const {
     ASSERT_EQ(server.command({"SET", key, value}), "OK");
   }
