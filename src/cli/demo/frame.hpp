@@ -6,7 +6,7 @@
 //   expire (JSON)      ─────▶ (one worker) keeps the old entry, waits for its expiry
 //                      ◀───── expired
 //   go (JSON)          ─────▶ R requests at once
-//                      ◀───── loading, when this process starts a load
+//                      ◀───── loading, when its first load is in the log
 //                      ◀───── report (binary), when its loads have ended, too
 //   clean_up           ─────▶ (one worker) removes the entry
 //                      ◀───── cleaned

@@ -50,16 +50,18 @@ std::unique_ptr<origin_session> origin_pool::take() {
   return open_origin(terms_);
 }
 
-asio::awaitable<product> origin_pool::load_here(load_label label) {
+asio::awaitable<product> origin_pool::load_here(load_label label, std::function<void()> logged) {
   auto session = take();
-  product loaded = session->load(label);
+  session->log_load(label);
+  logged();
+  product loaded = session->load();
   std::lock_guard const held(mutex_);
   idle_.push_back(std::move(session));
   co_return loaded;
 }
 
-asio::awaitable<product> origin_pool::load(load_label label) {
-  auto work = load_here(std::move(label));
+asio::awaitable<product> origin_pool::load(load_label label, std::function<void()> logged) {
+  auto work = load_here(std::move(label), std::move(logged));
   co_return co_await asio::co_spawn(threads_, std::move(work), asio::use_awaitable);
 }
 

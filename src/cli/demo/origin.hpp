@@ -4,6 +4,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <herdlock/url.hpp>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,10 @@ class origin_session {
   virtual void create() = 0;
   /// Gives the hot product a new price; later loads must show it. The row as it is now.
   virtual product revise(std::int64_t revision) = 0;
-  /// Writes the load into the log, then reads the hot product slowly.
-  virtual product load(load_label const& label) = 0;
+  /// Writes the load into the log.
+  virtual void log_load(load_label const& label) = 0;
+  /// Reads the hot product slowly.
+  virtual product load() = 0;
   /// The rows that loads of this run have written in this mode.
   virtual std::int64_t count_loads(load_label const& label) = 0;
   /// How many connections the database grants to all processes of the demo together.
@@ -60,11 +63,12 @@ class origin_pool {
   origin_pool(origin_terms terms, int size);
   ~origin_pool();
 
-  /// Throws command_error when the database fails.
-  boost::asio::awaitable<product> load(load_label label);
+  /// Throws command_error when the database fails. `logged` is called, on a thread of the pool,
+  /// when the load is in the log: who is killed from then on has loaded.
+  boost::asio::awaitable<product> load(load_label label, std::function<void()> logged);
 
  private:
-  boost::asio::awaitable<product> load_here(load_label label);
+  boost::asio::awaitable<product> load_here(load_label label, std::function<void()> logged);
   std::unique_ptr<origin_session> take();
 
   origin_terms terms_;

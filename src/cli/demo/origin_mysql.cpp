@@ -26,7 +26,8 @@ class mysql_origin final : public origin_session {
 
   void create() override;
   product revise(std::int64_t revision) override;
-  product load(load_label const& label) override;
+  void log_load(load_label const& label) override;
+  product load() override;
   std::int64_t count_loads(load_label const& label) override;
   int max_sessions() override;
 
@@ -116,11 +117,14 @@ product mysql_origin::revise(std::int64_t revision) {
   return now;
 }
 
-product mysql_origin::load(load_label const& label) {
+void mysql_origin::log_load(load_label const& label) {
   run(
       fmt::format("INSERT INTO herdlock_demo_load(run, mode, expiry, process)"
                   " VALUES ('{}', '{}', {}, {})",
                   label.run, label.mode, label.expiry, ::getpid()));
+}
+
+product mysql_origin::load() {
   row const r = first_row(
       fmt::format("SELECT id, name, price_cents, revision, SLEEP({}) FROM Product WHERE id = {}",
                   static_cast<double>(load_time_.count()) / 1'000, hot_product_id));

@@ -45,7 +45,8 @@ class sqlite_origin final : public origin_session {
 
   void create() override;
   product revise(std::int64_t revision) override;
-  product load(load_label const& label) override;
+  void log_load(load_label const& label) override;
+  product load() override;
   std::int64_t count_loads(load_label const& label) override;
   int max_sessions() override { return 256; }
 
@@ -142,17 +143,18 @@ product sqlite_origin::revise(std::int64_t revision) {
   return now;
 }
 
-product sqlite_origin::load(load_label const& label) {
-  {
-    std::lock_guard const held(writing());
-    statement const s =
-        prepare("INSERT INTO herdlock_demo_load(run, mode, expiry, process) VALUES (?, ?, ?, ?)");
-    bind_text(s, 1, label.run);
-    bind_text(s, 2, label.mode);
-    sqlite3_bind_int(s.get(), 3, label.expiry);
-    sqlite3_bind_int(s.get(), 4, ::getpid());
-    step(s);
-  }
+void sqlite_origin::log_load(load_label const& label) {
+  std::lock_guard const held(writing());
+  statement const s =
+      prepare("INSERT INTO herdlock_demo_load(run, mode, expiry, process) VALUES (?, ?, ?, ?)");
+  bind_text(s, 1, label.run);
+  bind_text(s, 2, label.mode);
+  sqlite3_bind_int(s.get(), 3, label.expiry);
+  sqlite3_bind_int(s.get(), 4, ::getpid());
+  step(s);
+}
+
+product sqlite_origin::load() {
   statement const s =
       prepare("SELECT id, name, price_cents, revision, herdlock_slow(?) FROM Product WHERE id = ?");
   sqlite3_bind_int64(s.get(), 1, load_time_.count());

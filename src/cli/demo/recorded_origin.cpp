@@ -28,17 +28,22 @@ std::vector<load_span> recorded_origin::take_loads(std::size_t most) {
   return std::move(loads_);
 }
 
+void recorded_origin::logged() {
+  {
+    std::lock_guard const held(mutex_);
+    if (std::exchange(loading_, true)) return;
+  }
+  on_first_load_();
+}
+
 boost::asio::awaitable<product> recorded_origin::load() {
   load_label label;
-  bool first = false;
   {
     std::lock_guard const held(mutex_);
     label = label_;
-    first = !std::exchange(loading_, true);
   }
   auto const from = steady::now();
-  if (first) on_first_load_();
-  product loaded = co_await pool_.load(label);
+  product loaded = co_await pool_.load(label, [this] { logged(); });
   std::lock_guard const held(mutex_);
   loads_.push_back({in_micros(from - started_), in_micros(steady::now() - started_)});
   co_return loaded;

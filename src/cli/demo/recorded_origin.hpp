@@ -20,7 +20,8 @@ class recorded_origin {
  public:
   using steady = std::chrono::steady_clock;
 
-  /// `on_first_load` is called when the first load of an expiry starts.
+  /// `on_first_load` is called when the first load of an expiry is in the database's log, from any
+  /// thread.
   recorded_origin(worker_orders const& orders, std::function<void()> on_first_load);
 
   /// Before the requests of an expiry.
@@ -33,6 +34,8 @@ class recorded_origin {
   std::vector<load_span> take_loads(std::size_t most);
 
  private:
+  void logged();
+
   origin_pool pool_;
   std::function<void()> on_first_load_;
 
