@@ -169,9 +169,9 @@ TEST_P(ElectFarAway, ALeaderThatIsCutOffHasStoppedBeforeTheNextOneBegins) {
   auto& server = redis_server::shared();
   relay cut(server.port());
   auto const through = "redis://127.0.0.1:" + std::to_string(cut.port());
-  auto a = stand("a", {"--ttl", "4s", "--grace", "1s"}, through);
+  auto a = stand("a", {"--ttl", "4s", "--grace", "1900ms"}, through);
   ASSERT_TRUE(leads("a", 1)) << a.errors();
-  auto b = stand("b", {"--ttl", "4s", "--grace", "1s"});
+  auto b = stand("b", {"--ttl", "4s", "--grace", "1900ms"});
   cut.stop_forwarding();
   ASSERT_TRUE(leads("b", 2)) << b.errors();
   EXPECT_EQ(lines("ends").size(), 1u) << "asked before it was killed";
