@@ -41,11 +41,15 @@ class cache_near_calls : public cache_tag_calls {
                                                              std::forward<Token>(token));
   }
 
-  /// `void(failure)`: from here on no call on this cache answers with a value that the process
-  /// kept from before a write which was acknowledged to anybody before this call. A round trip to
+  /// `void(failure)`: no call that begins on this cache from here on answers with what this
+  /// process had from before a write which was acknowledged to anybody before this call: neither
+  /// with a value that it kept, nor, if a herdlock cache wrote, with a load that ran already. That
+  /// one goes on for those who wait for it. (With the locks in another store, or where another
+  /// program has written, its value may still come to the store behind the write.) A round trip to
   /// each server, two while another fence is under way; max_staleness for each of them at most.
-  /// What is known of tags is asked for anew, too. Done at once without a near cache.
-  /// errc::overloaded beyond max_waiting. Not cancellable.
+  /// What is known of tags is asked for anew, too. Without a near cache it is done at once. Calls
+  /// behind a fence share no load with those before it: with a fence for each call, each asks the
+  /// store. errc::overloaded beyond max_waiting. Not cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_fence(Token&& token = {}) const {
     return detail::initiate<void>(
@@ -56,7 +60,8 @@ class cache_near_calls : public cache_tag_calls {
   /// With near_cache::hot: the value of the key is kept in this process from its next read on. At
   /// most near_entries keys; beyond that it throws herdlock::error with errc::overloaded, and with
   /// errc::invalid_name for what is no key. Not while a rule denies the key
-  /// (herdlock/hot_rules.hpp). Nothing without a near cache.
+  /// (herdlock/hot_rules.hpp), nor a value larger than near_max_value_bytes. Nothing without a near
+  /// cache.
   void pin(std::string_view key) const {
     if (failure why = core_->pin(key); why.code) throw error(std::move(why));
   }

@@ -7,6 +7,7 @@
 //   join(key)      the first is the leader and a joiner like the others: it may leave, too
 //   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
 //   detach(key)    the running flight answers those it has, and the next join starts a new one
+//   detach_if()    the same for each flight whose state is so
 //   finish(id)     hands the joiners back in the order in which they came
 //
 // Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
@@ -122,6 +123,16 @@ class flight_table {
   bool detach(flight_id id) {
     flight* running = find(id);
     return running && running->attached && detach(running->key);
+  }
+
+  /// The same for each flight that takes joiners and whose state is so. O(those flights).
+  template <class Condition>
+  void detach_if(Condition&& holds) {
+    std::erase_if(by_key_, [&](auto const& one) {
+      flight& running = *one.second;
+      if (holds(running.state)) running.attached = false;
+      return !running.attached;
+    });
   }
 
   /// Ends the flight: its joiners in join order; nothing for a flight that has ended before.

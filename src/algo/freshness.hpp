@@ -52,8 +52,8 @@ using random_number = double;
 /// How long before an entry expires it is refreshed, as XFetch draws it.
 clock::duration head_start_of(clock::duration load_time, double beta, random_number random);
 
-/// How long before its end an entry is loaded anew that is not to end: two loads, and a tenth of
-/// its ttl (a minute at most); half of the ttl at most.
+/// How long before its end an entry is loaded anew that is not to end: two loads, or a tenth of
+/// its ttl (a minute at most), whichever is longer; half of the ttl at most.
 clock::duration safe_head_start(milliseconds ttl, clock::duration load_time);
 
 /// How early a refresh begins: by the head start that is drawn, and so long at least.

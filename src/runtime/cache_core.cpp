@@ -281,9 +281,7 @@ hot_fleet_stats cache_core::fleet_stats() const {
 
 void cache_core::fence(handler<void> done) {
   auto const executor = get_executor();
-  if (engine_->options().format == cache_format::framed) {
-    asio::post(executor, [engine = engine_] { engine->freshness()->tags().fence(); });
-  }
+  asio::post(executor, [engine = engine_] { engine->fence(); });
   if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
   asio::post(executor, [near = near_, done = with_work<void>(executor, std::move(done))]() mutable {
     near->fence(std::move(done));

@@ -216,10 +216,10 @@ void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpos
   freshness_->refresh_ended(caller->key, purpose.refresh);
 }
 
-algo::load_settings cache_engine::load_settings(load_purpose const& purpose) const {
-  bool const pushed = !over_locks_ && values_->traits().pushes_fills;
-  return {.claim_ttl = options().claim_ttl,
-          .max_load_time = options().max_load_time,
+algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose) {
+  bool const pushed = !home.over_locks() && home.home().traits().pushes_fills;
+  return {.claim_ttl = home.options().claim_ttl,
+          .max_load_time = home.options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
           .behind_answer = purpose.behind_answer(),
           .caller_waits = purpose.caller_waits};

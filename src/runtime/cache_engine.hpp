@@ -105,6 +105,10 @@ class cache_engine final : public closing_listener,
   void invalidate(cache_key key, handler<bool> done);
   /// REQUIRES: framed entries.
   void expire_entry(cache_key key, handler<bool> done);
+  /// Calls that come from now on join no load that has begun, and get nothing that such a load came
+  /// to and the store does not have. It goes on for those who wait for it, and is stored unless the
+  /// store has voided its claim; then it answers others, too.
+  void fence();
   /// Answers everyone with errc::canceled and gives the claims up.
   void on_closing() override;
 
@@ -123,7 +127,6 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<cache_hot> const& hot() const { return local_.hot; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
-  algo::load_settings load_settings(load_purpose const& purpose) const;
   algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
   void free_slot(algo::load_guard guard);
   void detach(algo::flight_id id) { flights_.detach(id); }
@@ -201,5 +204,7 @@ class cache_engine final : public closing_listener,
   local_parts local_;
   bool closed_ = false;
 };
+
+algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose);
 
 }  // namespace herdlock::runtime

@@ -1,4 +1,4 @@
-// put, invalidate and expire, and what they do to the loads that are running.
+// put, invalidate and expire, and what they and a fence do to the loads that are running.
 #include "runtime/cache_engine.hpp"
 
 #include <algorithm>
@@ -98,6 +98,14 @@ void cache_engine::expire_entry(cache_key key, handler<bool> done) {
               [&](cache_store& values, handler<bool> on_reply) {
                 values.expire(key, options().grace, std::move(on_reply));
               });
+}
+
+// Others may have written since these loads began. One that waits for a slot has not begun: many
+// fences make no more of them than there are slots.
+void cache_engine::fence() {
+  flights_.detach_if([](auto const& flight) { return !flight->waits_for_slot(); });
+  answers_kept_.fence();
+  if (freshness_) freshness_->tags().fence();
 }
 
 void cache_engine::give_up_claim(cache_key key, owner_token owner) {

@@ -18,7 +18,7 @@ load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight
       first_(std::move(first)),
       owner_(owner_token::generate()),
       purpose_(purpose),
-      machine_(home->load_settings(purpose)) {}
+      machine_(load_settings_of(*home, purpose)) {}
 
 load_flight::~load_flight() {
   timer_queue::remove(*this);
@@ -44,7 +44,10 @@ void load_flight::apply(algo::load_plan const& plan) {
   auto const keep = shared_from_this();
   auto const home = home_.lock();
   if (!home) return;
-  if (machine_.done()) leave_queues(*home);
+  if (machine_.done()) {
+    if (auto const at = std::exchange(queued_at_, std::nullopt)) home->slots(slot_kind_).leave(*at);
+    if (std::exchange(watching_, false)) stop_watch_.emit(asio::cancellation_type::terminal);
+  }
   if (plan.signal_lost) {
     outdated_ = true;
     lost_.request_stop();
@@ -71,11 +74,6 @@ void load_flight::apply(algo::load_plan const& plan) {
   } else {
     home->home().timers().schedule(*this, machine_.due());
   }
-}
-
-void load_flight::leave_queues(cache_engine& home) {
-  if (auto const at = std::exchange(queued_at_, std::nullopt)) home.slots(slot_kind_).leave(*at);
-  if (std::exchange(watching_, false)) stop_watch_.emit(asio::cancellation_type::terminal);
 }
 
 void load_flight::begin(cache_engine& home, algo::load_call call) {
@@ -303,13 +301,13 @@ void load_flight::on_loaded(detail::load_outcome outcome) {
   bool const unstorable = has_value && what == algo::load_result::unstorable;
   if (unstorable) cache_counters::add(home->counters.unstorable);
   if (unstorable && !outdated_) {
-    home->answers_kept().add_unstored(key_, said_.outcome.answer);
+    home->answers_kept().add_unstored(key_, said_.outcome.answer, load_began_);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
   if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    home->answers_kept().add_unguarded(key_, answer_for(kind));
+    home->answers_kept().add_unguarded(key_, answer_for(kind), load_began_);
   }
   apply(machine_.loader_done(what, clock::now()));
 }
@@ -384,7 +382,7 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
       auto* const values = purpose_.refresh_below != milliseconds{0} ? home->claims() : nullptr;
       if (values) remove_entry(home->near(), *values, key_, [] {});
       cache_counters::add(home->counters.unstorable);
-      if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer);
+      if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer, load_began_);
     } else if (reply.error() != errc::canceled) {
       home->trouble().step_failed(reply.error());
     }

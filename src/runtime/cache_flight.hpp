@@ -50,6 +50,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   bool behind_answer() const { return purpose_.behind_answer(); }
   void start(algo::load_guard guard) { apply(machine_.start(guard)); }
   void slot_granted();
+  bool waits_for_slot() const { return queued_at_.has_value(); }
   void joined() { machine_.joined(); }
   void everyone_left() { apply(machine_.everyone_left()); }
   /// True when there was a claim, which is lost by this.
@@ -67,7 +68,6 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
 
   void apply(algo::load_plan const& plan);
-  void leave_queues(cache_engine& home);
   void end_probe(cache_engine& home);
   void begin(cache_engine& home, algo::load_call call);
   result<detail::cache_answer> answer_for(algo::load_answer what);

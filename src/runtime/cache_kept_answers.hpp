@@ -24,13 +24,13 @@ class kept_answers {
         // These are mostly the large ones.
         unstored_(home, options, {options.error_back_off, 64}) {}
 
-  /// Of a load without the store.
-  void add_unguarded(cache_key const& key, answer_type answer) {
-    unguarded_.add(key, std::move(answer));
+  /// Of a load without the store, which began then.
+  void add_unguarded(cache_key const& key, answer_type answer, clock::time_point began) {
+    if (began > fenced_) unguarded_.add(key, std::move(answer));
   }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
-  void add_unstored(cache_key const& key, answer_type answer) {
-    unstored_.add(key, std::move(answer));
+  void add_unstored(cache_key const& key, answer_type answer, clock::time_point began) {
+    if (began > fenced_) unstored_.add(key, std::move(answer));
   }
   /// What answers a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
@@ -45,6 +45,11 @@ class kept_answers {
   void erase_if(Condition&& of_key) {
     unguarded_.erase_if(of_key);
     unstored_.erase_if(of_key);
+  }
+  /// What began to be loaded before now answers nobody any more.
+  void fence() {
+    fenced_ = clock::now();
+    erase_if([](std::string_view) { return true; });
   }
 
  private:
@@ -81,6 +86,7 @@ class kept_answers {
 
   list unguarded_;
   list unstored_;
+  clock::time_point fenced_ = clock::time_point::min();
 };
 
 }  // namespace herdlock::runtime

@@ -292,14 +292,7 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
   values->expire(*key, limits::max_ttl, std::move(on_reply));
 }
 
-void cache_tags::fence() {
-  known_.changed_all(clock::now());
-  if (!home_.options().tags) return;
-  home_.answers_kept().erase_if([this](std::string_view key) {
-    auto const names = names_of(cache_key(key));
-    return names.has_error() || !names->empty();
-  });
-}
+void cache_tags::fence() { known_.changed_all(clock::now()); }
 
 void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
   running_.insert_or_assign(&flight, running_load{flight.weak_from_this(), std::move(names)});

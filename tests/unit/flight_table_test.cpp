@@ -96,6 +96,20 @@ TEST(flight_table, ADetachedFlightAnswersItsOwnAndTakesNobodyElse) {
   EXPECT_EQ(flights.finish(fresh.ticket.flight), (std::vector<int>{2}));
 }
 
+TEST(flight_table, FlightsAreDetachedByTheirState) {
+  flight_table<int, bool> flights;
+  auto const a = flights.join("a", 1).ticket.flight;
+  auto const b = flights.join("b", 2).ticket.flight;
+  *flights.state(a) = true;
+  flights.detach_if([](bool goes) { return goes; });
+  auto const fresh = flights.join("a", 3);
+  EXPECT_EQ(fresh.outcome, join_outcome::leader);
+  EXPECT_EQ(flights.join("b", 4).outcome, join_outcome::joined);
+  EXPECT_EQ(flights.finish(a), (std::vector<int>{1}));
+  EXPECT_EQ(flights.finish(b), (std::vector<int>{2, 4}));
+  EXPECT_EQ(flights.flying("a"), fresh.ticket.flight);
+}
+
 TEST(flight_table, TheOwnersStateLivesAsLongAsTheFlight) {
   table flights;
   auto const flight = flights.join("a", 1).ticket.flight;
