@@ -111,13 +111,13 @@ struct cache_options {
   /// executor and must not block; none is called once the last copy of the cache has gone, which
   /// waits for one that runs on another thread. Some 250 KB for each cache, and 90 KB for each
   /// further thread that asks it, up to 8. From its first call on a cache that can keep values
-  /// obeys the rules for its keys (herdlock/hot_rules.hpp), over Redis: it subscribes to a channel,
+  /// obeys the rules for its keys (herdlock/hot_rules.hpp): over Redis it subscribes to a channel,
   /// and reads them once a minute. Nothing: no key is counted, and no rule obeyed.
   std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
   /// Reads a second of all processes together from which a key is hot in each of them; and what is
   /// hot in one of them is hot in all. So they report to each other their keys that are read often,
-  /// over the store: one command a second while there are such keys, ten at most. Over Redis; with
-  /// other stores each process goes by its own counts. 1 to 1e12; 0: nobody reports.
+  /// over the store: one command a second while there are such keys, twelve at most. Over Redis and
+  /// SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
   double fleet_threshold = 10'000;
   /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
   /// have one: called with the key without the prefix, on the store's executor, before each load
