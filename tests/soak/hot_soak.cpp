@@ -147,7 +147,7 @@ class soak {
         open_store(options_.url),
         {.ttl = options_.ttl, .near = near_cache::off, .hot_keys = std::nullopt});
     auto const from = clock::now();
-    wait_for([&] { return clock::now() >= from + 2s; });
+    wait_for([&] { return clock::now() >= from + 2s && each_keeps_it(); });
     auto const before = commands();
     auto const began = clock::now();
     std::uint64_t written = 0;
@@ -208,6 +208,11 @@ class soak {
     how_.demand(stale == 0 && fenced > 0, "nothing behind a fence is too old");
     how_.demand(misses == 0, "the entry does not end while it is hot");
     how_.demand(ended, "it ends when nobody asks any more");
+  }
+
+  bool each_keeps_it() const {
+    auto const all = workers();
+    return std::all_of(all.begin(), all.end(), [](auto* one) { return one->near_hits > 0; });
   }
 
   // Reads, claims, fills and writes; reports, fences and signs of life are not of the key.

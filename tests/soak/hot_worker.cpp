@@ -84,6 +84,7 @@ class worker {
       auto const value = cache_.get_or_load_shared("crowd", loaded_again);
       if (!fenced) continue;
       own_.reported = cache_.fleet_stats().reported;
+      own_.near_hits = cache_.stats().near_hits;
       ++own_.behind_fence;
       own_.stale += std::stoull(*value) < written;
     }
