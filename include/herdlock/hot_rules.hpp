@@ -75,8 +75,7 @@ void start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
 }  // namespace detail
 
 /// The rules for caches whose cache_options::prefix is this one: `void(failure, hot_rules)`.
-/// errc::not_supported where the store keeps no rules (all but Redis, Valkey, SQLite and
-/// memory);
+/// errc::not_supported where the store keeps no rules (all but Redis, Valkey, SQLite and memory);
 /// errc::invalid_value for rules of a kind that this version does not know; access_denied,
 /// wrong_type and the errors of a store in trouble. Not cancellable: it ends by the store's
 /// timeout. Executor as for all operations.

@@ -10,9 +10,9 @@
 //   detach_if()    the same for each flight whose state is so
 //   finish(id)     hands the joiners back in the order in which they came
 //
-// Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
-// in one array threaded by a list, so a herd costs no allocation of its own per joiner, and a
-// caller that comes and goes re-uses a slot instead of growing the array.
+// Every operation is O(1) amortised (finish: in the number of joiners; detach_if: of flights). A
+// flight keeps its joiners in one array threaded by a list, so a herd costs no allocation of its
+// own per joiner, and a caller that comes and goes re-uses a slot instead of growing the array.
 #pragma once
 
 #include <compare>
