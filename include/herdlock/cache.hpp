@@ -18,9 +18,9 @@
 //    Its value still answers those who were already waiting for it.
 //  * An error is shared with all who wait, here and elsewhere, and for error_back_off.
 //  * A store that fails is not a miss: loads then run without it, one per key and process (and
-//    another behind a fence()), at most max_loads_without_store at once, and nothing is written.
-//    After a failure the store is left alone for 250 ms to 1 s, then probed beside the callers' own
-//    way, so that a store that hangs costs its timeout only once.
+//    one more behind each fence()), at most max_loads_without_store at once, and nothing is
+//    written. After a failure the store is left alone for 250 ms to 1 s, then probed beside the
+//    callers' own way, so that a store that hangs costs its timeout only once.
 //  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
 //    it still answers: the loader then runs behind the answer of the caller who brought it. It has
 //    to own what it uses.

@@ -7,12 +7,12 @@
 //   join(key)      the first is the leader and a joiner like the others: it may leave, too
 //   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
 //   detach(key)    the running flight answers those it has, and the next join starts a new one
-//   detach_if()    the same for each flight whose state is so
+//   fence()        those that have begun by now take nobody more: detach_older(key) sees to it
 //   finish(id)     hands the joiners back in the order in which they came
 //
-// Every operation is O(1) amortised (finish: in the number of joiners; detach_if: of flights). A
-// flight keeps its joiners in one array threaded by a list, so a herd costs no allocation of its
-// own per joiner, and a caller that comes and goes re-uses a slot instead of growing the array.
+// Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
+// in one array threaded by a list, so a herd costs no allocation of its own per joiner, and a
+// caller that comes and goes re-uses a slot instead of growing the array.
 #pragma once
 
 #include <compare>
@@ -125,14 +125,16 @@ class flight_table {
     return running && running->attached && detach(running->key);
   }
 
-  /// The same for each flight that takes joiners and whose state is so. O(those flights).
+  void fence() noexcept { ++fences_; }
+  /// Detaches the key's flight if it is from before the last fence() and has begun, by its state.
+  /// Whoever fences asks for it in front of each join() and flying().
   template <class Condition>
-  void detach_if(Condition&& holds) {
-    std::erase_if(by_key_, [&](auto const& one) {
-      flight& running = *one.second;
-      if (holds(running.state)) running.attached = false;
-      return !running.attached;
-    });
+  void detach_older(std::string_view key, Condition&& has_begun) {
+    auto found = by_key_.find(key);
+    if (found == by_key_.end()) return;
+    flight& running = *found->second;
+    bool const is_older = std::exchange(running.fences, fences_) != fences_;
+    if (is_older && has_begun(running.state)) detach(key);
   }
 
   /// Ends the flight: its joiners in join order; nothing for a flight that has ended before.
@@ -208,6 +210,7 @@ class flight_table {
     std::uint32_t last = nowhere;
     std::uint32_t vacant = nowhere;
     std::size_t waiting = 0;
+    std::uint64_t fences = 0;  // before it was launched, or was seen not to have begun
     bool attached = true;
   };
 
@@ -222,6 +225,7 @@ class flight_table {
     flight& fresh = flights_[id.value];
     fresh.id = id;
     fresh.key = key;
+    fresh.fences = fences_;
     by_key_.emplace(fresh.key, &fresh);
     return fresh;
   }
@@ -257,6 +261,7 @@ class flight_table {
 
   flight_limits limits_;
   std::uint64_t last_id_ = 0;
+  std::uint64_t fences_ = 0;
   std::size_t joiners_ = 0;
   std::unordered_map<std::uint64_t, flight> flights_;
   std::unordered_map<std::string_view, flight*> by_key_;

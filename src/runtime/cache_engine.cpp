@@ -1,6 +1,7 @@
 #include "runtime/cache_engine.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/fitted_ttl.hpp"
@@ -21,6 +22,14 @@ fleet_settings fleet_of(cache_options const& options) {
                     .most_hot = hot.max_hot}};
 }
 
+// Others may have written since a load of before a fence began. One that waits for a slot has not
+// begun: many fences make no more of them than there are slots.
+template <class Flights>
+bool is_flying(Flights& flights, cache_key const& key) {
+  flights.detach_older(key.str(), [](auto const& one) { return !one->waits_for_slot(); });
+  return flights.flying(key.str()).has_value();
+}
+
 result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
                                      result<detail::cache_answer> answer) {
   return freshness ? freshness->best_of(caller, answer) : std::move(answer);
@@ -39,7 +48,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       slots_{algo::slot_queue<std::shared_ptr<load_flight>>(settings_.options.max_loads),
              algo::slot_queue<std::shared_ptr<load_flight>>(
-                 settings_.options.max_loads_without_store)},
+                 settings_.options.max_loads_without_store, most_unguarded_of_key)},
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
@@ -143,8 +152,8 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   }
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
-    auto const flying = flights_.flying(caller->key.str());
-    if (flying && !(*flights_.state(*flying))->behind_answer()) {
+    bool const flying = is_flying(flights_, caller->key);
+    if (flying && !(*flights_.state(*flights_.flying(caller->key.str())))->behind_answer()) {
       cache_counters::add(counters.misses);
       return launch(std::move(caller), algo::load_guard::guarded);
     }
@@ -160,7 +169,8 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
 void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
   if (caller->answered) return;
   if (closed_) return finish(*caller, values_->closed_failure());
-  bool const claims = guard == algo::load_guard::guarded && !flights_.flying(caller->key.str());
+  bool const flying = is_flying(flights_, caller->key);
+  bool const claims = guard == algo::load_guard::guarded && !flying;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
   bool const probe = use == algo::store_use::skip_and_probe;
@@ -201,7 +211,13 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   }
   caller->leads = true;
   purpose.probes_claims = probe;
-  flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
+  try {
+    flight =
+        std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
+  } catch (std::bad_alloc const&) {
+    flights_.finish(reply.ticket.flight);
+    throw;
+  }
   auto const started = flight;
   live_.emplace(started->key().str(), started.get());
   started->start(guard);
@@ -210,7 +226,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 // The caller's loader runs, unless somebody is at it, or claims cannot be had.
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
-  if (!flights_.flying(caller->key.str())) launch(caller, algo::load_guard::guarded, purpose);
+  if (!is_flying(flights_, caller->key)) launch(caller, algo::load_guard::guarded, purpose);
   if (caller->leads) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);
@@ -233,9 +249,9 @@ algo::slot_queue<std::shared_ptr<load_flight>>& cache_engine::slots(algo::load_g
   return guard == algo::load_guard::guarded ? slots_.guarded : slots_.unguarded;
 }
 
-void cache_engine::free_slot(algo::load_guard guard) {
+void cache_engine::free_slot(algo::load_guard guard, cache_key const& key) {
   if (closed_) return;  // whoever queues is being closed, too
-  if (auto next = slots(guard).give_back()) (*next)->slot_granted();
+  if (auto next = slots(guard).give_back(key.str())) (*next)->slot_granted();
 }
 
 void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer) {

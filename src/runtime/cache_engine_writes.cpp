@@ -100,10 +100,8 @@ void cache_engine::expire_entry(cache_key key, handler<bool> done) {
               });
 }
 
-// Others may have written since these loads began. One that waits for a slot has not begun: many
-// fences make no more of them than there are slots.
 void cache_engine::fence() {
-  flights_.detach_if([](auto const& flight) { return !flight->waits_for_slot(); });
+  flights_.fence();
   answers_kept_.fence();
   if (freshness_) freshness_->tags().fence();
 }

@@ -68,11 +68,7 @@ lasting_admission cache_lasting::admit(cache_key const& key, cache_value const& 
 
 lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value const& value,
                                               milliseconds refresh_below) {
-  if (std::holds_alternative<absent>(value)) {
-    ledger_.gone(key.str());
-    note_sizes();
-    return {};
-  }
+  if (std::holds_alternative<absent>(value)) return {.removes = true};
   auto mine = admit(key, value);
   bool const is_anothers = refresh_below != milliseconds{0} && !ledger_.has(key.str());
   if (is_anothers) return {};
@@ -81,7 +77,8 @@ lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value 
 
 void cache_lasting::store_ended(cache_key const& key, lasting_admission const& mine,
                                 store_end how) {
-  if (!mine.ticket) return;
+  if (mine.removes && how == store_end::stored) ledger_.gone(key.str());
+  if (!mine.ticket) return note_sizes();
   if (how == store_end::stored) {
     ledger_.stored(key.str(), *mine.ticket);
   } else {

@@ -96,18 +96,27 @@ TEST(flight_table, ADetachedFlightAnswersItsOwnAndTakesNobodyElse) {
   EXPECT_EQ(flights.finish(fresh.ticket.flight), (std::vector<int>{2}));
 }
 
-TEST(flight_table, FlightsAreDetachedByTheirState) {
+TEST(flight_table, BehindAFenceNobodyJoinsWhatHadBegun) {
   flight_table<int, bool> flights;
-  auto const a = flights.join("a", 1).ticket.flight;
-  auto const b = flights.join("b", 2).ticket.flight;
-  *flights.state(a) = true;
-  flights.detach_if([](bool goes) { return goes; });
-  auto const fresh = flights.join("a", 3);
+  auto const join = [&](std::string_view key, int who) {
+    flights.detach_older(key, [](bool begun) { return begun; });
+    return flights.join(key, int(who));
+  };
+  auto const begun = join("a", 1).ticket.flight;
+  auto const queued = join("b", 2).ticket.flight;
+  *flights.state(begun) = true;
+  EXPECT_EQ(join("a", 3).outcome, join_outcome::joined);
+  flights.fence();
+  auto const fresh = join("a", 4);
   EXPECT_EQ(fresh.outcome, join_outcome::leader);
-  EXPECT_EQ(flights.join("b", 4).outcome, join_outcome::joined);
-  EXPECT_EQ(flights.finish(a), (std::vector<int>{1}));
-  EXPECT_EQ(flights.finish(b), (std::vector<int>{2, 4}));
-  EXPECT_EQ(flights.flying("a"), fresh.ticket.flight);
+  *flights.state(fresh.ticket.flight) = true;
+  EXPECT_EQ(join("a", 5).outcome, join_outcome::joined) << "it began behind the fence";
+  EXPECT_EQ(join("b", 6).outcome, join_outcome::joined);
+  *flights.state(queued) = true;
+  EXPECT_EQ(join("b", 7).outcome, join_outcome::joined) << "so did this";
+  EXPECT_EQ(flights.finish(begun), (std::vector<int>{1, 3}));
+  EXPECT_EQ(flights.finish(queued), (std::vector<int>{2, 6, 7}));
+  EXPECT_EQ(flights.finish(fresh.ticket.flight), (std::vector<int>{4, 5}));
 }
 
 TEST(flight_table, TheOwnersStateLivesAsLongAsTheFlight) {
