@@ -1,4 +1,4 @@
-// Many deadlines over one timer.
+// Many deadlines over one timer; and a timer whose owner may go.
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -13,6 +13,24 @@
 #include "algo/deadline_queue.hpp"
 
 namespace herdlock::stores {
+
+/// Calls `then(self)` at that time, unless the timer is set anew or cancelled or `self` is gone by
+/// then. A call that is on its way already is not taken back.
+template <class Timer, class Self, class Function>
+void run_at(Timer& timer, typename Timer::time_point when, std::weak_ptr<Self> weak,
+            Function then) {
+  timer.expires_at(when);
+  timer.async_wait([weak = std::move(weak), then = std::move(then)](boost::system::error_code ec) {
+    auto const self = weak.lock();
+    if (!ec && self) then(*self);
+  });
+}
+
+/// The same after a time.
+template <class Timer, class Self, class Function>
+void run_after(Timer& timer, milliseconds span, std::weak_ptr<Self> weak, Function then) {
+  run_at(timer, Timer::clock_type::now() + span, std::move(weak), std::move(then));
+}
 
 /// All members on the executor. It owns none of its entries, and keeps the context running while
 /// there are any.
@@ -57,11 +75,7 @@ class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<
   // Setting the time again ends the wait that was armed for a later one.
   void arm() {
     armed_for_ = entries_.next();
-    timer_.expires_at(*armed_for_);
-    timer_.async_wait([weak = this->weak_from_this()](boost::system::error_code ec) {
-      auto const self = weak.lock();
-      if (!ec && self) self->on_timer();
-    });
+    run_at(timer_, *armed_for_, this->weak_from_this(), [](auto& self) { self.on_timer(); });
   }
 
   // Soon, not at once: whoever does one thing after the other begins the next one before, and finds

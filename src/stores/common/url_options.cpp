@@ -63,7 +63,7 @@ milliseconds option_reader::duration(std::string_view name, milliseconds fallbac
 std::uint64_t option_reader::number(std::string_view name, std::uint64_t fallback) {
   auto const& which = declared(name);
   bool const said = given(name);
-  auto const parse = whole_number<std::uint64_t>;
+  auto const parse = [](std::string_view digits) { return whole_number<std::uint64_t>(digits); };
   auto const value = parse(said ? take(name) : std::string(which.fallback));
   if (said && (!value || !within(which.range, *value, parse))) refuse_value(which);
   return value.value_or(fallback);

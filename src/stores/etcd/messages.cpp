@@ -1,7 +1,8 @@
 #include "stores/etcd/messages.hpp"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "stores/common/numbers.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -17,10 +18,7 @@ std::int64_t number_at(json const& object, char const* field) {
   if (found == object.end()) return 0;
   if (found->is_number_integer()) return found->get<std::int64_t>();
   if (!found->is_string()) return 0;
-  auto const& text = found->get_ref<std::string const&>();
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return whole_number<std::int64_t>(found->get_ref<std::string const&>()).value_or(0);
 }
 
 bool true_at(json const& object, char const* field) {

@@ -4,6 +4,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "stores/common/timer_queue.hpp"
+
 namespace herdlock::etcd {
 namespace {
 
@@ -94,10 +96,8 @@ void queue_entry::arm() {
   if (state_ == state::queued) {
     for (auto const& op : waiters_) next = std::min(next, op->until);
   }
-  timer_.expires_at(next);
-  timer_.async_wait([this, weak = weak_from_this()](error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || running_ || closed_) return;  // it is armed when the steps are done
+  stores::run_at(timer_, next, weak_from_this(), [this](queue_entry&) {
+    if (running_ || closed_) return;  // it is armed when the steps are done
     if (state_ == state::none) return tell_empty();
     if (state_ == state::held) add([this] { return expire(); });
     if (state_ == state::queued) add([this] { return tick(); });

@@ -1,7 +1,5 @@
 #include "stores/memory/exchange_table.hpp"
 
-#include <optional>
-
 #include "stores/memory/fencing_counter.hpp"
 
 namespace herdlock::memory {

@@ -1,7 +1,8 @@
 #include "stores/memory/store_state.hpp"
 
-#include <algorithm>
 #include <map>
+
+#include "stores/common/timer_queue.hpp"
 
 namespace herdlock::memory {
 
@@ -84,11 +85,8 @@ void store_state::arm(std::shared_ptr<endpoint> const& home) {
     home->timer.cancel();
     return;
   }
-  home->timer.expires_at(home->armed_for);
-  home->timer.async_wait([self = weak_from_this(), home](boost::system::error_code ec) {
-    auto alive = self.lock();
-    if (!ec && alive) alive->on_timer(*home);
-  });
+  stores::run_at(home->timer, home->armed_for, weak_from_this(),
+                 [home](store_state& self) { self.on_timer(*home); });
 }
 
 void store_state::on_timer(endpoint& home) {

@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "stores/common/timer_queue.hpp"
 #include "stores/mysql/connection.hpp"
 
 namespace herdlock::mysql {
@@ -90,14 +91,12 @@ awaitable<int> connection::socket_event(int awaited) {
 
 void connection::end_at_deadline() {
   if (deadline_ == clock::time_point::max()) return;
-  line_->deadline.expires_at(deadline_);
-  line_->deadline.async_wait(
-      [weak = weak_from_this(), asked = asked_](boost::system::error_code ec) {
-        auto const self = weak.lock();
-        if (ec || !self || self->asked_ != asked) return;
-        self->late_ = true;
-        self->abort();
-      });
+  auto on_late = [asked = asked_](connection& self) {
+    if (self.asked_ != asked) return;
+    self.late_ = true;
+    self.abort();
+  };
+  stores::run_at(line_->deadline, deadline_, weak_from_this(), on_late);
 }
 
 bool connection::has_line(asio::any_io_executor const& executor) {

@@ -1,5 +1,7 @@
 #include "stores/mysql/lock_search.hpp"
 
+#include "stores/common/timer_queue.hpp"
+
 namespace herdlock::mysql {
 
 void lock_search::end() {
@@ -57,11 +59,9 @@ awaitable<void> lock_search::use(std::shared_ptr<connection> session, session_an
 
 // Its callers see only a time out if the server does not answer.
 void lock_search::end_when_late() {
-  timer_.expires_after(wanted_.wait + state_->how.timeout);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || self->timer_.expiry() > clock::now()) return;
-    if (self->in_use_) self->end();
+  auto const longest = wanted_.wait + state_->how.timeout;
+  stores::run_after(timer_, longest, weak_from_this(), [](lock_search& self) {
+    if (self.in_use_ && self.timer_.expiry() <= clock::now()) self.end();
   });
 }
 

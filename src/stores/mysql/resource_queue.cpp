@@ -2,6 +2,8 @@
 
 #include <errmsg.h>
 
+#include "stores/common/timer_queue.hpp"
+
 namespace herdlock::mysql {
 namespace {
 
@@ -160,18 +162,15 @@ void resource_queue::run(task todo, follow_up then, int tenths_of_timeout) {
   if (!busy_) return;  // it could not even be sent
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay. Armed behind the sending.
-  task_timer_.expires_after(shared_.how.timeout * tenths_of_timeout / 10);
-  task_timer_.async_wait(
-      [weak = weak_from_this(), session = session_](boost::system::error_code ec) {
-        auto const self = weak.lock();
-        // One that was on its way already is of a task that was answered in time.
-        if (ec || !self || self->task_timer_.expiry() > clock::now()) return;
-        if (session) session->abort();
-        self->aborted_ = true;
-        if (auto const told = std::exchange(self->renewing_, nullptr)) {
-          told->complete(renew_reply::lost);
-        }
-      });
+  auto const longest = shared_.how.timeout * tenths_of_timeout / 10;
+  auto on_late = [session = session_](resource_queue& self) {
+    // One that was on its way already is of a task that was answered in time.
+    if (self.task_timer_.expiry() > clock::now()) return;
+    if (session) session->abort();
+    self.aborted_ = true;
+    if (auto const told = std::exchange(self.renewing_, nullptr)) told->complete(renew_reply::lost);
+  };
+  stores::run_after(task_timer_, longest, weak_from_this(), std::move(on_late));
 }
 
 void resource_queue::on_answer(answer got, follow_up const& then) {
@@ -312,10 +311,8 @@ void resource_queue::on_left(waiter& who) {
 
 // For the end of the lease. What uses the session meanwhile looks at it behind itself.
 void resource_queue::arm() {
-  end_timer_.expires_at(holder_->expires);
-  end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && !self->busy_ && self->expired()) self->expire();
+  stores::run_at(end_timer_, holder_->expires, weak_from_this(), [](resource_queue& self) {
+    if (!self.busy_ && self.expired()) self.expire();
   });
 }
 

@@ -12,7 +12,6 @@
 // the executor.
 #pragma once
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <list>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // session_grace: a lock whose last holder's session ended before it was released is not used at
 // once.
+#include "stores/common/timer_queue.hpp"
 #include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock::mysql {
@@ -36,13 +37,12 @@ void resource_queue::look_for_predecessor(lock_request const& given, fencing_tok
 
 void resource_queue::wait_for_predecessor(lock_request const& given, fencing_token fencing) {
   use_session();
-  task_timer_.expires_after(shared_.how.session_grace);
-  task_timer_.async_wait([weak = weak_from_this(), given, fencing](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || self->closed_) return;
-    self->busy_ = false;
-    self->prove(given, fencing);
-  });
+  auto on_over = [given, fencing](resource_queue& self) {
+    if (self.closed_) return;
+    self.busy_ = false;
+    self.prove(given, fencing);
+  };
+  stores::run_after(task_timer_, shared_.how.session_grace, weak_from_this(), std::move(on_over));
 }
 
 // Whoever let it run out may be at work: the row stays, and nobody follows in this session.

@@ -48,7 +48,7 @@ void command_connection::run(statement what, on_reply done) {
 
 void command_connection::send(command one) {
   auto const weak = weak_from_this();
-  connection_->run(one.what, {what_.timeout}, [weak, done = std::move(one.done)](answer const& a) {
+  connection_->run(one.what, what_.timeout, [weak, done = std::move(one.done)](answer const& a) {
     done(a ? reply(*a) : reply(to_failure(a.error())));
     auto const self = weak.lock();
     if (self && !a && schema_is_gone(a.error())) self->start_anew();
@@ -121,7 +121,7 @@ void command_connection::prepare() {
     auto then = [](command_connection& self, answer const& a) {
       if (!a) self.set_up_failed(a.error());
     };
-    connection_->run(alive, {what_.timeout}, of_this_connection(then));
+    connection_->run(alive, what_.timeout, of_this_connection(then));
     last.sql = "LISTEN " + needed_.channel;
   }
   auto then = [](command_connection& self, answer const& a) {
@@ -129,7 +129,7 @@ void command_connection::prepare() {
     self.server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
     self.is_ready();
   };
-  connection_->run(last, {what_.timeout}, of_this_connection(then));
+  connection_->run(last, what_.timeout, of_this_connection(then));
 }
 
 void command_connection::is_ready() {
@@ -173,7 +173,7 @@ void command_connection::close() {
 // Behind everything that was sent before. The answer, or the timeout, ends the connection.
 void command_connection::close_when_idle() {
   auto const self = shared_from_this();
-  connection_->run({.name = "", .sql = "SELECT 1"}, {what_.timeout}, [self](answer const&) {
+  connection_->run({.name = "", .sql = "SELECT 1"}, what_.timeout, [self](answer const&) {
     self->state_ = state::down;
     self->connection_->close();
   });

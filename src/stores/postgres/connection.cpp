@@ -98,7 +98,7 @@ void connection::start_libpq(std::string const& addresses) {
   handle_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
   if (!handle_ || PQstatus(handle_.get()) == CONNECTION_BAD) return opened(last_error());
   PQsetNoticeProcessor(handle_.get(), &connection::keep_notice, this);
-  wait_open(wanted::write);
+  wait_open(descriptor::wait_write);
 }
 
 // A copy of the descriptor: libpq may close its own between two polls.
@@ -109,10 +109,9 @@ bool connection::adopt_socket() {
   return true;
 }
 
-void connection::wait_open(wanted what) {
+void connection::wait_open(descriptor::wait_type what) {
   if (!adopt_socket()) return opened(sql_error{"", "no file descriptor is left"});
-  auto const which = what == wanted::read ? descriptor::wait_read : descriptor::wait_write;
-  socket_->async_wait(which, [self = shared_from_this()](boost::system::error_code ec) {
+  socket_->async_wait(what, [self = shared_from_this()](boost::system::error_code ec) {
     if (!ec && !self->over_) self->poll_open();
   });
 }
@@ -120,9 +119,9 @@ void connection::wait_open(wanted what) {
 void connection::poll_open() {
   switch (PQconnectPoll(handle_.get())) {
     case PGRES_POLLING_READING:
-      return wait_open(wanted::read);
+      return wait_open(descriptor::wait_read);
     case PGRES_POLLING_WRITING:
-      return wait_open(wanted::write);
+      return wait_open(descriptor::wait_write);
     case PGRES_POLLING_OK:
       break;
     default:
@@ -156,7 +155,7 @@ void connection::keep_notice(void* self, char const* text) {
 
 void connection::add(on_answer done, patience how_long) {
   std::optional<clock::time_point> due;
-  if (how_long.limit) due = clock::now() + *how_long.limit;
+  if (how_long) due = clock::now() + *how_long;
   pending_.push_back({std::move(done), due});
   if (pending_.size() == 1) watch();
 }
@@ -169,7 +168,7 @@ void connection::sent(int accepted) {
 }
 
 void connection::run_script(std::string const& sql, on_answer done) {
-  add(std::move(done), {what_.timeout});
+  add(std::move(done), what_.timeout);
   sent(over_ ? 0 : PQsendQuery(handle_.get(), sql.c_str()));
 }
 
@@ -179,7 +178,7 @@ void connection::start_pipeline() {
 }
 
 void connection::prepare(std::string const& name, std::string const& sql, on_answer done) {
-  add(std::move(done), {what_.timeout});
+  add(std::move(done), what_.timeout);
   sent(over_ ? 0 : PQsendPrepare(handle_.get(), name.c_str(), sql.c_str(), 0, nullptr));
 }
 
@@ -236,21 +235,17 @@ void connection::listen() {
 
 void connection::on_readable() {
   bool const read = PQconsumeInput(handle_.get()) == 1;
-  read_results();
+  if (pipeline_) {
+    read_pipeline();
+  } else {
+    read_script();
+  }
   if (over_) return;
   read_notifications();
   if (over_) return;
   if (!read || PQstatus(handle_.get()) == CONNECTION_BAD) return end(last_error());
   flush();
   if (!over_) listen();
-}
-
-void connection::read_results() {
-  if (pipeline_) {
-    read_pipeline();
-  } else {
-    read_script();
-  }
 }
 
 // Of each statement: its result and a null pointer; behind those that were sent together, the mark

@@ -31,9 +31,7 @@ class connection_listener {
 
 /// How long a statement may take before the connection counts as dead; without a limit the server
 /// ends it.
-struct patience {
-  std::optional<milliseconds> limit;
-};
+using patience = std::optional<milliseconds>;
 
 class connection : public std::enable_shared_from_this<connection> {
  public:
@@ -59,7 +57,6 @@ class connection : public std::enable_shared_from_this<connection> {
 
   /// Gives up at once; no more events. Answers under way fail, later.
   void close();
-  bool idle() const { return pending_.empty(); }
   /// It was closed, or has ended.
   bool over() const { return over_; }
   int backend_pid() const { return PQbackendPID(handle_.get()); }
@@ -70,12 +67,11 @@ class connection : public std::enable_shared_from_this<connection> {
     std::optional<clock::time_point> due;
     std::optional<answer> reply{};
   };
-  enum class wanted { read, write };
   using descriptor = asio::posix::stream_descriptor;
 
   void start_libpq(std::string const& address);
   void poll_open();
-  void wait_open(wanted what);
+  void wait_open(descriptor::wait_type what);
   void opened(std::optional<sql_error> failed);
   bool adopt_socket();
 
@@ -85,7 +81,6 @@ class connection : public std::enable_shared_from_this<connection> {
   void flush();
   void listen();
   void on_readable();
-  void read_results();
   void read_pipeline();
   void read_script();
   void take_result(PGresult* result);

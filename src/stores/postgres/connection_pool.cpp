@@ -25,7 +25,7 @@ void session::on_open(std::optional<sql_error> failed) {
 void session::set_up() {
   connection_->start_pipeline();
   // What a session writes is of no use after a crash: its locks have gone with it.
-  connection_->run({.name = "", .sql = "SET synchronous_commit = off"}, {what_.timeout},
+  connection_->run({.name = "", .sql = "SET synchronous_commit = off"}, what_.timeout,
                    [](answer const&) {});
   auto const self = shared_from_this();
   auto const all = session_statements(what_);

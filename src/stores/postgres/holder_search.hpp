@@ -14,9 +14,11 @@ namespace herdlock::postgres {
 /// Nothing: nobody does.
 using found_holder = result<std::optional<lease_info>>;
 
-/// A session that has the lock and has not said yet for whom is looked at again, a bounded number
-/// of times; then it counts as nobody, as its lock has not been granted to anybody yet.
+inline constexpr int most_looks = 50;
+
+/// A session that has the lock and has not said yet for whom is looked at again, `looks` times in
+/// all; then it counts as nobody, as its lock has not been granted to anybody yet.
 void find_holder(std::shared_ptr<command_connection> const& by, resource const& name,
-                 std::function<void(found_holder)> done);
+                 std::function<void(found_holder)> done, int looks = most_looks);
 
 }  // namespace herdlock::postgres

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "stores/common/timer_queue.hpp"
 #include "stores/postgres/holder_search.hpp"
 #include "stores/postgres/sql_error.hpp"
 
@@ -117,7 +118,7 @@ void resource_queue::send(waiter_ptr const& one, attempt how) {
     all[0].parameters.push_back(as_number(as_wait(one->until - sent).count()));
   }
   if (row) all.insert(all.begin(), statement{.name = "begin"});
-  patience const limit{how == attempt::wait ? std::nullopt : std::optional(state_->what.timeout)};
+  auto const limit = how == attempt::wait ? std::nullopt : patience(state_->what.timeout);
   session_->wire().run_together(all, limit,
                                 [self = shared_from_this(), one, how, sent](answer const& a) {
                                   self->on_answer(one, how, sent, a);
@@ -183,7 +184,7 @@ void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_p
 // at a time that we know, begins the ttl; if the session has gone meanwhile, so has the grant.
 void resource_queue::confirm(waiter_ptr const& one, fencing_token fencing) {
   auto const sent = clock::now();
-  session_->wire().run({"renew", {idle_limit(one->request.ttl)}}, {state_->what.timeout},
+  session_->wire().run({"renew", {idle_limit(one->request.ttl)}}, state_->what.timeout,
                        [self = shared_from_this(), one, fencing, sent](answer const& a) {
                          if (self->asking_ != one) return;
                          if (!a) return self->refused(one, to_failure(a.error()));
@@ -246,7 +247,7 @@ void resource_queue::renew(owner_token const& owner, milliseconds ttl,
   // A session that does not answer is closed, which frees the lock: a little before the caller's
   // own deadline, so that it is told of the loss and not of a delay.
   session_->wire().run(
-      {"renew", {idle_limit(ttl)}}, {state_->what.timeout * 9 / 10},
+      {"renew", {idle_limit(ttl)}}, state_->what.timeout * 9 / 10,
       [self = shared_from_this(), owner, ttl, done = std::move(done)](answer const& a) {
         bool const ours = self->holder_ && self->holder_->request.owner == owner;
         if (!ours || !a || a->number(0, 0) != self->session_->pid()) {
@@ -316,11 +317,8 @@ std::optional<lease_info> resource_queue::info() const {
 // A holder that does not renew loses the lock to the next; the server would end the session a
 // moment later.
 void resource_queue::arm_end() {
-  end_timer_.expires_at(holder_->end);
-  end_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || !self->holder_ || clock::now() < self->holder_->end) return;
-    self->expire();
+  stores::run_at(end_timer_, holder_->end, weak_from_this(), [](resource_queue& self) {
+    if (self.holder_ && clock::now() >= self.holder_->end) self.expire();
   });
 }
 

@@ -32,8 +32,8 @@ void resource_queue::look_for_predecessor(waiter_ptr const& one, fencing_token f
 // The server must not end our own session meanwhile.
 void resource_queue::wait_for_predecessor(waiter_ptr const& one, fencing_token fencing) {
   auto const grace = state_->what.session_grace;
-  session_->wire().run({"renew", {idle_limit(grace + state_->what.timeout)}},
-                       {state_->what.timeout}, [](answer const&) {});
+  session_->wire().run({"renew", {idle_limit(grace + state_->what.timeout)}}, state_->what.timeout,
+                       [](answer const&) {});
   end_timer_.expires_after(grace);
   end_timer_.async_wait(
       [self = shared_from_this(), one, fencing, was = session_](boost::system::error_code ec) {
@@ -55,13 +55,13 @@ void resource_queue::expire() {
 void resource_queue::close_row(std::function<void()> then) {
   auto const fencing = std::exchange(opened_, std::nullopt);
   if (!fencing) return then();
-  auto const patience = std::make_shared<asio::basic_waitable_timer<clock>>(state_->executor);
-  patience->expires_after(state_->what.timeout / 3);
+  auto const timer = std::make_shared<asio::basic_waitable_timer<clock>>(state_->executor);
+  timer->expires_after(state_->what.timeout / 3);
   // Called once, by the end of the time or by the answer.
-  patience->async_wait([then = std::move(then), patience](boost::system::error_code) { then(); });
+  timer->async_wait([then = std::move(then), timer](boost::system::error_code) { then(); });
   auto const token = as_number(static_cast<std::int64_t>(fencing->value));
   state_->commands->run({"close", {as_bytes(name_.str()), token}},
-                        [patience](reply const&) { patience->cancel(); });
+                        [timer](reply const&) { timer->cancel(); });
 }
 
 }  // namespace herdlock::postgres

@@ -44,7 +44,7 @@ void resource_queue::give_back(postgres::on_answer then) {
   was->on_loss(nullptr);
   close_row([self = shared_from_this(), was, then = std::move(then)] {
     auto const& what = self->state_->what;
-    was->wire().run(session_release(what, self->lock_), {what.timeout},
+    was->wire().run(session_release(what, self->lock_), what.timeout,
                     [self, was, then](answer const& a) {
                       if (a) {
                         self->state_->sessions->give_back(was);

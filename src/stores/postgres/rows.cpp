@@ -3,11 +3,6 @@
 #include "stores/common/numbers.hpp"
 
 namespace herdlock::postgres {
-namespace {
-
-int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
-
-}  // namespace
 
 std::string with_table(std::string_view sql, std::string const& table) {
   std::string out;
@@ -50,7 +45,7 @@ std::string from_hex(std::string_view digits) {
   std::string out;
   out.reserve(digits.size() / 2);
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    out += static_cast<char>(digit(digits[i]) * 16 + digit(digits[i + 1]));
+    out += static_cast<char>(whole_number<unsigned>(digits.substr(i, 2), 16).value_or(0));
   }
   return out;
 }

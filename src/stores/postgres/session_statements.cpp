@@ -1,7 +1,6 @@
 #include "stores/postgres/session_statements.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "stores/common/numbers.hpp"
@@ -155,12 +154,6 @@ constexpr char look_columns[] =
     "SELECT l.granted, coalesce(a.application_name, ''), CASE WHEN left(a.state, 4) = 'idle' THEN"
     " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint ELSE 0 END";
 
-std::int64_t from_hex_number(std::string_view text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  return value;
-}
-
 // PostgreSQL keeps plain ASCII there, and cuts it.
 std::string printable(std::string_view bytes) {
   std::string out(bytes);
@@ -176,14 +169,12 @@ void read_mark(std::string_view text, std::int64_t idle_ms, lease_info& into) {
   constexpr std::string_view ours = "herdlock ";
   if (!text.starts_with(ours)) return;
   text.remove_prefix(ours.size());
-  auto const token_end = text.find(' ');
-  if (token_end == std::string_view::npos) return;
-  auto const ttl_end = text.find(' ', token_end + 1);
-  if (ttl_end == std::string_view::npos) return;
-  into.fencing = {static_cast<std::uint64_t>(from_hex_number(text.substr(0, token_end)))};
-  auto const ttl = from_hex_number(text.substr(token_end + 1, ttl_end - token_end - 1));
-  into.remaining = milliseconds{std::max<std::int64_t>(ttl - idle_ms, 1)};
-  into.holder = std::string(text.substr(ttl_end + 1));
+  auto const token = take_number<std::int64_t>(text, ' ', 16);
+  auto const ttl = token ? take_number<std::int64_t>(text, ' ', 16) : std::nullopt;
+  if (!ttl) return;
+  into.fencing = {static_cast<std::uint64_t>(*token)};
+  into.remaining = milliseconds{std::max<std::int64_t>(*ttl - idle_ms, 1)};
+  into.holder = std::string(text);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stores/common/numbers.hpp"
+#include "stores/common/timer_queue.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -105,11 +106,8 @@ void table_queue::still_busy(std::int64_t number, lease_row const& row) {
   if (std::exchange(at.ask_again, false)) return ask(number, asking::to_wait);
   if (!is_first(number)) return;
   at.alarm.emplace(executor_);
-  at.alarm->expires_after(std::min(row.left + after_the_end, heartbeat));
-  at.alarm->async_wait([weak = weak_from_this(), number](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self) self->ask(number, asking::to_wait);
-  });
+  stores::run_after(*at.alarm, std::min(row.left + after_the_end, heartbeat), weak_from_this(),
+                    [number](table_queue& self) { self.ask(number, asking::to_wait); });
 }
 
 void table_queue::complete_all(std::int64_t number, result<acquire_reply> const& outcome) {

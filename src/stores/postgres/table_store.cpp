@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "stores/common/name_hint.hpp"
+#include "stores/common/timer_queue.hpp"
 #include "stores/postgres/table_queue.hpp"
 
 namespace herdlock::postgres {
@@ -178,10 +179,8 @@ class table_store final : public lease_store,
   }
 
   void sweep_later() {
-    sweep_timer_.expires_after(between_sweeps);
-    sweep_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-      auto const self = weak.lock();
-      if (!ec && self && self->commands_->ready()) self->sweep();
+    stores::run_after(sweep_timer_, between_sweeps, weak_from_this(), [](table_store& self) {
+      if (self.commands_->ready()) self.sweep();
     });
   }
 

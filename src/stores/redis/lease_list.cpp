@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/redis/hot/glob.hpp"
 #include "stores/redis/queue/lease_messages.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-// As SCAN's MATCH takes it.
-std::string pattern_of(std::string_view prefix) {
-  std::string out;
-  for (char const c : prefix) {
-    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out + "*";
-}
 
 struct scanned {
   std::string cursor;
@@ -32,7 +23,7 @@ struct scan_message {
 
   std::string_view name() const { return "leases"; }
   void encode(command_writer& out, script_form form) const {
-    std::string const pattern = pattern_of(from->prefix);
+    std::string const pattern = escape_glob(from->prefix) + "*";
     out.begin(lease_scripts().list, form);
     out.add(cursor);
     out.add_number(keys_per_scan);

@@ -154,6 +154,13 @@ durability_settings take_durability(stores::option_reader& in, milliseconds time
 
 }  // namespace
 
+settings settings::at(stores::server_address const& where) const {
+  settings one = *this;
+  one.host = where.host;
+  one.port = where.port;
+  return one;
+}
+
 std::string settings::address() const {
   if (!unix_path.empty()) return unix_path;
   return stores::server_address{host, port}.text();

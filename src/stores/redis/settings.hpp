@@ -51,6 +51,8 @@ struct settings {
   /// Asked for host and port before each connection, if there is one; made by who opens the store.
   std::shared_ptr<address_resolver> resolver;
 
+  /// The same, with that host and port.
+  settings at(stores::server_address const& where) const;
   /// `host:port` or the socket's path, for messages.
   std::string address() const;
   /// A failure that names the store.

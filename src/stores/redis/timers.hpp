@@ -9,6 +9,8 @@
 namespace herdlock::redis {
 
 using timer_queue = stores::basic_timer_queue<std::chrono::steady_clock>;
+using stores::run_after;
+using stores::run_at;
 
 /// Calls a function when its time has come. The function may destroy the alarm.
 class alarm final : public timer_queue::entry {

@@ -63,15 +63,12 @@ result<survey> survey_sqlite(store_url url, survey_request const& request) {
   auto& file = taken->file;
   file.access = sqlite::file_access::looks;
   std::error_code ignored;
-  if (!std::filesystem::exists(file.path, ignored)) {
-    stores::client_survey none(request);
-    none.note(file.path + " does not exist: nobody has used this store yet");
-    return std::move(none).complete("a look for the file");
-  }
+  bool const is_there = std::filesystem::exists(file.path, ignored);
   // Without its log nobody has it open. To look into it would make the log, as this user's.
-  if (!std::filesystem::exists(file.path + "-wal", ignored)) {
+  if (!is_there || !std::filesystem::exists(file.path + "-wal", ignored)) {
     stores::client_survey none(request);
-    none.note("no process has " + file.path + " open");
+    none.note(is_there ? "no process has " + file.path + " open"
+                       : file.path + " does not exist: nobody has used this store yet");
     return std::move(none).complete("a look for the file");
   }
   auto const db = sqlite::connect(file);

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "stores/common/timer_queue.hpp"
+
 namespace herdlock::sqlite {
 
 void told_poll::listen(algo::told_listeners::listener one) {
@@ -61,10 +63,8 @@ void told_poll::answered(result<found_rows> found) {
 void told_poll::ask_later() {
   listeners_.drop_gone();
   if (listeners_.empty()) return;
-  timer_.expires_after(how_.pause);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && !self->asking_) self->ask(question::if_changed);
+  stores::run_after(timer_, how_.pause, weak_from_this(), [](told_poll& self) {
+    if (!self.asking_) self.ask(question::if_changed);
   });
 }
 

@@ -1,7 +1,6 @@
 #include "stores/zookeeper/names.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "stores/common/numbers.hpp"
 
@@ -51,13 +50,11 @@ std::string component_of(resource const& name) {
 std::optional<resource> resource_of(std::string_view component) {
   std::string text;
   for (std::size_t i = 0; i < component.size(); ++i) {
-    unsigned byte = 0;
-    auto const* const digits = component.data() + std::min(i + 1, component.size());
-    auto const* const end = component.data() + std::min(i + 3, component.size());
-    bool const escaped = component[i] == '%' && end - digits == 2 &&
-                         std::from_chars(digits, end, byte, 16).ptr == end;
-    text += escaped ? static_cast<char>(byte) : component[i];
-    if (escaped) i += 2;
+    auto const digits = component.substr(i + 1, 2);
+    bool const marked = component[i] == '%' && digits.size() == 2;
+    auto const byte = marked ? whole_number<unsigned>(digits, 16) : std::nullopt;
+    text += byte ? static_cast<char>(*byte) : component[i];
+    if (byte) i += 2;
   }
   auto name = resource::parse(text);
   if (!name || component_of(*name) != component) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "stores/common/timer_queue.hpp"
 #include "stores/zookeeper/queries.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
@@ -68,10 +69,8 @@ void queue_entry::hold(clock::time_point since) {
 
 // Setting the timer again does not take back a call that is on its way.
 void queue_entry::arm() {
-  timer_.expires_at(since_ + ttl_);
-  timer_.async_wait([this, weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && state_ == state::held && overdue()) leave(reason::expired);
+  stores::run_at(timer_, since_ + ttl_, weak_from_this(), [](queue_entry& self) {
+    if (self.state_ == state::held && self.overdue()) self.leave(reason::expired);
   });
 }
 

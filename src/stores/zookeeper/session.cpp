@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "stores/common/numbers.hpp"
+#include "stores/common/timer_queue.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
 namespace herdlock::zookeeper {
@@ -76,6 +77,11 @@ bool session::open_handle() {
   });
 }
 
+std::shared_ptr<client_handle> session::present_handle() {
+  std::lock_guard const alone(guard_);
+  return handle_;
+}
+
 void session::on_handle_event(std::uint64_t number, handle_event what, milliseconds timeout) {
   if (number != number_) return;
   switch (what) {
@@ -103,11 +109,7 @@ void session::on_connected(milliseconds timeout) {
     refusal_ = "the server grants sessions of at most " + in_ms(timeout) +
                "; set session_timeout to that, or raise its maxSessionTimeout";
   }
-  std::shared_ptr<client_handle> handle;
-  {
-    std::lock_guard const alone(guard_);
-    handle = handle_;
-  }
+  auto const handle = present_handle();
   if (!handle) return;
   if (!logged_in_ && !settings_.login.empty()) handle->log_in(settings_.login);
   logged_in_ = true;
@@ -135,11 +137,8 @@ void session::lose() {
 
 void session::retry_later() {
   for (auto& one : std::exchange(waiting_, {})) answer_later(std::move(one), ZAUTHFAILED);
-  retry_.expires_after(pause_before_retry);
-  retry_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto self = weak.lock();
-    if (!ec && self) self->replace_handle();
-  });
+  stores::run_after(retry_, pause_before_retry, weak_from_this(),
+                    [](session& self) { self.replace_handle(); });
 }
 
 void session::on_watch_event(std::string const& path, watch_event what) {
@@ -152,27 +151,21 @@ void session::call(request what, std::weak_ptr<void> owner, reply_handler done) 
     return answer_later(std::move(one), ZSESSIONEXPIRED);
   }
   if (connected_) return send(std::move(one));
-  if (waiting_.size() >= tidy_at_) drop_abandoned();
+  if (waiting_.size() >= tidy_at_) {
+    std::erase_if(waiting_, [](auto const& each) { return each.owner.expired(); });
+    tidy_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
+  }
   waiting_.push_back(std::move(one));
 }
 
 // On the guard's thread. A connection that is lost with it is no end of the lease: the C client
 // keeps the session alive, and the executor may be blocked for long.
 void session::remove_at_once(expiry_guard::node const& over) {
-  std::shared_ptr<client_handle> handle;
-  {
-    std::lock_guard const alone(guard_);
-    handle = handle_;
-  }
+  auto const handle = present_handle();
   if (!handle || handle->number() != over.session) return;
   handle->remove(over.path, [this, over](int code) {
     if (simplified(code) == ZCONNECTIONLOSS) expiry_.remove_again(over);
   });
-}
-
-void session::drop_abandoned() {
-  std::erase_if(waiting_, [](auto const& one) { return one.owner.expired(); });
-  tidy_at_ = std::max<std::size_t>(64, 2 * waiting_.size());
 }
 
 void session::send(waiting_call one) {
@@ -180,11 +173,7 @@ void session::send(waiting_call one) {
   // What is there goes all the same: the C client would keep it alive for ever.
   bool const removes = one.what.what == verb::remove || one.what.what == verb::remove_both;
   if (!refusal_.empty() && !removes) return answer_later(std::move(one), ZAUTHFAILED);
-  std::shared_ptr<client_handle> handle;
-  {
-    std::lock_guard const alone(guard_);
-    handle = handle_;
-  }
+  auto const handle = present_handle();
   if (!handle) return;
   auto const what = one.what;
   handle->send(what, settings_.acl,

@@ -56,13 +56,13 @@ class session final : public handle_listener, public std::enable_shared_from_thi
 
   void replace_handle();
   bool open_handle();
+  std::shared_ptr<client_handle> present_handle();
   void on_connected(milliseconds timeout);
   void lose();
   void retry_later();
   void send(waiting_call one);
   void on_reply(waiting_call const& one, reply answer);
   void answer_later(waiting_call one, int code);
-  void drop_abandoned();
   void remove_at_once(expiry_guard::node const& over);
 
   asio::any_io_executor const executor_;

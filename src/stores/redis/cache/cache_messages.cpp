@@ -37,13 +37,13 @@ void add_entry_keys(command_writer& out, cache_key const& key) {
   out.add_side_key(key.str(), claim_fence_role);
 }
 
+}  // namespace
+
 result<fill_reply> parse_fill(reply const& answer, std::string_view name) {
   auto const stored = yes_or_no<bool>(answer, name);
   if (!stored) return stored.error();
   return *stored ? fill_reply::stored : fill_reply::superseded;
 }
-
-}  // namespace
 
 template <class Request>
 void entry_message<Request>::end_with_entry(command_writer& out) const {
@@ -56,9 +56,7 @@ void entry_message<Request>::end_with_entry(command_writer& out) const {
 }
 
 void get_message::encode(command_writer& out, script_form) const {
-  out.begin(read == layout::hash ? "HGETALL" : "GET");
-  out.add(key.str());
-  out.end();
+  out.request({read == layout::hash ? "HGETALL" : "GET", key.str()});
 }
 
 result<cache_lookup> get_message::parse(reply const& answer) const {
@@ -118,19 +116,11 @@ void extend_message::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<renew_reply> extend_message::parse(reply const& answer) const {
-  return yes_or_no<renew_reply>(answer, name());
-}
-
 void fill_message::encode(command_writer& out, script_form form) const {
   out.begin(cache_scripts().fill, form);
   add_entry_keys(out, asked.key);
   out.add(asked.owner.str());
   end_with_entry(out);
-}
-
-result<fill_reply> fill_message::parse(reply const& answer) const {
-  return parse_fill(answer, name());
 }
 
 void fail_message::encode(command_writer& out, script_form form) const {
@@ -144,10 +134,6 @@ void fail_message::encode(command_writer& out, script_form form) const {
   out.add(event);
   out.add(error);
   out.end();
-}
-
-result<fill_reply> fail_message::parse(reply const& answer) const {
-  return parse_fill(answer, name());
 }
 
 void put_message::encode(command_writer& out, script_form form) const {
@@ -169,10 +155,6 @@ void invalidate_message::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<bool> invalidate_message::parse(reply const& answer) const {
-  return yes_or_no<bool>(answer, name());
-}
-
 void expire_message::encode(command_writer& out, script_form form) const {
   out.begin(cache_scripts().expire, form);
   add_entry_keys(out, key);
@@ -185,14 +167,8 @@ void expire_message::encode(command_writer& out, script_form form) const {
   out.end();
 }
 
-result<bool> expire_message::parse(reply const& answer) const {
-  return yes_or_no<bool>(answer, name());
-}
-
 void time_left_message::encode(command_writer& out, script_form) const {
-  out.begin("PTTL");
-  out.add(key.str());
-  out.end();
+  out.request({"PTTL", key.str()});
 }
 
 result<std::optional<milliseconds>> time_left_message::parse(reply const& answer) const {
@@ -205,10 +181,7 @@ result<std::optional<milliseconds>> time_left_message::parse(reply const& answer
   return std::optional(std::min(milliseconds(*left), limits::max_ttl));
 }
 
-void time_message::encode(command_writer& out, script_form) const {
-  out.begin(name());
-  out.end();
-}
+void time_message::encode(command_writer& out, script_form) const { out.request({name()}); }
 
 result<std::chrono::microseconds> time_message::parse(reply const& answer) const {
   auto const time_us = read_time(answer);

@@ -47,7 +47,9 @@ struct extend_message {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<renew_reply> parse(reply const& answer) const;
+  result<renew_reply> parse(reply const& answer) const {
+    return yes_or_no<renew_reply>(answer, name());
+  }
 };
 
 // What writes an entry, and tells those who watch it.
@@ -62,12 +64,14 @@ struct entry_message {
   void end_with_entry(command_writer& out) const;
 };
 
+result<fill_reply> parse_fill(reply const& answer, std::string_view name);
+
 struct fill_message : entry_message<fill_request> {
   using value_type = fill_reply;
   static constexpr std::string_view verb = "fill";
 
   void encode(command_writer& out, script_form form) const;
-  result<fill_reply> parse(reply const& answer) const;
+  result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
 
 struct fail_message {
@@ -82,7 +86,7 @@ struct fail_message {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<fill_reply> parse(reply const& answer) const;
+  result<fill_reply> parse(reply const& answer) const { return parse_fill(answer, name()); }
 };
 
 struct put_message : entry_message<put_request> {
@@ -101,7 +105,7 @@ struct invalidate_message {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<bool> parse(reply const& answer) const;
+  result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
 };
 
 struct expire_message {
@@ -113,7 +117,7 @@ struct expire_message {
 
   std::string_view name() const { return key.str(); }
   void encode(command_writer& out, script_form form) const;
-  result<bool> parse(reply const& answer) const;
+  result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
 };
 
 struct time_left_message {

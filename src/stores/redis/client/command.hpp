@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,11 @@ class command_writer {
     arguments_.push_back(text);
   }
   void end() { push(arguments_); }
+  /// A whole request that is no script.
+  void request(std::span<std::string_view const> words) { push(words); }
+  void request(std::initializer_list<std::string_view> words) {
+    push({words.begin(), words.size()});
+  }
 
  private:
   virtual void push(std::span<std::string_view const> arguments) = 0;

@@ -50,11 +50,9 @@ milliseconds connection::attempt_limit() const {
 }
 
 void connection::limit_attempt(milliseconds limit) {
-  attempt_timer_.expires_after(limit);
-  attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || self->closed_ || self->up_) return;
-    self->lose(self->no_connection(errc::unavailable), failure_kind::temporary);
+  run_after(attempt_timer_, limit, weak_from_this(), [](connection& self) {
+    if (self.closed_ || self.up_) return;
+    self.lose(self.no_connection(errc::unavailable), failure_kind::temporary);
   });
 }
 
@@ -173,13 +171,10 @@ std::shared_ptr<connection> connection::make_event_connection() {
 
 void connection::reconnect_later() {
   bool const resolvable = how_.resolver && kind_ != failure_kind::refused;
-  attempt_timer_.expires_after(jittered(pause_));
-  pause_ = std::min(2 * pause_, resolvable ? max_resolved_pause : max_reconnect_pause);
-  attempt_timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || self->closed_ || self->transport_ || self->asking_) return;
-    self->connect();
+  run_after(attempt_timer_, jittered(pause_), weak_from_this(), [](connection& self) {
+    if (!self.closed_ && !self.transport_ && !self.asking_) self.connect();
   });
+  pause_ = std::min(2 * pause_, resolvable ? max_resolved_pause : max_reconnect_pause);
 }
 
 void connection::refuse_waiting() {

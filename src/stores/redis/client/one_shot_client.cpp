@@ -1,6 +1,5 @@
 #include "stores/redis/client/one_shot_client.hpp"
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <deque>
 #include <optional>

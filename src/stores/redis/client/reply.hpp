@@ -1,6 +1,7 @@
 // A server's reply, flat, in memory that is used again for the next one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,13 +44,9 @@ class reply {
   std::size_t copy(reply const& whole, std::size_t first) {
     clear();
     too_large_ = whole.too_large_;
-    std::size_t missing = 1;
+    auto const end = std::min(whole.behind(first), whole.nodes());
     std::size_t at = first;
-    for (; missing > 0 && at < whole.nodes(); ++at) {
-      add(whole.kind(at), whole.list_size(at), whole.text(at));
-      if (whole.kind(at) == reply_kind::list) missing += whole.list_size(at);
-      --missing;
-    }
+    for (; at < end; ++at) add(whole.kind(at), whole.list_size(at), whole.text(at));
     return at;
   }
 
@@ -65,6 +62,16 @@ class reply {
   }
   std::size_t list_size(std::size_t i = 0) const { return i < nodes_.size() ? nodes_[i].size : 0; }
   bool is_error() const { return kind() == reply_kind::error; }
+
+  /// The node behind the value that begins at `i`; more than nodes() when the reply ends before.
+  std::size_t behind(std::size_t i) const {
+    for (std::size_t missing = 1; missing > 0; ++i) {
+      if (i >= nodes() || missing > nodes()) return nodes() + 1;
+      if (kind(i) == reply_kind::list) missing += list_size(i);
+      --missing;
+    }
+    return i;
+  }
 
   /// The number at a node, whether it came as number or as text.
   std::optional<std::int64_t> number(std::size_t i = 0) const {

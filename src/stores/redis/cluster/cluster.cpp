@@ -25,9 +25,7 @@ class cluster::node final : public connection_listener,
  public:
   node(cluster& home, node_address at)
       : home_(home.weak_from_this()), at_(std::move(at)), retirement_(home.executor_) {
-    settings how = home.how_;
-    how.host = at_.host;
-    how.port = at_.port;
+    settings how = home.how_.at(at_);
     auto check = std::make_shared<connection_check>(how, home.warnings_);
     wire_ = std::make_shared<connection>(home.executor_, std::move(how), std::move(check));
   }
@@ -324,18 +322,16 @@ void cluster::on_no_map(failure const& why) {
 // Closed when every command that it can still have has ended, if nobody sends one there meanwhile.
 void cluster::retire(std::shared_ptr<node> const& old) {
   if (std::exchange(old->retired, true)) return;
-  old->retirement().expires_after(how_.timeout + min_map_pause);
-  old->retirement().async_wait(
-      [weak = weak_from_this(), one = std::weak_ptr<node>(old)](boost::system::error_code ec) {
-        auto const self = weak.lock();
-        auto const gone = one.lock();
-        if (ec || !self || self->closed_ || !gone || !gone->retired) return;
-        self->nodes_.erase(gone->at());
-        if (auto const listener = self->route_listener_.lock())
-          listener->on_connection_left(*gone->wire());
-        if (self->links_) self->links_->left(*gone->wire());
-        gone->close();
-      });
+  run_after(old->retirement(), how_.timeout + min_map_pause, weak_from_this(),
+            [one = std::weak_ptr<node>(old)](cluster& self) {
+              auto const gone = one.lock();
+              if (self.closed_ || !gone || !gone->retired) return;
+              self.nodes_.erase(gone->at());
+              if (auto const listener = self.route_listener_.lock())
+                listener->on_connection_left(*gone->wire());
+              if (self.links_) self.links_->left(*gone->wire());
+              gone->close();
+            });
 }
 
 void cluster::on_node_down(node& which) {

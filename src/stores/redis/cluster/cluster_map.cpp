@@ -22,21 +22,6 @@ failure nonsense(std::string const& why) {
                                           "; is it a Redis Cluster, 6.2 or newer?");
 }
 
-// The node behind the one at `i` and all of its elements; nothing when the reply ends before.
-std::optional<std::size_t> behind(reply const& answer, std::size_t i) {
-  std::size_t left = 1;
-  while (left > 0) {
-    if (i >= answer.nodes()) return std::nullopt;
-    --left;
-    if (answer.kind(i) == reply_kind::list) {
-      if (answer.list_size(i) > answer.nodes()) return std::nullopt;
-      left += answer.list_size(i);
-    }
-    ++i;
-  }
-  return i;
-}
-
 }  // namespace
 
 std::optional<node_address> make_address(std::string_view host, std::optional<std::int64_t> port,
@@ -60,10 +45,10 @@ result<cluster_map> cluster_map::parse(reply const& answer, node_address const& 
   made.owners_.assign(slot_count, nobody);
   std::size_t at = 1;
   for (std::size_t i = 0; i < answer.list_size(); ++i) {
-    auto const next = behind(answer, at);
-    if (!next) return nonsense("it is cut off");
+    auto const next = answer.behind(at);
+    if (next > answer.nodes()) return nonsense("it is cut off");
     if (auto why = made.add_range(answer, at, asked); why.code) return why;
-    at = *next;
+    at = next;
   }
   if (made.empty()) {
     return make_failure(errc::unavailable,

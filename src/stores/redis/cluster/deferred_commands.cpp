@@ -33,11 +33,8 @@ void deferred_commands::close(failure const& why) {
 
 void deferred_commands::arm() {
   if (waiting_.empty()) return;
-  timer_.expires_at(waiting_.begin()->first);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (self && !ec) self->on_alarm();
-  });
+  run_at(timer_, waiting_.begin()->first, weak_from_this(),
+         [](deferred_commands& self) { self.on_alarm(); });
 }
 
 void deferred_commands::on_alarm() {

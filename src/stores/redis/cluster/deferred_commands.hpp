@@ -31,7 +31,6 @@ class deferred_commands final : public std::enable_shared_from_this<deferred_com
   std::vector<command_ptr> take_all();
   /// Fails all of them, later. Nothing may be added any more.
   void close(failure const& why);
-  bool empty() const { return waiting_.empty(); }
 
  private:
   struct entry {

@@ -22,9 +22,7 @@ class slot_query final : public command {
         done_(std::move(done)) {}
 
   void encode(command_writer& out, script_form) const override {
-    out.begin("CLUSTER");
-    out.add("SLOTS");
-    out.end();
+    out.request({"CLUSTER", "SLOTS"});
   }
   void complete(reply const& answer) override {
     if (answer.is_error()) return fail(refusal(answer.text()), completion::now);
@@ -73,10 +71,8 @@ void map_finder::refresh() {
 
 void map_finder::pause() {
   stage_ = stage::pausing;
-  timer_.expires_at(begun_ + jittered(pause_));
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (!ec && self && self->user_) self->begin();
+  run_at(timer_, begun_ + jittered(pause_), weak_from_this(), [](map_finder& self) {
+    if (self.user_) self.begin();
   });
 }
 
@@ -108,12 +104,11 @@ void map_finder::ask_next() {
     return user_->on_no_map(why_);
   }
   if (asked_ == probes_.size()) return;
-  timer_.expires_after(std::min(how_.timeout / 4, max_map_patience));
-  timer_.async_wait([weak = weak_from_this(), round = round_](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || !self->user_ || self->round_ != round) return;
-    if (self->stage_ == stage::asking) self->ask_next();
-  });
+  run_after(timer_, std::min(how_.timeout / 4, max_map_patience), weak_from_this(),
+            [round = round_](map_finder& self) {
+              if (!self.user_ || self.round_ != round) return;
+              if (self.stage_ == stage::asking) self.ask_next();
+            });
 }
 
 void map_finder::ask(std::size_t index) {

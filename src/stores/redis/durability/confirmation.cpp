@@ -209,10 +209,7 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
 }
 
 void confirmation::on_answer(std::shared_ptr<round> const& one) {
-  if (--one->missing == 0) on_answers(one);
-}
-
-void confirmation::on_answers(std::shared_ptr<round> const& one) {
+  if (--one->missing > 0) return;
   if (one->error.code) return complete(*one, one->error);
   if (!connection_->up() || connection_->connections() != one->connection) {
     return complete(

@@ -65,7 +65,6 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
   void start(std::shared_ptr<round> const& one, T round::*member,
              std::function<void(command_writer&, script_form)> write);
   void on_answer(std::shared_ptr<round> const& one);
-  void on_answers(std::shared_ptr<round> const& one);
   failure opinion(round const& one, std::size_t index) const;
   milliseconds quarantined() const;
   failure in_quarantine() const;

@@ -13,7 +13,7 @@ using namespace redis;
 
 // The server that Sentinel names, or the one of the URL; and whether the sentinels could make
 // another the master.
-std::optional<settings> find_master(settings how, examination& into) {
+std::optional<settings> find_master(settings const& how, examination& into) {
   if (how.sentinels.empty()) return how;
   auto const told = ask_sentinels(how);
   into.expect(told.agree * 2 > how.sentinels.size(),
@@ -24,9 +24,7 @@ std::optional<settings> find_master(settings how, examination& into) {
                "when the master dies no other takes its place, and nothing is granted",
                "start the missing sentinels, and let an odd number, at least 3, watch the master"});
   if (!told.master) return std::nullopt;
-  how.host = told.master->host;
-  how.port = told.master->port;
-  return how;
+  return how.at(*told.master);
 }
 
 struct node_report {
@@ -107,12 +105,7 @@ result<examination> examine_redis_cluster(store_url url) {
   if (how.has_error()) return how.error();
   how->part = server_part::cluster_node;
   std::vector<settings> nodes;
-  for (auto const& at : hosts) {
-    settings one = *how;
-    one.host = at.host;
-    one.port = at.port;
-    nodes.push_back(std::move(one));
-  }
+  for (auto const& at : hosts) nodes.push_back(how->at(at));
   examination made;
   auto const told = look_at_all(nodes, made);
   made.expect(told.missing.empty(),

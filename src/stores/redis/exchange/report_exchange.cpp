@@ -1,6 +1,5 @@
 #include "stores/redis/exchange/report_exchange.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "stores/redis/client/operation.hpp"

@@ -7,24 +7,14 @@
 namespace herdlock::redis {
 namespace {
 
-// The node behind this one and all that is in it.
-std::size_t behind_node(reply const& of, std::size_t node) {
-  std::size_t left = 1;
-  for (; left > 0 && node < of.nodes(); ++node) {
-    --left;
-    if (of.kind(node) == reply_kind::list) left += of.list_size(node);
-  }
-  return node;
-}
-
 // Calls `take(name, node of the value)` for each entry of a map.
 template <class F>
 void for_each_entry(reply const& of, std::size_t map, F take) {
   std::size_t name = map + 1;
   for (std::size_t i = 0; i + 1 < of.list_size(map) && name + 1 < of.nodes(); i += 2) {
-    std::size_t const value = behind_node(of, name);
+    std::size_t const value = of.behind(name);
     take(of.text(name), value);
-    name = behind_node(of, value);
+    name = of.behind(value);
   }
 }
 
@@ -78,7 +68,7 @@ std::optional<hotkeys_answer> read_valkey(reply const& answer) {
     if (!uses || *uses < 0) return std::nullopt;
     row.value = double(*uses);
     read.rows.push_back(std::move(row));
-    node = behind_node(answer, node);
+    node = answer.behind(node);
   }
   return read;
 }

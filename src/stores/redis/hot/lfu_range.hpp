@@ -5,8 +5,6 @@
 // one counter is had by keys whose rates are far apart: a range, no number.
 #pragma once
 
-#include <cstdint>
-
 namespace herdlock::redis {
 
 struct lfu_range {

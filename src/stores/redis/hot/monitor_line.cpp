@@ -7,13 +7,6 @@
 namespace herdlock::redis {
 namespace {
 
-std::optional<int> digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
 // What stands behind a backslash; takes it off.
 std::optional<char> unescape(std::string_view& rest) {
   if (rest.empty()) return std::nullopt;
@@ -31,11 +24,10 @@ std::optional<char> unescape(std::string_view& rest) {
     case 'b':
       return '\b';
     case 'x': {
-      auto const high = rest.size() >= 2 ? digit(rest[0]) : std::nullopt;
-      auto const low = high ? digit(rest[1]) : std::nullopt;
-      if (!low) return std::nullopt;
+      auto const byte = whole_number<unsigned char>(rest.substr(0, 2), 16);
+      if (!byte || rest.size() < 2) return std::nullopt;
       rest.remove_prefix(2);
-      return static_cast<char>(*high * 16 + *low);
+      return static_cast<char>(*byte);
     }
     default:
       return what;  // a backslash, or a quotation mark

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <utility>
 
 #include "stores/redis/client/one_shot_client.hpp"

@@ -11,9 +11,7 @@ namespace herdlock::redis {
 namespace {
 
 settings settings_of_node(settings const& how, node_address const& at) {
-  settings one = how;
-  one.host = at.host;
-  one.port = at.port;
+  settings one = how.at(at);
   one.part = server_part::cluster_node;
   return one;
 }
@@ -46,8 +44,7 @@ result<surveyed_servers> find_servers(settings how) {
                             (told.last_error.empty() ? "" : " (" + told.last_error + ")") +
                             "; start the sentinels, or put the name in the URL right");
     }
-    how.host = told.master->host;
-    how.port = told.master->port;
+    how = how.at(*told.master);
   }
   return surveyed_servers{{std::move(how)}, std::nullopt};
 }

@@ -17,10 +17,7 @@ struct tracking_message {
 
   std::string_view name() const { return "CLIENT TRACKING"; }
   void encode(command_writer& out, script_form) const {
-    auto const words = algo::near_tracking_command();
-    out.begin(words.front());
-    for (auto const word : words.subspan(1)) out.add(word);
-    out.end();
+    out.request(algo::near_tracking_command());
   }
   result<void> parse(reply const&) const { return boost::system::in_place_value; }
 };

@@ -16,12 +16,7 @@ struct beat_message {
   std::string text;
 
   std::string_view name() const { return channel; }
-  void encode(command_writer& out, script_form) const {
-    out.begin("PUBLISH");
-    out.add(channel);
-    out.add(text);
-    out.end();
-  }
+  void encode(command_writer& out, script_form) const { out.request({"PUBLISH", channel, text}); }
   result<std::int64_t> parse(reply const& answer) const { return answer.number().value_or(0); }
 };
 

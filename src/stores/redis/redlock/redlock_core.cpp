@@ -80,13 +80,11 @@ void redlock_core::on_node_known() {
 }
 
 void redlock_core::wait_for_nodes(milliseconds pause) {
-  gate_timer_.expires_after(pause);
-  gate_timer_.async_wait([weak = weak_from_this(), pause](boost::system::error_code ec) {
-    auto const self = weak.lock();
-    if (ec || !self || self->gate_open_ || self->closed_) return;
-    bool const enough = self->ready_count() >= algo::majority_of(self->size());
-    if (enough || std::chrono::steady_clock::now() >= self->gate_until_) return self->open_gate();
-    self->wait_for_nodes(std::min(pause, milliseconds{20}));
+  run_after(gate_timer_, pause, weak_from_this(), [pause](redlock_core& self) {
+    if (self.gate_open_ || self.closed_) return;
+    bool const enough = self.ready_count() >= algo::majority_of(self.size());
+    if (enough || std::chrono::steady_clock::now() >= self.gate_until_) return self.open_gate();
+    self.wait_for_nodes(std::min(pause, milliseconds{20}));
   });
 }
 

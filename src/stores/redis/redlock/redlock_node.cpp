@@ -3,21 +3,13 @@
 #include <boost/asio/post.hpp>
 
 #include "stores/redis/client/server_errors.hpp"
+#include "stores/redis/client/server_facts.hpp"
 
 namespace herdlock::redis {
 namespace {
 
 constexpr milliseconds retry_pause{500};
 constexpr milliseconds next_retry_pause{100};  // where more wait than are tried at once
-
-std::int64_t number_after(std::string_view text, std::string_view label) {
-  auto const at = text.find(label);
-  if (at == std::string_view::npos) return -1;
-  auto const digits = text.substr(at + label.size());
-  std::int64_t value = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
 
 }  // namespace
 
@@ -34,8 +26,7 @@ class node_command final : public command {
 
   void encode(command_writer& out, script_form how) const override {
     if (!stale()) return encode_request(verb_, from_->what(), out, how);
-    out.begin("PING");
-    out.end();
+    out.request({"PING"});
   }
 
   void complete(reply const& answer) override {
@@ -103,11 +94,7 @@ class check_command final : public command {
   explicit check_command(std::shared_ptr<redlock_node> home)
       : home_(std::move(home)), generation_(home_->generation_) {}
 
-  void encode(command_writer& out, script_form) const override {
-    out.begin("INFO");
-    out.add("default");
-    out.end();
-  }
+  void encode(command_writer& out, script_form) const override { out.request({"INFO", "default"}); }
 
   void complete(reply const& answer) override {
     unlink();
@@ -118,11 +105,15 @@ class check_command final : public command {
     auto const judged =
         home_->check_.verdict_on(std::span(&answer, 1), home_->wire().how().address());
     if (judged.why.code) return home_->on_checked(judged.why, generation_);
-    auto const time = number_after(answer.text(), "\nserver_time_usec:");
+    std::int64_t time = -1, uptime = -1;
+    for_each_fact(answer.text(), [&](std::string_view fact, std::string_view value) {
+      if (fact == "server_time_usec") time = whole_number<std::int64_t>(value).value_or(-1);
+      if (fact == "uptime_in_seconds") uptime = whole_number<std::int64_t>(value).value_or(-1);
+    });
     if (auto const owner = home_->owner_.lock(); owner && time > 0) {
       owner->on_node_time(home_->index(), time);
     }
-    home_->on_checked(number_after(answer.text(), "\nuptime_in_seconds:"), generation_);
+    home_->on_checked(uptime, generation_);
   }
 
   void fail(failure const& why, completion) override {
@@ -145,10 +136,7 @@ class check_command final : public command {
 class sign_command final : public command {
  public:
   explicit sign_command(std::shared_ptr<redlock_node> home) : home_(std::move(home)) {}
-  void encode(command_writer& out, script_form) const override {
-    out.begin("PING");
-    out.end();
-  }
+  void encode(command_writer& out, script_form) const override { out.request({"PING"}); }
   void complete(reply const&) override { end(redlock_node::command_end::answered); }
   void fail(failure const&, completion) override { end(redlock_node::command_end::failed); }
   bool open() const override { return home_ != nullptr; }
@@ -218,12 +206,9 @@ void redlock_node::keep_pending(std::shared_ptr<pending_release> one) {
 
 void redlock_node::retry_after(milliseconds pause) {
   if (std::exchange(retry_planned_, true)) return;
-  retry_timer_.expires_after(pause);
-  retry_timer_.async_wait([weak = weak_from_this()](boost::system::error_code) {
-    auto const self = weak.lock();
-    if (!self) return;
-    self->retry_planned_ = false;
-    if (!self->closed_) self->retry();
+  run_after(retry_timer_, pause, weak_from_this(), [](redlock_node& self) {
+    self.retry_planned_ = false;
+    if (!self.closed_) self.retry();
   });
 }
 

@@ -42,10 +42,7 @@ void encode_request(node_verb verb, lease_request const& what, command_writer& o
 }
 
 void encode_load(node_verb verb, command_writer& out) {
-  out.begin("SCRIPT");
-  out.add("LOAD");
-  out.add(step_of(verb).text.source);
-  out.end();
+  out.request({"SCRIPT", "LOAD", step_of(verb).text.source});
 }
 
 std::string_view verb_text(node_verb verb) { return step_of(verb).told; }

@@ -9,10 +9,7 @@
 -- The fencing counter is as that of a lease (parts/next_fence.lua), but it is seeded only when it
 -- is missing. A counter key that holds something else makes INCR fail; what was taken is given
 -- back.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
-  return redis.error_reply('WRONGTYPE it is a ' .. kind)
-end
+--@include parts/kind.lua
 local refreshed = false
 if ARGV[4] ~= '0' and kind ~= 'none' then
   local left = redis.call('PTTL', KEYS[1])

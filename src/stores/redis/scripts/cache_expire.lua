@@ -10,10 +10,7 @@
 --@include parts/publish.lua
 
 local begins = ARGV[5]
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
-  return redis.error_reply('WRONGTYPE it is a ' .. kind)
-end
+--@include parts/kind.lua
 local header = ''
 if kind == 'string' then header = redis.call('GETRANGE', KEYS[1], 0, #begins) end
 if kind == 'hash' then header = redis.call('HGET', KEYS[1], ARGV[4]) or '' end

@@ -3,9 +3,8 @@
 -- KEYS: claim, error, fence. ARGV: owner, back-off, channel, message, error text.
 -- 1, or 0 when the claim is not the owner's any more.
 --@include parts/publish.lua
+--@include parts/claim_held.lua
 
-local held = redis.call('GET', KEYS[1])
-if not held or string.sub(held, 2) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 if tonumber(ARGV[2]) > 0 then redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[2]) end
 publish(KEYS[3], ARGV[3], ARGV[4])

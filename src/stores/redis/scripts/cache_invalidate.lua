@@ -2,11 +2,8 @@
 --
 -- KEYS: value, claim, error, fence. ARGV: channel, message. 1, or 0 when there was no value.
 --@include parts/publish.lua
+--@include parts/kind.lua
 
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
-  return redis.error_reply('WRONGTYPE it is a ' .. kind)
-end
 local removed = redis.call('DEL', KEYS[1])
 redis.call('DEL', KEYS[2], KEYS[3])
 publish(KEYS[4], ARGV[1], ARGV[2])

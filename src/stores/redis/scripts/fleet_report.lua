@@ -5,8 +5,7 @@
 --
 -- A hash for each window: `#window` says which, `#sequence` how many were told so far, in all
 -- windows; `PROCESS` has `NUMBER REPORT`. So who is silent goes by itself.
-local time = redis.call('TIME')
-local window = math.floor((time[1] * 1000 + time[2] / 1000) / ARGV[1])
+--@include parts/window.lua
 local live, last = KEYS[window % 2 + 1], KEYS[2 - window % 2]
 
 local function field_of(key, number, name)

@@ -2,8 +2,7 @@
 --
 -- KEYS: the reports of even windows, those of odd ones. ARGV: window in ms. How many were told so
 -- far, and each report; of a process at most the one of each window.
-local time = redis.call('TIME')
-local window = math.floor((time[1] * 1000 + time[2] / 1000) / ARGV[1])
+--@include parts/window.lua
 local answer = {'0'}
 
 local function add(key, number)

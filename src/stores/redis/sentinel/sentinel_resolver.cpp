@@ -143,10 +143,8 @@ class sentinel_query final : public transport_listener,
     if (asked_ == left_.size()) return give_up();
     auto const one = sentinel_settings(home_->how(), left_[asked_], home_->limit());
     name_ = one.display_name;
-    timer_.expires_after(home_->limit());
-    timer_.async_wait([weak = weak_from_this(), number = asked_](boost::system::error_code ec) {
-      auto const self = weak.lock();
-      if (!ec && self && self->asked_ == number) self->on_silence();
+    run_after(timer_, home_->limit(), weak_from_this(), [number = asked_](sentinel_query& self) {
+      if (self.asked_ == number) self.on_silence();
     });
     transport_ = transport::start(home_->executor(), one, weak_from_this());
   }
