@@ -41,8 +41,8 @@ class cache_near_calls : public cache_tag_calls {
                                                              std::forward<Token>(token));
   }
 
-  /// `void(failure)`: no call that begins on this cache from here on answers with what this
-  /// process had from before a write which was acknowledged to anybody before this call: neither
+  /// `void(failure)`: once it has completed, no call that begins on this cache answers with what
+  /// this process had from before a write which was acknowledged to anybody before this call: not
   /// with a value that it kept, nor, if a herdlock cache wrote, with a load that ran already. That
   /// one goes on for those who wait for it. (With the locks in another store, or where another
   /// program has written, its value may still come to the store behind the write.) A round trip to
@@ -54,6 +54,16 @@ class cache_near_calls : public cache_tag_calls {
   auto async_fence(Token&& token = {}) const {
     return detail::initiate<void>(
         get_executor(), [core = core_](handler<void> h) { core->fence(std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// `void(failure)`: once it has completed, no call that begins on this cache answers with what
+  /// this process kept, had read or had begun to load before this call. For what a server tells
+  /// nobody, as SWAPDB: behind it, and in each process. No round trip. Not cancellable.
+  template <class Token = boost::asio::deferred_t>
+  auto async_drop_kept(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [core = core_](handler<void> h) { core->drop_kept(std::move(h)); },
         std::forward<Token>(token));
   }
 
@@ -139,6 +149,10 @@ class cache_near_calls : public cache_tag_calls {
 
   void fence() const {
     auto start = [&](handler<void> h) { core_->fence(std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
+  void drop_kept() const {
+    auto start = [&](handler<void> h) { core_->drop_kept(std::move(h)); };
     detail::wait_for<void>(core_->context(), start).value();
   }
 

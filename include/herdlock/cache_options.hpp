@@ -110,9 +110,10 @@ struct cache_options {
   /// another process be at it, it has the value that is there. Callbacks are called on the store's
   /// executor and must not block; none is called once the last copy of the cache has gone, which
   /// waits for one that runs on another thread. Some 250 KB for each cache, and 90 KB for each
-  /// further thread that asks it, up to 8. From its first call on a cache that can keep values
-  /// obeys the rules for its keys (herdlock/hot_rules.hpp): over Redis it subscribes to a channel,
-  /// and reads them once a minute. Nothing: no key is counted, and no rule obeyed.
+  /// further thread that asks it, up to 8. From its first call on a cache obeys the rules
+  /// for its keys (herdlock/hot_rules.hpp), over Redis where it can keep values: there it
+  /// subscribes to a channel, and reads them once a minute. Nothing: no key is counted, and no rule
+  /// obeyed.
   std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
   /// Reads a second of all processes together from which a key is hot in each of them; and what is
   /// hot in one of them is hot in all. So they report to each other their keys that are read often,
@@ -202,8 +203,14 @@ struct cache_stats {
   /// Of those that somebody changed: read again with the value that they had. Among the last 512.
   std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
+  /// Keys of all kinds that servers evicted while something was kept here. Counted once for a
+  /// store, by one of its caches.
+  std::uint64_t near_server_evictions = 0;
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now
+  /// Now: connections whose server does not push. What is read over them is not kept, or for
+  /// near_untracked_age.
+  std::uint64_t near_links_refused = 0;
   /// Now: since the connection that was proved longest ago was. Beyond max_staleness nothing that
   /// was read over it is served.
   std::uint64_t near_proof_age_ms = 0;

@@ -58,6 +58,14 @@ struct tracked_value {
   std::optional<milliseconds> left;  ///< to the entry; nothing: it does not end
 };
 
+/// What the servers of a store threw away to make room, between two calls of evictions().
+struct eviction_news {
+  /// How long they keep what looks idle: the shortest time. Nothing where they evict nothing, or do
+  /// not tell.
+  std::optional<milliseconds> idle_age;
+  std::uint64_t evicted = 0;  ///< keys of all kinds
+};
+
 /// Reads of values that may be kept in the process, because the server pushes their changes.
 class tracking_store {
  public:
@@ -76,9 +84,8 @@ class tracking_store {
   /// Says that these are in use: what is served in the process looks idle to the server, and an
   /// evicting one takes that first. Completes when all are told, or could not be. Not cancellable.
   virtual void touch(std::vector<cache_key> keys, handler<void> done) = 0;
-  /// How long the servers keep what looks idle: the shortest time, as it was between this call and
-  /// the last one. Nothing where they evict nothing, or do not tell. Not cancellable.
-  virtual void idle_age(handler<std::optional<milliseconds>> done) = 0;
+  /// Not cancellable.
+  virtual void evictions(handler<eviction_news> done) = 0;
 
   using slot_function = std::uint16_t (*)(std::string_view key);
   /// Null where keys do not move between servers. Any thread.

@@ -21,12 +21,16 @@ struct eviction_figures {
 
 class eviction_age {
  public:
-  /// Of two looks that are too close to tell anything the first counts.
-  void told(eviction_figures figures, clock::time_point now) {
+  /// How many keys were evicted since the last look. Of two looks that are too close to tell
+  /// anything the first counts.
+  std::uint64_t told(eviction_figures figures, clock::time_point now) {
     constexpr milliseconds closest{500};
-    if (last_ && now - last_->at < closest) return;
+    if (last_ && now - last_->at < closest) return 0;
     age_ = last_ ? between(*last_, figures, now) : std::nullopt;
+    bool const went_on = last_ && figures.evicted >= last_->figures.evicted;
+    auto const evicted = went_on ? figures.evicted - last_->figures.evicted : 0;
     last_ = look{figures, now};
+    return evicted;
   }
 
   /// Nothing: it evicted nothing between the last two looks, or there were none.

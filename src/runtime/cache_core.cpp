@@ -288,6 +288,16 @@ void cache_core::fence(handler<void> done) {
   });
 }
 
+void cache_core::drop_kept(handler<void> done) {
+  auto const executor = get_executor();
+  asio::post(executor, [engine = engine_, near = near_, executor,
+                        done = with_work<void>(executor, std::move(done))]() mutable {
+    engine->fence();
+    if (near) near->drop_all();
+    post_result<void>(executor, std::move(done), boost::system::in_place_value);
+  });
+}
+
 failure cache_core::pin(std::string_view key) {
   auto const full = full_key(key);
   if (full.has_error()) return full.error();

@@ -36,15 +36,17 @@ constexpr count totals[] = {&cache_stats::hits,
                             &cache_stats::near_ended_by_tags,
                             &cache_stats::near_unchanged,
                             &cache_stats::near_fences,
+                            &cache_stats::near_server_evictions,
                             &cache_stats::became_hot,
                             &cache_stats::cooled,
                             &cache_stats::fleet_reports,
                             &cache_stats::fleet_report_errors,
                             &cache_stats::fleet_reports_refused};
 // What there is now: nothing of a cache that has gone.
-constexpr count present[] = {
-    &cache_stats::lasting_entries, &cache_stats::lasting_bytes, &cache_stats::near_entries,
-    &cache_stats::near_bytes,      &cache_stats::hot,           &cache_stats::fleet_hot};
+constexpr count present[] = {&cache_stats::lasting_entries,    &cache_stats::lasting_bytes,
+                             &cache_stats::near_entries,       &cache_stats::near_bytes,
+                             &cache_stats::near_links_refused, &cache_stats::hot,
+                             &cache_stats::fleet_hot};
 // The same, and of several caches the greatest.
 constexpr count present_ages[] = {&cache_stats::near_proof_age_ms};
 static_assert((sizeof totals + sizeof present + sizeof present_ages) / sizeof(count) ==
@@ -88,7 +90,9 @@ cache_stats cache_counters::read() const {
                    .lasting_entries = of(lasting_entries),
                    .lasting_bytes = of(lasting_bytes),
                    .near_refused = of(near_refused),
-                   .near_fences = of(near_fences)};
+                   .near_fences = of(near_fences),
+                   .near_server_evictions = of(near_server_evictions),
+                   .near_links_refused = of(near_links_refused)};
   if (add_other_counts) add_other_counts(read);
   return read;
 }

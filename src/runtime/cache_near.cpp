@@ -49,6 +49,19 @@ std::string untold_warning(std::string const& store, std::string const& prefix,
          ": " + why.message;
 }
 
+near_link* find_link(std::map<link_id, near_link>& among, link_id which) {
+  auto const at = among.find(which);
+  return at == among.end() ? nullptr : &at->second;
+}
+
+std::uint64_t count_refused(std::map<link_id, near_link> const& among,
+                            algo::near_machine const& machine) {
+  auto const refused = [&](auto const& one) {
+    return machine.coverage(one.second.connection) != algo::near_coverage::tracked;
+  };
+  return static_cast<std::uint64_t>(std::count_if(among.begin(), among.end(), refused));
+}
+
 // Without memory for it the generation is not served, which is safe.
 void trust(detail::near_table& table, algo::near_action const& one) {
   try {
@@ -69,7 +82,7 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       asked_for_(options.near.has_value() || options.near_untracked_age != milliseconds{0}),
       untracked_age_(options.near_untracked_age),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
-      upkeep_(std::make_shared<near_upkeep>(home_, table_, options.prefix)),
+      upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
       fences_(home_->executor(), options.max_waiting) {}
 
@@ -112,7 +125,7 @@ void cache_near::read(cache_key const& key, layout form,
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
-    auto* const by = self ? self->find_link(over) : nullptr;
+    auto* const by = self ? find_link(self->links_, over) : nullptr;
     stamp->reset();
     if (!by) return false;
     *stamp = self->machine_.read_sent(by->connection, key.str(), clock::now());
@@ -122,7 +135,7 @@ void cache_near::read(cache_key const& key, layout form,
                    done = std::move(done)](result<tracked_value> got) {
     if (got.has_error()) return done(std::move(got).error());
     std::optional<near_reading> reading;
-    auto* const by = got->over ? self->find_link(*got->over) : nullptr;
+    auto* const by = got->over ? find_link(self->links_, *got->over) : nullptr;
     if (*stamp && got->found && by) {
       bool const negative = std::holds_alternative<absent>(*got->found);
       using found = algo::near_answer::found;
@@ -196,20 +209,16 @@ void cache_near::listen() {
   if (auto const& source = home_->tracking()) source->listen(weak_from_this());
 }
 
-cache_near::connected_link* cache_near::find_link(link_id which) {
-  auto const at = links_.find(which);
-  return at == links_.end() ? nullptr : &at->second;
-}
-
 // Null when there are too many.
-cache_near::connected_link* cache_near::connect(link_id which, clock::time_point asked) {
+near_link* cache_near::connect(link_id which, clock::time_point asked) {
   if (closed_) return nullptr;
   auto const made = machine_.connected(asked);
-  return made ? &links_.insert_or_assign(which, connected_link{*made}).first->second : nullptr;
+  return made ? &links_.insert_or_assign(which, near_link{*made}).first->second : nullptr;
 }
 
 void cache_near::on_link_up(link_id which, clock::time_point asked) {
   if (auto* const up = connect(which, asked)) apply(machine_.tracking_on(up->connection));
+  counters_.near_links_refused = count_refused(links_, machine_);
 }
 
 void cache_near::on_link_refused(link_id which, clock::time_point asked, failure const& why) {
@@ -220,6 +229,7 @@ void cache_near::on_link_refused(link_id which, clock::time_point asked, failure
         untold_warning(home_->display_name(), which_.prefix(), untracked_age_, why));
   }
   if (auto* const up = connect(which, asked)) apply(machine_.tracking_refused(up->connection));
+  counters_.near_links_refused = count_refused(links_, machine_);
 }
 
 void cache_near::on_link_down(link_id which) {
@@ -227,11 +237,12 @@ void cache_near::on_link_down(link_id which) {
   if (at == links_.end()) return;
   auto const connection = at->second.connection;
   links_.erase(at);
+  counters_.near_links_refused = count_refused(links_, machine_);
   apply(machine_.lost(connection, clock::now()));
 }
 
 void cache_near::on_changed(link_id which, std::span<std::string_view const> keys) {
-  auto* const by = find_link(which);
+  auto* const by = find_link(links_, which);
   if (!by) return;
   ++by->pushes;
   apply(machine_.invalidated(by->connection, keys, clock::now()));
@@ -243,14 +254,14 @@ void cache_near::on_changed(link_id which, std::span<std::string_view const> key
 }
 
 void cache_near::on_all_changed(link_id which) {
-  auto* const by = find_link(which);
+  auto* const by = find_link(links_, which);
   if (!by) return;
   ++by->pushes;
   apply(machine_.flushed(by->connection, clock::now()));
 }
 
 void cache_near::on_slots_leaving(link_id which) {
-  if (auto* const by = find_link(which)) apply(machine_.asked(by->connection));
+  if (auto* const by = find_link(links_, which)) apply(machine_.asked(by->connection));
 }
 
 // ---------------------------------------------------------------------------------- actions
@@ -293,7 +304,7 @@ void cache_near::ping(algo::near_connection over, std::uint64_t number) {
     if (by.connection != over) continue;
     auto on_pong = [weak = weak_from_this(), id = which, number](result<void> const& said) {
       auto const self = weak.lock();
-      auto* const link = self ? self->find_link(id) : nullptr;
+      auto* const link = self ? find_link(self->links_, id) : nullptr;
       if (!link) return;
       if (said.has_error()) {
         // It was refused, or is late: whatever it comes to is no answer to this one any more.

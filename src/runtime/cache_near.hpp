@@ -43,6 +43,12 @@ inline detail::cache_answer answer_of(detail::near_hit hit) noexcept {
           .object = std::const_pointer_cast<void>(std::move(hit.value))};
 }
 
+/// A link that is up, and its connection in the machine.
+struct near_link {
+  algo::near_connection connection;
+  std::uint64_t pushes = 0;
+};
+
 /// Keys are without the prefix where any thread may call, and with it on the executor.
 class cache_near final : public tracking_listener,
                          public timed,
@@ -81,15 +87,12 @@ class cache_near final : public tracking_listener,
   /// Every write that was acknowledged to anybody before the call is known here when it completes.
   /// errc::overloaded where max_waiting of them wait already.
   void fence(handler<void> done);
+  /// Nothing that was read before is served any more.
+  void drop_all() { apply(machine_.drop_all()); }
   /// Nothing is kept any more.
   void close();
 
  private:
-  struct connected_link {
-    algo::near_connection connection;
-    std::uint64_t pushes = 0;
-  };
-
   void on_link_up(link_id which, clock::time_point asked) override;
   void on_link_refused(link_id which, clock::time_point asked, failure const& why) override;
   void on_link_down(link_id which) override;
@@ -100,8 +103,7 @@ class cache_near final : public tracking_listener,
   void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
 
   void listen();
-  connected_link* connect(link_id which, clock::time_point asked);
-  connected_link* find_link(link_id which);
+  near_link* connect(link_id which, clock::time_point asked);
   void apply(algo::near_plan const& plan);
   void apply_one(algo::near_action const& one);
   void ping(algo::near_connection over, std::uint64_t number);
@@ -115,7 +117,7 @@ class cache_near final : public tracking_listener,
   std::shared_ptr<detail::near_table> const table_;
   std::shared_ptr<near_upkeep> const upkeep_;
   algo::near_machine machine_;
-  std::map<link_id, connected_link> links_;
+  std::map<link_id, near_link> links_;
   waiting_fences fences_;
   bool listens_ = false;
   bool closed_ = false;

@@ -29,7 +29,7 @@ void near_upkeep::on_due(clock::time_point now) {
   home_->timers().schedule(*this, now + tick);
   if (auto const& source = home_->tracking()) source->ask_again();
   sweep(now);
-  ask_for_age();
+  ask_for_evictions();
   if (interval_) touch(now);
 }
 
@@ -41,12 +41,15 @@ void near_upkeep::sweep(clock::time_point now) {
   for (; left > 0; --left) table_->sweep(now);
 }
 
-void near_upkeep::ask_for_age() {
+void near_upkeep::ask_for_evictions() {
   auto const& source = home_->tracking();
   if (!source || table_->counts().entries == 0) return;
-  source->idle_age([weak = weak_from_this()](result<std::optional<milliseconds>> const& age) {
+  source->evictions([weak = weak_from_this()](result<eviction_news> const& told) {
     auto const self = weak.lock();
-    if (self) self->interval_ = algo::touch_interval(age.has_value() ? *age : std::nullopt);
+    if (!self || self->closed_) return;
+    auto const news = told.has_value() ? *told : eviction_news{};
+    self->interval_ = algo::touch_interval(news.idle_age);
+    self->counters_.near_server_evictions += news.evicted;
   });
 }
 

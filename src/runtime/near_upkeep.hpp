@@ -8,6 +8,7 @@
 #include <herdlock/types.hpp>
 
 #include "local/near_table.hpp"
+#include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
@@ -16,9 +17,13 @@ namespace herdlock::runtime {
 /// use: it sees nothing of what is served here (R14). On the executor.
 class near_upkeep final : public timed, public std::enable_shared_from_this<near_upkeep> {
  public:
+  /// `counters` are there until close().
   near_upkeep(std::shared_ptr<store_core> home, std::shared_ptr<detail::near_table> table,
-              std::string prefix)
-      : home_(std::move(home)), table_(std::move(table)), prefix_(std::move(prefix)) {}
+              cache_counters& counters, std::string prefix)
+      : home_(std::move(home)),
+        table_(std::move(table)),
+        counters_(counters),
+        prefix_(std::move(prefix)) {}
   ~near_upkeep() override { timer_queue::remove(*this); }
 
   void open();
@@ -27,11 +32,12 @@ class near_upkeep final : public timed, public std::enable_shared_from_this<near
  private:
   void on_due(clock::time_point now) override;
   void sweep(clock::time_point now);
-  void ask_for_age();
+  void ask_for_evictions();
   void touch(clock::time_point now);
 
   std::shared_ptr<store_core> home_;
   std::shared_ptr<detail::near_table> table_;
+  cache_counters& counters_;
   std::string prefix_;
   std::optional<milliseconds> interval_;  // in which each entry is touched once; nothing: never
   bool touching_ = false;

@@ -38,6 +38,13 @@ TEST(DoctorRedis, FindsEvictionWithTheSeverityThatItHas) {
   auto const worse = examined(limited.url());
   EXPECT_EQ(worse.findings(), words{"error redis.eviction"}) << worse.text;
   EXPECT_EQ(worse.code, 2);
+  EXPECT_EQ(worse.text.find("it has evicted"), std::string::npos) << worse.text;
+  ASSERT_EQ(limited.cli("CONFIG SET maxmemory 4mb"), "OK");
+  for (int i = 0; limited.cli("INFO stats").find("evicted_keys:0") != std::string::npos; ++i) {
+    limited.command({"SET", "k" + std::to_string(i), std::string(100'000, 'x')});
+  }
+  auto const evicting = examined(limited.url());
+  EXPECT_NE(evicting.text.find("it has evicted"), std::string::npos) << evicting.text;
   redis_server unlimited(with({"--appendonly", "yes", "--maxmemory-policy", "volatile-ttl"}));
   auto const better = examined(unlimited.url());
   EXPECT_EQ(better.findings(), words{"warning redis.eviction"}) << better.text;

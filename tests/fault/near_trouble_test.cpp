@@ -181,6 +181,68 @@ TEST_F(redis_near_trouble, OverALinkSlowerThanMaxStalenessNothingIsServedFromHer
   read_until_kept(one, "k");
 }
 
+// R11: the server tells nobody. `gone` is there in one of the two only.
+TEST_F(redis_near_trouble, BehindASwapOfDatabasesWhoDropsWhatHeKeepsGetsWhatIsThere) {
+  redis_server swapped;
+  auto const one = open(swapped.url());
+  std::string const set_there =
+      "redis.call('SELECT', 1) return redis.call('SET', KEYS[1], ARGV[1])";
+  set(swapped, "gone", "there");
+  for (int i = 0; i < 10; ++i) {
+    set(swapped, "k", "old");
+    ASSERT_EQ(swapped.command({"EVAL", set_there, "1", "k", "new"}), "OK");
+    read_until_kept(one, "k");
+    if (i % 2 == 0) read_until_kept(one, "gone");
+    ASSERT_EQ(swapped.command({"SWAPDB", "0", "1"}), "OK");
+    one.drop_kept();
+    EXPECT_EQ(first_answer(one, "k"), "new");
+    EXPECT_EQ(first_answer(one, "gone"), i % 2 == 0 ? "(miss)" : "there");
+    read_until_kept(one, "k");
+  }
+}
+
+TEST_F(redis_near_trouble, OverALinkThatIsCutNothingOfBeforeIsServedOnceItIsBack) {
+  auto& common = shared_server();
+  relay wire(common.port());
+  auto const one = open(url_through(wire));
+  for (int i = 0; i < 10; ++i) {
+    set(common, "k", "old");
+    read_until_kept(one, "k");
+    wire.cut_all();
+    set(common, "k", std::to_string(i));
+    EXPECT_EQ(answer_behind_fence(one, "k"), std::to_string(i));
+  }
+}
+
+// R13: what every process reads again at a push is a herd of reads.
+TEST_F(redis_near_trouble, AChangeMakesNobodyReadWhoIsNotAsked) {
+  auto& common = shared_server();
+  auto const one = open(common.url()), other = open(common.url());
+  set(common, "k", "old");
+  for (auto const* const each : {&one, &other}) read_until_kept(*each, "k");
+  auto const before = common.calls("get");
+  for (int i = 0; i < 100; ++i) set(common, "k", std::to_string(i));
+  for (auto const* const each : {&one, &other}) {
+    each->fence();
+    EXPECT_EQ(each->stats().near_entries, 0u);
+  }
+  EXPECT_EQ(common.calls("get"), before);
+}
+
+// R15: one name, and in each database another value.
+TEST_F(redis_near_trouble, CachesOfOneNameInTwoDatabasesShareNothing) {
+  auto& common = shared_server();
+  auto const here = open(common.url()), there = open(common.url() + "/1");
+  for (int i = 0; i < 20; ++i) {
+    here.put("k", "here " + std::to_string(i));
+    there.put("k", "there " + std::to_string(i));
+    read_until_kept(here, "k");
+    read_until_kept(there, "k");
+    EXPECT_EQ(answer_behind_fence(here, "k"), "here " + std::to_string(i));
+    EXPECT_EQ(answer_behind_fence(there, "k"), "there " + std::to_string(i));
+  }
+}
+
 // R17: a pooled connection that is idle is read by nobody.
 TEST_F(redis_near_trouble, AProcessThatAsksForNothingHearsOfChangesAllTheSame) {
   auto& common = shared_server();

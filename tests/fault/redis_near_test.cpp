@@ -195,7 +195,7 @@ TEST_F(redis_near, WhenTheConnectionHangsNothingIsServedForLong) {
   EXPECT_EQ(first_answer(one, "k"), "new");
 }
 
-// R5
+// R12
 TEST_F(redis_near, AChangeThatChangesNothingIsCounted) {
   auto const one = open(near_cache::all);
   auto const change = [&](char const* to) {
@@ -243,23 +243,33 @@ TEST_F(redis_near, HowLongAgoTheConnectionWasProvedIsTold) {
       << "the cache has gone";
 }
 
-TEST_F(redis_near, WhereTheServerDoesNotPushNothingIsKeptAndAWarningSaysSo) {
-  redis_server refusing({.users = {"alice on >sesame ~* &* +@all -client|tracking"}});
-  auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port());
-  store const opened = open_store(url);
+void expect_that_nothing_is_kept(store const& opened, std::string const& why) {
   texts const one(opened, near_by(near_cache::all));
   one.put("k", "there");
   ASSERT_TRUE(eventually([&] { return !opened.warnings().empty(); }));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(*one.get("k"), "there");
   EXPECT_EQ(one.stats().near_inserts, 0u);
+  EXPECT_EQ(one.stats().near_links_refused, 1u);
+  EXPECT_EQ(opened.metrics().caches.near_links_refused, 1u);
   auto const said = opened.warnings().back();
-  EXPECT_NE(said.find("near cache of the cache without a prefix"), said.npos) << said;
-  EXPECT_NE(said.find("near_untracked_age"), said.npos) << said;
+  for (auto const& part : {std::string("near cache of the cache without a prefix"), why,
+                           std::string("near_untracked_age")}) {
+    EXPECT_NE(said.find(part), said.npos) << said;
+  }
+}
 
+TEST_F(redis_near, WhereTheServerDoesNotPushNothingIsKeptAndAWarningSaysSo) {
+  redis_server refusing({.users = {"alice on >sesame ~* &* +@all -client|tracking"}});
+  auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port());
+  store const opened = open_store(url);
+  expect_that_nothing_is_kept(opened, "client|tracking");
   auto aged = near_by(near_cache::all);
   aged.near_untracked_age = 10min;
   texts const other(opened, aged);
   read_until_kept(other, "k");
+
+  redis_server const without({.arguments = {"--rename-command", "CLIENT", ""}});
+  expect_that_nothing_is_kept(open_store(without.url()), "CLIENT");
 }
 
 // An ACL may permit tracking, and not to say which reads.
@@ -326,6 +336,11 @@ TEST_F(redis_near, AnEvictingServerKeepsWhatIsServedHere) {
   }));
   EXPECT_EQ(evicting.cli("EXISTS k"), "1");
   EXPECT_GT(evicting.calls("touch"), 0);
+  EXPECT_TRUE(eventually([&] {
+    write(1);
+    EXPECT_EQ(one.get_or_load("k", loader("loaded")), "there");
+    return one.stats().near_server_evictions > 0;
+  }));
 }
 
 TEST_F(redis_near, OnlyTheTimeLeftOfTheEntryIsKept) {

@@ -1,12 +1,14 @@
 // Is anything that a near cache serves too old? One writer, some readers, and something that
 // happens to the server or the connection between them.
 //
-//   near_soak [--case write|flush|kill|freeze|move|failover] [--events N] [--writes N]
+//   near_soak [--case write|flush|swap|kill|freeze|move|failover] [--events N] [--writes N]
 //             [--readers N] [--max-staleness MS] [--excess MS] [--pause MS] [--freeze MS]
 //             [--fence-every N]
 //
 //   write     nothing but the writes
 //   flush     FLUSHALL
+//   swap      SWAPDB with a database that has the next value; the server tells nobody, so each
+//             reader calls drop_kept() once it is done
 //   kill      every connection of a client is killed
 //   freeze    the readers' connection stands still, for two and a half times max_staleness if
 //             --freeze does not say how long; from when each reader keeps the last value
@@ -69,13 +71,17 @@ struct soak_options {
 
 constexpr auto key = "k";
 
+/// What the event itself makes of the value.
+enum class replacement { none, nothing, next };
+
 /// Where it happens: what readers and the writer open, and the event.
 struct place {
   std::string url_of_readers;
   std::string url_of_writer;
   std::function<void()> event;
-  /// Whether the event itself replaces the value by nothing.
-  bool empties = false;
+  replacement by_event = replacement::none;
+  /// Before the event, with the value that will be there after it.
+  std::function<void(std::string const& next)> prepare = [](std::string const&) {};
   /// Whether it comes once each reader keeps the last value: else it may show nothing.
   bool once_kept = false;
   /// Waits until the last event is over.
@@ -99,10 +105,14 @@ class race {
     for (std::uint64_t i = 0; i <= options_.events; ++i) {
       for (std::uint64_t n = 0; n < options_.writes; ++n) write(writer);
       if (i == options_.events) break;
+      where_.prepare(std::to_string(history_.next()));
       if (where_.once_kept && options_.near != near_cache::off) await_kept();
-      if (where_.empties) history_.nothing_follows();
+      if (where_.by_event == replacement::nothing) history_.nothing_follows();
       where_.event();
-      if (where_.empties) history_.acknowledge(true);
+      if (where_.by_event == replacement::next) ++swaps_;
+      if (where_.by_event != replacement::none) {
+        history_.acknowledge(where_.by_event == replacement::nothing);
+      }
     }
     where_.settle();
   }
@@ -140,11 +150,12 @@ class race {
     texts const reader(open_store(where_.url_of_readers),
                        {.ttl = 1h, .near = options_.near, .max_staleness = options_.max_staleness});
     bool const fences = reader_number > 0 && options_.fence_every > 0;
+    std::uint64_t swaps = 0;
     for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
       try {
         bool const watched = watched_;
         auto const hits = watched ? reader.stats().near_hits : 0;
-        auto const seen = read_once(reader, fences && i % options_.fence_every == 0);
+        auto const seen = read_once(reader, swaps, fences && i % options_.fence_every == 0);
         if (watched && seen && reader.stats().near_hits > hits) kept_[reader_number] = *seen;
       } catch (error const&) {
         ++figures_.errors;
@@ -153,8 +164,11 @@ class race {
     figures_.hits += reader.stats().near_hits;
   }
 
-  std::optional<std::uint64_t> read_once(texts const& reader, bool behind_fence) {
+  std::optional<std::uint64_t> read_once(texts const& reader, std::uint64_t& swaps,
+                                         bool behind_fence) {
     auto const before = history_.acknowledged();
+    std::uint64_t const done = swaps_;
+    if (std::exchange(swaps, done) != done) reader.drop_kept();
     if (behind_fence) reader.fence();
     auto const acknowledged = behind_fence ? before : history_.acknowledged();
     auto const asked = std::chrono::steady_clock::now();
@@ -172,6 +186,7 @@ class race {
   near_figures figures_;
   std::vector<std::atomic<std::uint64_t>> kept_;  // by reader, while watched
   std::atomic<bool> watched_{false};
+  std::atomic<std::uint64_t> swaps_{0};
 };
 
 bool play(soak_options const& options, place where) {
@@ -198,8 +213,16 @@ bool soak_one_server(soak_options const& options) {
   bool const freezes = options.what == "freeze";
   place where{at(freezes ? wire.port() : server.port()), at(server.port()), [] {}};
   if (options.what == "flush") {
-    where.empties = true;
+    where.by_event = replacement::nothing;
     where.event = [&] { server.cli("FLUSHALL"); };
+  } else if (options.what == "swap") {
+    where.by_event = replacement::next;
+    where.once_kept = true;
+    where.prepare = [&](std::string const& next) {
+      std::string const set = "redis.call('SELECT', 1) return redis.call('SET', KEYS[1], ARGV[1])";
+      server.command({"EVAL", set, "1", key, next});
+    };
+    where.event = [&] { server.command({"SWAPDB", "0", "1"}); };
   } else if (options.what == "kill") {
     where.event = [&] { server.cli("CLIENT KILL TYPE normal"); };
   } else if (freezes) {
@@ -244,7 +267,7 @@ bool soak_sentinels(soak_options const& options) {
 }
 
 bool is_known(std::string_view what) {
-  for (auto const* one : {"write", "flush", "kill", "freeze", "move", "failover"}) {
+  for (auto const* one : {"write", "flush", "swap", "kill", "freeze", "move", "failover"}) {
     if (what == one) return true;
   }
   return false;
@@ -288,9 +311,9 @@ int main(int argc, char** argv) {
   soak_options options;
   if (!read_options(argc, argv, options)) {
     std::fprintf(stderr,
-                 "usage: near_soak [--case write|flush|kill|freeze|move|failover] [--events N]\n"
-                 "                 [--writes N] [--readers N] [--max-staleness MS] [--excess MS]\n"
-                 "                 [--pause MS] [--freeze MS] [--fence-every N]\n");
+                 "usage: near_soak [--case write|flush|swap|kill|freeze|move|failover]\n"
+                 "                 [--events N] [--writes N] [--readers N] [--max-staleness MS]\n"
+                 "                 [--excess MS] [--pause MS] [--freeze MS] [--fence-every N]\n");
     return 2;
   }
   try {

@@ -18,6 +18,16 @@ TEST(EvictionAge, IsTheTimeInWhichAllThereIsWouldBeEvicted) {
   EXPECT_EQ(age.of_idle(), 50s) << "20 a second of a thousand";
 }
 
+TEST(EvictionAge, TellsHowManyWereEvictedSinceTheLastLook) {
+  eviction_age age;
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 50}, at(0ms)), 0u) << "nobody knows since when";
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 57}, at(5s)), 7u);
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 58}, at(5001ms)), 0u) << "too close: it comes later";
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 60}, at(6s)), 3u);
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 2}, at(7s)), 0u) << "it was restarted";
+  EXPECT_EQ(age.told({.keys = 9, .evicted = 3}, at(8s)), 1u);
+}
+
 TEST(EvictionAge, AServerThatEvictsNothingHasNone) {
   eviction_age age;
   age.told({.keys = 1000, .evicted = 50}, at(0ms));

@@ -75,9 +75,8 @@ class scripted_tracking final : public tracking_store {
   void touch(std::vector<cache_key>, handler<void> done) override {
     detail::post_result<void>(executor_, std::move(done), boost::system::in_place_value);
   }
-  void idle_age(handler<std::optional<milliseconds>> done) override {
-    detail::post_result<std::optional<milliseconds>>(executor_, std::move(done),
-                                                     std::optional<milliseconds>());
+  void evictions(handler<eviction_news> done) override {
+    detail::post_result<eviction_news>(executor_, std::move(done), eviction_news{});
   }
   slot_function slot_of() const override { return nullptr; }
 

@@ -146,6 +146,7 @@ class cache_core {
   /// What this process keeps of the key; a miss otherwise. Any thread, no I/O.
   cache_answer find_near(std::string_view key, caller_wish wish) const noexcept;
   void fence(handler<void> done);
+  void drop_kept(handler<void> done);
   failure pin(std::string_view key);
   void unpin(std::string_view key);
   /// `load` is called on the store's executor, with keys without the prefix. It must not keep this.

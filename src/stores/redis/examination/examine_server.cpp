@@ -10,12 +10,21 @@ std::vector<command_words> commands_of_near_caches() {
   return {{"CLIENT", "TRACKING", "ON"}, {"CLIENT", "CACHING", "YES"}};
 }
 
-enum asked : std::size_t { time_asked, server, replication, memory, persistence, whoami, cluster };
+enum asked : std::size_t {
+  time_asked,
+  server,
+  replication,
+  memory,
+  persistence,
+  statistics,
+  whoami,
+  cluster
+};
 
 std::vector<command_words> first_commands() {
   return {{"TIME"},           {"INFO", "server"},      {"INFO", "replication"},
-          {"INFO", "memory"}, {"INFO", "persistence"}, {"ACL", "WHOAMI"},
-          {"CLUSTER", "INFO"}};
+          {"INFO", "memory"}, {"INFO", "persistence"}, {"INFO", "stats"},
+          {"ACL", "WHOAMI"},  {"CLUSTER", "INFO"}};
 }
 
 std::string_view value_of(std::string_view lines, std::string_view name) {
@@ -48,7 +57,7 @@ class server_examination {
     read(*answers);
     version();
     role();
-    eviction(answers->at(memory).text());
+    eviction(*answers);
     persistence_of();
     replicas(answers->at(replication).text());
     if (how_.part == server_part::cluster_node) cluster_state(answers->at(cluster));
@@ -82,14 +91,17 @@ class server_examination {
                           "nothing can be granted there",
                           "name the master, or go through redis+sentinel://"});
   }
-  void eviction(std::string_view info) {
+  void eviction(std::vector<reply> const& answers) {
     if (facts_.policy.empty()) return;
     bool const evicts =
         facts_.policy.starts_with("allkeys-") || facts_.policy.starts_with("volatile-");
-    bool const limited = value_of(info, "maxmemory") != "0";
+    bool const limited = value_of(answers.at(memory).text(), "maxmemory") != "0";
+    std::string const count(value_of(answers.at(statistics).text(), "evicted_keys"));
+    std::string const evicted =
+        count.empty() || count == "0" ? "" : "; it has evicted " + count + " keys since its start";
     into_.expect(!evicts, {"redis.eviction", limited ? severity::error : severity::warning,
                            at_ + " has maxmemory-policy " + facts_.policy +
-                               (limited ? "" : " (and no maxmemory yet)"),
+                               (limited ? "" : " (and no maxmemory yet)") + evicted,
                            "when memory runs short it throws leases and claims away: another is "
                            "granted what is held, and a key is loaded by several at once",
                            "set maxmemory-policy noeviction; a cache that may be evicted and locks "

@@ -25,10 +25,7 @@ struct eviction_message {
 
   std::string_view name() const { return "INFO"; }
   void encode(command_writer& out, script_form) const {
-    out.begin("INFO");
-    out.add("stats");
-    out.add("keyspace");
-    out.end();
+    out.request({"INFO", "stats", "keyspace"});
   }
   result<algo::eviction_figures> parse(reply const& answer) const {
     algo::eviction_figures found;
@@ -48,22 +45,23 @@ struct eviction_message {
 // Over when each server has answered, or could not.
 class idle_ages::sum_of_answers {
  public:
-  sum_of_answers(std::size_t servers, handler<std::optional<milliseconds>> done)
+  sum_of_answers(std::size_t servers, handler<eviction_news> done)
       : missing_(servers), done_(std::move(done)) {}
 
-  void take(std::optional<milliseconds> age) {
-    if (age) shortest_ = std::min(*age, shortest_.value_or(*age));
-    if (--missing_ == 0) std::move(done_)(shortest_);
+  void take(eviction_news const& one) {
+    sum_.evicted += one.evicted;
+    auto const& age = one.idle_age;
+    if (age) sum_.idle_age = std::min(*age, sum_.idle_age.value_or(*age));
+    if (--missing_ == 0) std::move(done_)(sum_);
   }
 
  private:
   std::size_t missing_;
-  handler<std::optional<milliseconds>> done_;
-  std::optional<milliseconds> shortest_;
+  handler<eviction_news> done_;
+  eviction_news sum_;
 };
 
-void idle_ages::ask(asio::any_io_executor const& executor,
-                    handler<std::optional<milliseconds>> done) {
+void idle_ages::ask(asio::any_io_executor const& executor, handler<eviction_news> done) {
   std::erase_if(ages_, [this](auto const& one) { return !links_->wire_of(one.first); });
   std::vector<link_id> evicting;
   for (auto const which : links_->all()) {
@@ -72,18 +70,17 @@ void idle_ages::ask(asio::any_io_executor const& executor,
     if (may_evict) evicting.push_back(which);
   }
   if (evicting.empty()) {
-    return detail::post_result<std::optional<milliseconds>>(executor, std::move(done),
-                                                            std::optional<milliseconds>());
+    return detail::post_result<eviction_news>(executor, std::move(done), eviction_news{});
   }
   auto const sum = std::make_shared<sum_of_answers>(evicting.size(), std::move(done));
   for (auto const which : evicting) {
     operation<eviction_message>::start(
         *links_->wire_of(which), {},
         [self = shared_from_this(), sum, which](result<algo::eviction_figures> said) {
-          if (said.has_error()) return sum->take(std::nullopt);
+          if (said.has_error()) return sum->take({});
           auto& age = self->ages_[which];
-          age.told(*said, clock::now());
-          sum->take(age.of_idle());
+          auto const evicted = age.told(*said, clock::now());
+          sum->take({.idle_age = age.of_idle(), .evicted = evicted});
         });
   }
 }

@@ -3,9 +3,9 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 
 #include <herdlock/detail/async.hpp>
+#include <herdlock/tracking_store.hpp>
 #include "algo/eviction_age.hpp"
 #include "stores/redis/near/tracking.hpp"
 
@@ -16,8 +16,8 @@ class idle_ages final : public std::enable_shared_from_this<idle_ages> {
  public:
   explicit idle_ages(std::shared_ptr<tracking> links) : links_(std::move(links)) {}
 
-  /// The shortest, between this call and the last one.
-  void ask(asio::any_io_executor const& executor, handler<std::optional<milliseconds>> done);
+  /// Between this call and the last one.
+  void ask(asio::any_io_executor const& executor, handler<eviction_news> done);
 
  private:
   class sum_of_answers;

@@ -65,10 +65,7 @@ class caching_command final : public command {
   explicit caching_command(std::weak_ptr<tracked_get> of) : of_(std::move(of)) {}
 
   void encode(command_writer& out, script_form) const override {
-    out.begin("CLIENT");
-    out.add("CACHING");
-    out.add("YES");
-    out.end();
+    out.request({"CLIENT", "CACHING", "YES"});
   }
   void complete(reply const&) override {}
   void fail(failure const&, completion) override {}
@@ -109,11 +106,7 @@ struct touch_message {
   cache_key key;
 
   std::string_view name() const { return key.str(); }
-  void encode(command_writer& out, script_form) const {
-    out.begin("TOUCH");
-    out.add(key.str());
-    out.end();
-  }
+  void encode(command_writer& out, script_form) const { out.request({"TOUCH", key.str()}); }
   result<void> parse(reply const&) const { return boost::system::in_place_value; }
 };
 
@@ -240,7 +233,7 @@ class tracked_reads final : public tracking_store {
     std::make_shared<touching>(commands_, std::move(keys), std::move(done))->next();
   }
   void ask_again() override { links_->ask_again(); }
-  void idle_age(handler<std::optional<milliseconds>> done) override {
+  void evictions(handler<eviction_news> done) override {
     ages_->ask(commands_->executor(), std::move(done));
   }
 
