@@ -293,7 +293,7 @@ TEST(Stampede, ThePlotOfAllModesShowsWhoWasGivenTheOldProduct) {
 void kill_the_loader(words options) {
   options.insert(options.end(),
                  {"--mode", "fleet", "--kill-loader", "--processes", "3", "--requests", "20",
-                  "--expiries", "2", "--load-time", "200ms", "--claim-ttl", "3s"});
+                  "--expiries", "2", "--load-time", "1s", "--claim-ttl", "3s"});
   json const list = play(options);
   ASSERT_EQ(list.size(), 1u) << list;
   // First expiry: 2 processes of 3 are left, and the killed load and one more; then as ever.
@@ -309,9 +309,9 @@ TEST(Stampede, AKilledLoaderIsReplacedByExactlyOneOnRedis) {
 }
 
 TEST(Stampede, TellsOfTheKilledLoaderBelowTheTable) {
-  auto const shown =
-      run_herdlock({"demo", "stampede", "--mode", "fleet", "--kill-loader", "--processes", "2",
-                    "--requests", "5", "--expiries", "1", "--claim-ttl", "2s"});
+  auto const shown = run_herdlock({"demo", "stampede", "--mode", "fleet", "--kill-loader",
+                                   "--processes", "2", "--requests", "5", "--expiries", "1",
+                                   "--load-time", "1s", "--claim-ttl", "2s"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("was killed (SIGKILL)"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("from 1 new load"), std::string::npos) << shown.out;

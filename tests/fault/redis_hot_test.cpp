@@ -53,6 +53,19 @@ TEST_F(redis_hot, AKeyThatIsReadOftenIsAnsweredWithoutTheServer) {
   EXPECT_TRUE(one.most_read(1).front().hot);
 }
 
+// Only the first kept_bytes of a key are counted by name.
+TEST_F(redis_hot, KeysOfAnyBytesAndOfTheLongestKindBecomeHot) {
+  std::string const longest = std::string(255, '\xff') + std::string(257, '\x01');
+  for (std::string const& key : {std::string("\r\n$-1\x01"), longest}) {
+    auto const one = open(options());
+    read_until_kept(one, key);
+    EXPECT_EQ(one.hot_stats().hot, 1u);
+    ASSERT_EQ(server.command({"SET", key, "new"}), "OK");
+    one.fence();
+    EXPECT_EQ(read(one, key), "new");
+  }
+}
+
 TEST_F(redis_hot, WithoutAHotKeyTheServerIsAskedForNothing) {
   auto const before = server.calls("client|tracking");
   auto const one = open({.hot_keys = hot_keys_options{.threshold = 1e9}});

@@ -139,6 +139,16 @@ TEST_F(redis_survey, LfuLooksAtAPrefixAsItIsWritten) {
   EXPECT_EQ(key_of(found, "axb:1").key, "");
 }
 
+TEST_F(redis_survey, LfuAsksForNoMoreKeysASecondThanItMay) {
+  redis_server counting({.arguments = {"--maxmemory-policy", "allkeys-lfu"}});
+  set_all(counting, "k", 2000);
+  auto const began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(survey_store(counting.url(), {.source = survey_source::lfu, .most_a_second = 1000})
+                  .has_value());
+  auto const took = std::chrono::steady_clock::now() - began;
+  EXPECT_GT(took, 900ms) << "the second thousand begins after a second";
+}
+
 TEST_F(redis_survey, WithoutAnLfuPolicyItSaysWhatToSet) {
   survey_request const request{.source = survey_source::lfu};
   auto const why = expect_no_survey(server.url(), request, errc::not_supported, "maxmemory-policy");

@@ -149,6 +149,7 @@ class soak {
     auto const from = clock::now();
     wait_for([&] { return clock::now() >= from + 2s && each_keeps_it(); });
     auto const before = commands();
+    auto const reported_before = reported();
     auto const began = clock::now();
     std::uint64_t written = 0;
     while (clock::now() < began + options_.time) {
@@ -159,6 +160,7 @@ class soak {
       ::poll(nullptr, 0, 2000);
     }
     double const seconds = std::chrono::duration<double>(clock::now() - began).count();
+    auto const reports = double(most_reported_since(reported_before)) / seconds;
     double rate = 0;
     std::string parts;
     for (auto const& [name, calls] : commands()) {
@@ -177,7 +179,7 @@ class soak {
     });
     double const there_s = std::chrono::duration<double>(clock::now() - stopped).count();
     end();
-    std::uint64_t calls = 0, hits = 0, misses = 0, stale = 0, fenced = 0, reported = 0;
+    std::uint64_t calls = 0, hits = 0, misses = 0, stale = 0, fenced = 0;
     std::int64_t let_go_us = 0;
     for (auto const& one : workers()) {
       calls += one->calls;
@@ -185,10 +187,8 @@ class soak {
       misses += one->misses;
       stale += one->stale;
       fenced += one->behind_fence;
-      reported = std::max(reported, one->reported.load());
       let_go_us = std::max(let_go_us, one->let_go_us.load());
     }
-    auto const reports = double(reported) / seconds;
     std::printf("calls %llu, near hits %llu; behind a fence %llu, of them too old %llu\n",
                 static_cast<unsigned long long>(calls), static_cast<unsigned long long>(hits),
                 static_cast<unsigned long long>(fenced), static_cast<unsigned long long>(stale));
@@ -213,6 +213,20 @@ class soak {
   bool each_keeps_it() const {
     auto const all = workers();
     return std::all_of(all.begin(), all.end(), [](auto* one) { return one->near_hits > 0; });
+  }
+
+  std::vector<std::uint64_t> reported() const {
+    std::vector<std::uint64_t> all;
+    for (auto const* one : workers()) all.push_back(one->reported);
+    return all;
+  }
+
+  /// By one process.
+  std::uint64_t most_reported_since(std::vector<std::uint64_t> const& before) const {
+    std::uint64_t most = 0;
+    auto const now = reported();
+    for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, now[i] - before[i]);
+    return most;
   }
 
   // Reads, claims, fills and writes; reports, fences and signs of life are not of the key.

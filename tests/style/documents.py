@@ -10,7 +10,7 @@ DECISIONS = "docs/decisions/"
 # A page that answers is short: what it may be called, and how many lines it may have.
 LONGEST = {"docs/decisions/*": 40, "docs/guide/*": 80, "docs/architecture.md": 150}
 PARTS = ("Context", "Decision", "Consequence", "Rejected")
-BUG = r"\b[BRS]\d{1,2}\b"
+BUG = r"\b[BRSH]\d{1,2}\b"
 
 
 def comments(file):

@@ -2,12 +2,17 @@
 #include <herdlock/hot_keys.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "algo/key_hash.hpp"
+#include "local/hot_keys_core.hpp"
 
 #include <gtest/gtest.h>
 
@@ -238,6 +243,43 @@ TEST(HotKeys, OneTimeKeysDoNotHideThoseThatAreUsedMost) {
             100);
   for (hot_key const& one : top) EXPECT_TRUE(one.hot) << one.key;
   EXPECT_EQ(keys.stats().hot, 100u);
+}
+
+// Keys come from outside, and what is known of the hash is known to everybody: so many of them fall
+// together with the hot one as somebody can choose who knows all of it but the seed.
+TEST(HotKeys, KeysThatAreChosenToCollideDoNotHideTheHotOne) {
+  hot_keys const keys({.threshold = 1000, .window = 1s});
+  auto const low_bits = [](std::string_view key) {
+    return herdlock::detail::key_hash(key, 0) & 0xfff;
+  };
+  std::vector<std::string> chosen;
+  for (int i = 0; chosen.size() < 300; ++i) {
+    auto key = "chosen" + std::to_string(i);
+    if (low_bits(key) == low_bits("hot")) chosen.push_back(std::move(key));
+  }
+  keys.tick(at(0ms));
+  for (int round = 1; round <= 30; ++round) {
+    keys.read("hot", 100);
+    for (std::string const& each : chosen) keys.read(each);
+    keys.tick(at(round * 33ms));
+  }
+  auto const top = keys.top(2);
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0].key, "hot");
+  EXPECT_TRUE(top[0].hot);
+  EXPECT_LE(top[0].reads.low, 3000u);
+  EXPECT_GE(top[0].reads.high, 3000u);
+  EXPECT_FALSE(top[1].hot);
+}
+
+TEST(HotKeys, EachHasASeedOfItsOwn) {
+  std::vector<std::uint64_t> hashes;
+  for (int i = 0; i < 4; ++i) {
+    herdlock::detail::hot_keys_core core({}, 1, [](auto const&) {});
+    hashes.push_back(core.counter().id_of("k").hash);
+  }
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ std::uint32_t in_micros(std::chrono::steady_clock::duration time) {
 }
 
 recorded_origin::recorded_origin(worker_orders const& orders, std::function<void()> on_first_load)
-    : pool_(orders.origin, orders.connections), on_first_load_(std::move(on_first_load)) {
+    : on_first_load_(std::move(on_first_load)), pool_(orders.origin, orders.connections) {
   label_ = {orders.run, name_of(orders.mode), 0};
 }
 

@@ -36,7 +36,6 @@ class recorded_origin {
  private:
   void logged();
 
-  origin_pool pool_;
   std::function<void()> on_first_load_;
 
   std::mutex mutex_;
@@ -44,6 +43,8 @@ class recorded_origin {
   steady::time_point started_;
   std::vector<load_span> loads_;
   bool loading_ = false;
+
+  origin_pool pool_;  // goes first: its threads call logged()
 };
 
 }  // namespace herdlock::cli

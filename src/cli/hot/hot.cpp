@@ -51,7 +51,8 @@ Sources, and what each of them costs the server:
   lfu      The server's own counters, of all keys: SCAN and OBJECT FREQ for
            --max-rate keys a second. Needs maxmemory-policy allkeys-lfu or
            volatile-lfu. They count roughly: read the bounds.
-  server   HOTKEYS, where the server has it, for the time of --for.
+  server   HOTKEYS, where the server has it, for the time of --for. Made after its
+           documents, and not tried on a real server.
 A Redis user needs the right to each of these commands; when one is missing, the
 message names it.
 
