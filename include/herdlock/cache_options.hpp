@@ -203,13 +203,13 @@ struct cache_stats {
   /// Of those that somebody changed: read again with the value that they had. Among the last 512.
   std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
-  /// Keys of all kinds that servers evicted while something was kept here. Counted once for a
-  /// store, by one of its caches.
+  /// Keys of all kinds that servers evicted, from when something is kept here on. Counted once for
+  /// a store, by one of its caches.
   std::uint64_t near_server_evictions = 0;
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now
-  /// Now: connections whose server does not push. What is read over them is not kept, or for
-  /// near_untracked_age.
+  /// Now: connections whose server does not push, for each cache of the store. What is read over
+  /// them is not kept, or for near_untracked_age.
   std::uint64_t near_links_refused = 0;
   /// Now: since the connection that was proved longest ago was. Beyond max_staleness nothing that
   /// was read over it is served.

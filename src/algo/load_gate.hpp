@@ -2,80 +2,49 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <list>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <herdlock/types.hpp>
 
 namespace herdlock::algo {
 
-/// So many at once, and so many of one key; the others queue, first come first served. O(log slots)
-/// each; give_back() beyond that in those who wait for their key.
+/// So many at once; the others queue, first come first served. O(1) each.
 template <class T>
 class slot_queue {
-  struct waiter {
-    std::string key;
-    T who;
-  };
-
  public:
-  using position = typename std::list<waiter>::iterator;
+  using position = typename std::list<T>::iterator;
 
-  explicit slot_queue(std::size_t slots, std::size_t most_of_key = no_limit)
-      : free_(slots), most_of_key_(most_of_key) {}
+  explicit slot_queue(std::size_t slots) : free_(slots) {}
 
   /// Takes a free slot: true. Otherwise the caller queues with wait().
-  bool try_take(std::string_view key) {
-    if (free_ == 0 || !may_take(key)) return false;
-    take(key);
+  bool try_take() {
+    if (free_ == 0) return false;
+    --free_;
     return true;
   }
 
-  position wait(std::string_view key, T who) {
-    return waiting_.insert(waiting_.end(), {std::string(key), std::move(who)});
-  }
+  position wait(T who) { return waiting_.insert(waiting_.end(), std::move(who)); }
   void leave(position at) { waiting_.erase(at); }
 
-  /// Gives a slot of the key back: to the first in the queue whose key may have one more, who is
-  /// returned, or to nobody.
-  std::optional<T> give_back(std::string_view key) {
-    ++free_;
-    if (auto const at = taken_.find(key); at != taken_.end() && --at->second == 0) taken_.erase(at);
-    for (auto next = waiting_.begin(); next != waiting_.end(); ++next) {
-      if (!may_take(next->key)) continue;
-      take(next->key);
-      T who = std::move(next->who);
-      waiting_.erase(next);
-      return who;
+  /// Gives a slot back: to the first in the queue, who is returned, or to nobody.
+  std::optional<T> give_back() {
+    if (waiting_.empty()) {
+      ++free_;
+      return std::nullopt;
     }
-    return std::nullopt;
+    T next = std::move(waiting_.front());
+    waiting_.pop_front();
+    return next;
   }
 
   std::size_t free() const noexcept { return free_; }
   std::size_t waiting() const noexcept { return waiting_.size(); }
 
  private:
-  static constexpr std::size_t no_limit = SIZE_MAX;
-
-  bool may_take(std::string_view key) const {
-    auto const at = taken_.find(key);
-    return at == taken_.end() || at->second < most_of_key_;
-  }
-  void take(std::string_view key) {
-    if (most_of_key_ != no_limit) ++taken_.try_emplace(std::string(key), 0).first->second;
-    --free_;
-  }
-
   std::size_t free_;
-  std::size_t most_of_key_;
-  std::map<std::string, std::size_t, std::less<>> taken_;  // by key; empty where there is no limit
-  std::list<waiter> waiting_;
+  std::list<T> waiting_;
 };
 
 struct health_options {

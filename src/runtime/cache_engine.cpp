@@ -1,7 +1,6 @@
 #include "runtime/cache_engine.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/fitted_ttl.hpp"
@@ -48,7 +47,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       slots_{algo::slot_queue<std::shared_ptr<load_flight>>(settings_.options.max_loads),
              algo::slot_queue<std::shared_ptr<load_flight>>(
-                 settings_.options.max_loads_without_store, most_unguarded_of_key)},
+                 settings_.options.max_loads_without_store)},
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
@@ -211,13 +210,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   }
   caller->leads = true;
   purpose.probes_claims = probe;
-  try {
-    flight =
-        std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
-  } catch (std::bad_alloc const&) {
-    flights_.finish(reply.ticket.flight);
-    throw;
-  }
+  flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
   auto const started = flight;
   live_.emplace(started->key().str(), started.get());
   started->start(guard);
@@ -249,9 +242,9 @@ algo::slot_queue<std::shared_ptr<load_flight>>& cache_engine::slots(algo::load_g
   return guard == algo::load_guard::guarded ? slots_.guarded : slots_.unguarded;
 }
 
-void cache_engine::free_slot(algo::load_guard guard, cache_key const& key) {
+void cache_engine::free_slot(algo::load_guard guard) {
   if (closed_) return;  // whoever queues is being closed, too
-  if (auto next = slots(guard).give_back(key.str())) (*next)->slot_granted();
+  if (auto next = slots(guard).give_back()) (*next)->slot_granted();
 }
 
 void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer) {

@@ -61,9 +61,6 @@ class posting_gate {
   asio::any_io_executor executor_;  // none once it is shut
 };
 
-/// Of a loader that hangs behind many fences: else its key would have all slots.
-inline constexpr std::size_t most_unguarded_of_key = 2;
-
 /// Which loads may run.
 struct load_slots {
   algo::slot_queue<std::shared_ptr<load_flight>> guarded, unguarded;
@@ -131,7 +128,7 @@ class cache_engine final : public closing_listener,
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
   algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
-  void free_slot(algo::load_guard guard, cache_key const& key);
+  void free_slot(algo::load_guard guard);
   void detach(algo::flight_id id) { flights_.detach(id); }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);

@@ -56,7 +56,7 @@ void load_flight::apply(algo::load_plan const& plan) {
   if (plan.clean_up) home->give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, answer_for(*plan.answer));
   // Before the call, which may be for a slot of the other kind.
-  if (plan.free_slot) home->free_slot(slot_kind_, key_);
+  if (plan.free_slot) home->free_slot(slot_kind_);
   begin(*home, plan.call);
   if (machine_.done()) {
     home->unlist(*this);
@@ -126,10 +126,10 @@ result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
 void load_flight::take_slot(cache_engine& home, algo::load_call how) {
   slot_kind_ = machine_.guard();
   auto& slots = home.slots(slot_kind_);
-  if (slots.try_take(key_.str())) return slot_granted();
+  if (slots.try_take()) return slot_granted();
   first_->load_decided();
   if (how == algo::load_call::take_free_slot) return everyone_left();
-  queued_at_ = slots.wait(key_.str(), shared_from_this());
+  queued_at_ = slots.wait(shared_from_this());
 }
 
 void load_flight::claim(cache_engine& home, cache_store& claims) {

@@ -68,7 +68,11 @@ lasting_admission cache_lasting::admit(cache_key const& key, cache_value const& 
 
 lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value const& value,
                                               milliseconds refresh_below) {
-  if (std::holds_alternative<absent>(value)) return {.removes = true};
+  if (std::holds_alternative<absent>(value)) {
+    ledger_.gone(key.str());
+    note_sizes();
+    return {};
+  }
   auto mine = admit(key, value);
   bool const is_anothers = refresh_below != milliseconds{0} && !ledger_.has(key.str());
   if (is_anothers) return {};
@@ -77,8 +81,7 @@ lasting_admission cache_lasting::admit_loaded(cache_key const& key, cache_value 
 
 void cache_lasting::store_ended(cache_key const& key, lasting_admission const& mine,
                                 store_end how) {
-  if (mine.removes && how == store_end::stored) ledger_.gone(key.str());
-  if (!mine.ticket) return note_sizes();
+  if (!mine.ticket) return;
   if (how == store_end::stored) {
     ledger_.stored(key.str(), *mine.ticket);
   } else {

@@ -16,9 +16,8 @@ class cache_engine;
 
 /// A store of a lasting entry that is under way, or why it is not to begin.
 struct lasting_admission {
-  failure why{};
+  failure why;
   std::optional<algo::lasting_ledger::ticket> ticket = std::nullopt;  // none: it does not count
-  bool removes = false;  // "no such thing" takes the place of what is there
 };
 
 enum class store_end { stored, refused };

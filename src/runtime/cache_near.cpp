@@ -144,7 +144,8 @@ void cache_near::read(cache_key const& key, layout form,
                   .what = negative ? found::negative : found::value,
                   .left = got->left}};
     }
-    if (*stamp && got->found && !by) cache_counters::add(self->counters_.near_refused);
+    bool const refused = *stamp && got->found && !by && !self->closed_;
+    if (refused) cache_counters::add(self->counters_.near_refused);
     done(near_read{std::move(got->found), reading});
   };
   home_->tracking()->get({key, form, std::move(sending)}, std::move(on_reply));
@@ -152,7 +153,7 @@ void cache_near::read(cache_key const& key, layout form,
 
 std::optional<algo::near_entry> cache_near::admit(cache_key const& key, near_reading const& of) {
   auto const how = machine_.fill(key.str(), of.stamp, of.answer, clock::now());
-  if (!how) cache_counters::add(counters_.near_refused);
+  if (!how && !closed_) cache_counters::add(counters_.near_refused);
   return how;
 }
 
@@ -217,6 +218,7 @@ near_link* cache_near::connect(link_id which, clock::time_point asked) {
 }
 
 void cache_near::on_link_up(link_id which, clock::time_point asked) {
+  if (closed_) return;
   if (auto* const up = connect(which, asked)) apply(machine_.tracking_on(up->connection));
   counters_.near_links_refused = count_refused(links_, machine_);
 }
@@ -341,6 +343,9 @@ void cache_near::close() {
   auto const keep = shared_from_this();
   timer_queue::remove(*this);
   upkeep_->close();
+  // Answers that are on their way keep this for longer than there are counters.
+  links_.clear();
+  counters_.near_links_refused = 0;
   apply(machine_.drop_all());
   table_->clear();
   fences_.end(home_->closed_failure());

@@ -20,10 +20,10 @@ class CacheFence : public CacheTest {
     settle();
   }
 
-  call& ask(held_loader& by, std::string const& key = "k") {
+  call& ask(held_loader& by) {
     call& made = calls.emplace_back();
     auto load = [&by](load_context context) { return by(std::move(context)); };
-    strings->async_get_or_load(cache_key(key), load, herdlock_test::as_result(made.token()));
+    strings->async_get_or_load(cache_key("k"), load, herdlock_test::as_result(made.token()));
     settle();
     return made;
   }
@@ -129,34 +129,6 @@ TEST_F(CacheFence, ManyOfThemBesideALoadThatHangsMakeNoMoreLoadsThanMayRun) {
   settle();
   for (call const& each : calls) EXPECT_EQ(each.value(), "old");
   EXPECT_EQ(before.runs, 3) << "those behind the second fence have one load";
-}
-
-TEST_F(CacheFence, ALoadThatHangsLeavesSlotsToOtherKeys) {
-  open({.max_loads_without_store = 4});
-  refuse_claims();
-  for (int i = 0; i < 5; ++i) {
-    ask(before);
-    fence();
-  }
-  EXPECT_EQ(before.runs, 2);
-  loader.let_go();
-  EXPECT_EQ(ask(loader, "other").value(), "new");
-}
-
-// Two loads of one key, each with a claim for all that this process knows.
-TEST_F(CacheFence, AnOutdatedNoSuchThingTakesNothingOutOfTheLedger) {
-  open({.ttl = lasting});
-  before.value = std::nullopt;
-  loader.let_go();
-  ask(before);
-  script->entries.erase("k");
-  fence();
-  EXPECT_EQ(ask(loader).value(), "new");
-  ASSERT_EQ(strings->stats().lasting_entries, 1u);
-  before.let_go();
-  settle();
-  EXPECT_EQ(script->entries["k"].value, cache_value("new"));
-  EXPECT_EQ(strings->stats().lasting_entries, 1u);
 }
 
 }  // namespace

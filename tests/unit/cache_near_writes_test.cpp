@@ -88,5 +88,25 @@ TEST_F(CacheNearWrites, AReplyThatNeverComesEndsWithItsHandler) {
   EXPECT_TRUE(keeps_it_again());
 }
 
+// The fill that is on its way keeps what was near, and nothing else of the cache: seen by ASan.
+TEST_F(CacheNearWrites, AConnectionMayEndBehindTheCacheWhileAReplyIsMissing) {
+  ASSERT_TRUE(keeps_it_again());
+  script->entries.clear();
+  tracking->push("k");
+  script->script = [](std::string const& verb, std::size_t) {
+    return verb == "fill" ? fault::hang : fault::none;
+  };
+  call one;
+  load(one);
+  loader.let_go();
+  ASSERT_TRUE(run_until([&] { return !script->hanging.empty(); }));
+  strings.reset();
+  settle();
+  tracking->cut();
+  script->release_hanging();
+  settle();
+  EXPECT_EQ(one.answers, 1);
+}
+
 }  // namespace
 }  // namespace herdlock::scripted

@@ -12,33 +12,17 @@ using std::chrono::seconds;
 
 TEST(SlotQueue, IsFirstComeFirstServedAtTheLimitAndBeyond) {
   slot_queue<int> slots(2);
-  EXPECT_TRUE(slots.try_take("k"));
-  EXPECT_TRUE(slots.try_take("k"));
-  EXPECT_FALSE(slots.try_take("k"));
-  slots.wait("k", 1);
-  auto const second = slots.wait("k", 2);
-  slots.wait("k", 3);
+  EXPECT_TRUE(slots.try_take());
+  EXPECT_TRUE(slots.try_take());
+  EXPECT_FALSE(slots.try_take());
+  slots.wait(1);
+  auto const second = slots.wait(2);
+  slots.wait(3);
   slots.leave(second);
-  EXPECT_EQ(slots.give_back("k"), 1);
-  EXPECT_EQ(slots.give_back("k"), 3);
-  EXPECT_EQ(slots.give_back("k"), std::nullopt);
+  EXPECT_EQ(slots.give_back(), 1);
+  EXPECT_EQ(slots.give_back(), 3);
+  EXPECT_EQ(slots.give_back(), std::nullopt);
   EXPECT_EQ(slots.free(), 1u);
-}
-
-TEST(SlotQueue, OneKeyCannotHaveAllSlots) {
-  slot_queue<int> slots(3, 2);
-  EXPECT_TRUE(slots.try_take("hangs"));
-  EXPECT_TRUE(slots.try_take("hangs"));
-  EXPECT_FALSE(slots.try_take("hangs"));
-  slots.wait("hangs", 1);
-  EXPECT_TRUE(slots.try_take("other"));
-  slots.wait("other", 2);
-  EXPECT_EQ(slots.give_back("other"), 2) << "and not 1, who came before";
-  EXPECT_EQ(slots.give_back("hangs"), 1);
-  EXPECT_EQ(slots.give_back("other"), std::nullopt);
-  EXPECT_EQ(slots.free(), 1u);
-  EXPECT_FALSE(slots.try_take("hangs"));
-  EXPECT_TRUE(slots.try_take("third"));
 }
 
 // S9
