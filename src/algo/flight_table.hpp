@@ -7,7 +7,7 @@
 //   join(key)      the first is the leader and a joiner like the others: it may leave, too
 //   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
 //   detach(key)    the running flight answers those it has, and the next join starts a new one
-//   fence()        those that have begun by now take nobody more: detach_older(key) sees to it
+//   fence()        those that have begun by now take nobody more: flying_since_fence() sees to it
 //   finish(id)     hands the joiners back in the order in which they came
 //
 // Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
@@ -126,15 +126,18 @@ class flight_table {
   }
 
   void fence() noexcept { ++fences_; }
-  /// Detaches the key's flight if it is from before the last fence() and has begun, by its state.
-  /// Whoever fences asks for it in front of each join() and flying().
+  /// flying(), which detaches the key's flight first if it is from before the last fence() and has
+  /// begun, by its state. Whoever fences calls it instead, and in front of each join().
   template <class Condition>
-  void detach_older(std::string_view key, Condition&& has_begun) {
+  std::optional<flight_id> flying_since_fence(std::string_view key, Condition&& has_begun) {
     auto found = by_key_.find(key);
-    if (found == by_key_.end()) return;
+    if (found == by_key_.end()) return std::nullopt;
     flight& running = *found->second;
     bool const is_older = std::exchange(running.fences, fences_) != fences_;
-    if (is_older && has_begun(running.state)) detach(key);
+    if (!is_older || !has_begun(running.state)) return running.id;
+    running.attached = false;
+    by_key_.erase(found);
+    return std::nullopt;
   }
 
   /// Ends the flight: its joiners in join order; nothing for a flight that has ended before.

@@ -24,9 +24,9 @@ fleet_settings fleet_of(cache_options const& options) {
 // Others may have written since a load of before a fence began. One that waits for a slot has not
 // begun: many fences make no more of them than there are slots.
 template <class Flights>
-bool is_flying(Flights& flights, cache_key const& key) {
-  flights.detach_older(key.str(), [](auto const& one) { return !one->waits_for_slot(); });
-  return flights.flying(key.str()).has_value();
+std::optional<algo::flight_id> flying(Flights& flights, cache_key const& key) {
+  return flights.flying_since_fence(key.str(),
+                                    [](auto const& one) { return !one->waits_for_slot(); });
 }
 
 result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
@@ -151,8 +151,8 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   }
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
-    bool const flying = is_flying(flights_, caller->key);
-    if (flying && !(*flights_.state(*flights_.flying(caller->key.str())))->behind_answer()) {
+    auto const running = flying(flights_, caller->key);
+    if (running && !(*flights_.state(*running))->behind_answer()) {
       cache_counters::add(counters.misses);
       return launch(std::move(caller), algo::load_guard::guarded);
     }
@@ -168,8 +168,8 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
 void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
   if (caller->answered) return;
   if (closed_) return finish(*caller, values_->closed_failure());
-  bool const flying = is_flying(flights_, caller->key);
-  bool const claims = guard == algo::load_guard::guarded && !flying;
+  bool const joins = flying(flights_, caller->key).has_value();
+  bool const claims = guard == algo::load_guard::guarded && !joins;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
   bool const probe = use == algo::store_use::skip_and_probe;
@@ -219,7 +219,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 // The caller's loader runs, unless somebody is at it, or claims cannot be had.
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
-  if (!is_flying(flights_, caller->key)) launch(caller, algo::load_guard::guarded, purpose);
+  if (!flying(flights_, caller->key)) launch(caller, algo::load_guard::guarded, purpose);
   if (caller->leads) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);

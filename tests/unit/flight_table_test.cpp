@@ -99,7 +99,7 @@ TEST(flight_table, ADetachedFlightAnswersItsOwnAndTakesNobodyElse) {
 TEST(flight_table, BehindAFenceNobodyJoinsWhatHadBegun) {
   flight_table<int, bool> flights;
   auto const join = [&](std::string_view key, int who) {
-    flights.detach_older(key, [](bool begun) { return begun; });
+    flights.flying_since_fence(key, [](bool begun) { return begun; });
     return flights.join(key, int(who));
   };
   auto const begun = join("a", 1).ticket.flight;
