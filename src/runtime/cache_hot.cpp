@@ -44,12 +44,17 @@ void cache_hot::wrote(std::string_view key) {
 }
 
 void cache_hot::filled(std::string_view key) {
-  if (auto* const here = find(key)) here->awaits_push = true;
+  auto* const here = find(key);
+  if (!here) return;
+  here->awaits_push = true;
+  here->next_try = {};
 }
 
 void cache_hot::changed(std::string_view key) {
   auto* const here = find(key);
-  if (here && !std::exchange(here->awaits_push, false)) used(key, {0, 1}, clock::now());
+  if (!here) return;
+  here->next_try = {};
+  if (!std::exchange(here->awaits_push, false)) used(key, {0, 1}, clock::now());
 }
 
 void cache_hot::used(std::string_view key, algo::hot_uses uses, clock::time_point now) {
@@ -122,7 +127,7 @@ void cache_hot::name(std::string_view key) {
   if (auto* const here = find(key)) here->key = key;
 }
 
-void cache_hot::is_kept(std::string_view key) {
+void cache_hot::try_again(std::string_view key) {
   if (auto* const here = find(key)) here->next_try = {};
 }
 

@@ -101,12 +101,12 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   bool has(std::string_view key) { return find(key) != nullptr; }
   /// Whether it is hot, and a read of it may bring a value that can be kept.
   bool may_try(std::string_view key, clock::time_point now);
-  /// Such a read is sent.
+  /// Such a read is sent. The next one follows after a pause; or behind a change, or try_again().
   void tried(std::string_view key, clock::time_point now);
+  /// Its value is kept, or was overtaken by a change.
+  void try_again(std::string_view key);
   /// A value of the key is about to be kept. Throws std::bad_alloc.
   void name(std::string_view key);
-  /// It is.
-  void is_kept(std::string_view key);
   void close();
 
  private:

@@ -120,8 +120,7 @@ bool cache_near::keeps(cache_key const& key) const {
 
 void cache_near::read(cache_key const& key, layout form,
                       std::function<void(result<near_read>)> done) {
-  auto const own = which_.own(key.str());
-  if (own && hot_ && !which_.is_of_tag(*own)) hot_->tried(*own, clock::now());
+  which_.tried(key, clock::now());
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
@@ -153,7 +152,10 @@ void cache_near::read(cache_key const& key, layout form,
 
 std::optional<algo::near_entry> cache_near::admit(cache_key const& key, near_reading const& of) {
   auto const how = machine_.fill(key.str(), of.stamp, of.answer, clock::now());
-  if (!how && !closed_) cache_counters::add(counters_.near_refused);
+  if (!how && !closed_) {
+    cache_counters::add(counters_.near_refused);
+    which_.try_again(key);  // it was overtaken
+  }
   return how;
 }
 
@@ -168,7 +170,7 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
     bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
     // It may have been unpinned meanwhile, by another thread.
     if (inserted && !which_.has(*own)) table_->drop(*own, detail::near_drop::unwanted);
-    if (inserted && hot) hot->is_kept(*own);
+    if (inserted) which_.try_again(key);
     return inserted;
   } catch (std::bad_alloc const&) {
     return false;

@@ -57,6 +57,14 @@ class near_selection {
     if (ruled.denied) return false;
     return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
   }
+  /// Such a read is sent.
+  void tried(cache_key const& key, clock::time_point now) {
+    if (auto const its = of_hot(key)) hot_->tried(*its, now);
+  }
+  /// Its value is kept, or was overtaken by a change.
+  void try_again(cache_key const& key) {
+    if (auto const its = of_hot(key)) hot_->try_again(*its);
+  }
   /// Or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
@@ -70,6 +78,11 @@ class near_selection {
  private:
   algo::hot_verdict ruled_of(std::string_view own_key) const {
     return rules_ ? rules_->of(own_key) : algo::hot_verdict();
+  }
+  /// Nothing for a key that is not counted.
+  std::optional<std::string_view> of_hot(cache_key const& key) const {
+    auto const its = own(key.str());
+    return hot_ && its && !is_of_tag(*its) ? its : std::nullopt;
   }
   bool stays(std::string_view own_key, algo::hot_verdict const& ruled) const {
     if (ruled.denied) return false;
