@@ -1,13 +1,13 @@
 // A fleet over one Redis, one hot key, and what the server sees of it.
 //
 //   hot_soak [--case burst|even|crowd] [--processes N] [--bursts N] [--rate R] [--time MS]
-//            [--ttl MS] [--window MS] [--writes 0|1] [--times 0|1]
+//            [--ttl MS] [--window MS] [--writes 0|1] [--every MS] [--times 0|1]
 //
 //   burst  a key that nobody asked for is asked for by each process --rate times a second, until
 //          all of them keep it; then the next one
 //   even   one key at --rate calls a second in each process, for --time: near the threshold of
 //          1000 it must not come and go
-//   crowd  one key as fast as all can, for --time, while it is written every two seconds (unless
+//   crowd  one key as fast as all can, for --time, while it is written --every two seconds (unless
 //          --writes is 0: then its loads keep it there); then nobody asks any more. With --times 1
 //          each process lets go of it within two windows, and it ends a ttl later, both within a
 //          second: a machine may have other work
@@ -15,9 +15,10 @@
 // Ends with 1 when more calls of a process went to the server than its reads before it can be hot,
 // and those in a tick and a round trip (one burst in a hundred excepted); when a key became hot or
 // cooled more than once in a minute; when the server had more than 30 commands a second for the
-// key, and three for each process and write; when a value behind a fence was older than a write
-// that was acknowledged before the fence; when the entry ended while it was hot, or was there for
-// longer than two windows and a ttl afterwards; when a process sent more than 20 reports a second.
+// key, two for each write, and three for each write and process; when a value behind a fence was
+// older than a write that was acknowledged before the fence; when the entry ended while it was hot,
+// or was there for longer than two windows and a ttl afterwards; when a process sent more than 20
+// reports a second.
 #include <poll.h>
 
 #include <algorithm>
@@ -157,7 +158,7 @@ class soak {
         writer.put("crowd", std::to_string(++written));
         seen_->acknowledged = written;
       }
-      ::poll(nullptr, 0, 2000);
+      ::poll(nullptr, 0, static_cast<int>(options_.every.count()));
     }
     double const seconds = std::chrono::duration<double>(clock::now() - began).count();
     auto const reports = double(most_reported_since(reported_before)) / seconds;
@@ -202,8 +203,8 @@ class soak {
     how_.demand(reports <= 20, "a process sends at most 20 reports a second");
     bool const in_time = std::chrono::microseconds(let_go_us) <= 2 * options_.window + slack;
     how_.demand(in_time || !options_.times, "each process lets go of it within two windows");
-    // Each process reads it anew behind each write.
-    double const by_writes = 3.0 * options_.processes * double(written) / seconds;
+    // Each process reads it anew behind each write, which is a script with a GET.
+    double const by_writes = (3.0 * options_.processes + 2) * double(written) / seconds;
     how_.demand(rate <= 30 + by_writes, "the server has at most 30 commands a second for the key");
     how_.demand(stale == 0 && fenced > 0, "nothing behind a fence is too old");
     how_.demand(misses == 0, "the entry does not end while it is hot");
@@ -287,6 +288,7 @@ soak_options parsed(words const& arguments) {
                            {"--bursts", put_number(options.bursts)},
                            {"--rate", put_number(options.rate)},
                            {"--writes", put_number(options.writes)},
+                           {"--every", put_ms(options.every)},
                            {"--times", put_number(options.times)},
                            {"--time", put_ms(options.time)},
                            {"--ttl", put_ms(options.ttl)},

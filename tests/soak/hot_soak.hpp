@@ -55,7 +55,8 @@ struct soak_options {
   int bursts = 20;
   double rate = 2000;  // of each process
   int writes = 1;      // 0: the key is not written
-  int times = 0;       // 1: they are judged
+  milliseconds every{2000};
+  int times = 0;  // 1: they are judged
   milliseconds time{10'000};
   milliseconds ttl{2000};
   milliseconds window{2000};
