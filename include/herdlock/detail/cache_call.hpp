@@ -112,7 +112,9 @@ concept coroutine_loader_of =
 /// No loader: for plain looks.
 struct no_loader {
   void start(caller_ptr, load_context, load_sink sink) {
-    sink(load_outcome{.answer = {}, .error = "no loader"});
+    load_outcome none;
+    none.error = "no loader";
+    sink(std::move(none));
   }
 };
 
