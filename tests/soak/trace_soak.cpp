@@ -7,7 +7,7 @@
 //   clients  `herdlock hot`, of what the processes report to each other: fifteen of the true first
 //            sixteen, and all of the first eight
 //   lfu      `herdlock hot --source lfu`: fourteen of sixteen, in a quarter of the time that
-//            `redis-cli --hotkeys` takes, which is played beside
+//            `redis-cli --hotkeys` takes: the median of three pairs, one after the other
 //   monitor  `herdlock hot --source monitor` for two seconds: what it finds, and how many reads
 //            there are meanwhile
 //
@@ -47,6 +47,7 @@ using texts = cache<std::string>;
 constexpr std::size_t most_keys = 1'000'000;
 constexpr std::size_t seconds_kept = 16;
 constexpr std::size_t first_of_all = 16;
+constexpr std::size_t pairs = 3;
 constexpr std::string_view prefix = "product:";
 constexpr std::size_t digits = 14;
 
@@ -288,15 +289,25 @@ class soak {
   }
 
   void lfu() {
-    auto const made = hot({"--source", "lfu", "--max-rate", "10000000"});
+    auto const made = survey_by_lfu();
     auto const true_ones = truth();
     tell("lfu", made, true_ones);
     how_.demand(found_of(made, true_ones, 16) >= 14, "lfu finds fourteen of the first sixteen");
     if (options_.times == 0) return;
-    auto const beside = run({"redis-cli", "-p", std::to_string(server_.port()), "--hotkeys"});
-    tell("redis-cli --hotkeys", beside, truth());
-    how_.demand(made.took_s <= beside.took_s / 4, "lfu takes a quarter of that time");
+    std::array<double, pairs> shares;
+    for (auto& share : shares) {
+      auto const beside = run({"redis-cli", "-p", std::to_string(server_.port()), "--hotkeys"});
+      tell("redis-cli --hotkeys", beside, truth());
+      auto const again = survey_by_lfu();
+      tell("lfu", again, truth());
+      share = again.took_s / beside.took_s;
+    }
+    std::sort(shares.begin(), shares.end());
+    std::printf("%-22s %.2f of that time, %.2f to %.2f\n", "lfu", shares[pairs / 2], shares.front(),
+                shares.back());
+    how_.demand(shares[pairs / 2] <= 0.25, "lfu takes a quarter of that time");
   }
+  finding survey_by_lfu() { return hot({"--source", "lfu", "--max-rate", "10000000"}); }
 
   void monitor() {
     auto const before = seen_->reads.load();
