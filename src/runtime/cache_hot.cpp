@@ -44,16 +44,13 @@ void cache_hot::wrote(std::string_view key) {
 }
 
 void cache_hot::filled(std::string_view key) {
-  auto* const here = find(key);
-  if (!here) return;
-  here->awaits_push = true;
-  here->next_try = {};
+  if (auto* const here = find(key)) here->awaits_push = true;
 }
 
 void cache_hot::changed(std::string_view key) {
   auto* const here = find(key);
   if (!here) return;
-  here->next_try = {};
+  here->tries.changed();
   if (!std::exchange(here->awaits_push, false)) used(key, {0, 1}, clock::now());
 }
 
@@ -116,19 +113,24 @@ cache_hot::hot_key_here* cache_hot::find(std::string_view key) {
 
 bool cache_hot::may_try(std::string_view key, clock::time_point now) {
   auto const* const here = find(key);
-  return here && here->next_try <= now;
+  return here && here->tries.may_send(now);
 }
 
-void cache_hot::tried(std::string_view key, clock::time_point now) {
-  if (auto* const here = find(key)) here->next_try = now + pause_of_tries;
+std::uint64_t cache_hot::try_sent(std::string_view key, clock::time_point now) {
+  auto* const here = find(key);
+  return here ? here->tries.sent(now) : 0;
+}
+
+void cache_hot::try_answered(std::string_view key, std::uint64_t number) {
+  if (auto* const here = find(key)) here->tries.answered(number);
+}
+
+void cache_hot::try_again(std::string_view key) {
+  if (auto* const here = find(key)) here->tries.changed();
 }
 
 void cache_hot::name(std::string_view key) {
   if (auto* const here = find(key)) here->key = key;
-}
-
-void cache_hot::try_again(std::string_view key) {
-  if (auto* const here = find(key)) here->next_try = {};
 }
 
 std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {

@@ -13,6 +13,7 @@
 
 #include <herdlock/hot_keys.hpp>
 
+#include "algo/keep_tries.hpp"
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_fleet.hpp"
 #include "runtime/cache_keep.hpp"
@@ -50,8 +51,6 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   static constexpr milliseconds tick{50};
   /// While no key is known.
   static constexpr milliseconds slow_tick{1000};
-  /// Between two tries to keep a value that could not be kept.
-  static constexpr milliseconds pause_of_tries{100};
 
   /// Who keeps what is hot. Called on the executor.
   struct keeper {
@@ -101,9 +100,11 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   bool has(std::string_view key) { return find(key) != nullptr; }
   /// Whether it is hot, and a read of it may bring a value that can be kept.
   bool may_try(std::string_view key, clock::time_point now);
-  /// Such a read is sent. The next one follows after a pause; or behind a change, or try_again().
-  void tried(std::string_view key, clock::time_point now);
-  /// Its value is kept, or was overtaken by a change.
+  /// Such a read is sent. Its number.
+  std::uint64_t try_sent(std::string_view key, clock::time_point now);
+  /// To be called before its value is kept, if it is.
+  void try_answered(std::string_view key, std::uint64_t number);
+  /// Its value is kept, or a write of ours has ended.
   void try_again(std::string_view key);
   /// A value of the key is about to be kept. Throws std::bad_alloc.
   void name(std::string_view key);
@@ -111,11 +112,11 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
  private:
   struct hot_key_here {
-    bool by_us = false;          // by what this process counts
-    bool by_fleet = false;       // by what all do
-    std::string key;             // once a value of it is kept
-    bool awaits_push = false;    // of what we have written ourselves
-    clock::time_point next_try;  // to keep a value of it
+    bool by_us = false;        // by what this process counts
+    bool by_fleet = false;     // by what all do
+    std::string key;           // once a value of it is kept
+    bool awaits_push = false;  // of what we have written ourselves
+    algo::keep_tries tries;
   };
 
   void on_due(clock::time_point now) override;

@@ -120,7 +120,7 @@ bool cache_near::keeps(cache_key const& key) const {
 
 void cache_near::read(cache_key const& key, layout form,
                       std::function<void(result<near_read>)> done) {
-  which_.tried(key, clock::now());
+  auto const number = which_.try_sent(key, clock::now());
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
@@ -130,8 +130,9 @@ void cache_near::read(cache_key const& key, layout form,
     *stamp = self->machine_.read_sent(by->connection, key.str(), clock::now());
     return *stamp && self->machine_.coverage(by->connection) == algo::near_coverage::tracked;
   };
-  auto on_reply = [self = shared_from_this(), stamp, key,
+  auto on_reply = [self = shared_from_this(), stamp, key, number,
                    done = std::move(done)](result<tracked_value> got) {
+    self->which_.try_answered(key, number);
     if (got.has_error()) return done(std::move(got).error());
     std::optional<near_reading> reading;
     auto* const by = got->over ? find_link(self->links_, *got->over) : nullptr;
@@ -152,10 +153,7 @@ void cache_near::read(cache_key const& key, layout form,
 
 std::optional<algo::near_entry> cache_near::admit(cache_key const& key, near_reading const& of) {
   auto const how = machine_.fill(key.str(), of.stamp, of.answer, clock::now());
-  if (!how && !closed_) {
-    cache_counters::add(counters_.near_refused);
-    which_.try_again(key);  // it was overtaken
-  }
+  if (!how && !closed_) cache_counters::add(counters_.near_refused);
   return how;
 }
 
@@ -175,6 +173,11 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
   } catch (std::bad_alloc const&) {
     return false;
   }
+}
+
+void cache_near::write_ended(cache_key const& key) {
+  machine_.write_ended(key.str());
+  which_.try_again(key);
 }
 
 // ------------------------------------------------------------------------------------ links

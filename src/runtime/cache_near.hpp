@@ -83,7 +83,7 @@ class cache_near final : public tracking_listener,
   detail::near_table const& table() const noexcept { return *table_; }
   /// Around each write of ours; nothing of the key is kept in between.
   void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
-  void write_ended(cache_key const& key) { machine_.write_ended(key.str()); }
+  void write_ended(cache_key const& key);
   /// Every write that was acknowledged to anybody before the call is known here when it completes.
   /// errc::overloaded where max_waiting of them wait already.
   void fence(handler<void> done);

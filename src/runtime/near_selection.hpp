@@ -57,11 +57,15 @@ class near_selection {
     if (ruled.denied) return false;
     return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
   }
-  /// Such a read is sent.
-  void tried(cache_key const& key, clock::time_point now) {
-    if (auto const its = of_hot(key)) hot_->tried(*its, now);
+  /// Such a read is sent. Its number.
+  std::uint64_t try_sent(cache_key const& key, clock::time_point now) {
+    auto const its = of_hot(key);
+    return its ? hot_->try_sent(*its, now) : 0;
   }
-  /// Its value is kept, or was overtaken by a change.
+  void try_answered(cache_key const& key, std::uint64_t number) {
+    if (auto const its = of_hot(key)) hot_->try_answered(*its, number);
+  }
+  /// Its value is kept, or a write of ours has ended.
   void try_again(cache_key const& key) {
     if (auto const its = of_hot(key)) hot_->try_again(*its);
   }

@@ -32,15 +32,15 @@ constexpr char const* help =
 
   fleet  each process calls get_many_or_load in each round
   alone  each process reads, and loads what it misses itself: so it can be seen that the judge sees
-  trips  one process alone behind a line of that latency, which counts its round trips; each round
-         a call
+  trips  one process alone behind a line of that latency, which counts its round trips: a call in
+         each round, until one of them makes no more than are promised
 
 --store cluster is one of three masters. --keys are those of a call, --missing those of them that
 have to be loaded. The same --seed has the processes draw the same keys.
 
 Ends with 1 when a missing key was not loaded exactly once in the fleet or one that was there was
 loaded at all, when a call's loader was called twice, when a value was wrong or an error, when a
-call was not over at the deadline (a deadlock), or when a call makes more than 3 round trips and
+call was not over at the deadline (a deadlock), or when each call made more than 3 round trips and
 one call of the loader. `alone` judges nothing.
 )";
 

@@ -1,5 +1,5 @@
 // How many round trips one call of get_many_or_load makes in a fleet that is quiet: rounds go on
-// until one of them makes no more than are promised. The others had a PING of the connection, a
+// until one of them makes no more than are promised. Others may have a PING of the connection, a
 // look for the cluster's slots, or a batch that the machine tore apart, among their steps.
 #include <algorithm>
 #include <cstdio>
