@@ -18,8 +18,10 @@ class lease_port final : public lease_store {
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     if (confirmation_) {
-      done = confirmed(confirmation_, {what_happened::granted, request.name, request.owner},
-                       request.ttl, std::move(done));
+      done = confirmed(
+          confirmation_,
+          {what_happened::granted, request.name, request.owner, clock::now() + request.ttl},
+          request.ttl, std::move(done));
     }
     if (!done) return;
     // Also without a wait right behind one of the same owner: that one's grant may be on its way to
@@ -32,7 +34,8 @@ class lease_port final : public lease_store {
   void renew(resource name, owner_token owner, milliseconds ttl,
              handler<renew_reply> done) override {
     if (confirmation_) {
-      done = confirmed(confirmation_, {what_happened::renewed, name, owner}, ttl, std::move(done));
+      done = confirmed(confirmation_, {what_happened::renewed, name, owner, clock::now() + ttl},
+                       ttl, std::move(done));
     }
     if (!done) return;
     start(renew_message{std::move(name), std::move(owner), ttl}, std::move(done));

@@ -37,10 +37,10 @@ struct round_command {
 // What was asked together, and the answers so far.
 struct confirmation::round {
   std::vector<entry> entries;
-  std::uint64_t connection = 0;  // all answers must have come over this one
+  std::uint64_t connection = 0;  // the one that all of it was sent over; 0: nothing was sent yet
+  bool over_several = false;
   std::size_t missing = 0;
-  bool knows_server = false;  // who the server is was asked in this round
-  std::string held;           // of each entry: '1' or '0'
+  std::string held;  // who the server is, a blank, and for each entry '1' or '0'
   std::int64_t replicas = 0;
   std::int64_t quarantine = 0;
   failure error;
@@ -50,11 +50,25 @@ struct confirmation::round {
     if (answer.has_error() && !error.code) error = answer.error();
     return answer.has_value();
   }
+  void sent_over(std::uint64_t number) {
+    over_several = over_several || (connection != 0 && connection != number);
+    connection = number;
+  }
+  std::string_view identity() const { return std::string_view(held).substr(0, held.find(' ')); }
+  bool has(std::size_t index) const {
+    auto const at = held.find(' ');
+    return at != held.npos && at + 1 + index < held.size() && held[at + 1 + index] == '1';
+  }
 };
 
-confirmation::confirmation(asio::any_io_executor executor, settings const& how) : how_(how) {
-  auto check = std::make_shared<connection_check>(how, nullptr);
-  connection_ = std::make_shared<connection>(std::move(executor), how, std::move(check));
+failure lease_in_question::about(failure const& why) const {
+  return cannot(what == what_happened::granted ? "acquire" : "renew", name.str(), why);
+}
+
+confirmation::confirmation(std::shared_ptr<connection> commands)
+    : how_(commands->how()), commands_(std::move(commands)) {
+  auto check = std::make_shared<connection_check>(how_, nullptr);
+  connection_ = std::make_shared<connection>(commands_->executor(), how_, std::move(check));
 }
 
 void confirmation::open() {
@@ -112,14 +126,21 @@ failure confirmation::too_late() const {
                          in_ms(how_.timeout));
 }
 
-void confirmation::confirm(what_happened what, resource name, owner_token owner, answer done) {
+failure confirmation::elsewhere() const {
+  return how_.failed(errc::unavailable,
+                     "the server at " + connection_->how().address() +
+                         ", which was to confirm it, is not the one that did it, or was not the "
+                         "master all the time; was there a failover, or does the name lead "
+                         "elsewhere? It is looked up anew");
+}
+
+void confirmation::confirm(lease_in_question lease, answer done) {
   if (closed_ || waiting_.size() >= max_outstanding_commands) {
     auto why = closed_ ? how_.failed(errc::canceled, "the store is closed")
                        : how_.failed(errc::overloaded, "too many grants wait for replicas");
     return asio::post(executor(), [done = std::move(done), why = std::move(why)] { done(why); });
   }
-  waiting_.push_back(
-      {what, std::move(name), std::move(owner), std::move(done), clock::now() + how_.timeout});
+  waiting_.push_back({std::move(lease), std::move(done), clock::now() + how_.timeout});
   if (running_) return;
   // What comes in the same turn of the event loop goes together.
   running_ = std::make_shared<round>();
@@ -133,7 +154,7 @@ void confirmation::start_round() {
   while (!waiting_.empty() && one->entries.size() < max_round) {
     entry next = std::move(waiting_.front());
     waiting_.pop_front();
-    if (clock::now() < next.until) {
+    if (clock::now() < next.deadline) {
       one->entries.push_back(std::move(next));
     } else {
       asio::post(executor(), [done = std::move(next.done), why = too_late()] { done(why); });
@@ -143,33 +164,19 @@ void confirmation::start_round() {
     running_ = nullptr;
     return;
   }
-  bool const known = connection_->up() && incarnation_of_ == connection_->connections();
-  if (known) return ask(one);
-  learn_incarnation(one);
-}
-
-// Also sees to it that the questions do not go out before the connection is there.
-void confirmation::learn_incarnation(std::shared_ptr<round> const& one) {
-  auto on_info = [self = shared_from_this(), one](result<std::string> info) {
-    if (!one->take(info)) return self->complete(*one, one->error);
-    server_facts server;
-    read_info(server, *info);
-    self->incarnation_ = server.run_id + ":" + server.replid;
-    self->incarnation_of_ = self->connection_->connections();
-    one->knows_server = true;
-    self->ask(one);
-  };
-  round_command<std::string> info{"INFO",
-                                  [](command_writer& out, script_form) { out.begin("INFO"); }};
-  operation<round_command<std::string>>::start(*connection_, std::move(info), std::move(on_info));
+  ask(one);
 }
 
 template <class T>
 void confirmation::start(std::shared_ptr<round> const& one, T round::*member,
                          std::function<void(command_writer&, script_form)> write) {
   ++one->missing;
+  auto noted = [one, over = connection_.get(), write = std::move(write)](auto& out, auto form) {
+    one->sent_over(over->connections());
+    write(out, form);
+  };
   operation<round_command<T>>::start(*connection_,
-                                     {one->entries.front().name.str(), std::move(write)},
+                                     {one->entries.front().lease.name.str(), std::move(noted)},
                                      [self = shared_from_this(), one, member](result<T> told) {
                                        if (one->take(told)) (*one).*member = *std::move(told);
                                        self->on_answer(one);
@@ -177,26 +184,26 @@ void confirmation::start(std::shared_ptr<round> const& one, T round::*member,
 }
 
 void confirmation::ask(std::shared_ptr<round> const& one) {
-  one->connection = connection_->connections();
   one->missing = 1;  // so that the last answer cannot come before the last command
   auto const& asked = how_.durable;
   if (asked.quarantine > milliseconds{0}) {
-    start(one, &round::quarantine,
-          [one, server = incarnation_, span = asked.quarantine](auto& out, auto form) {
-            out.begin(lease_scripts().trust, form);
-            out.add(incarnation_key);
-            out.add(server);
-            out.add_number(span.count());
-            out.add(one->knows_server ? "write" : "look");
-          });
+    start(one, &round::quarantine, [span = asked.quarantine](auto& out, auto form) {
+      out.begin(lease_scripts().trust, form);
+      out.add(incarnation_key);
+      out.add_number(span.count());
+    });
   }
   // Which of the leases are there, in their order. Always with its source: by its hash alone a
   // server that lacks it would do it in the second attempt, behind the WAIT.
   start(one, &round::held, [one](auto& out, script_form) {
+    auto const now = clock::now();
     out.begin_keys(lease_scripts().held, script_form::with_source);
-    for (auto const& about : one->entries) out.add(about.name.str());
+    for (auto const& about : one->entries) out.add(about.lease.name.str());
     out.end_keys();
-    for (auto const& about : one->entries) out.add(about.owner.str());
+    for (auto const& about : one->entries) {
+      out.add(about.lease.owner.str());
+      out.add_number(std::chrono::ceil<milliseconds>(about.lease.until - now).count());
+    }
   });
   if (asked.replicas > 0) {
     start(one, &round::replicas, [asked](auto& out, script_form) {
@@ -211,25 +218,33 @@ void confirmation::ask(std::shared_ptr<round> const& one) {
 void confirmation::on_answer(std::shared_ptr<round> const& one) {
   if (--one->missing > 0) return;
   if (one->error.code) return complete(*one, one->error);
-  if (!connection_->up() || connection_->connections() != one->connection) {
+  if (one->over_several || connection_->connections() != one->connection) {
     return complete(
         *one, how_.failed(errc::unavailable, "the connection that was to confirm it was lost"));
   }
-  // The server is not what it was: it was demoted and promoted, or lost the key. Once is enough:
-  // who has written the key gets no such answer.
-  if (one->quarantine < 0) return learn_incarnation(one);
   trusted_from_ = clock::now() + milliseconds(one->quarantine);
-  complete(*one, {});
+  if (!is_another_server(*one)) return complete(*one, {});
+  auto const why = elsewhere();
+  commands_->leave(why);
+  connection_->leave(why);
+  complete(*one, why);
+}
+
+// What a server may not be asked is not compared.
+bool confirmation::is_another_server(round const& one) const {
+  auto const* const met = commands_->facts();
+  if (!met || met->run_id.empty() || met->replid.empty() || one.identity().empty()) return false;
+  return one.identity() != met->run_id + ":" + met->replid;
 }
 
 failure confirmation::opinion(round const& one, std::size_t index) const {
-  entry const& about = one.entries[index];
-  if (index >= one.held.size() || one.held[index] != '1') {
+  if (!one.has(index)) {
     return how_.failed(errc::unavailable, "it is not at the server at " +
                                               connection_->how().address() +
                                               " (any more); was there a failover?");
   }
-  if (about.what == what_happened::granted && one.quarantine > 0) return in_quarantine();
+  bool const granted = one.entries[index].lease.what == what_happened::granted;
+  if (granted && one.quarantine > 0) return in_quarantine();
   if (one.replicas < how_.durable.replicas) return too_few(one.replicas);
   return {};
 }

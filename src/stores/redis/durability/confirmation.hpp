@@ -8,9 +8,17 @@
 //
 //     [whether this master may be trusted yet]   which leases are here; write one   WAIT n timeout
 //
-// The look shows that the grants are at this very server (the command's connection may have led to
-// another one, before a failover), and writes one of them again as it is; WAIT then covers them.
-// What is asked while a round is under way goes into the next one together.
+// The two connections may lead to two servers: behind a name, a proxy or a virtual address, one of
+// them is made anew and the other stays where it was.
+//
+//     1. the old master renews a lease, over the connection for commands
+//     2. the new master has the lease, with the deadline of before, and replicas that confirm it
+//     3. the holder believes in the whole ttl, and the new master grants the lease to another
+//
+// So the look tells who the server is (run id and replication id). When that is not who the
+// connection for commands has met, nothing counts, and both connections are made anew. And a lease
+// that has less time left than its holder believes in gets that time, in the same step; WAIT then
+// covers it, too. What is asked while a round is under way goes into the next one together.
 #pragma once
 
 #include <deque>
@@ -30,19 +38,30 @@ inline constexpr std::string_view incarnation_key = "herdlock:incarnation";
 /// A grant must also wait until the quarantine of a new master is over; a renewal need not.
 enum class what_happened { granted, renewed };
 
+/// What is to be confirmed.
+struct lease_in_question {
+  what_happened what;
+  resource name;
+  owner_token owner;
+  clock::time_point until;  ///< what its holder will believe in
+
+  failure about(failure const& why) const;
+};
+
 /// All members on the executor.
 class confirmation final : public std::enable_shared_from_this<confirmation> {
  public:
   /// Called once, later: without code when it is safe.
   using answer = std::function<void(failure)>;
 
-  confirmation(asio::any_io_executor executor, settings const& how);
+  /// `commands`: over which the leases are granted and renewed.
+  explicit confirmation(std::shared_ptr<connection> commands);
 
   void open();
   /// Everything waiting completes with errc::canceled.
   void close();
 
-  void confirm(what_happened what, resource name, owner_token owner, answer done);
+  void confirm(lease_in_question lease, answer done);
 
   /// Why a lease of that length need not be asked for; without code when there is no reason.
   failure refusal(what_happened what, milliseconds ttl) const;
@@ -50,34 +69,32 @@ class confirmation final : public std::enable_shared_from_this<confirmation> {
 
  private:
   struct entry {
-    what_happened what;
-    resource name;
-    owner_token owner;
+    lease_in_question lease;
     answer done;
-    clock::time_point until;  // the caller's deadline
+    clock::time_point deadline;  // the caller's
   };
   struct round;
 
   void start_round();
-  void learn_incarnation(std::shared_ptr<round> const& one);
   void ask(std::shared_ptr<round> const& one);
   template <class T>
   void start(std::shared_ptr<round> const& one, T round::*member,
              std::function<void(command_writer&, script_form)> write);
   void on_answer(std::shared_ptr<round> const& one);
+  bool is_another_server(round const& one) const;
   failure opinion(round const& one, std::size_t index) const;
   milliseconds quarantined() const;
   failure in_quarantine() const;
   void complete(round& one, failure const& why);
   failure too_few(std::int64_t replicas) const;
   failure too_late() const;
+  failure elsewhere() const;
 
   settings how_;
+  std::shared_ptr<connection> commands_;
   std::shared_ptr<connection> connection_;
   std::deque<entry> waiting_;
   std::shared_ptr<round> running_;
-  std::string incarnation_;           // of the server at the other end, as INFO told
-  std::uint64_t incarnation_of_ = 0;  // over this connection
   clock::time_point trusted_from_{};
   bool closed_ = false;
 };

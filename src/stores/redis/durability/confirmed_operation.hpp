@@ -4,26 +4,24 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <memory>
+#include <optional>
 
 #include "stores/common/pending.hpp"
 #include "stores/redis/durability/confirmation.hpp"
 
 namespace herdlock::redis {
 
-struct lease_in_question {
-  what_happened what;
-  resource name;
-  owner_token owner;
-
-  failure about(failure const& why) const {
-    return cannot(what == what_happened::granted ? "acquire" : "renew", name.str(), why);
-  }
-};
-
-inline bool is_to_be_confirmed(acquire_reply const& told) {
-  return std::holds_alternative<grant>(told);
+/// Until when its holder will believe in it; nothing when there is none to be confirmed. `asked`:
+/// until when by what was asked.
+inline std::optional<clock::time_point> believed_until(acquire_reply const& told,
+                                                       clock::time_point asked) {
+  auto const* const granted = std::get_if<grant>(&told);
+  if (!granted) return std::nullopt;
+  return granted->term ? granted->term->since + granted->term->ttl : asked;
 }
-inline bool is_to_be_confirmed(renew_reply told) { return told == renew_reply::renewed; }
+inline std::optional<clock::time_point> believed_until(renew_reply told, clock::time_point asked) {
+  return told == renew_reply::renewed ? std::optional(asked) : std::nullopt;
+}
 
 // From the server's answer to ours; its caller may cancel in between.
 template <class Reply>
@@ -48,12 +46,13 @@ class confirmed_operation : public std::enable_shared_from_this<confirmed_operat
   // From here on a cancellation ends the call by itself.
   void on_reply(result<Reply> told) {
     confirming_ = true;
-    if (!told || !is_to_be_confirmed(*told)) return complete(std::move(told));
-    with_->confirm(lease_.what, lease_.name, lease_.owner,
-                   [self = this->shared_from_this(), told](failure const& why) {
-                     if (why.code) return self->complete(self->lease_.about(why));
-                     self->complete(told);
-                   });
+    auto const until = told ? believed_until(*told, lease_.until) : std::nullopt;
+    if (!until) return complete(std::move(told));
+    lease_.until = *until;
+    with_->confirm(lease_, [self = this->shared_from_this(), told](failure const& why) {
+      if (why.code) return self->complete(self->lease_.about(why));
+      self->complete(told);
+    });
   }
 
   void cancel() {
@@ -71,7 +70,7 @@ class confirmed_operation : public std::enable_shared_from_this<confirmed_operat
 };
 
 /// Between a command and its caller: what the command is to call. Nothing when it must not be sent:
-/// the caller is told why.
+/// the caller is told why. `lease.until` is from before the command is sent, plus `ttl`.
 ///
 /// A grant that is not confirmed (confirmation.hpp) is a failure with errc::unavailable after
 /// which, as after each such failure, the caller takes back what may have been granted. It is not
