@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <herdlock/url.hpp>
 #include "stores/redis/client/transport.hpp"
@@ -19,10 +20,14 @@ class address_resolver {
   /// query ends by itself, within a command's timeout or so.
   virtual std::shared_ptr<void> where(answer done) = 0;
 
-  /// Tells of each move as soon as it is known, until what it returns is let go. Best effort: a
-  /// move may be missed.
+  /// Tells where the server is as soon as that may have changed, until what it returns is let go.
+  /// The same address may be told again. A move that could not be heard of is told later.
   using news = std::function<void(stores::server_address const&)>;
   virtual std::shared_ptr<void> watch(news moved) = 0;
+
+  /// Nobody is there, or not what was sought. Returns who had named that address, for the failure's
+  /// message.
+  virtual std::string was_wrong(stores::server_address const&) { return {}; }
 };
 
 }  // namespace herdlock::redis

@@ -34,7 +34,7 @@ void connection::open() {
 
 void connection::close() {
   if (std::exchange(closed_, true)) return;
-  up_ = false;
+  stage_ = stage::down;
   attempt_timer_.cancel();
   asking_ = watching_ = nullptr;
   if (auto const old = std::exchange(transport_, nullptr)) old->stop();
@@ -51,7 +51,7 @@ milliseconds connection::attempt_limit() const {
 
 void connection::limit_attempt(milliseconds limit) {
   run_after(attempt_timer_, limit, weak_from_this(), [](connection& self) {
-    if (self.closed_ || self.up_) return;
+    if (self.closed_ || self.up()) return;
     self.lose(self.no_connection(errc::unavailable), failure_kind::temporary);
   });
 }
@@ -101,7 +101,7 @@ failure connection::no_connection(errc code) const {
 void connection::on_ready(transport& from) {
   if (closed_ || &from != transport_.get()) return;
   if (!check_) return come_up();
-  checking_ = true;
+  stage_ = stage::checking;
   auto commands = make_batch();
   check_->ask(*commands);
   ++batches_under_way_;
@@ -110,7 +110,6 @@ void connection::on_ready(transport& from) {
 
 void connection::on_checked(batch_ptr done, failure const* why) {
   --batches_under_way_;
-  checking_ = false;
   if (why) return lose(*why, failure_kind::temporary);
   std::span const answers(done->replies.data(), done->commands.size());
   verdict const found = check_->verdict_on(answers, how_.address());
@@ -121,7 +120,7 @@ void connection::on_checked(batch_ptr done, failure const* why) {
 }
 
 void connection::come_up() {
-  up_ = true;
+  stage_ = stage::up;
   ++connections_;
   kind_ = failure_kind::temporary;
   // A server that was left a moment ago may be the one that was found again.
@@ -141,7 +140,11 @@ void connection::on_ended(transport& from, failure why, failure_kind kind) {
 
 // The batches of the lost transport come back by themselves, at once, and fail with its reason.
 void connection::lose(failure why, failure_kind kind) {
-  up_ = checking_ = false;
+  bool const was_up = stage_ == stage::up || stage_ == stage::ending;
+  if (!was_up && transport_ && how_.resolver) {
+    why.message += how_.resolver->was_wrong({how_.host, how_.port});
+  }
+  stage_ = stage::down;
   misdirected_.clear();
   asking_ = nullptr;
   last_failure_ = std::move(why);
@@ -159,7 +162,9 @@ void connection::leave_server(std::string_view line) {
 }
 
 void connection::leave(failure const& why) {
-  if (!closed_ && transport_) lose(why, failure_kind::temporary);
+  if (closed_ || !transport_) return;
+  left_server_at_ = std::chrono::steady_clock::now();
+  lose(why, failure_kind::temporary);
 }
 
 // Examined, too: a subscription at a replica hears what its master publishes, but the master, which
@@ -206,7 +211,7 @@ void connection::on_push(transport& from, reply const& message) {
 }
 
 void connection::subscription(std::string_view verb, std::string_view channel) {
-  if (up_ && transport_) transport_->subscription(verb, channel);
+  if (up() && transport_) transport_->subscription(verb, channel);
 }
 
 }  // namespace herdlock::redis

@@ -102,7 +102,7 @@ class connection final : public router,
   /// For listeners: between on_connection_up and on_connection_down.
   void subscription(std::string_view verb, std::string_view channel);
 
-  bool up() const { return up_; }
+  bool up() const { return stage_ == stage::up; }
   /// What the server told when the connection came up last; null without an examination.
   server_facts const* facts() const { return check_ ? &check_->facts() : nullptr; }
   std::int64_t fence_floor() const override { return fence_floor_; }
@@ -121,6 +121,12 @@ class connection final : public router,
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
+  enum class stage {
+    down,      // no connection, or one that is not greeted yet
+    checking,  // the transport has the examination's batch
+    up,
+    ending,  // it was up, and its end follows
+  };
 
   void on_ready(transport& from) override;
   void on_ended(transport& from, failure why, failure_kind kind) override;
@@ -193,8 +199,7 @@ class connection final : public router,
   script_bundle bundle_;
   std::int64_t fence_floor_ = 1;
   std::uint64_t connections_ = 0;
-  bool checking_ = false;  // the transport has the examination's batch
-  bool up_ = false;
+  stage stage_ = stage::down;
   bool opened_ = false;
   bool closed_ = false;
   bool redirects_ = false;

@@ -32,7 +32,7 @@ void connection::submit(command_ptr what) {
   keep_deadline(*what);
   ++outstanding_count_;
   waiting_.push_back(std::move(what));
-  if (!up_ || completing_ || flush_posted_) return;
+  if (!up() || completing_ || flush_posted_) return;
   // Alone: at once. In company: after this turn of the event loop, together with the others.
   if (batches_under_way_ == 0) return flush();
   flush_soon();
@@ -78,7 +78,7 @@ void connection::flush_soon() {
 }
 
 void connection::flush() {
-  while (up_ && !waiting_.empty() && transport_->may_send()) send_batch();
+  while (up() && !waiting_.empty() && transport_->may_send()) send_batch();
 }
 
 command& connection::take_next(batch& into) {
@@ -144,7 +144,7 @@ void connection::send_batch() {
 // In slices, so that the server works on what the first handlers ask for while the others run. All
 // at once would make the two take turns: it is idle while we complete, and we are while it answers.
 bool connection::on_reply(transport& from, batch& of, std::size_t number) {
-  if (checking_ && &from == transport_.get()) return true;
+  if (stage_ == stage::checking && &from == transport_.get()) return true;
   auto const self = shared_from_this();  // a handler may drop the last handle of the store
   completing_ = true;
   lowered_at_the_end const meanwhile{completing_};
@@ -175,14 +175,14 @@ void connection::on_turn(transport&) {
 void connection::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const self = shared_from_this();
   bool const current = &from == transport_.get();
-  if (checking_ && current) return on_checked(std::move(done), why);
+  if (stage_ == stage::checking && current) return on_checked(std::move(done), why);
   --batches_under_way_;
   if (why) {
-    if (current) up_ = false;  // its end follows
+    if (current) stage_ = stage::ending;
     fail_unanswered(*done, *why);
   }
   recycle(std::move(done));
-  if (!misdirected_.empty() && current && up_) leave_server(std::exchange(misdirected_, {}));
+  if (!misdirected_.empty() && current && up()) leave_server(std::exchange(misdirected_, {}));
 }
 
 void connection::fail_unanswered(batch& lost, failure const& why) {
@@ -260,7 +260,7 @@ void connection::on_deadline(command& one) {
   auto const self = shared_from_this();
   // One that had little time left when it came here says nothing about the server.
   bool const silent =
-      one.sent && !one.short_deadline && up_ && one.reads_at_send == transport_->reads();
+      one.sent && !one.short_deadline && up() && one.reads_at_send == transport_->reads();
   --outstanding_count_;
   one.fail(missed_deadline(one), completion::later);
   drop_ended();

@@ -23,8 +23,16 @@ std::optional<settings> find_master(settings const& how, examination& into) {
                    (told.last_error.empty() ? "" : " (" + told.last_error + ")"),
                "when the master dies no other takes its place, and nothing is granted",
                "start the missing sentinels, and let an odd number, at least 3, watch the master"});
-  if (!told.master) return std::nullopt;
-  return how.at(*told.master);
+  auto const others = told.vote.dissent();
+  into.expect(others.empty(),
+              {"sentinel.agreement", severity::warning,
+               "the sentinels do not name the same master: " + others,
+               "the address that most of them name counts; with one more that is wrong, or silent, "
+               "it may be another",
+               "restart the ones that are wrong, or take them out of the URL"});
+  auto const master = told.master();
+  if (!master) return std::nullopt;
+  return how.at(*master);
 }
 
 struct node_report {

@@ -38,13 +38,14 @@ std::optional<std::size_t> surveyed_servers::home_of(std::string_view key) const
 result<surveyed_servers> find_servers(settings how) {
   if (!how.sentinels.empty()) {
     auto const told = ask_sentinels(how);
-    if (!told.master) {
+    auto const master = told.master();
+    if (!master) {
       return how.failed(errc::unavailable,
                         "no sentinel knows the master " + in_quotes(how.master_name) +
                             (told.last_error.empty() ? "" : " (" + told.last_error + ")") +
                             "; start the sentinels, or put the name in the URL right");
     }
-    how = how.at(*told.master);
+    how = how.at(*master);
   }
   return surveyed_servers{{std::move(how)}, std::nullopt};
 }

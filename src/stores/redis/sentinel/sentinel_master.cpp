@@ -1,13 +1,14 @@
 #include "stores/redis/sentinel/sentinel_master.hpp"
 
 #include "stores/redis/client/one_shot_client.hpp"
-#include "stores/redis/sentinel/sentinel_resolver.hpp"
+#include "stores/redis/sentinel/sentinel_query.hpp"
 
 namespace herdlock::redis {
 
 sentinel_answers ask_sentinels(settings const& how) {
-  sentinel_answers told;
-  for (auto const& at : how.sentinels) {
+  sentinel_answers told{master_vote(how.sentinels), 0, {}};
+  for (std::size_t i = 0; i < how.sentinels.size(); ++i) {
+    auto const& at = how.sentinels[i];
     auto one = sentinel_settings(how, at, how.timeout);
     one.display_name = how.display_name;  // what fails is told of the store
     auto const answers = ask_once(one, {{"SENTINEL", "CKQUORUM", how.master_name},
@@ -23,8 +24,8 @@ sentinel_answers ask_sentinels(settings const& how) {
     }
     auto const& address = answers->at(1);
     if (address.kind() == reply_kind::list && address.number(2)) {
-      told.master = stores::server_address{std::string(address.text(1)),
-                                           static_cast<std::uint16_t>(*address.number(2))};
+      told.vote.names(
+          i, {std::string(address.text(1)), static_cast<std::uint16_t>(*address.number(2))});
     }
   }
   return told;

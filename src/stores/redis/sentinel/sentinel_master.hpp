@@ -5,14 +5,17 @@
 #include <optional>
 #include <string>
 
+#include "stores/redis/sentinel/master_vote.hpp"
 #include "stores/redis/settings.hpp"
 
 namespace herdlock::redis {
 
 struct sentinel_answers {
-  std::optional<stores::server_address> master;  ///< by the last one that knows it
-  std::size_t agree = 0;                         ///< that could bring about a failover
-  std::string last_error;                        ///< of the last one that could not; may be empty
+  master_vote vote;
+  std::size_t agree = 0;   ///< that could bring about a failover
+  std::string last_error;  ///< of the last one that could not; may be empty
+
+  std::optional<stores::server_address> master() const { return vote.winner(); }
 };
 
 /// Asks each sentinel of the settings.

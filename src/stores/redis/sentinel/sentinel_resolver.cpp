@@ -1,35 +1,26 @@
 #include "stores/redis/sentinel/sentinel_resolver.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <sstream>
 
 #include "stores/redis/client/connection.hpp"
-#include "stores/redis/client/raw_command.hpp"
-#include "stores/redis/client/server_errors.hpp"
+#include "stores/redis/jitter.hpp"
+#include "stores/redis/sentinel/sentinel_query.hpp"
 
 namespace herdlock::redis {
-
-settings sentinel_settings(settings const& how, stores::server_address const& at,
-                           milliseconds limit) {
-  settings one;
-  one.host = at.host;
-  one.port = at.port;
-  one.display_name = "sentinel " + one.address();
-  one.user = how.sentinel_user;
-  one.password = how.sentinel_password;
-  one.tls = how.tls;
-  one.timeout = limit;
-  return one;
-}
-
 namespace {
+
+using stores::server_address;
+
+constexpr milliseconds max_news_silence{1000};
 
 // Leads a connection to each sentinel in turn.
 class next_sentinel final : public address_resolver {
  public:
-  next_sentinel(asio::any_io_executor executor, std::vector<stores::server_address> sentinels)
+  next_sentinel(asio::any_io_executor executor, std::vector<server_address> sentinels)
       : executor_(std::move(executor)), sentinels_(std::move(sentinels)) {}
 
   std::shared_ptr<void> where(answer done) override {
@@ -44,7 +35,7 @@ class next_sentinel final : public address_resolver {
 
  private:
   asio::any_io_executor executor_;
-  std::vector<stores::server_address> sentinels_;
+  std::vector<server_address> sentinels_;
   std::size_t next_ = 0;
 };
 
@@ -53,48 +44,124 @@ class sentinel_resolver final : public address_resolver,
                                 public std::enable_shared_from_this<sentinel_resolver> {
  public:
   sentinel_resolver(asio::any_io_executor executor, settings const& how)
-      : executor_(std::move(executor)), how_(how), sentinels_(how.sentinels) {
+      : executor_(std::move(executor)), how_(how), trusted_(how.sentinels), look_timer_(executor_) {
     how_.resolver = nullptr;  // that is us
   }
 
   std::shared_ptr<void> where(answer done) override;
   std::shared_ptr<void> watch(news moved) override;
-
-  asio::any_io_executor const& executor() const { return executor_; }
-  settings const& how() const { return how_; }
-  std::vector<stores::server_address> const& sentinels() const { return sentinels_; }
-
-  milliseconds limit() const {
-    auto const share = how_.timeout / static_cast<milliseconds::rep>(sentinels_.size() + 1);
-    return std::clamp(share, min_sentinel_time, max_sentinel_time);
-  }
-  void to_the_back(stores::server_address const& failed) {
-    auto const at = std::find(sentinels_.begin(), sentinels_.end(), failed);
-    if (at != sentinels_.end()) std::rotate(at, at + 1, sentinels_.end());
-  }
+  std::string was_wrong(server_address const& master) override;
 
  private:
+  // Who asks, until what where() returned is let go.
+  struct request {
+    answer done;
+  };
+
   void on_connection_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
   void on_message(reply const& message) override;
+  void on_switch(master_switch const& told);
   void unwatch(std::uint64_t id);
+  void look();
+  void look_later();
+  void ask();
+  void on_vote(sentinel_query::outcome const& told);
+  void tell_watchers(server_address const& master);
+  void to_the_back(server_address const& sentinel);
+  std::optional<master_switch> heard() const;
 
   asio::any_io_executor executor_;
   settings how_;
-  std::vector<stores::server_address> sentinels_;
+  std::vector<server_address> trusted_;    // the sentinels; who was wrong or silent last is behind
+  std::optional<server_address> present_;  // the last outcome
+  std::optional<master_vote> last_vote_;   // where it came from
+  std::shared_ptr<sentinel_query> query_;  // while one is under way
+  std::vector<std::weak_ptr<request>> requests_;  // that wait for it
+  std::optional<master_switch> heard_;
+  clock::time_point heard_at_{};
+
   std::map<std::uint64_t, news> watchers_;
   std::uint64_t last_watcher_ = 0;
   std::shared_ptr<connection> events_;  // while there are watchers
+  asio::steady_timer look_timer_;       // likewise
 };
+
+std::shared_ptr<void> sentinel_resolver::where(answer done) {
+  auto one = std::make_shared<request>(request{std::move(done)});
+  requests_.push_back(one);
+  ask();
+  return one;
+}
+
+void sentinel_resolver::ask() {
+  if (query_) return;
+  query_ = std::make_shared<sentinel_query>(
+      executor_, how_, master_vote(trusted_, heard()),
+      [weak = weak_from_this()](sentinel_query::outcome const& told) {
+        if (auto const self = weak.lock()) self->on_vote(told);
+      });
+  query_->start();
+}
+
+// What the other sentinels say of a switch may be late, but not for that long.
+std::optional<master_switch> sentinel_resolver::heard() const {
+  if (clock::now() - heard_at_ > sentinel_look_interval) return std::nullopt;
+  return heard_;
+}
+
+void sentinel_resolver::on_vote(sentinel_query::outcome const& told) {
+  auto const self = shared_from_this();
+  query_ = nullptr;
+  auto const asked = std::exchange(requests_, {});
+  for (auto const& one : told.silent) to_the_back(one);
+  last_vote_ = told.vote;
+  auto const master = told.vote.winner(present_);
+  if (master) present_ = master;
+  for (auto const& weak : asked) {
+    auto const one = weak.lock();
+    if (!one) continue;
+    if (master) {
+      one->done(*master, failure_kind::temporary);
+    } else {
+      one->done(told.why, told.kind);
+    }
+  }
+  if (master) tell_watchers(*master);
+}
+
+// Each of them knows whether that is news.
+void sentinel_resolver::tell_watchers(server_address const& master) {
+  auto const told = watchers_;  // what is told may come and go meanwhile
+  for (auto const& [id, moved] : told) moved(master);
+}
+
+void sentinel_resolver::to_the_back(server_address const& sentinel) {
+  auto const at = std::find(trusted_.begin(), trusted_.end(), sentinel);
+  if (at != trusted_.end()) std::rotate(at, at + 1, trusted_.end());
+}
+
+std::string sentinel_resolver::was_wrong(server_address const& master) {
+  if (!last_vote_) return {};
+  auto const liars = last_vote_->who_named(master);
+  for (auto const& one : liars) to_the_back(one);
+  if (present_ == master) present_.reset();
+  if (heard_ && heard_->to == master) heard_.reset();
+  return naming_text(liars);
+}
+
+// ------------------------------------------------------------------------------------- moves
 
 std::shared_ptr<void> sentinel_resolver::watch(news moved) {
   auto const id = ++last_watcher_;
   watchers_.emplace(id, std::move(moved));
   if (!events_) {
-    auto how = sentinel_settings(how_, sentinels_.front(), how_.timeout);
-    how.resolver = std::make_shared<next_sentinel>(executor_, sentinels_);
+    // One that hangs is noticed within this time or so, and nothing is heard until then.
+    auto how = sentinel_settings(how_, trusted_.front(), std::min(how_.timeout, max_news_silence));
+    how.resolver = std::make_shared<next_sentinel>(executor_, trusted_);
     events_ = std::make_shared<connection>(executor_, std::move(how));
     events_->attach(weak_from_this());
     events_->open();
+    look_later();
   }
   auto const self = shared_from_this();
   return std::shared_ptr<void>(this, [self, id](void*) { self->unwatch(id); });
@@ -105,147 +172,41 @@ void sentinel_resolver::unwatch(std::uint64_t id) {
   if (!watchers_.empty() || !events_) return;
   events_->close();
   events_ = nullptr;
+  look_timer_.cancel();
 }
 
-// `message`, the channel, and "NAME OLD-HOST OLD-PORT HOST PORT".
+void sentinel_resolver::look_later() {
+  run_after(look_timer_, jittered(sentinel_look_interval), weak_from_this(),
+            [](sentinel_resolver& self) { self.look(); });
+}
+
+void sentinel_resolver::look() {
+  if (!events_) return;
+  ask();
+  look_later();
+}
+
+// `message`, the channel, and "NAME OLD-HOST OLD-PORT HOST PORT"; or `subscribe` and the channel:
+// 1. the sentinel that was listened to hangs;  2. the others make another server the master;
+// 3. this one is subscribed to. Nobody tells of step 2 any more, so it is asked for.
 void sentinel_resolver::on_message(reply const& message) {
-  if (message.text(1) != "message" || message.text(2) != "+switch-master") return;
+  if (message.text(2) != "+switch-master") return;
+  if (message.text(1) == "subscribe") return look();
+  if (message.text(1) != "message") return;
   std::istringstream words{std::string(message.text(3))};
-  std::string name, old_host, old_port, host;
-  std::uint16_t port = 0;
-  words >> name >> old_host >> old_port >> host >> port;
-  if (!words || name != how_.master_name) return;
-  auto const told = watchers_;  // what is told may come and go meanwhile
-  for (auto const& [id, moved] : told) moved({host, port});
+  std::string name;
+  master_switch told;
+  words >> name >> told.from.host >> told.from.port >> told.to.host >> told.to.port;
+  if (words && name == how_.master_name) on_switch(told);
 }
 
-// One query to all sentinels in turn, until one knows.
-class sentinel_query final : public transport_listener,
-                             public std::enable_shared_from_this<sentinel_query> {
- public:
-  sentinel_query(std::shared_ptr<sentinel_resolver> home, address_resolver::answer done)
-      : home_(std::move(home)),
-        done_(std::move(done)),
-        left_(home_->sentinels()),
-        timer_(home_->executor()) {}
-  ~sentinel_query() override { stop(); }
-  sentinel_query(sentinel_query const&) = delete;
-  sentinel_query& operator=(sentinel_query const&) = delete;
-
-  void start() {
-    asio::post(home_->executor(), [weak = weak_from_this()] {
-      if (auto const self = weak.lock()) self->ask_next();
-    });
-  }
-
- private:
-  void ask_next() {
-    if (asked_ == left_.size()) return give_up();
-    auto const one = sentinel_settings(home_->how(), left_[asked_], home_->limit());
-    name_ = one.display_name;
-    run_after(timer_, home_->limit(), weak_from_this(), [number = asked_](sentinel_query& self) {
-      if (self.asked_ == number) self.on_silence();
-    });
-    transport_ = transport::start(home_->executor(), one, weak_from_this());
-  }
-
-  void on_ready(transport& from) override {
-    if (&from != transport_.get()) return;
-    auto request = make_batch();
-    ask(*request, {"SENTINEL", "get-master-addr-by-name", home_->how().master_name});
-    transport_->send(std::move(request));
-  }
-
-  void on_batch(transport& from, batch_ptr done, failure const* why) override {
-    if (&from != transport_.get() || why) return;  // the end follows
-    reply const& answer = done->replies.front();
-    if (answer.is_error()) return failed(explained(answer.text()));
-    if (answer.kind() == reply_kind::null) {
-      return failed(make_failure(errc::invalid_url, name_ + ": it knows no such master"));
-    }
-    auto const port = answer.number(2);
-    if (answer.list_size() != 2 || answer.text(1).empty() || !port || *port < 1 || *port > 65535) {
-      return failed(make_failure(errc::protocol, name_ + ": an answer that is no address"));
-    }
-    complete(stores::server_address{std::string(answer.text(1)), static_cast<std::uint16_t>(*port)},
-             failure_kind::temporary);
-  }
-
-  void on_ended(transport& from, failure why, failure_kind) override {
-    if (&from != transport_.get()) return;
-    failed(advised(std::move(why)));
-  }
-
-  void on_silence() {
-    failed(make_failure(errc::unavailable, name_ + ": no answer within " + in_ms(home_->limit())));
-  }
-
-  failure explained(std::string_view line) const { return advised(server_failure(line, name_)); }
-  // Of a certificate that is not trusted the server has said nothing.
-  static failure advised(failure why) {
-    bool const refused_us = why.message.find("the server says") != std::string::npos;
-    if (why == errc::access_denied && refused_us) {
-      why.message +=
-          "; the sentinels' own account is given with sentinel_user and "
-          "sentinel_password";
-    }
-    return why;
-  }
-
-  void failed(failure why) {
-    stop();
-    home_->to_the_back(left_[asked_]);
-    ++asked_;
-    denied_ = denied_ || why == errc::access_denied;
-    unknown_ = unknown_ || why == errc::invalid_url;
-    may_recover_ = may_recover_ || !(why == errc::access_denied || why == errc::invalid_url);
-    reasons_ += (reasons_.empty() ? "" : "; ") + why.message;
-    // Not from here: this is the end of the transport that was just let go.
-    start();
-  }
-
-  // As long as one of them could not be asked, the next attempt may know more.
-  void give_up() {
-    errc const code = may_recover_ ? errc::unavailable
-                      : denied_    ? errc::access_denied
-                                   : errc::invalid_url;
-    std::string const advice =
-        unknown_ ? "; is that the name in their `sentinel monitor NAME …`?" : "";
-    complete(home_->how().failed(code, "no sentinel tells where the master " +
-                                           in_quotes(home_->how().master_name) + " is (" +
-                                           reasons_ + ")" + advice),
-             may_recover_ ? failure_kind::temporary : failure_kind::refused);
-  }
-
-  void stop() {
-    timer_.cancel();
-    if (auto const old = std::exchange(transport_, nullptr)) old->stop();
-  }
-
-  void complete(result<stores::server_address> outcome, failure_kind kind) {
-    auto const self = shared_from_this();  // the answer may let this query go
-    stop();
-    if (auto const done = std::exchange(done_, nullptr)) done(std::move(outcome), kind);
-  }
-
-  std::shared_ptr<sentinel_resolver> home_;
-  address_resolver::answer done_;
-  std::vector<stores::server_address> const left_;
-  asio::steady_timer timer_;
-  std::shared_ptr<transport> transport_;
-  std::size_t asked_ = 0;
-  std::string name_;
-  std::string reasons_;
-  // Of the sentinels asked so far: one refused us, one knew no such name, one did neither.
-  bool denied_ = false;
-  bool unknown_ = false;
-  bool may_recover_ = false;
-};
-
-std::shared_ptr<void> sentinel_resolver::where(answer done) {
-  auto query = std::make_shared<sentinel_query>(shared_from_this(), std::move(done));
-  query->start();
-  return query;
+void sentinel_resolver::on_switch(master_switch const& told) {
+  heard_ = told;
+  heard_at_ = clock::now();
+  present_ = told.to;
+  query_ = nullptr;  // it was asked before this was known
+  if (!requests_.empty()) ask();
+  tell_watchers(told.to);
 }
 
 }  // namespace

@@ -9,18 +9,19 @@
 
 namespace herdlock::redis {
 
-/// The longest that one sentinel may take before the next is asked; less with many of them.
-inline constexpr milliseconds max_sentinel_time{500};
-inline constexpr milliseconds min_sentinel_time{50};
+/// So often, or up to twice as often, a handle asks whether its master still is one.
+inline constexpr milliseconds sentinel_look_interval{10'000};
 
-/// Of one sentinel: the same TLS as the data servers, but an account of its own.
-settings sentinel_settings(settings const& how, stores::server_address const& at,
-                           milliseconds limit);
-
-/// Asks the sentinels of the settings in turn. One that does not answer goes to the back of the
-/// list, so the first to be asked is the one that answered last. Whether the server that they name
-/// is a master is for the connection's examination to see. Moves are heard of by a subscription to
-/// +switch-master at one of them.
+/// Takes the address that most sentinels of the settings name (master_vote.hpp). One that does not
+/// answer goes to the back of the list, and so does one whose address was refused or is a replica:
+/// whether the server is a master is for the connection's examination to see.
+///
+/// Moves are heard of by a subscription to +switch-master at one of them. A sentinel that hangs, is
+/// restarted or is cut off from the others tells nothing, so the sentinels are asked again after
+/// each subscription that was acknowledged, and every sentinel_look_interval.
+///
+/// Cost: n short connections for n sentinels, at each attempt to connect (all connections of a
+/// handle share the question that is under way) and at each look.
 std::shared_ptr<address_resolver> make_sentinel_resolver(asio::any_io_executor executor,
                                                          settings const& how);
 

@@ -1,0 +1,72 @@
+// Which server the sentinels make the master, when they do not all say the same.
+//
+// A sentinel may be cut off from the others, left over from an earlier set-up, or late by a moment;
+// it then names an old address and is sure of it. So all of them are asked, and the address that
+// most of them name counts:
+//
+//     more than half of all name it        decided at once, whoever is still silent
+//     all have answered, or time is up     the address with the most votes
+//     as many votes for another            the one that is used now; else the one whose sentinel
+//                                          stands in front (who was wrong before stands behind)
+//
+// A switch of the master is known to one sentinel first, and to the others up to some seconds
+// later. Whoever has heard of it (+switch-master) does not count the votes for the old address for
+// a while, unless nobody names another one.
+//
+// Pure: no clock, no connection.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <herdlock/url.hpp>
+#include "stores/common/url_options.hpp"
+
+namespace herdlock::redis {
+
+/// What +switch-master told.
+struct master_switch {
+  stores::server_address from;
+  stores::server_address to;
+};
+
+/// One round of questions. O(n²) for n sentinels.
+class master_vote {
+ public:
+  /// `sentinels`, in the order of trust, may be none; each answers once, or is silent.
+  explicit master_vote(std::vector<stores::server_address> sentinels,
+                       std::optional<master_switch> heard = std::nullopt);
+
+  /// The sentinel at this index names a master, or says that it knows none (or nothing at all).
+  void names(std::size_t sentinel, stores::server_address const& master);
+  void knows_none(std::size_t sentinel);
+
+  /// Nobody's answer is missing, or those that are missing cannot change the outcome.
+  bool decided() const;
+  /// What counts so far; nothing when nobody has named one. `present`: the address that is used
+  /// now.
+  std::optional<stores::server_address> winner(
+      std::optional<stores::server_address> const& present = std::nullopt) const;
+
+  std::vector<stores::server_address> const& sentinels() const { return sentinels_; }
+  /// The sentinels that have named it, in their order.
+  std::vector<stores::server_address> who_named(stores::server_address const& master) const;
+  /// `SENTINEL names MASTER, …` for those that name another one than the winner.
+  std::string dissent() const;
+
+ private:
+  std::size_t votes_for(stores::server_address const& master) const;
+  bool is_outdated(stores::server_address const& master) const;
+
+  std::vector<stores::server_address> sentinels_;
+  std::vector<std::optional<stores::server_address>> named_;  // by each of them
+  std::vector<char> answered_;
+  std::optional<master_switch> heard_;
+};
+
+/// ` (the sentinel at HOST:PORT names it)` for messages; empty when nobody did.
+std::string naming_text(std::vector<stores::server_address> const& sentinels);
+
+}  // namespace herdlock::redis
