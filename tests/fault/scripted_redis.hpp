@@ -7,18 +7,19 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace herdlock_test {
 
-/// One connection after the other, each until its client goes.
+/// Each connection until its client goes.
 class scripted_redis {
  public:
   using command_words = std::vector<std::string>;
   /// The reply as it goes over the wire; a NUL at the end closes the connection behind it. Called
-  /// on a thread of its own.
+  /// on threads of its own, one call at a time.
   using answer = std::function<std::string(command_words const&)>;
 
   explicit scripted_redis(answer says) : says_(std::move(says)), runs_([this] { run(); }) {}
@@ -31,17 +32,19 @@ class scripted_redis {
   scripted_redis(scripted_redis const&) = delete;
   scripted_redis& operator=(scripted_redis const&) = delete;
 
-  std::string url() const { return "redis://127.0.0.1:" + std::to_string(at_.port()); }
+  std::uint16_t port() const { return at_.port(); }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
 
  private:
   using tcp = boost::asio::ip::tcp;
 
   void run() {
+    std::vector<std::jthread> served;  // until their clients have gone
     while (true) {
       boost::system::error_code ec;
       auto client = door_.accept(ec);
       if (ec || over_) return;
-      serve(client);
+      served.emplace_back([this, one = std::move(client)]() mutable { serve(one); });
     }
   }
 
@@ -61,7 +64,8 @@ class scripted_redis {
     }
   }
 
-  std::string reply(command_words const& words) const {
+  std::string reply(command_words const& words) {
+    std::lock_guard const alone(one_at_a_time_);
     if (words[0] == "HELLO") return "%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
     if (words[0] == "PING") return "$8\r\nherdlock\r\n";
     return says_(words);
@@ -89,6 +93,7 @@ class scripted_redis {
   }
 
   answer const says_;
+  std::mutex one_at_a_time_;
   std::atomic<bool> over_ = false;
   boost::asio::io_context io_;
   tcp::acceptor door_{io_, {boost::asio::ip::address_v4::loopback(), 0}};

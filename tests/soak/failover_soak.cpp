@@ -1,13 +1,14 @@
 // Failovers under load: do two ever hold the same resource?
 //
-//   failover_soak --safe|--unsafe [--rounds N] [--clients K]
+//   failover_soak --safe|--unsafe [--hang] [--rounds N] [--clients K]
 //
-// --safe asks for wait_replicas=1 and quarantine=on, --unsafe for neither. Each round cuts the
-// replication, lets the clients go on, takes the master away (killed and stopped in turn) and waits
-// for the next one. So what was granted during the cut is unknown to the new master: without the
-// two options it is granted again while it is held. Prints one line per round and a sum; ends with
-// 1 when a safe run saw an overlap, or an unsafe one saw none, which would mean that this program
-// cannot see them.
+// --hang: in every second round the sentinel that the clients listen to hangs while the others make
+// another server the master. --safe asks for wait_replicas=1 and quarantine=on, --unsafe for
+// neither. Each round cuts the replication, lets the clients go on, takes the master away (killed
+// and stopped in turn) and waits for the next one. So what was granted during the cut is unknown to
+// the new master: without the two options it is granted again while it is held. Prints one line per
+// round and a sum; ends with 1 when a safe run saw an overlap, or an unsafe one saw none, which
+// would mean that this program cannot see them.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,7 @@ constexpr milliseconds safe_ttl = 5s;  // and quarantine_ttl
 struct soak_options {
   bool safe = true;
   bool known = false;
+  bool hang = false;
   int rounds = 3;
   int clients = 8;
 };
@@ -118,7 +120,7 @@ class failover_soak {
   bool run() {
     for (int number = 1; number <= options_.rounds; ++number) {
       await_grants(5);
-      round(number % 2 == 1);
+      round(number);
       auto const seen = judge_.so_far();
       std::printf("round %d: %lu grants, %lu overlaps, %lu fencing steps back, %lu lost leases\n",
                   number, seen.grants, seen.overlaps, seen.steps_back, seen.lost);
@@ -157,7 +159,10 @@ class failover_soak {
     }
   }
 
-  void round(bool by_kill) {
+  void round(int number) {
+    // Each way of losing the master, with and without a sentinel that hangs.
+    bool const by_kill = number % 4 < 2;
+    bool const a_sentinel_hangs = options_.hang && number % 2 == 0;
     group_.await_calm();
     auto& old = group_.master();
     group_.await_replicas(2);
@@ -167,6 +172,8 @@ class failover_soak {
     linger(600ms, [&] { return judge_.so_far().grants < before + 3; });
     told().failing_over = true;
     linger(300ms, [&] { return !judge_.occupied(name); });
+    auto const hanging = group_.most_listened_sentinel();
+    if (a_sentinel_hangs) group_.hang_sentinel(hanging);
     if (by_kill) {
       old.kill();
     } else {
@@ -177,6 +184,7 @@ class failover_soak {
     // The holders hold on until the clients have had a chance at the new master.
     linger(2s, [&] { return judge_.so_far().grants == at_end; });
     told().failing_over = false;
+    if (a_sentinel_hangs) group_.resume_sentinel(hanging);
     if (by_kill) {
       group_.rejoin(old);
     } else {
@@ -200,6 +208,8 @@ soak_options parse(int argc, char** argv) {
     if (word == "--safe" || word == "--unsafe") {
       options.safe = word == "--safe";
       options.known = true;
+    } else if (word == "--hang") {
+      options.hang = true;
     } else if (word == "--rounds" && !last) {
       options.rounds = std::atoi(argv[++i]);
     } else if (word == "--clients" && !last) {
@@ -217,7 +227,7 @@ soak_options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   auto const options = parse(argc, argv);
   if (!options.known || options.rounds < 1 || options.clients < 2) {
-    std::fprintf(stderr, "failover_soak --safe|--unsafe [--rounds N] [--clients K]\n");
+    std::fprintf(stderr, "failover_soak --safe|--unsafe [--hang] [--rounds N] [--clients K]\n");
     return 64;
   }
   try {

@@ -109,7 +109,7 @@ std::uint16_t redis_sentinels::master_port(redis_server const& asked) const {
 }
 
 redis_server& redis_sentinels::master() {
-  auto const port = master_port(*sentinels_.front());
+  auto const port = master_port(*listening_sentinels().front());
   for (auto const& one : servers_) {
     if (one->public_port() == port) return *one;
   }
@@ -140,7 +140,7 @@ void redis_sentinels::await_master_other_than(std::uint16_t port) {
 void redis_sentinels::await_calm() {
   bool const reached = eventually(3 * patience, [&] {
     auto const all_rest =
-        std::ranges::all_of(sentinels_, [](auto const& one) { return rests(*one); });
+        std::ranges::all_of(listening_sentinels(), [](auto const* one) { return rests(*one); });
     return all_rest && common_master_port() != 0;
   });
   must(reached, reached ? "" : "they do not come to rest:\n" + words());
@@ -148,8 +148,9 @@ void redis_sentinels::await_calm() {
 
 // 0 while they disagree.
 std::uint16_t redis_sentinels::common_master_port() const {
-  auto const port = master_port(*sentinels_.front());
-  for (auto const& one : sentinels_) {
+  auto const asked = listening_sentinels();
+  auto const port = master_port(*asked.front());
+  for (auto const* one : asked) {
     if (master_port(*one) != port) return 0;
   }
   return port;
@@ -158,7 +159,7 @@ std::uint16_t redis_sentinels::common_master_port() const {
 // For messages: what each sentinel thinks of the master.
 std::string redis_sentinels::words() const {
   std::string all;
-  for (auto const& one : sentinels_) {
+  for (auto const* one : listening_sentinels()) {
     try {
       all += one->cli("SENTINEL MASTER mymaster") + "\n";
     } catch (std::runtime_error const& why) {
@@ -170,7 +171,7 @@ std::string redis_sentinels::words() const {
 
 void redis_sentinels::failover() {
   auto const old = master().public_port();
-  auto const& asked = *sentinels_.front();
+  auto const& asked = *listening_sentinels().front();
   bool const reached = eventually(3 * patience, [&] {
     // Refused as long as the last one is not over for all of them, and given up after the
     // failover-timeout, which a loaded machine may need more than.
@@ -201,6 +202,49 @@ void redis_sentinels::rejoin(redis_server& dead) {
 
 void redis_sentinels::kill_sentinels() {
   for (auto const& one : sentinels_) one->kill();
+}
+
+std::vector<redis_server*> redis_sentinels::listening_sentinels() const {
+  std::vector<redis_server*> some;
+  for (std::size_t i = 0; i < sentinels_.size(); ++i) {
+    if (!silent_.contains(i)) some.push_back(sentinels_[i].get());
+  }
+  return some;
+}
+
+std::size_t redis_sentinels::most_listened_sentinel() const {
+  std::size_t best = 0;
+  int most = -1;
+  for (std::size_t i = 0; i < sentinels_.size(); ++i) {
+    std::istringstream clients(sentinels_[i]->cli("CLIENT LIST"));
+    int listeners = 0;
+    for (std::string line; std::getline(clients, line);) {
+      bool const ours = line.find(" name=herdlock ") != line.npos;
+      if (ours && line.find(" sub=1 ") != line.npos) ++listeners;
+    }
+    if (std::exchange(most, std::max(most, listeners)) < most) best = i;
+  }
+  return best;
+}
+
+void redis_sentinels::hang_sentinel(std::size_t index) {
+  silent_.insert(index);
+  sentinels_[index]->pause();
+}
+
+void redis_sentinels::resume_sentinel(std::size_t index) {
+  sentinels_[index]->resume();
+  silent_.erase(index);
+}
+
+void redis_sentinels::lock_sentinels_out_of_the_master() {
+  auto& old = master();
+  old.change_password("nobody-knows-it");
+  std::istringstream clients(old.cli("CLIENT LIST"));
+  for (std::string line; std::getline(clients, line);) {
+    if (line.find(" name=sentinel") == line.npos) continue;
+    old.cli("CLIENT KILL ID " + line.substr(3, line.find(' ') - 3));
+  }
 }
 
 }  // namespace herdlock_test

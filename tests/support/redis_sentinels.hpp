@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,23 @@ class redis_sentinels {
   void rejoin(redis_server& dead);
 
   redis_server& sentinel(std::size_t index) { return *sentinels_[index]; }
+  std::size_t sentinels() const { return sentinels_.size(); }
   void kill_sentinels();
+  /// The one to which most clients of ours are subscribed.
+  std::size_t most_listened_sentinel() const;
+  /// From now on the others are asked what the sentinels say; it hangs until the second call.
+  void hang_sentinel(std::size_t index);
+  void resume_sentinel(std::size_t index);
+
+  /// The master's own clients stay, and no sentinel can look at it, make it a replica or cut its
+  /// clients off any more: it cannot be told that another server has taken its place.
+  void lock_sentinels_out_of_the_master();
 
   void flush() { master().flush(); }
 
  private:
   std::uint16_t master_port(redis_server const& asked) const;
+  std::vector<redis_server*> listening_sentinels() const;
   std::uint16_t common_master_port() const;
   bool has_master_other_than(std::uint16_t port);
   std::string words() const;
@@ -74,6 +86,7 @@ class redis_sentinels {
   std::optional<tls_files> certificates_;
   std::vector<std::unique_ptr<redis_server>> servers_;
   std::vector<std::unique_ptr<redis_server>> sentinels_;
+  std::set<std::size_t> silent_;  // sentinels that are not to be asked
 };
 
 }  // namespace herdlock_test

@@ -219,6 +219,12 @@ std::string redis_server::command(std::vector<std::string> const& list) const {
   return client.command(list);
 }
 
+void redis_server::change_password(std::string const& to) {
+  auto const said = command({"CONFIG", "SET", "requirepass", to});
+  if (said != "OK") throw std::runtime_error("the test's server refuses a password: " + said);
+  options_.password = to;
+}
+
 std::string redis_server::cli(std::string_view text) const {
   std::istringstream words{std::string(text)};
   std::vector<std::string> list;

@@ -58,6 +58,9 @@ class redis_server {
   void resume();
   bool running() { return child_ && child_->running(); }
 
+  /// For new connections; those that have logged in stay.
+  void change_password(std::string const& to);
+
   void flush();  ///< FLUSHALL, SCRIPT FLUSH
 
   /// Runs one command over a connection of its own, as the default user, and renders the reply:

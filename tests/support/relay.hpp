@@ -30,6 +30,8 @@ class relay {
   void accept();             ///< takes connections again, on the same port
   /// A black hole once exactly `bytes` more have passed in this direction.
   void stop_after_bytes(direction way, std::size_t bytes);
+  /// New connections lead to another server; those that are open stay where they are.
+  void lead_to(std::uint16_t target_port);
   void set_delay(std::chrono::milliseconds each_way);
 
   /// Lets exactly `bytes` more pass in this direction (0: none), then ends the connection that
