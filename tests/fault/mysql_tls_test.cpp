@@ -69,6 +69,25 @@ TEST_F(mysql_tls, AnotherHostsCertificateIsRefusedUnlessNothingIsVerified) {
   EXPECT_TRUE(is<grant>(acquire(wrong.url("tls") + "?tls=on&verify=none")));
 }
 
+// The client library reads them, for each connection.
+TEST_F(mysql_tls, FilesThatCannotBeUsedAreNamedAndReadAgain) {
+  auto const url = secure().url("files") + "?tls=on&cafile=" + files().authority.string();
+  auto const with = [&](std::filesystem::path const& cert, std::filesystem::path const& key) {
+    return url + "&cert=" + cert.string() + "&key=" + key.string();
+  };
+  EXPECT_TRUE(is<grant>(acquire(with(files().client_certificate, files().client_key))));
+  for (auto const& bad : {with(files().client_certificate, files().server_key),
+                          with("/nowhere.pem", files().client_key),
+                          with(files().client_certificate, "/nowhere.key")}) {
+    auto const refused = acquire(bad);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error(), errc::unavailable) << refused.error().message;
+    for (char const* part : {"(cafile '", ", cert '", ", key '", "for the next connection"}) {
+      EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+    }
+  }
+}
+
 TEST_F(mysql_tls, AServerWithoutTlsIsRefused) {
   expect_refused(mysql_url("table", "&tls=on&cafile=" + files().authority.string()));
 }

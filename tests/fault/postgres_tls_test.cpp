@@ -65,6 +65,36 @@ TEST_F(postgres_tls, AnotherHostsCertificateIsRefusedUnlessItsNameIsNotVerified)
   EXPECT_TRUE(is<grant>(c.acquire(resource("stock:1"), owner_token::generate())));
 }
 
+// libpq reads them, for each connection. One that is missing would be left out in silence: no
+// certificate is shown then, and with sslmode=require any server is taken.
+TEST_F(postgres_tls, FilesThatCannotBeUsedAreNamedAndReadAgain) {
+  auto const& all = files();
+  auto const with = [&](auto const& authority, auto const& cert, auto const& key) {
+    return "&sslrootcert=" + std::filesystem::path(authority).string() +
+           "&sslcert=" + std::filesystem::path(cert).string() +
+           "&sslkey=" + std::filesystem::path(key).string();
+  };
+  struct wrong {
+    std::string options;
+    char const* named;
+  };
+  for (std::string const mode : {"verify-full", "require"}) {
+    for (wrong const& each :
+         {wrong{with(all.authority, all.client_certificate, all.server_key), "server.key"},
+          wrong{with(all.authority, "/nowhere.pem", all.client_key), "/nowhere.pem"},
+          wrong{with("/nowhere.ca", all.client_certificate, all.client_key), "/nowhere.ca"},
+          wrong{with(all.authority, all.client_certificate, "/nowhere.key"), "/nowhere.key"}}) {
+      client c(postgres, secure().fresh_url() + "&sslmode=" + mode + each.options);
+      auto const refused = c.acquire(resource("stock:1"), owner_token::generate());
+      ASSERT_FALSE(refused.has_value()) << mode << each.options;
+      EXPECT_EQ(refused.error(), errc::unavailable) << refused.error().message;
+      for (char const* part : {each.named, "read again for the next connection"}) {
+        EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+      }
+    }
+  }
+}
+
 TEST_F(postgres_tls, AServerWithoutTlsIsRefused) {
   expect_refused(postgres_server::shared().fresh_url() + verified(files().authority),
                  "does not support SSL");

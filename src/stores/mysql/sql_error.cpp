@@ -55,7 +55,8 @@ constexpr known_code known[] = {
      "tried again until the deadline; is somebody working on the table by hand?"},
     {ER_CONNECTION_KILLED, errc::unavailable, "the connection was ended at the server"},
     {CR_SSL_CONNECTION_ERROR, errc::unavailable,
-     "check tls, cafile and the host's name in the store's URL, and the server's certificate"},
+     "check these files, tls and the host's name in the store's URL, and the server's certificate; "
+     "the files are read again for the next connection"},
     {ER_BINLOG_STMT_MODE_AND_ROW_ENGINE, errc::unavailable,
      "set binlog_format to MIXED or ROW at the server"},
     {CR_SERVER_LOST, errc::unavailable, "the connection was lost"},
@@ -63,6 +64,17 @@ constexpr known_code known[] = {
 };
 constexpr known_code any_other{0, errc::unavailable,
                                "check that the server runs and can be reached"};
+
+// The client library does not say which file it means.
+std::string files_of(settings const& how) {
+  auto const& tls = how.tls;
+  std::string text = tls.authority_file.empty() ? " (the system's authorities"
+                                                : " (cafile " + in_quotes(tls.authority_file);
+  if (!tls.certificate_file.empty()) {
+    text += ", cert " + in_quotes(tls.certificate_file) + ", key " + in_quotes(tls.key_file);
+  }
+  return text + ")";
+}
 
 }  // namespace
 
@@ -92,6 +104,7 @@ failure to_failure(sql_error const& error, std::string const& subject, settings 
   std::string way_out = made.way_out;
   if (way_out.ends_with('%')) way_out.replace(way_out.size() - 1, 1, how.ddl());
   std::string text = how.display_name + ": " + subject + ": " + error.text;
+  if (error.code == CR_SSL_CONNECTION_ERROR) text += files_of(how);
   if (!way_out.empty()) text += "; " + way_out;
   return make_failure(made.means, std::move(text));
 }

@@ -22,6 +22,22 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// libpq goes on without a file that is not there: it shows no certificate then, and takes any
+// server with sslmode=require. A file that the URL names is meant, also while it is being replaced.
+std::optional<sql_error> missing_file(settings const& what) {
+  auto const& all = what.parameters;
+  auto const is_off = [](auto const& one) {
+    return one.first == "sslmode" && one.second == "disable";
+  };
+  if (what.host.front() == '/' || std::ranges::any_of(all, is_off)) return std::nullopt;
+  for (auto const& [name, file] : all) {
+    bool const is_file = name == "sslcert" || name == "sslrootcert" || name == "sslcrl";
+    if (!is_file || file == "system" || ::access(file.c_str(), F_OK) == 0) continue;
+    return sql_error{"", name + ": the file \"" + file + "\" does not exist"};
+  }
+  return std::nullopt;
+}
+
 answer to_answer(PGresult* result) {
   rows owned(result);
   auto const status = PQresultStatus(result);
@@ -73,6 +89,7 @@ void connection::open() {
 
 void connection::start_libpq(std::string const& addresses) {
   if (over_) return;
+  if (auto missing = missing_file(what_)) return opened(std::move(missing));
   std::string hosts = what_.host;
   for (char const c : addresses) {
     if (c == ',') hosts += "," + what_.host;

@@ -43,6 +43,15 @@ bool speaks_of_credentials(std::string_view text) {
          text.find("does not exist") != std::string_view::npos;
 }
 
+// Of our own certificate, its key or the authority's. With sslmode=prefer the server's sentence on
+// a second try without TLS stands behind it.
+bool speaks_of_a_file(std::string_view text) {
+  for (std::string_view const part : {"certificate file \"", "key file \"", ": the file \""}) {
+    if (text.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 bool speaks_of_security(std::string_view text) {
   return text.find("SSL") != std::string_view::npos ||
          text.find("certificate") != std::string_view::npos;
@@ -56,6 +65,12 @@ bool ends_session(sql_error const& why) {
 }
 
 failure to_failure(sql_error const& why) {
+  if (why.state.empty() && speaks_of_a_file(why.message)) {
+    return make_failure(errc::unavailable,
+                        why.message +
+                            "; the files are read again for the next connection: put this one "
+                            "right, or correct sslcert, sslkey or sslrootcert in the store's URL");
+  }
   if (why.state.empty() && speaks_of_credentials(why.message)) {
     return make_failure(errc::access_denied, why.message + "; check user and password");
   }
