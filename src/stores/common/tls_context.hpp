@@ -1,16 +1,20 @@
-// A context for TLS, made of what a store's URL says.
+// A context for TLS, made of the files that a store's URL names.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
+#include <memory>
 #include <string>
 
 #include "stores/common/tls_settings.hpp"
 
 namespace herdlock::stores {
 
-/// Also made, empty, for connections without TLS. It verifies the authority; whose certificate it
-/// is, the connection asks. errc::invalid_url names the file of the URL that cannot be read.
-result<boost::asio::ssl::context> make_tls(tls_settings const& how,
-                                           std::string const& display_name);
+/// Nobody changes it once it is made, so connections of any thread may share it.
+using tls_context = std::shared_ptr<boost::asio::ssl::context>;
+
+/// Of the files that are there now; it asks nobody for a pass phrase. It verifies the authority;
+/// whose certificate it is, the connection asks. errc::invalid_url: the message names the file that
+/// cannot be used, and why, but not the store.
+result<tls_context> make_tls(tls_settings const& how);
 
 }  // namespace herdlock::stores

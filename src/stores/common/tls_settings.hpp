@@ -1,6 +1,7 @@
 // What a store's URL says about TLS.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "stores/common/url_options.hpp"
@@ -9,11 +10,16 @@ namespace herdlock::stores {
 
 enum class encryption { none, tls, tls_unverified };
 
+class tls_source;
+
 struct tls_settings {
   encryption security = encryption::none;
   std::string authority_file;  ///< empty: the system's authorities
   std::string certificate_file;
   std::string key_file;
+  /// What the connections of a handle are made with, shared by all of them; made by who opens the
+  /// store. Null without TLS, and where the client library reads the files itself.
+  std::shared_ptr<tls_source> source{};
 };
 
 inline constexpr url_option tls_options[] = {

@@ -183,11 +183,9 @@ class http_connection final : public connection {
 
 std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
                                             settings const& how, stores::server_address const& to,
-                                            ssl::context& tls) {
-  if (how.tls.security == stores::encryption::none) {
-    return std::make_unique<http_connection<plain_stream>>(how, to, executor);
-  }
-  return std::make_unique<http_connection<tls_stream>>(how, to, executor, tls);
+                                            stores::tls_context const& tls) {
+  if (!tls) return std::make_unique<http_connection<plain_stream>>(how, to, executor);
+  return std::make_unique<http_connection<tls_stream>>(how, to, executor, *tls);
 }
 
 }  // namespace herdlock::etcd

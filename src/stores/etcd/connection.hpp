@@ -3,7 +3,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <optional>
@@ -60,8 +59,9 @@ class connection {
   virtual void close() = 0;
 };
 
+/// `tls` is null where the settings mean none.
 std::unique_ptr<connection> make_connection(asio::any_io_executor const& executor,
                                             settings const& how, stores::server_address const& to,
-                                            boost::asio::ssl::context& tls);
+                                            stores::tls_context const& tls);
 
 }  // namespace herdlock::etcd

@@ -36,19 +36,7 @@ bool says_auth_is_off(refusal const& refused) {
          refused.message.find("authentication is not enabled") != std::string::npos;
 }
 
-// What TLS refuses, it refuses the next time, too.
-failure failure_to_reach(stores::server_address const& one, error_code ec) {
-  std::string const what = one.text() + " (" + ec.message() + ")";
-  if (ec.category() != asio::error::get_ssl_category())
-    return make_failure(errc::unavailable, what);
-  return make_failure(errc::access_denied, what + "; check cafile, cert and key");
-}
-
 }  // namespace
-
-connection_pool::connection_pool(asio::any_io_executor executor, settings how,
-                                 boost::asio::ssl::context tls)
-    : executor_(std::move(executor)), how_(std::move(how)), tls_(std::move(tls)) {}
 
 asio::awaitable<call_outcome> connection_pool::call(char const* path, std::string const& body,
                                                     clock::time_point deadline) {
@@ -94,7 +82,7 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(how_.members[member], answer.ec);
+      outcome.why = failure_to_reach(member, answer.ec);
       co_return false;
     }
     outcome.body = std::move(answer.body);
@@ -126,14 +114,45 @@ asio::awaitable<http_answer> connection_pool::exchange(http_request const& reque
     if (!answer.ec || clock::now() >= deadline) co_return answer;
     std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
   }
-  auto fresh = make_connection(executor_, how_, how_.members[member], tls_);
+  auto fresh = make(member);
   answer.ec = co_await fresh->connect(deadline);
   if (answer.ec) co_return answer;
   int const before = answer.sendings;
   answer = co_await fresh->exchange(request, deadline);
   answer.sendings = before + 1;
+  if (!answer.ec && how_.tls.source) {
+    how_.tls.source->worked_with(how_.members[member].text());
+  }
   if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh)});
   co_return answer;
+}
+
+std::unique_ptr<connection> connection_pool::make(std::size_t member) {
+  stores::tls_choice tls;
+  if (how_.tls.source) tls = how_.tls.source->choose();
+  file_error_ = std::move(tls.file_error);
+  return make_connection(executor_, how_, how_.members[member], tls.context);
+}
+
+// What TLS refuses at first it refuses the next time, too. Where it has worked before, one side is
+// being given other certificates, and the next time may be better.
+failure connection_pool::failure_to_reach(std::size_t member, error_code ec) const {
+  std::string const address = how_.members[member].text();
+  std::string const what = address + " (" + ec.message() + ")";
+  if (ec.category() != asio::error::get_ssl_category())
+    return make_failure(errc::unavailable, what);
+  bool const passes = how_.tls.source->has_worked_with(address);
+  std::string const file_error = file_error_.empty() ? "" : "; " + file_error_;
+  if (!passes) {
+    return make_failure(errc::access_denied, what + "; check cafile, cert and key" + file_error);
+  }
+  auto why = make_failure(errc::unavailable,
+                          what +
+                              "; it worked before, and is tried again with the files that are "
+                              "there then: check cafile, cert and key" +
+                              file_error);
+  how_.tls.source->warn(why.message);
+  return why;
 }
 
 asio::awaitable<refusal> connection_pool::authenticate(clock::time_point deadline) {
@@ -167,7 +186,7 @@ asio::awaitable<opened_stream> connection_pool::open_stream(char const* path,
     if (refused.code != status::ok) co_return opened;
   }
   opened.member = current_;
-  auto fresh = make_connection(executor_, how_, how_.members[opened.member], tls_);
+  auto fresh = make(opened.member);
   error_code ec = co_await fresh->connect(attempt_deadline(deadline));
   std::string const token = token_;
   std::string const no_body;

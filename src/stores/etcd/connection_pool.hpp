@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -55,7 +54,8 @@ struct opened_stream {
 /// All members are called on the executor. Coroutines keep it alive while they run.
 class connection_pool : public std::enable_shared_from_this<connection_pool> {
  public:
-  connection_pool(asio::any_io_executor executor, settings how, boost::asio::ssl::context tls);
+  connection_pool(asio::any_io_executor executor, settings how)
+      : executor_(std::move(executor)), how_(std::move(how)) {}
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
@@ -108,12 +108,14 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
                                 clock::time_point deadline, call_outcome& outcome);
   asio::awaitable<http_answer> exchange(http_request const& request, clock::time_point deadline);
   asio::awaitable<refusal> authenticate(clock::time_point deadline);
+  std::unique_ptr<connection> make(std::size_t member);
+  failure failure_to_reach(std::size_t member, error_code ec) const;
   std::unique_ptr<connection> take_idle(std::size_t member);
   clock::time_point attempt_deadline(clock::time_point deadline) const;
 
   asio::any_io_executor executor_;
   settings how_;
-  boost::asio::ssl::context tls_;
+  std::string file_error_;   ///< why the last connection was not made with the files of now
   std::size_t current_ = 0;  ///< the member that is asked
   std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;

@@ -5,7 +5,7 @@
 #include <herdlock/url_scheme.hpp>
 #include <map>
 
-#include "stores/common/tls_context.hpp"
+#include "stores/common/tls_source.hpp"
 #include "stores/etcd/queue_entry.hpp"
 #include "stores/etcd/settings.hpp"
 
@@ -218,8 +218,8 @@ class store final : public lease_store {
 result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto settings = etcd::parse_settings(std::move(url));
   if (!settings) return settings.error();
-  auto tls = stores::make_tls(settings->tls, settings->display_name);
-  if (!tls) return tls.error();
+  auto const warnings = std::make_shared<store_warnings>();
+  if (settings->tls.source) settings->tls.source->tell(warnings);
   auto pending = std::make_shared<stores::pending_operations>(
       executor, stores::pending_settings{.store = settings->display_name,
                                          .late = "no answer within " + in_ms(settings->timeout) +
@@ -227,8 +227,8 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
                                          .max_pending = settings->max_pending,
                                          .timeout = settings->timeout});
   std::string display_name = settings->display_name;
-  auto connections = std::make_shared<etcd::connection_pool>(std::move(executor),
-                                                             std::move(*settings), std::move(*tls));
+  auto connections =
+      std::make_shared<etcd::connection_pool>(std::move(executor), std::move(*settings));
   auto watches = std::make_shared<etcd::watch_stream>(connections);
   auto leases = std::make_shared<etcd::lease_pool>(connections);
   auto unconfirmed = std::make_shared<etcd::unconfirmed_releases>(pending->settings().max_pending);
@@ -237,7 +237,7 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
                                             std::move(leases), std::move(unconfirmed)});
   auto store = std::make_shared<etcd::store>(std::move(queues));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
-  return backend{store, nullptr, traits, std::move(display_name)};
+  return backend{store, nullptr, traits, std::move(display_name), warnings};
 }
 
 std::span<url_scheme const> v0::etcd_schemes() {

@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
-#include "stores/common/tls_context.hpp"
 #include "stores/etcd/connection_pool.hpp"
 #include "stores/etcd/settings.hpp"
 
@@ -59,12 +58,9 @@ class cluster_check {
   }
   // Of the cluster, whichever member answers.
   call_outcome ask(settings how, char const* path, std::string const& body) {
-    auto tls = stores::make_tls(how.tls, how.display_name);
-    if (tls.has_error()) return {.why = tls.error(), .refused = {}, .body = {}};
     auto const limit = clock::now() + how.timeout;
     boost::asio::io_context io;
-    auto const way =
-        std::make_shared<connection_pool>(io.get_executor(), std::move(how), std::move(*tls));
+    auto const way = std::make_shared<connection_pool>(io.get_executor(), std::move(how));
     call_outcome outcome;
     auto const run = [&]() -> boost::asio::awaitable<void> {
       auto calling = way->call(path, body, limit);

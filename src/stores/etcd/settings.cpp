@@ -1,5 +1,7 @@
 #include "stores/etcd/settings.hpp"
 
+#include "stores/common/tls_source.hpp"
+
 namespace herdlock::etcd {
 namespace {
 
@@ -54,6 +56,10 @@ result<settings> parse_settings(store_url url) {
     in.refuse("a user and a password go together; write user:password@");
   }
   if (auto why = in.end(); why.code) return why;
+  if (!tls) return s;
+  auto source = stores::tls_source::open(s.tls, s.display_name);
+  if (!source) return source.error();
+  s.tls.source = std::move(*source);
   return s;
 }
 

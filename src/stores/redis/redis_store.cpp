@@ -2,6 +2,7 @@
 
 #include <herdlock/url_scheme.hpp>
 
+#include "stores/common/tls_source.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster_store.hpp"
 #include "stores/redis/dialects/getset_dialect.hpp"
@@ -42,6 +43,7 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   }
   if (!how->sentinels.empty()) how->resolver = redis::make_sentinel_resolver(executor, *how);
   auto warnings = std::make_shared<store_warnings>();
+  if (how->tls.source) how->tls.source->tell(warnings);
   auto const check = std::make_shared<redis::connection_check>(*how, warnings);
   auto const all = std::make_shared<server_parts>(
       std::make_shared<redis::connection>(executor, *how, check), std::move(warnings));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "stores/common/tls_context.hpp"
+#include "stores/common/tls_source.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
 
 namespace herdlock::redis {
@@ -198,9 +198,11 @@ result<settings> parse_settings(store_url url) {
     in.refuse("there is a user without a password; write user:password@");
   }
   if (auto why = in.end(); why.code) return why;
-  // A file that cannot be read is told of before anything is opened.
-  auto const tls = stores::make_tls(s.tls, s.display_name);
-  if (tls.has_error()) return tls.error();
+  if (s.tls.security == stores::encryption::none) return s;
+  // A file that cannot be used is told of before anything is opened.
+  auto source = stores::tls_source::open(s.tls, s.display_name);
+  if (!source) return source.error();
+  s.tls.source = std::move(*source);
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include <herdlock/detail/async.hpp>
 #include "stores/common/close_on_exec.hpp"
+#include "stores/common/tls_source.hpp"
 
 namespace herdlock::redis {
 
@@ -23,7 +25,8 @@ class byte_stream {
   using endpoint = protocol::endpoint;
   using error_code = boost::system::error_code;
 
-  byte_stream(asio::any_io_executor const& executor, asio::ssl::context tls)
+  /// `tls` has no context for a connection without it.
+  byte_stream(asio::any_io_executor const& executor, stores::tls_choice tls)
       : tls_(std::move(tls)), socket_(executor) {}
 
   asio::any_io_executor executor() { return socket_.get_executor(); }
@@ -46,15 +49,22 @@ class byte_stream {
     socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   }
 
-  /// `server_name` is told to the server, if it is one and no address.
+  /// `server_name` is told to the server, if it is one and no address. Where the server is verified
+  /// its certificate must be for that name.
   template <class F>
   void handshake(std::string const& server_name, F done) {
-    secured_.emplace(socket_, tls_);
+    secured_.emplace(socket_, *tls_.context);
     error_code no_address;
+    if (SSL_get_verify_mode(secured_->native_handle()) != SSL_VERIFY_NONE) {
+      secured_->set_verify_callback(asio::ssl::host_name_verification(server_name));
+    }
     asio::ip::make_address(server_name, no_address);
     if (no_address) SSL_set_tlsext_host_name(secured_->native_handle(), server_name.c_str());
     secured_->async_handshake(asio::ssl::stream_base::client, std::move(done));
   }
+  /// What is wrong with the files, until the server has accepted the connection.
+  std::string const& file_error() const { return tls_.file_error; }
+  void forget_file_error() { tls_.file_error.clear(); }
   /// What was found out about the server's certificate.
   long verification() { return SSL_get_verify_result(secured_->native_handle()); }
 
@@ -86,7 +96,7 @@ class byte_stream {
 
  private:
   using socket = asio::basic_stream_socket<protocol, asio::any_io_executor>;
-  asio::ssl::context tls_;
+  stores::tls_choice tls_;
   socket socket_;
   std::optional<asio::ssl::stream<socket&>> secured_;
 };

@@ -2,9 +2,6 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-
-#include "stores/common/tls_context.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -16,11 +13,8 @@ constexpr std::size_t max_path_bytes = 107;              // sun_path less its NU
 
 }  // namespace
 
-result<asio::ssl::context> make_client_tls(settings const& how) {
-  auto tls = stores::make_tls(how.tls, how.display_name);
-  if (tls && how.tls.security == stores::encryption::tls)
-    tls->set_verify_callback(asio::ssl::host_name_verification(how.host));
-  return tls;
+stores::tls_choice choose_tls(settings const& how) {
+  return how.tls.source ? how.tls.source->choose() : stores::tls_choice{};
 }
 
 // What belongs to a stage that is over, because it took too long or was cancelled, says nothing.
@@ -108,17 +102,31 @@ void connector::on_unreachable(error_code ec) {
 
 void connector::on_secured(error_code ec) {
   ++stage_;
-  if (!ec) return complete({}, {});
+  if (!ec) {
+    how_.tls.source->worked_with(how_.address());
+    return complete({}, {});
+  }
   long const verdict = stream_->verification();
   if (how_.tls.security == stores::encryption::tls && verdict != X509_V_OK) {
-    return complete(errc::access_denied,
-                    "the certificate of " + how_.address() +
-                        " is not trusted: " + X509_verify_cert_error_string(verdict) +
-                        "; give its authority with cafile=…, or the host name it was made for",
-                    failure_kind::refused);
+    return on_untrusted(X509_verify_cert_error_string(verdict));
   }
   complete(errc::unavailable, "the TLS handshake with " + how_.address() + " failed: " +
                                   ec.message() + "; does the server speak TLS on this port?");
+}
+
+// A server that was trusted before has another certificate now, or we have another cafile: whoever
+// replaces one replaces the other soon.
+void connector::on_untrusted(char const* why) {
+  std::string const what = "the certificate of " + how_.address() + " is not trusted";
+  if (!how_.tls.source->has_worked_with(how_.address())) {
+    return complete(
+        errc::access_denied,
+        what + ": " + why + "; give its authority with cafile=…, or the host name it was made for",
+        failure_kind::refused);
+  }
+  auto const text = what + " any more: " + why + stores::tls_source::way_out_of_distrust;
+  how_.tls.source->warn(text);
+  complete(errc::unavailable, text);
 }
 
 void connector::complete(errc code, std::string const& text, failure_kind kind) {

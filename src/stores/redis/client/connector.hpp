@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "stores/common/look_up.hpp"
+#include "stores/common/tls_source.hpp"
 #include "stores/redis/client/byte_stream.hpp"
 #include "stores/redis/client/transport.hpp"
 #include "stores/redis/settings.hpp"
 
 namespace herdlock::redis {
 
-/// What a connection to this server needs, also one without TLS. errc::invalid_url for files that
-/// cannot be read.
-result<asio::ssl::context> make_client_tls(settings const& how);
+/// For one connection to this server; nothing where it has no TLS.
+stores::tls_choice choose_tls(settings const& how);
 
 /// All members on the executor.
 class connector final : public std::enable_shared_from_this<connector> {
@@ -44,6 +44,7 @@ class connector final : public std::enable_shared_from_this<connector> {
   void on_connect(boost::system::error_code ec);
   void on_unreachable(boost::system::error_code ec);
   void on_secured(boost::system::error_code ec);
+  void on_untrusted(char const* why);
   void complete(errc code, std::string const& text, failure_kind kind = failure_kind::temporary);
 
   settings how_;

@@ -38,7 +38,7 @@ failure lost_connection(settings const& how, std::string const& why = {}) {
 
 class attempt final : public transport, public std::enable_shared_from_this<attempt> {
  public:
-  attempt(asio::any_io_executor const& executor, settings const& how, asio::ssl::context tls,
+  attempt(asio::any_io_executor const& executor, settings const& how, stores::tls_choice tls,
           std::weak_ptr<transport_listener> owner)
       : how_(how),
         stream_(std::make_shared<byte_stream>(executor, std::move(tls))),
@@ -52,8 +52,6 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
         });
     connector_->start();
   }
-  /// Instead: the configuration cannot be used, and ends it as a server does that says no.
-  void refuse(failure why) { end(std::move(why), failure_kind::refused); }
 
   void send(batch_ptr what) override {
     outgoing_.add(what->bytes());
@@ -117,6 +115,7 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
       return end(std::move(why), passing ? failure_kind::temporary : failure_kind::refused);
     }
     if (--greetings_ > 0) return;
+    stream_->forget_file_error();
     check_later();
     if (auto const owner = owner_.lock()) owner->on_ready(*this);
   }
@@ -267,6 +266,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
     if (phase_ != phase::running) return;
     phase_ = phase::ended;
     if (!why_.code) why_ = std::move(why);
+    // The server may refuse the older files that were used: their certificate may have expired.
+    if (!stream_->file_error().empty()) why_.message += "; " + stream_->file_error();
     kind_ = kind;
     shut();
   }
@@ -333,16 +334,8 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 std::shared_ptr<transport> transport::start(asio::any_io_executor const& executor,
                                             settings const& how,
                                             std::weak_ptr<transport_listener> owner) {
-  auto tls = make_client_tls(how);
-  failure const unusable = tls ? failure{} : tls.error();
-  auto one = std::make_shared<attempt>(
-      executor, how, tls ? std::move(*tls) : asio::ssl::context(asio::ssl::context::tls_client),
-      std::move(owner));
-  if (unusable.code) {
-    one->refuse(unusable);
-  } else {
-    one->start();
-  }
+  auto one = std::make_shared<attempt>(executor, how, choose_tls(how), std::move(owner));
+  one->start();
   return one;
 }
 

@@ -1,5 +1,6 @@
 #include "stores/redis/cluster/cluster_store.hpp"
 
+#include "stores/common/tls_source.hpp"
 #include "stores/redis/cache/cache_port.hpp"
 #include "stores/redis/cluster/cluster.hpp"
 #include "stores/redis/cluster/slots.hpp"
@@ -21,6 +22,7 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   }
   how->part = redis::server_part::cluster_node;
   auto warnings = std::make_shared<store_warnings>();
+  if (how->tls.source) how->tls.source->tell(warnings);
   auto links = std::make_shared<redis::tracking>();
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings, links);
   auto const all =

@@ -10,9 +10,9 @@ namespace herdlock::redis {
 using boost::system::error_code;
 
 monitor_connection::monitor_connection(asio::any_io_executor const& executor, settings const& how,
-                                       asio::ssl::context tls, monitor_listener& told)
+                                       monitor_listener& told)
     : how_(how),
-      stream_(std::make_shared<byte_stream>(executor, std::move(tls))),
+      stream_(std::make_shared<byte_stream>(executor, choose_tls(how))),
       timer_(executor),
       told_(&told) {}
 

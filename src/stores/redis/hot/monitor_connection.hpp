@@ -32,7 +32,7 @@ class monitor_connection final : public std::enable_shared_from_this<monitor_con
  public:
   /// `told` must live until stop().
   monitor_connection(asio::any_io_executor const& executor, settings const& how,
-                     asio::ssl::context tls, monitor_listener& told);
+                     monitor_listener& told);
 
   void start();
   /// Closes it. Nobody is told anything any more.

@@ -81,11 +81,8 @@ class monitor_reading {
     for (auto const& server : servers_.masters) {
       auto keys = prepare_for_monitor(server, request_, made_.notes);
       if (!keys) return keys.error();
-      auto tls = make_client_tls(server);
-      if (!tls) return tls.error();
       auto one = std::make_unique<listener>(*this, *std::move(keys));
-      one->line =
-          std::make_shared<monitor_connection>(io_.get_executor(), server, std::move(*tls), *one);
+      one->line = std::make_shared<monitor_connection>(io_.get_executor(), server, *one);
       listeners_.push_back(std::move(one));
     }
     return {};

@@ -1,5 +1,6 @@
 #include "stores/redis/redlock/redlock_store.hpp"
 
+#include "stores/common/tls_source.hpp"
 #include "stores/redis/redlock/redlock_ops.hpp"
 
 namespace herdlock {
@@ -17,6 +18,9 @@ std::shared_ptr<store_warnings> warnings_for(redis::redlock_settings const& how)
     warnings->add(how.display_name +
                   ": with restart_delay=0 nodes that are restarted without their data may let a "
                   "second holder in; give it the longest ttl in use");
+  }
+  for (auto const& one : how.nodes) {
+    if (one.tls.source) one.tls.source->tell(warnings);
   }
   return warnings;
 }
