@@ -143,7 +143,7 @@ void etcd_server::restart() {
   if (!all_answer(member_)) throw std::runtime_error("etcd does not restart:\n" + member_.errors());
 }
 
-double etcd_server::metric(std::string const& name) const {
+double etcd_member::metric(std::string const& name) const {
   child_options how;
   how.argv = {find_program("curl", "curl"), "--silent", "--fail", at(port()) + "/metrics"};
   std::string const all = "\n" + run_command(std::move(how));

@@ -40,6 +40,8 @@ class etcd_member {
   std::string ctl(std::vector<std::string> const& arguments) const;
   /// A process of its own, for `lock`.
   child_options ctl_process(std::vector<std::string> const& arguments) const;
+  /// A line of /metrics, by its name with labels.
+  double metric(std::string const& name) const;
   std::string errors() const { return child_ ? child_->errors() : std::string(); }
 
  private:
@@ -82,8 +84,7 @@ class etcd_server {
   void revoke_all_leases();
   void kill() { member_.kill(); }
   void restart();  ///< with its data
-  /// A line of /metrics, by its name with labels.
-  double metric(std::string const& name) const;
+  double metric(std::string const& name) const { return member_.metric(name); }
   void start();  ///< with its data, after kill()
 
  private:

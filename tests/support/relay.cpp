@@ -273,12 +273,12 @@ void relay::replace_in_replies(std::string what, std::string with) {
   });
 }
 
-void relay::lead_to(std::uint16_t target_port) {
-  state_->run([s = state_.get(), target_port] { s->target_port = target_port; });
-}
-
 void relay::set_delay(std::chrono::milliseconds each_way) {
   state_->run([s = state_.get(), each_way] { s->delay = each_way; });
+}
+
+void relay::lead_to(std::uint16_t target_port) {
+  state_->run([s = state_.get(), target_port] { s->target_port = target_port; });
 }
 
 void relay::cut_after_bytes(direction way, std::size_t bytes) {
