@@ -32,11 +32,15 @@ using plain_stream = beast::tcp_stream;
 using tls_stream = ssl::stream<beast::tcp_stream>;
 using answer_parser = http::response_parser<http::string_body>;
 
+// A member that is cut off from the others refuses at once, and ends its streams. Without this it
+// goes on: a watch on it tells of nothing, and is none the wiser.
+constexpr char needs_leader[] = "Grpc-Metadata-hasleader: true\r\n";
+
 // `how` is what stands between the common fields and the empty line.
 std::string head_of(stores::server_address const& to, http_request const& request,
                     std::string const& how) {
   std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.text() +
-                     "\r\nContent-Type: application/json\r\n";
+                     "\r\nContent-Type: application/json\r\n" + needs_leader;
   if (!request.token.empty()) head += "Authorization: " + request.token + "\r\n";
   return head + how + "\r\n";
 }

@@ -36,7 +36,55 @@ bool says_auth_is_off(refusal const& refused) {
          refused.message.find("authentication is not enabled") != std::string::npos;
 }
 
+failure stranger(stores::server_address const& one) {
+  return make_failure(errc::unavailable,
+                      one.text() +
+                          " is a member of another cluster than the others of the URL, so it is "
+                          "not believed; name members of one cluster");
+}
+
 }  // namespace
+
+connection_pool::connection_pool(asio::any_io_executor executor, settings how)
+    : executor_(std::move(executor)), how_(std::move(how)), clusters_(how_.members.size()) {}
+
+// Before anybody is believed. With one member there is nobody to compare it with.
+asio::awaitable<void> connection_pool::survey(clock::time_point deadline) {
+  if (how_.members.size() == 1) co_return;
+  if (surveyed_) {
+    if (surveyed_->expiry() == clock::time_point::max()) co_await surveyed_->async_wait(no_throw);
+    co_return;
+  }
+  auto const mine = surveyed_ = std::make_shared<timer>(executor_, clock::time_point::max());
+  co_await ask_members(deadline);
+  mine->expires_at(clock::now());  // wakes those who wait
+}
+
+// One after the other, until most of them have named one cluster.
+asio::awaitable<void> connection_pool::ask_members(clock::time_point deadline) {
+  std::string const nothing = "{}";
+  for (std::size_t i = 0; i < how_.members.size() && clock::now() < deadline; ++i) {
+    if (clusters_.certain()) co_return;
+    auto asked = make(i);
+    auto const until = attempt_deadline(deadline);
+    http_answer answer;
+    answer.ec = co_await asked->connect(until);
+    http_request const request{path::status, nothing, token_};
+    if (!answer.ec) answer = co_await asked->exchange(request, until);
+    if (answer.ec) {
+      suspect(i);
+      continue;
+    }
+    clusters_.heard(i, cluster_in(answer.body));
+    if (answer.lasts) idle_.push_back({i, std::move(asked)});
+  }
+}
+
+bool connection_pool::heard(std::size_t member, std::string const& line) {
+  bool const ours = clusters_.heard(member, cluster_in(line));
+  if (!ours) suspect(member);
+  return ours;
+}
 
 asio::awaitable<call_outcome> connection_pool::call(char const* path, std::string const& body,
                                                     clock::time_point deadline) {
@@ -50,6 +98,7 @@ asio::awaitable<call_outcome> connection_pool::call(char const* path, std::strin
     co_return outcome;
   }
   std::shared_ptr<void> const slot(nullptr, [this](void*) { give_slot_back(); });
+  co_await survey(deadline);
   milliseconds pause = first_rest;
   for (std::size_t tried = 1;; ++tried) {
     bool const completed = co_await attempt(path, body, deadline, outcome);
@@ -83,6 +132,11 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     if (answer.ec) {
       suspect(member);
       outcome.why = failure_to_reach(member, answer.ec);
+      co_return false;
+    }
+    if (!heard(member, answer.body)) {
+      outcome.attempts -= answer.sendings;  // nothing was done in our cluster
+      outcome.why = stranger(how_.members[member]);
       co_return false;
     }
     outcome.body = std::move(answer.body);

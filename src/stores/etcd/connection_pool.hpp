@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stores/etcd/connection.hpp"
+#include "stores/etcd/member_clusters.hpp"
 #include "stores/etcd/messages.hpp"
 #include "stores/etcd/settings.hpp"
 
@@ -54,8 +55,7 @@ struct opened_stream {
 /// All members are called on the executor. Coroutines keep it alive while they run.
 class connection_pool : public std::enable_shared_from_this<connection_pool> {
  public:
-  connection_pool(asio::any_io_executor executor, settings how)
-      : executor_(std::move(executor)), how_(std::move(how)) {}
+  connection_pool(asio::any_io_executor executor, settings how);
 
   asio::any_io_executor const& executor() const { return executor_; }
   settings const& how() const { return how_; }
@@ -91,6 +91,8 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
 
   /// A stream to the member that calls go to at present.
   asio::awaitable<opened_stream> open_stream(char const* path, clock::time_point deadline);
+  /// What a stream told. False: the member is of another cluster, and the next calls go elsewhere.
+  bool heard(std::size_t member, std::string const& line);
   /// The member does not answer: the next calls go to another.
   void suspect(std::size_t member);
   /// The server did not accept the token.
@@ -102,6 +104,8 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
     std::unique_ptr<etcd::connection> connection;
   };
 
+  asio::awaitable<void> survey(clock::time_point deadline);
+  asio::awaitable<void> ask_members(clock::time_point deadline);
   asio::awaitable<bool> wait_for_slot(clock::time_point deadline);
   void give_slot_back();
   asio::awaitable<bool> attempt(char const* path, std::string const& body,
@@ -117,6 +121,8 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   settings how_;
   std::string file_error_;   ///< why the last connection was not made with the files of now
   std::size_t current_ = 0;  ///< the member that is asked
+  member_clusters clusters_;
+  std::shared_ptr<timer> surveyed_;  ///< ends when the members were asked of which cluster they are
   std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;
   std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by max_pending

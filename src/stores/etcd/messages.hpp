@@ -84,6 +84,7 @@ inline constexpr char const* time_left = "/v3/lease/timetolive";
 inline constexpr char const* range = "/v3/kv/range";
 inline constexpr char const* txn = "/v3/kv/txn";
 inline constexpr char const* watch = "/v3/watch";
+inline constexpr char const* status = "/v3/maintenance/status";
 }  // namespace path
 
 std::string authenticate_request(std::string const& user, std::string const& password);

@@ -99,6 +99,7 @@ asio::awaitable<void> watch_stream::read(std::shared_ptr<stream> on) {
       co_return;
     }
     on->heard = true;
+    if (!connections_->heard(on->member, *line)) co_return;
     auto const message = watch_in(*line);
     if (!message || !on_message(*on, *message)) co_return;
   }
