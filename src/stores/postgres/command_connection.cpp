@@ -32,6 +32,10 @@ bool schema_is_gone(sql_error const& why) {
   return why.state == "42P01" || why.state == "42883" || why.state == "26000";
 }
 
+failure tables_dropped() {
+  return make_failure(errc::unavailable, "herdlock's tables were dropped meanwhile");
+}
+
 }  // namespace
 
 void command_connection::run(statement what, on_reply done) {
@@ -51,21 +55,24 @@ void command_connection::send(command one) {
   connection_->run(one.what, what_.timeout, [weak, done = std::move(one.done)](answer const& a) {
     done(a ? reply(*a) : reply(to_failure(a.error())));
     auto const self = weak.lock();
-    if (self && !a && schema_is_gone(a.error())) self->start_anew();
+    if (!self || a) return;
+    if (schema_is_gone(a.error())) self->leave(tables_dropped());
+    // The primary may be found behind the same name.
+    if (is_read_only(a.error())) self->leave(to_failure(a.error()));
   });
 }
 
-// Somebody dropped the tables: the next command makes them again.
-void command_connection::start_anew() {
+// The next command connects again, and looks for the tables.
+void command_connection::leave(failure const& why) {
   if (state_ != state::ready) return;
   state_ = state::down;
   connection_->close();
-  auto const why = make_failure(errc::unavailable, "herdlock's tables were dropped meanwhile");
   if (auto const listener = listener_.lock()) listener->on_down(why);
 }
 
 void command_connection::connect() {
   state_ = state::connecting;
+  begun_ = clock::now();
   connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
   connection_->open();
 }
@@ -114,7 +121,7 @@ void command_connection::prepare() {
   for (auto const& [name, sql] : needed_.statements) {
     connection_->prepare(name, sql, [](answer const&) {});
   }
-  statement last{.name = "", .sql = "SELECT pg_backend_pid()"};
+  statement last{.name = "", .sql = "SELECT pg_backend_pid(), " + std::string(started_sql)};
   if (!needed_.channel.empty()) {
     // By this lock others see that the session lives.
     statement alive{.name = "", .sql = "SELECT pg_advisory_lock(1751477356, pg_backend_pid())"};
@@ -126,7 +133,9 @@ void command_connection::prepare() {
   }
   auto then = [](command_connection& self, answer const& a) {
     if (!a) return self.set_up_failed(a.error());
-    self.server_pid_ = a->count() > 0 ? static_cast<int>(a->number(0, 0)) : 0;
+    bool const told = a->count() > 0;
+    self.server_pid_ = told ? static_cast<int>(a->number(0, 0)) : 0;
+    self.server_ = told ? a->text(0, 1) : std::string();
     self.is_ready();
   };
   connection_->run(last, what_.timeout, of_this_connection(then));

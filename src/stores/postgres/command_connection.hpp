@@ -25,6 +25,10 @@ inline constexpr std::string_view common_set_up =
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off';";
 
+/// The moment in which the server was started, in microseconds: no other server has the same.
+inline constexpr std::string_view started_sql =
+    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+
 using reply = result<rows>;
 using on_reply = std::function<void(reply)>;
 
@@ -62,6 +66,12 @@ class command_connection : public connection_listener,
   bool ready() const { return state_ == state::ready; }
   /// The server's process behind it, as it says itself; 0 when it listens on a channel.
   int server_pid() const { return server_pid_; }
+  /// The server, by when it was started; empty when it listens on a channel.
+  std::string const& server() const { return server_; }
+  /// When the present connection was begun.
+  clock::time_point begun() const { return begun_; }
+  /// Gives the connection up, as if it had been lost.
+  void leave(failure const& why);
 
   void on_open(std::optional<sql_error> failed) override;
   void on_notification(std::string const& payload) override;
@@ -82,7 +92,6 @@ class command_connection : public connection_listener,
   void set_up_failed(sql_error const& why);
   void is_ready();
   void send(command one);
-  void start_anew();
   void fail_all(failure const& why);
   void close_when_idle();
 
@@ -94,6 +103,8 @@ class command_connection : public connection_listener,
   std::deque<command> waiting_;
   state state_ = state::down;
   int server_pid_ = 0;
+  std::string server_;
+  clock::time_point begun_{};
   bool closing_ = false;
 };
 

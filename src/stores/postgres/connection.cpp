@@ -99,6 +99,9 @@ void connection::start_libpq(std::string const& addresses) {
                                                        {"port", what_.port},
                                                        {"client_encoding", "UTF8"},
                                                        {"fallback_application_name", "herdlock"},
+                                                       // A host that has several addresses may
+                                                       // name a standby first.
+                                                       {"target_session_attrs", "primary"},
                                                        {"keepalives_idle", "10"},
                                                        {"keepalives_interval", "5"},
                                                        {"keepalives_count", "3"}};

@@ -55,6 +55,8 @@ class connection : public std::enable_shared_from_this<connection> {
   /// first error.
   void run_together(std::vector<statement> const& all, patience how_long, on_answer done);
 
+  /// Ends it soon, as if it had been lost.
+  void end_later(sql_error why);
   /// Gives up at once; no more events. Answers under way fail, later.
   void close();
   /// It was closed, or has ended.
@@ -87,7 +89,6 @@ class connection : public std::enable_shared_from_this<connection> {
   void finish_front();
   void read_notifications();
   void watch();
-  void end_later(sql_error why);
   void end(sql_error const& why);
   sql_error last_error() const;
   static void keep_notice(void* self, char const* text);

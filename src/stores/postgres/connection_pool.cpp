@@ -6,8 +6,17 @@
 #include "stores/postgres/sql_error.hpp"
 
 namespace herdlock::postgres {
+namespace {
+
+sql_error leads_elsewhere() {
+  return {"", "the host's name leads to another server meanwhile, so this connection was given up"};
+}
+
+}  // namespace
+
 void session::open(on_opened done) {
   opened_ = std::move(done);
+  begun_ = clock::now();
   connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
   connection_->open();
 }
@@ -18,6 +27,7 @@ void session::on_open(std::optional<sql_error> failed) {
     if (!a) return self->opened(to_failure(a.error()));
     self->pid_ = static_cast<int>(a->number(0, 0));
     self->since_ = a->number(0, 1);
+    self->server_ = a->text(0, 2);
     self->set_up();
   });
 }
@@ -50,6 +60,8 @@ void session::on_end(sql_error const& why) {
   if (!was_alive) return opened(to_failure(why));
   if (auto const lost = std::exchange(lost_, nullptr)) lost();
 }
+
+void session::leave() { connection_->end_later(leads_elsewhere()); }
 
 void session::close() {
   alive_ = false;
@@ -96,19 +108,47 @@ void connection_pool::open_one(on_session done) {
   auto const fresh = std::make_shared<session>(executor_, what_);
   all_.insert(fresh);
   fresh->open([self = shared_from_this(), fresh, done = std::move(done)](auto why) {
-    if (!why && fresh->pid() == self->command_pid_) {
-      why = make_failure(
-          errc::not_supported,
-          "a proxy gives two connections one session (PgBouncer with pool_mode=transaction does); "
-          "locks that belong to a session exclude nobody then: connect to the server itself, or "
-          "use pool_mode=session");
-    }
+    if (!why) why = self->admit(*fresh);
     if (why) {
       self->end(fresh);
       return done(*why);
     }
     done(fresh);
   });
+}
+
+// Nobody else may have the server's process that is behind the connection for commands.
+std::optional<failure> connection_pool::admit(session const& fresh) {
+  bool const elsewhere = fresh.server() != commands_->server();
+  if (!elsewhere && fresh.pid() == commands_->server_pid()) {
+    return make_failure(
+        errc::not_supported,
+        "a proxy gives two connections one session (PgBouncer with pool_mode=transaction does); "
+        "locks that belong to a session exclude nobody then: connect to the server itself, or "
+        "use pool_mode=session");
+  }
+  using verdict = stores::present_server::verdict;
+  auto const found = present_.met(fresh.begun(), fresh.server());
+  if (found == verdict::outdated) return to_failure(leads_elsewhere());
+  if (found == verdict::moved) leave_all_but(fresh.server());
+  return std::nullopt;
+}
+
+void connection_pool::on_up() {
+  using verdict = stores::present_server::verdict;
+  auto const found = present_.met(commands_->begun(), commands_->server());
+  if (found == verdict::outdated) commands_->leave(to_failure(leads_elsewhere()));
+  if (found == verdict::moved) leave_all_but(commands_->server());
+}
+
+void connection_pool::leave_all_but(std::string const& server) {
+  for (auto const& one : idle_) {
+    if (one->server() != server) one->close();
+  }
+  for (auto const& one : all_) {
+    if (one->alive() && one->server() != server) one->leave();
+  }
+  if (commands_->server() != server) commands_->leave(to_failure(leads_elsewhere()));
 }
 
 void connection_pool::give_back(std::shared_ptr<session> const& one) {

@@ -16,12 +16,18 @@ struct query_failed {
   std::string text;
 };
 
+// A standby is looked at, too.
+settings of_any_kind(settings how) {
+  how.parameters.emplace_back("target_session_attrs", "any");
+  return how;
+}
+
 // A connection of its own, for looking only: each question blocks until it is answered. Each step
 // has the settings' timeout, and the first that takes longer is the last.
 class exam_session {
  public:
   explicit exam_session(settings const& how)
-      : connection_(std::make_shared<connection>(io_.get_executor(), how, opening_)) {
+      : connection_(std::make_shared<connection>(io_.get_executor(), of_any_kind(how), opening_)) {
     connection_->open();
     while (!opening_->over && io_.run_one() > 0) {
     }

@@ -86,7 +86,6 @@ void resource_queue::look_up_lock() {
 
 void resource_queue::take_session() {
   auto const one = asking_;
-  state_->sessions->set_command_pid(state_->commands->server_pid());
   auto on_session = [self = shared_from_this(), one](result<std::shared_ptr<session>> const& got) {
     if (self->asking_ != one) return;  // the store was closed, and its sessions with it
     if (!got) return self->refused(one, got.error());

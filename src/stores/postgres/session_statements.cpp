@@ -208,7 +208,7 @@ preparation session_preparation(settings const& what) {
 
 std::string session_set_up(settings const& what) {
   return std::string(common_set_up) + set_up + with_table(leap, what.table) + "SELECT pid, " +
-         since + " FROM pg_stat_get_activity(pg_backend_pid())";
+         since + ", " + std::string(started_sql) + " FROM pg_stat_get_activity(pg_backend_pid())";
 }
 
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what) {

@@ -26,7 +26,8 @@ namespace herdlock::postgres {
 /// Of the connection for commands: meet (a name for the first time; tells the number of its lock),
 /// look, list, force, end.
 preparation session_preparation(settings const& what);
-/// Makes a session what the modes need, once the tables are there; answers its process.
+/// Makes a session what the modes need, once the tables are there; answers its process,
+/// when that began, and the server (see started_sql).
 std::string session_set_up(settings const& what);
 /// Of each session: try, wait, next, renew, release, and what the mode needs besides.
 std::vector<std::pair<std::string, std::string>> session_statements(settings const& what);

@@ -23,7 +23,8 @@ class session_store final : public lease_store {
     auto const& executor = pending_->executor();
     state_->commands = std::make_shared<command_connection>(executor, state_->what,
                                                             session_preparation(state_->what));
-    state_->sessions = std::make_shared<connection_pool>(executor, state_->what);
+    state_->sessions = std::make_shared<connection_pool>(executor, state_->what, state_->commands);
+    state_->commands->set_listener(state_->sessions);
     state_->idle = [all = std::weak_ptr(queues_), executor](resource const& name) {
       // Behind whoever is in the middle of a call to it.
       asio::post(executor, [all, name] {

@@ -12,10 +12,12 @@ struct known_state {
   char const* way_out;
 };
 
+constexpr std::string_view read_only_state = "25006";
+
 constexpr known_state known[] = {
     {"28", errc::access_denied, "check user and password"},
     {"42501", errc::access_denied, "grant the right, or use another user"},
-    {"25006", errc::unavailable, "this server is a standby; name the primary"},
+    {read_only_state, errc::unavailable, "this server is a standby; name the primary"},
     {"53300", errc::unavailable, "raise max_connections, or lower 'sessions'"},
     {"3D000", errc::unavailable, "create the database, or correct the URL"},
     {"57014", errc::timed_out, "the server is overloaded, or 'timeout' is too short"},
@@ -57,7 +59,13 @@ bool speaks_of_security(std::string_view text) {
          text.find("certificate") != std::string_view::npos;
 }
 
+bool speaks_of_a_standby(std::string_view text) {
+  return text.find("in hot standby mode") != std::string_view::npos;
+}
+
 }  // namespace
+
+bool is_read_only(sql_error const& why) { return why.state == read_only_state; }
 
 bool ends_session(sql_error const& why) {
   return why.state.empty() || why.ends_all || why.state.starts_with("08") ||
@@ -80,8 +88,10 @@ failure to_failure(sql_error const& why) {
                             "; check sslmode, sslrootcert and the host's name in the "
                             "store's URL, and the server's certificate");
   }
+  bool const standby = why.state.empty() && speaks_of_a_standby(why.message);
+  std::string_view const state = standby ? read_only_state : why.state;
   auto const* const found = std::ranges::find_if(
-      known, [&](known_state const& each) { return why.state.starts_with(each.prefix); });
+      known, [&](known_state const& each) { return state.starts_with(each.prefix); });
   std::string text = why.message;
   if (*found->way_out != '\0') text += std::string("; ") + found->way_out;
   return make_failure(found->code, std::move(text));

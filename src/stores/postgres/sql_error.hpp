@@ -11,6 +11,8 @@ namespace herdlock::postgres {
 failure to_failure(sql_error const& why);
 /// Or may have ended before, it or its transaction: it was not there to tell of anything else.
 bool ends_session(sql_error const& why);
+/// A standby, or a server or role that was made read-only.
+bool is_read_only(sql_error const& why);
 inline bool is_refusal(sql_error const& why) { return why.state == "42501"; }
 
 }  // namespace herdlock::postgres

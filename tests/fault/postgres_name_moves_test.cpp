@@ -1,0 +1,104 @@
+// A name that leads new connections to another server, while the old ones stay where they are; and
+// one that leads to a standby first.
+#include "postgres_faults.hpp"
+
+namespace herdlock_test {
+namespace {
+
+class postgres_name_moves : public postgres_faults {
+ protected:
+  postgres_server after_;
+  relay name_{server().port()};
+  std::string const direct_ = postgres_server::through(url(), server().port(), after_.port());
+
+  bool is_lost(client& c) const {
+    return c.run_until([&] {
+      auto const told = c.renew(stock, alice);
+      return told.has_value() && *told == renew_reply::lost;
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_name_moves, testing::Values("advisory", "row"), mode_name);
+
+// The connections of one handle led to two servers, and what was held at the old one was
+// renewed there, beside the holder at the new one, for as long as the old one answered.
+TEST_P(postgres_name_moves, WhatIsHeldAtTheOldServerIsLostWhenASessionLeadsElsewhere) {
+  client c(postgres, through(name_));
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  client other(postgres, direct_);
+  ASSERT_TRUE(is<grant>(other.acquire(stock, bob)));
+  name_.lead_to(after_.port());
+  c.acquire(resource("another"), alice);
+  EXPECT_TRUE(is_lost(c)) << "the lease is still renewed at the old server";
+  EXPECT_TRUE(is<busy>(c.acquire(stock, alice)));
+}
+
+TEST_P(postgres_name_moves, WhatIsHeldAtTheOldServerIsLostWhenTheCommandsLeadElsewhere) {
+  client c(postgres, through(name_));
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  client other(postgres, direct_);
+  ASSERT_TRUE(is<grant>(other.acquire(stock, bob)));
+  name_.lead_to(after_.port());
+  // The connection for commands has no holder's mark.
+  ASSERT_NE(sql("SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE "
+                "application_name = 'herdlock' AND pid <> pg_backend_pid()"),
+            "0\n");
+  ASSERT_TRUE(in_the_end([&] { return c.inspect(resource("another")).has_value(); }));
+  EXPECT_TRUE(is_lost(c)) << "the lease is still renewed at the old server";
+}
+
+// One of its own, whose tables are there, and which can be made a standby.
+struct postgres_standby : testing::TestWithParam<std::string> {
+  postgres_server& primary = postgres_server::shared();
+  postgres_server first;
+  relay name{first.port()};
+  std::string const direct =
+      first.fresh_url() + "_" + GetParam() + "&timeout=1s&mode=" + GetParam();
+  std::string const there = postgres_server::through(direct, first.port(), primary.port());
+  std::string const url = postgres_server::through(direct, first.port(), name.port());
+  resource const stock{"stock:1"};
+  owner_token const alice = owner_token::generate();
+
+  static bool is_granted(client& c, resource const& what, owner_token const& who) {
+    return c.run_until([&] { return is<grant>(c.acquire(what, who)); });
+  }
+  void make_tables() const {
+    for (auto const& each : {direct, there}) {
+      client c(postgres, each);
+      ASSERT_TRUE(is<grant>(c.acquire(resource("first"), alice)));
+      ASSERT_EQ(c.release(resource("first"), alice).value(), release_reply::released);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(modes, postgres_standby, testing::Values("table", "advisory", "row"),
+                         mode_name);
+
+// The handle stayed at the standby that the name led to for a moment, for as long as that answered.
+TEST_P(postgres_standby, IsLeftAsSoonAsTheNameLeadsToThePrimary) {
+  make_tables();
+  first.sql(direct, "COPY (SELECT '') TO PROGRAM 'cat > standby.signal'");
+  first.restart();
+  client c(postgres, url);
+  auto const told = c.acquire(stock, alice);
+  ASSERT_TRUE(told.has_error());
+  EXPECT_NE(told.error().message.find("this server is a standby; name the primary"),
+            std::string::npos)
+      << told.error().message;
+  name.lead_to(primary.port());
+  EXPECT_TRUE(is_granted(c, stock, alice)) << "it is still asked";
+}
+
+TEST_P(postgres_standby, AServerThatWasMadeReadOnlyIsLeftToo) {
+  make_tables();
+  client c(postgres, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  first.sql(direct, "ALTER SYSTEM SET default_transaction_read_only = on");
+  first.sql(direct, "SELECT pg_reload_conf()");
+  ASSERT_TRUE(c.run_until([&] { return c.acquire(resource("more"), alice).has_error(); }));
+  name.lead_to(primary.port());
+  EXPECT_TRUE(is_granted(c, stock, alice)) << "it is still asked";
+}
+
+}  // namespace
+}  // namespace herdlock_test
