@@ -58,6 +58,11 @@ std::string session_settings(settings const& how) {
          "; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 }
 
+constexpr char which_server[] =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'server_uuid', "
+    "'datadir', 'wsrep_on', 'group_replication_group_name', "
+    "'group_replication_single_primary_mode')";
+
 }  // namespace
 
 // Whose wait it is: the library's callback does not tell.
@@ -151,7 +156,8 @@ void connection::connect(settings const& how, std::string const& address) {
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);  // a command that is run must not get a way in
   socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (socket_ < 0) throw sql_error{bad_reply, "no file descriptor is left"};
-  run(session_settings(how));
+  auto const told = run(session_settings(how) + "; " + which_server);
+  server_ = identity_of(told.last().rows);
 }
 
 connection::~connection() {

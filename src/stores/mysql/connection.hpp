@@ -78,6 +78,12 @@ class connection : public std::enable_shared_from_this<connection> {
   void set_deadline(clock::time_point last) { deadline_ = last; }
 
   std::uint64_t id() const { return id_; }
+  /// Of the server that it leads to; empty where a name may lead to several, as to the nodes of a
+  /// cluster.
+  std::string const& server() const { return server_; }
+  clock::time_point begun() const { return begun_; }
+  /// It was opened, so what it knows of its server can be read. On the executor.
+  bool in_service = false;
   /// The wait_timeout that its user has set; 0: none.
   std::int64_t idle_timeout_s = 0;
   bool in_transaction() const;
@@ -115,6 +121,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
   std::unique_ptr<st_mysql, closer> handle_;
   std::uint64_t id_ = 0;
+  std::string server_;
+  clock::time_point const begun_ = clock::now();
   std::atomic<int> socket_ = -1;  ///< a duplicate: the library closes its own when it likes
   std::optional<line> line_;
   int wake_ = -1;  ///< an eventfd, for abort()
@@ -122,6 +130,13 @@ class connection : public std::enable_shared_from_this<connection> {
   std::uint64_t asked_ = 0;  ///< exchanges that have ended
   bool late_ = false;        ///< one has not ended in time
 };
+
+/// Which server has such variables, as it was told by which_server: replication needs each to have
+/// a server_id of its own. Empty for a node of a cluster.
+std::string identity_of(std::vector<row> const& variables);
+/// Of which a server with these variables is a node: Galera, and Group Replication in multi-primary
+/// mode.
+std::string cluster_of(std::vector<row> const& variables);
 
 /// One after the other, with a single allocation: the next statement is written while the server
 /// waits for it.

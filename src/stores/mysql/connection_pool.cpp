@@ -1,5 +1,7 @@
 #include "stores/mysql/connection_pool.hpp"
 
+#include <errmsg.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -28,7 +30,7 @@ awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point
 
 awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
   bool const may_wait = clock::now() < deadline;
-  auto const mine = waiting_.emplace(waiting_.end(), executor_, deadline);
+  auto const mine = waiting_.emplace(waiting_.end(), with_.executor, deadline);
   auto const is_next = [&] { return closed_ || (mine == waiting_.begin() && has_one()); };
   while (!is_next() && clock::now() < deadline) {
     boost::system::error_code ignored;
@@ -57,7 +59,7 @@ void connection_pool::put_to_use(std::shared_ptr<connection> const& one) {
 awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
   auto const start = [&](auto handler) {
     auto const done = std::make_shared<decltype(handler)>(std::move(handler));
-    threads_.add([how = how_, executor = executor_, one, done]() mutable {
+    with_.threads.add([how = with_.how, executor = with_.executor, one, done]() mutable {
       std::optional<sql_error> error;
       try {
         one->open(how);
@@ -73,10 +75,33 @@ awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
   using outcome_type = void(std::optional<sql_error>);
   auto const error = co_await asio::async_initiate<asio::use_awaitable_t<> const, outcome_type>(
       start, asio::use_awaitable);
-  if (!error) co_return;
+  if (!error) co_return admit(*one);
   forget(*one);
   if (closed_) throw sql_error{pool_is_closed, "the store is being closed"};
   throw *error;
+}
+
+void connection_pool::admit(connection& fresh) {
+  fresh.in_service = true;
+  using verdict = stores::present_server::verdict;
+  auto const found = with_.present.met(fresh.begun(), fresh.server());
+  if (found == verdict::moved) with_.moved(fresh.server());
+  if (found != verdict::outdated) return;
+  forget(fresh);
+  throw sql_error{CR_SERVER_LOST, "newer connections lead to another server"};
+}
+
+// Nothing is known of the server of those that are being opened: they are looked at when they are
+// up.
+void connection_pool::leave_all_but(std::string const& server) {
+  auto const leads_elsewhere = [&](auto const& one) {
+    return one->in_service && !one->server().empty() && one->server() != server;
+  };
+  std::erase_if(idle_, leads_elsewhere);
+  std::lock_guard alone(mutex_);
+  for (auto const& one : in_use_) {
+    if (leads_elsewhere(one)) one->abort();
+  }
 }
 
 void connection_pool::forget(connection const& one) {

@@ -2,22 +2,32 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "stores/common/present_server.hpp"
 #include "stores/common/worker_threads.hpp"
 #include "stores/mysql/connection.hpp"
 
 namespace herdlock::mysql {
 
+/// What the pools of a store share. `moved` is called when new connections lead to another server
+/// than the present ones.
+struct shared_by_pools {
+  asio::any_io_executor executor;
+  settings how;
+  stores::worker_threads& threads;
+  stores::present_server& present;
+  std::function<void(std::string const& server)> moved;
+};
+
 /// All members on the executor, but for close(). Only opening a connection takes a thread.
 class connection_pool {
  public:
-  connection_pool(asio::any_io_executor executor, settings how, std::size_t most,
-                  stores::worker_threads& threads)
-      : executor_(std::move(executor)), how_(std::move(how)), most_(most), threads_(threads) {}
+  connection_pool(shared_by_pools with, std::size_t most) : with_(std::move(with)), most_(most) {}
   connection_pool(connection_pool const&) = delete;
   connection_pool& operator=(connection_pool const&) = delete;
 
@@ -29,6 +39,8 @@ class connection_pool {
   /// It is closed: with an error behind it, or in a state that nobody else should meet.
   void drop(std::shared_ptr<connection> one);
 
+  /// Those that lead to another server end: whoever holds a lock by one is told.
+  void leave_all_but(std::string const& server);
   /// From any thread: ends what is running on its connections; nothing can be borrowed any more.
   void close();
   /// Behind close(): ends the waits.
@@ -43,10 +55,10 @@ class connection_pool {
   void forget(connection const& one);
   void wake_next();
 
-  asio::any_io_executor const executor_;
-  settings const how_;
+  void admit(connection& fresh);
+
+  shared_by_pools const with_;
   std::size_t const most_;
-  stores::worker_threads& threads_;
   std::list<timer> waiting_;  ///< in the order they came
   std::vector<std::shared_ptr<connection>> idle_;
   std::mutex mutex_;  ///< for close(): in_use_ changes under it

@@ -83,19 +83,6 @@ awaitable<void> end_session(connection& db, std::uint64_t session) {
   }
 }
 
-std::string cluster_of(std::vector<row> const& variables) {
-  bool group = false;
-  bool any_node_writes = false;
-  for (auto const& each : variables) {
-    auto const name = text(each, 0);
-    auto const value = text(each, 1);
-    if (name == "wsrep_on" && value == "ON") return "a Galera cluster";
-    if (name == "group_replication_group_name") group = !value.empty();
-    if (name == "group_replication_single_primary_mode") any_node_writes = value == "OFF";
-  }
-  return group && any_node_writes ? "a replication group in multi-primary mode" : "";
-}
-
 awaitable<void> refuse_cluster(connection& db, char const* what) {
   auto const found = co_await db.ask(
       "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "

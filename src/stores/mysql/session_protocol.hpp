@@ -108,9 +108,7 @@ std::string open_row_sql(settings const& how, held_lock const& what);
 std::string close_row_sql(settings const& how, held_lock const& what);
 /// KILL, and no error when the session has gone before.
 awaitable<void> end_session(connection& db, std::uint64_t session);
-/// Of which a server with these variables is a node, if each node keeps such locks for itself:
-/// Galera, and Group Replication in multi-primary mode.
-std::string cluster_of(std::vector<row> const& variables);
+/// A node of a cluster keeps such locks for itself.
 awaitable<void> refuse_cluster(connection& db, char const* what);
 
 /// mode=row and mode=named: a lease is a lock that the server keeps for a session.

@@ -21,6 +21,14 @@ void ordered_work::end(std::string const& name) {
   asio::post(executor_, std::move(following));
 }
 
+// What is held is held at one server, so all connections have to lead to it.
+shared_by_pools store_state::shared() {
+  return {pending->executor(), how, openings, present, [this](std::string const& server) {
+            commands.leave_all_but(server);
+            sessions.leave_all_but(server);
+          }};
+}
+
 failure store_state::to_failure(sql_error const& error, std::string const& subject) const {
   sql_error const closed{pool_is_closed, "the store is being closed"};
   return mysql::to_failure(closing_ ? closed : error, subject, how);

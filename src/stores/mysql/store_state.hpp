@@ -40,15 +40,16 @@ struct store_state : std::enable_shared_from_this<store_state> {
       : how(given),
         pending(std::move(shared_pending)),
         openings("herdlock-mysql", most_commands + most_sessions),
-        commands(pending->executor(), given, most_commands, openings),
-        sessions(pending->executor(), given, most_sessions, openings),
+        commands(shared(), most_commands),
+        sessions(shared(), most_sessions),
         in_order(pending->executor()) {}
 
   settings const how;
   std::shared_ptr<stores::pending_operations> const pending;
   stores::worker_threads openings;  ///< of connections, which block
-  connection_pool commands;         ///< for what takes a round trip
-  connection_pool sessions;         ///< for what holds or waits; unused in table mode
+  stores::present_server present;
+  connection_pool commands;  ///< for what takes a round trip
+  connection_pool sessions;  ///< for what holds or waits; unused in table mode
   ordered_work in_order;
 
   stores::name_hint<256> busy_lately;  ///< somebody else had it when it was asked for last
@@ -62,6 +63,8 @@ struct store_state : std::enable_shared_from_this<store_state> {
   failure to_failure(sql_error const& error, std::string const& subject) const;
 
  private:
+  shared_by_pools shared();
+
   std::atomic<bool> closing_ = false;
 };
 

@@ -1,0 +1,47 @@
+// A name that leads new connections to another server, while the old ones stay where they are.
+#include "mysql_ports.hpp"
+
+namespace herdlock_test {
+namespace {
+
+struct mysql_name_moves : testing::TestWithParam<std::string> {
+  store_case const kind{.name = "mysql", .url = {}, .open = &open_mysql};
+  mariadb_server& before = mariadb_server::shared();
+  mariadb_server after{{"--server-id=2"}};
+  relay name{before.port()};
+  std::string const there = [this] {
+    static int number = 0;
+    return "moves_" + GetParam() + "_" + std::to_string(++number);
+  }();
+  std::string const direct = after.url(there) + "?mode=" + GetParam();
+  std::string const url = mysql_through(name, before.url(there) + "?mode=" + GetParam());
+  resource const stock{"stock:1"};
+  owner_token const alice = owner_token::generate();
+  owner_token const bob = owner_token::generate();
+};
+INSTANTIATE_TEST_SUITE_P(modes, mysql_name_moves, testing::Values("table", "row", "named"),
+                         [](auto const& one) { return one.param; });
+
+// The connections of one handle led to two servers, and what was held at the old one was
+// renewed there, beside the holder at the new one, for as long as the old one answered.
+TEST_P(mysql_name_moves, WhatIsHeldAtTheOldServerIsLostWhenAConnectionLeadsElsewhere) {
+  client c(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  client other(kind, direct);
+  ASSERT_TRUE(is<grant>(other.acquire(stock, bob)));
+  name.lead_to(after.port());
+  // More at once than there are idle connections, so that a new one comes up.
+  std::vector<pending<acquire_reply>> more;
+  for (int i = 0; i < 4; ++i) {
+    more.push_back(c.start_acquire({resource("more:" + std::to_string(i)), alice, 1min}));
+  }
+  for (auto const& one : more) c.get(one);
+  EXPECT_TRUE(c.run_until([&] {
+    auto const told = c.renew(stock, alice);
+    return told.has_value() && *told == renew_reply::lost;
+  })) << "the lease is still renewed at the old server, beside the new holder";
+  EXPECT_TRUE(is<busy>(c.acquire(stock, alice)));
+}
+
+}  // namespace
+}  // namespace herdlock_test
