@@ -49,6 +49,7 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
       std::make_shared<redis::connection>(executor, *how, check), std::move(warnings));
   all->grants->add(all->commands, all->pushes);
   if (how->durable.on()) all->confirmed = std::make_shared<redis::confirmation>(all->commands);
+  all->tie_together();
   all->leases = make_leases(*all, *how);
   if (how->speaks == redis::dialect::herdlock) {
     all->values = redis::make_cache_port(all->commands, all->watches);

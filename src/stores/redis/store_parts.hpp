@@ -1,6 +1,7 @@
 // What the ports of a store share: its servers, what they push, and who waits.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include <herdlock/backend.hpp>
@@ -10,6 +11,7 @@
 #include "stores/redis/exchange/rules_exchange.hpp"
 #include "stores/redis/near/tracking.hpp"
 #include "stores/redis/queue/lease_queues.hpp"
+#include "stores/redis/same_server.hpp"
 
 namespace herdlock::redis {
 
@@ -45,6 +47,14 @@ class store_parts {
     });
   }
 
+  /// Of a single server: commands and pushes lead to the same one. Before they are opened.
+  void tie_together() {
+    ties_ = {std::make_shared<same_server>(commands, pushes),
+             std::make_shared<same_server>(pushes, commands)};
+    commands->attach(ties_[0]);
+    pushes->attach(ties_[1]);
+  }
+
   std::shared_ptr<Servers> commands;
   std::shared_ptr<store_warnings> warnings;
   std::shared_ptr<connection> pushes;
@@ -57,6 +67,9 @@ class store_parts {
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;      // null for a dialect: leases only
   std::shared_ptr<tracking_store> tracked;  // null without values
+
+ private:
+  std::array<std::shared_ptr<same_server>, 2> ties_;
 };
 
 /// Of parts that have their ports. Each of its ports keeps all parts.

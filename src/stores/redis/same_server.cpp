@@ -1,0 +1,27 @@
+#include "stores/redis/same_server.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+// New with each start of a server, and no two have the same.
+std::string run_id_of(connection const& one) {
+  auto const* const facts = one.facts();
+  return facts && one.up() ? facts->run_id : std::string();
+}
+
+}  // namespace
+
+void same_server::on_connection_up() {
+  auto const mine = mine_.lock();
+  auto const other = other_.lock();
+  if (!mine || !other) return;
+  auto const here = run_id_of(*mine);
+  auto const there = run_id_of(*other);
+  if (here.empty() || there.empty() || here == there) return;
+  other->leave(make_failure(errc::unavailable,
+                            mine->how().display_name +
+                                ": new connections lead to another server than this one; it was "
+                                "given up and is made again"));
+}
+
+}  // namespace herdlock::redis

@@ -1,0 +1,58 @@
+// A name that leads new connections to another server, while the old ones stay where they are: a
+// proxy, a service address, a DNS name behind a failover that demoted nobody.
+#include <contract/fixture.hpp>
+#include <support/redis_server.hpp>
+#include <support/relay.hpp>
+
+#include "stores/redis/redis_store.hpp"
+
+namespace herdlock_test {
+namespace {
+
+struct redis_name_moves : testing::Test {
+  store_case const kind{.name = "redis", .url = {}, .open = &open_redis};
+  redis_server before;
+  redis_server after;
+  relay name{before.port()};
+  std::string const url = "redis://127.0.0.1:" + std::to_string(name.port());
+  resource const stock{"stock"};
+  owner_token const alice = owner_token::generate();
+  owner_token const bob = owner_token::generate();
+
+  static bool subscribed(redis_server const& at) {
+    return at.cli("CLIENT LIST TYPE pubsub").find("addr=") != std::string::npos;
+  }
+};
+
+// The pushing connection came up at the new server, and the commands stayed at the old one for
+// as long as it answered: two holders, and a waiter whom nobody woke.
+TEST_F(redis_name_moves, TheCommandsFollowAConnectionThatCameUpElsewhere) {
+  client c(kind, url);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  client other(kind, after.url());
+  ASSERT_TRUE(is<grant>(other.acquire(stock, bob)));
+  auto const waits = c.start_acquire({stock, owner_token::generate(), 1min, 1min});
+  ASSERT_TRUE(c.run_until([&] { return subscribed(before); }));
+  name.lead_to(after.port());
+  before.cli("CLIENT KILL TYPE pubsub");
+  EXPECT_TRUE(c.run_until([&] {
+    auto const told = c.renew(stock, alice);
+    return told.has_value() && *told == renew_reply::lost;
+  })) << "the lease is still renewed at the old server, beside the new holder";
+  EXPECT_EQ(other.release(stock, bob).value(), release_reply::released);
+  EXPECT_TRUE(is<grant>(c.get(waits))) << "the waiter stayed at the old server";
+}
+
+// The other way round: the commands' connection was lost, that of the pushes stayed.
+TEST_F(redis_name_moves, ThePushesFollowTheCommands) {
+  client c(kind, url);
+  auto const waits = c.start_watch({cache_key("key"), 1min});
+  ASSERT_TRUE(c.run_until([&] { return subscribed(before); }));
+  name.lead_to(after.port());
+  before.cli("CLIENT KILL TYPE normal SKIPME yes");
+  EXPECT_TRUE(c.run_until([&] { return !subscribed(before); }))
+      << "the pushes are still those of the old server";
+}
+
+}  // namespace
+}  // namespace herdlock_test
