@@ -105,15 +105,18 @@ class check_command final : public command {
     auto const judged =
         home_->check_.verdict_on(std::span(&answer, 1), home_->wire().how().address());
     if (judged.why.code) return home_->on_checked(judged.why, generation_);
-    std::int64_t time = -1, uptime = -1;
+    std::int64_t time = -1;
+    std::chrono::seconds uptime{0};
     for_each_fact(answer.text(), [&](std::string_view fact, std::string_view value) {
       if (fact == "server_time_usec") time = whole_number<std::int64_t>(value).value_or(-1);
-      if (fact == "uptime_in_seconds") uptime = whole_number<std::int64_t>(value).value_or(-1);
+      if (fact == "uptime_in_seconds") {
+        uptime = std::chrono::seconds(whole_number<std::int64_t>(value).value_or(0));
+      }
     });
     if (auto const owner = home_->owner_.lock(); owner && time > 0) {
       owner->on_node_time(home_->index(), time);
     }
-    home_->on_checked(uptime, generation_);
+    home_->on_checked(voting_delay::server{home_->check_.facts().run_id, uptime}, generation_);
   }
 
   void fail(failure const& why, completion) override {
@@ -238,7 +241,7 @@ redlock_node::redlock_node(asio::any_io_executor const& executor, settings const
 
 void redlock_node::open(std::weak_ptr<node_listener> owner, milliseconds restart_delay) {
   owner_ = std::move(owner);
-  restart_delay_ = restart_delay;
+  voting_.begin(restart_delay, display_name());
   connection_->attach(weak_from_this());
   connection_->open();
 }
@@ -253,11 +256,8 @@ void redlock_node::close() {
 failure const* redlock_node::refusal(node_verb verb) const {
   if (state_ != state::ready) return &down_;
   if (silent_ || backlog_ >= max_node_backlog) return &silent_why_;
-  bool const grants = verb == node_verb::acquire;
-  if (grants && restarted_.code && std::chrono::steady_clock::now() < votes_from_) {
-    return &restarted_;
-  }
-  return nullptr;
+  if (verb != node_verb::acquire) return nullptr;
+  return voting_.refusal(std::chrono::steady_clock::now());
 }
 
 void redlock_node::send(node_verb verb, std::shared_ptr<node_request> from) {
@@ -304,29 +304,19 @@ void redlock_node::on_connection_down() {
   ++generation_;
   silent_ = false;
   if (closed_) return;
+  voting_.lost(std::chrono::steady_clock::now());
   if (failure const why = connection_->last_failure(); why.code) down_ = why;
   become(state::down);
 }
 
-void redlock_node::on_checked(result<std::int64_t> uptime, std::uint64_t generation) {
+void redlock_node::on_checked(result<voting_delay::server> found, std::uint64_t generation) {
   if (closed_ || generation != generation_) return;
-  if (uptime.has_error()) {
-    down_ = uptime.error();
+  if (found.has_error()) {
+    down_ = found.error();
     become(state::down);
     return connection_->leave(down_);  // the next connection is asked again
   }
-  auto const runs_for = std::chrono::seconds(std::max<std::int64_t>(*uptime, 0));
-  restarted_ = {};
-  if (runs_for < restart_delay_) {
-    // The clocks of two machines: a hundredth more.
-    auto const rest = restart_delay_ - runs_for;
-    votes_from_ = std::chrono::steady_clock::now() + rest + rest / 100;
-    restarted_ =
-        make_failure(errc::unavailable,
-                     display_name() + ": it was started " + std::to_string(runs_for.count()) +
-                         " s ago and grants nothing until it has run for the restart_delay of " +
-                         in_ms(restart_delay_) + ", because it may have forgotten leases");
-  }
+  voting_.met(*found, std::chrono::steady_clock::now());
   become(state::ready);
   retry();
 }

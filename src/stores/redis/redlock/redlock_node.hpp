@@ -7,6 +7,7 @@
 
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/redlock/redlock_scripts.hpp"
+#include "stores/redis/redlock/voting_delay.hpp"
 
 namespace herdlock::redis {
 
@@ -96,7 +97,7 @@ class redlock_node final : public connection_listener,
   void on_connection_up() override;
   void on_connection_down() override;
 
-  void on_checked(result<std::int64_t> uptime, std::uint64_t generation);
+  void on_checked(result<voting_delay::server> found, std::uint64_t generation);
   void become(state to);
   void on_command_over(command_end how);
   void keep_pending(std::shared_ptr<pending_release> one);
@@ -107,13 +108,11 @@ class redlock_node final : public connection_listener,
   std::size_t index_;
   connection_check check_;
   std::weak_ptr<node_listener> owner_;
-  milliseconds restart_delay_{0};
   asio::steady_timer retry_timer_;
   std::deque<std::shared_ptr<pending_release>> pending_releases_;
   failure down_;
   failure silent_why_;
-  failure restarted_;
-  std::chrono::steady_clock::time_point votes_from_{};
+  voting_delay voting_;
   std::size_t backlog_ = 0;
   /// Of the connection: what was asked over an earlier one must not be sent over the next, to a
   /// server that may have been restarted and was not looked at.

@@ -1,0 +1,43 @@
+// A node's name leads to another server, which has run for long and knows nothing of the votes that
+// the former one gave.
+#include <contract/fixture.hpp>
+#include <support/redis_nodes.hpp>
+#include <support/relay.hpp>
+
+#include "stores/redis/redlock/redlock_store.hpp"
+
+namespace herdlock_test {
+namespace {
+
+TEST(RedlockNameMoves, AnotherServerInANodesPlaceGrantsNothingForTheRestartDelay) {
+  store_case const kind{.name = "redlock", .url = {}, .open = &open_redlock};
+  redis_nodes nodes(4);  // the first, which has run for longest, takes the place of the second
+  relay first(nodes[1].port());
+  auto const url = [&](std::uint16_t port) {
+    return redis_nodes::url_of({port, nodes[2].port(), nodes[3].port()}, "restart_delay=5s");
+  };
+  resource const stock{"stock"};
+  owner_token const alice = owner_token::generate();
+  client holder(kind, url(nodes[1].port()));
+  client other(kind, url(first.port()));
+  // All have run for the delay.
+  ASSERT_TRUE(holder.run_until([&] {
+    return is<grant>(holder.acquire(stock, alice, 5s)) && nodes[3].cli("EXISTS stock") == "1";
+  }));
+  ASSERT_TRUE(is<busy>(other.acquire(stock, owner_token::generate(), 5s)));
+  // The holder's majority are the first two; the third has lost its vote.
+  nodes[3].cli("DEL stock");
+  first.lead_to(nodes[0].port());
+  first.cut_all();
+  // Its scripts are loaded there, so its connection is up.
+  ASSERT_TRUE(other.run_until([&] { return nodes[0].calls("script|load") > 0; }));
+  for (int i = 0; i < 50; ++i) {
+    bool const granted = is<grant>(other.acquire(stock, owner_token::generate(), 5s));
+    if (!granted) continue;
+    EXPECT_NE(holder.renew(stock, alice, 5s).value(), renew_reply::renewed) << "two holders";
+    break;
+  }
+}
+
+}  // namespace
+}  // namespace herdlock_test
