@@ -41,6 +41,11 @@ TEST_P(mysql_name_moves, WhatIsHeldAtTheOldServerIsLostWhenAConnectionLeadsElsew
     return told.has_value() && *told == renew_reply::lost;
   })) << "the lease is still renewed at the old server, beside the new holder";
   EXPECT_TRUE(is<busy>(c.acquire(stock, alice)));
+  // Each connection of this test is in its database, but for the one that asks.
+  EXPECT_TRUE(c.run_until([&] {
+    return before.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE db = '" + there +
+                      "'") == "0\n";
+  })) << "connections to the old server are kept";
 }
 
 }  // namespace

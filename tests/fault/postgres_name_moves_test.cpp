@@ -52,10 +52,10 @@ struct postgres_standby : testing::TestWithParam<std::string> {
   postgres_server& primary = postgres_server::shared();
   postgres_server first;
   relay name{first.port()};
-  std::string const direct =
-      first.fresh_url() + "_" + GetParam() + "&timeout=1s&mode=" + GetParam();
-  std::string const there = postgres_server::through(direct, first.port(), primary.port());
-  std::string const url = postgres_server::through(direct, first.port(), name.port());
+  // A table of its own, of the same name at both.
+  std::string const there = primary.fresh_url() + "&timeout=1s&mode=" + GetParam();
+  std::string const direct = postgres_server::through(there, primary.port(), first.port());
+  std::string const url = postgres_server::through(there, primary.port(), name.port());
   resource const stock{"stock:1"};
   owner_token const alice = owner_token::generate();
 
