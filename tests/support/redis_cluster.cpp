@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <support/free_port.hpp>
@@ -16,6 +20,12 @@ std::vector<std::string> lines_of(std::string const& text) {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;
+}
+
+std::string text_of(std::filesystem::path const& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
 }
 
 void must(std::string const& reply) {
@@ -115,8 +125,8 @@ int redis_cluster::slot_of(std::string_view key) const {
   return std::stoi(nodes_[0]->command({"CLUSTER", "KEYSLOT", std::string(key)}));
 }
 
-std::size_t redis_cluster::owner_of(int slot) const {
-  auto const lines = lines_of(nodes_[0]->cli("CLUSTER SLOTS"));
+std::size_t redis_cluster::owner_of(int slot, std::size_t asked) const {
+  auto const lines = lines_of(nodes_[asked]->cli("CLUSTER SLOTS"));
   // first, last, host, port, id, …: two small numbers in front of the loopback address.
   for (std::size_t i = 2; i + 1 < lines.size(); ++i) {
     if (lines[i] != "127.0.0.1" || lines[i - 1].size() > 5 || lines[i - 2].size() > 5) continue;
@@ -164,6 +174,69 @@ void redis_cluster::move_slot(int slot, std::size_t to, std::function<void()> co
   must(node(from).cli("CLUSTER SETSLOT " + number + " NODE " + id_of(to)));
   auto const known = [&] { return owner_of(slot) == to; };
   if (!eventually(known)) throw std::runtime_error("a move in the test's cluster does not end");
+}
+
+std::filesystem::path redis_cluster::map_file(std::size_t i) const {
+  return nodes_.at(i)->folder() / "nodes.conf";
+}
+
+void redis_cluster::fail_over() {
+  auto const old = options_.masters - 1;
+  auto const heir = options_.masters;
+  std::string const id = id_of(old);
+  node(old).kill();
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i == old) continue;
+    auto const agrees = [&] {
+      return node(i).cli("CLUSTER INFO").find("cluster_state:ok") != std::string::npos &&
+             owner_of(slots - 1, i) == heir;
+    };
+    if (!eventually(agrees))
+      throw std::runtime_error("no replica takes over in the test's cluster");
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i != old) must(node(i).cli("CLUSTER FORGET " + id));
+  }
+}
+
+// As behind a firewall that lets the clients through and not the bus between the nodes.
+void redis_cluster::bring_back_cut_off(std::size_t i) {
+  std::ostringstream cut;
+  std::string const nowhere = "@" + std::to_string(dead_port());
+  for (auto const& line : lines_of(text_of(map_file(i)))) {
+    bool const other = line.find("myself") == line.npos;
+    cut << (other ? std::regex_replace(line, std::regex("@[0-9]+"), nowhere) : line) << "\n";
+  }
+  std::ofstream(map_file(i)) << cut.str();
+  node(i).restart();
+  auto const alone = [&] {
+    auto const lines = lines_of(node(i).cli("CLUSTER NODES"));
+    auto const lost = std::ranges::count_if(lines, [](auto const& line) {
+      return line.find("fail") != line.npos && line.find("master") != line.npos;
+    });
+    return lost + 1 >= static_cast<long>(options_.masters) &&
+           node(i).cli("CLUSTER INFO").find("cluster_state:fail") != std::string::npos;
+  };
+  if (!eventually(alone)) {
+    throw std::runtime_error("the test's node is not cut off:\n" + node(i).cli("CLUSTER NODES"));
+  }
+}
+
+void redis_cluster::replace_by_stranger(std::size_t i) {
+  std::filesystem::rename(map_file(i), map_file(i).string() + ".old");
+  node(i).restart();
+  must(node(i).cli("CLUSTER ADDSLOTSRANGE 0 " + std::to_string(slots - 1)));
+  auto const serves = [&] {
+    return node(i).cli("CLUSTER INFO").find("cluster_state:ok") != std::string::npos;
+  };
+  if (!eventually(serves)) throw std::runtime_error("the test's other cluster does not form");
+}
+
+void redis_cluster::bring_back_from_stranger(std::size_t i) {
+  node(i).kill();
+  std::filesystem::rename(map_file(i).string() + ".old", map_file(i));
+  node(i).restart();
+  wait_until_ok();
 }
 
 std::uint64_t redis_cluster::errors(std::string const& word) const {

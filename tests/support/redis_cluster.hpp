@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -54,6 +55,17 @@ class redis_cluster {
   void move_slot(
       int slot, std::size_t to, std::function<void()> const& between = [] {});
 
+  /// The replica that waits for it takes over from the last master, which is killed; all others
+  /// forget the old one. Returns when they agree.
+  void fail_over();
+  /// A killed node comes back and hears nothing of the others, nor they of it: it has its old map,
+  /// and says `fail` when this returns.
+  void bring_back_cut_off(std::size_t i);
+  /// A killed node's address is given to a node of another cluster, which serves all slots.
+  void replace_by_stranger(std::size_t i);
+  /// The node itself is at its address again.
+  void bring_back_from_stranger(std::size_t i);
+
   /// How often all nodes together have answered with this error.
   std::uint64_t errors(std::string const& word) const;
 
@@ -65,7 +77,8 @@ class redis_cluster {
   void join();
   bool is_ok(redis_server const& node) const;
   std::string id_of(std::size_t i) const;
-  std::size_t owner_of(int slot) const;
+  std::filesystem::path map_file(std::size_t i) const;
+  std::size_t owner_of(int slot, std::size_t asked = 0) const;  ///< as that node sees it
 
   redis_cluster_options options_;
   temp_dir folder_;  // of the certificates

@@ -52,6 +52,9 @@ class redis_server {
   std::filesystem::path socket_path() const { return folder_.path() / "redis.sock"; }
   tls_files const& tls() const { return *tls_; }
 
+  /// Of its files.
+  std::filesystem::path const& folder() const { return folder_.path(); }
+
   void kill();     ///< SIGKILL; its port stays refused until restart()
   void restart();  ///< empty, on the same port
   void pause();    ///< SIGSTOP: connections stay open, nothing answers
