@@ -27,6 +27,7 @@ enum class server_part {
   cluster_node,  ///< whichever: the nodes tell each other, and us, who serves what
 };
 class address_resolver;
+class membership;
 
 struct settings {
   std::string display_name;  ///< the URL without its password
@@ -50,6 +51,8 @@ struct settings {
   std::string sentinel_password;
   /// Asked for host and port before each connection, if there is one; made by who opens the store.
   std::shared_ptr<address_resolver> resolver;
+  /// Asked about each server before it is used, if there is one; made by who opens the store.
+  std::shared_ptr<membership> members;
 
   /// The same, with that host and port.
   settings at(stores::server_address const& where) const;

@@ -1,8 +1,8 @@
 #include "stores/redis/client/connection_check.hpp"
 
-#include "stores/redis/client/server_errors.hpp"
-
+#include "stores/redis/client/membership.hpp"
 #include "stores/redis/client/raw_command.hpp"
+#include "stores/redis/client/server_errors.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -22,6 +22,7 @@ connection_check::connection_check(settings const& how, std::shared_ptr<store_wa
 void connection_check::ask(batch& into) const {
   redis::ask(into, {"TIME"});
   for (auto const section : sections) redis::ask(into, {"INFO", section});
+  if (how_.members) redis::ask(into, {"CLUSTER", "SLOTS"});
 }
 
 verdict connection_check::verdict_on(std::span<reply const> answers, std::string const& address) {
@@ -30,6 +31,12 @@ verdict connection_check::verdict_on(std::span<reply const> answers, std::string
     if (!one.is_error()) continue;
     auto why = server_failure(one.text(), how_.display_name);
     if (why == errc::unavailable) return {std::move(why), failure_kind::temporary};
+  }
+  if (how_.members && !answers.empty()) {
+    if (auto stranger = how_.members->check(answers.back(), address); stranger.code) {
+      return {std::move(stranger), failure_kind::temporary};
+    }
+    answers = answers.first(answers.size() - 1);
   }
   read(answers, address);
   if (is_older_than(facts_, 6, 2)) {

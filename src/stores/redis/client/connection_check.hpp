@@ -20,7 +20,8 @@ struct verdict {
 };
 
 /// One for each connection; all members on the executor. An ACL that does not permit INFO or TIME
-/// makes the facts unknown, which is a warning and no refusal.
+/// makes the facts unknown, which is a warning and no refusal. With `members` in the settings a
+/// server that is none of them is passed over, as if it were not there.
 class connection_check {
  public:
   /// `warnings` may be null.

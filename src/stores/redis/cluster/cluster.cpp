@@ -76,10 +76,13 @@ cluster::cluster(asio::any_io_executor executor, settings how, std::vector<node_
       seeds_(std::move(seeds)),
       warnings_(std::move(warnings)),
       links_(std::move(links)),
-      finder_(std::make_shared<map_finder>(executor_, how_, *this)),
       deferred_(std::make_shared<deferred_commands>(
           executor_, [this](command_ptr one) { route(std::move(one)); },
-          [this] { return no_map_in_time(); })) {}
+          [this] { return no_map_in_time(); })) {
+  auto members = std::make_shared<cluster_members>(how_.display_name, warnings_);
+  how_.members = members;
+  finder_ = std::make_shared<map_finder>(executor_, how_, std::move(members), *this);
+}
 
 // Nobody else has the finder or the deferred commands, so what they know of `this` goes with it.
 cluster::~cluster() {
@@ -223,6 +226,7 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
                      "not exist cannot be made there meanwhile; try again later"));
       break;
     case redirection_kind::down:
+      finder_->suspect(from.at());
       finder_->refresh();
       try_again(std::move(one), said("a node or the whole cluster is down"));
       break;
@@ -265,7 +269,8 @@ std::shared_ptr<connection> cluster::connection_to(node_address const& at) {
   return to ? to->wire() : nullptr;
 }
 
-// Connected ones first, then the rest of the map, then the seeds; each in random order.
+// Connected ones first, then the rest of the map, then the seeds; each in random order. Those that
+// are not to be believed come behind all of them.
 std::vector<node_address> cluster::nodes_to_ask() {
   std::vector<node_address> list;
   auto const add = [&](std::vector<node_address> some) {
@@ -282,10 +287,10 @@ std::vector<node_address> cluster::nodes_to_ask() {
   add(std::move(connected));
   add(map_.masters());
   add(seeds_);
-  return list;
+  return finder_->in_order(std::move(list));
 }
 
-void cluster::on_map(cluster_map map, node_address const&) {
+void cluster::on_map(cluster_map map) {
   auto const self = shared_from_this();
   auto const before = std::exchange(map_, std::move(map));
   map_errors_ = {};
@@ -344,7 +349,9 @@ void cluster::on_node_down(node& which) {
 // ---------------------------------------------------------------------------------- events
 
 std::shared_ptr<connection> cluster::make_event_connection() {
-  auto made = std::make_shared<connection>(executor_, how_);
+  // Checked, too: a stranger at the address of one of ours tells nothing of what happens here.
+  auto check = std::make_shared<connection_check>(how_, nullptr);
+  auto made = std::make_shared<connection>(executor_, how_, std::move(check));
   made->choose_address([weak = weak_from_this()](settings& how) {
     if (auto const self = weak.lock()) self->choose_event_address(how);
   });

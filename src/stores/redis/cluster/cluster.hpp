@@ -9,6 +9,9 @@
 // keeps its caller's deadline, cancellation and handler through all of that. What was sent over a
 // connection that is lost has an unknown outcome and fails, as with a single server.
 //
+// Not each map is believed (map_ranking), and not each node at an address of ours is one of ours
+// (cluster_members).
+//
 // Each node is examined when a connection to it comes up, and what its fencing counters must have
 // reached is its own: its time at that moment. A counter of a replica that lagged is older than the
 // end of its master, and the replica's connection has to be younger; so one that came up while the
@@ -80,7 +83,7 @@ class cluster final : public router, public map_user, public std::enable_shared_
 
   std::vector<node_address> nodes_to_ask() override;
   std::shared_ptr<connection> connection_to(node_address const& at) override;
-  void on_map(cluster_map map, node_address const& from) override;
+  void on_map(cluster_map map) override;
   void on_no_map(failure const& why) override;
 
   void route(command_ptr one);

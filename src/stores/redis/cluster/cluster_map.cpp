@@ -17,6 +17,13 @@ bool is_host(std::string_view text) {
   return text.size() <= max_host_bytes && std::ranges::all_of(text, good);
 }
 
+// 40 hex digits, as the servers make them; others that speak the protocol have words of their own.
+bool is_id(std::string_view text) {
+  constexpr std::size_t max_id_bytes = 128;
+  auto const good = [](char c) { return c > ' ' && c <= '~'; };
+  return !text.empty() && text.size() <= max_id_bytes && std::ranges::all_of(text, good);
+}
+
 failure nonsense(std::string const& why) {
   return make_failure(errc::protocol, "its list of slots makes no sense: " + why +
                                           "; is it a Redis Cluster, 6.2 or newer?");
@@ -80,7 +87,18 @@ failure cluster_map::add_range(reply const& answer, std::size_t at, node_address
     if (owner != nobody) return nonsense("slot " + std::to_string(slot) + " stands there twice");
     owner = index;
   }
+  add_ids(answer, at);
   return {};
+}
+
+// The third element of the range's master and of each of its replicas.
+void cluster_map::add_ids(reply const& answer, std::size_t at) {
+  auto node = at + 3;
+  for (std::size_t i = 2; i < answer.list_size(at); ++i, node = answer.behind(node)) {
+    if (answer.kind(node) != reply_kind::list || answer.list_size(node) < 3) continue;
+    auto const id = answer.text(node + 3);
+    if (is_id(id) && ids_.size() < max_node_ids) ids_.emplace(id);
+  }
 }
 
 std::uint16_t cluster_map::index_of(node_address const& node) {

@@ -1,67 +1,9 @@
 #include "stores/redis/cluster/map_finder.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include "stores/redis/client/connection.hpp"
-#include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/jitter.hpp"
 
 namespace herdlock::redis {
-namespace {
-
-// CLUSTER SLOTS, which every version knows (CLUSTER SHARDS came with 7.0). `done` is called exactly
-// once, never from inside submit(); its failure names the store and the node.
-class slot_query final : public command {
- public:
-  using callback = std::function<void(result<cluster_map>)>;
-
-  slot_query(connection const& at, node_address asked, callback done)
-      : executor_(at.executor()),
-        store_(at.how().display_name),
-        asked_(std::move(asked)),
-        done_(std::move(done)) {}
-
-  void encode(command_writer& out, script_form) const override {
-    out.request({"CLUSTER", "SLOTS"});
-  }
-  void complete(reply const& answer) override {
-    if (answer.is_error()) return fail(refusal(answer.text()), completion::now);
-    auto map = cluster_map::parse(answer, asked_);
-    if (map.has_error()) {
-      failure const why = map.error();
-      map = failure{why.code,
-                    store_ + ": the cluster as " + asked_.text() + " sees it: " + why.message};
-    }
-    complete(std::move(map), completion::now);
-  }
-  void fail(failure const& why, completion when) override { complete(why, when); }
-  bool open() const override { return static_cast<bool>(done_); }
-
- private:
-  failure refusal(std::string_view line) const {
-    if (line.find("cluster support disabled") == line.npos) return server_failure(line, store_);
-    return make_failure(errc::not_supported,
-                        store_ + ": the server at " + asked_.text() +
-                            " is not part of a cluster; open it with redis:// (or rediss://) "
-                            "instead of redis+cluster://");
-  }
-  void complete(result<cluster_map> outcome, completion when) {
-    unlink();
-    auto done = std::exchange(done_, nullptr);
-    if (when == completion::now) return done(std::move(outcome));
-    asio::post(executor_, [done = std::move(done), outcome = std::move(outcome)]() mutable {
-      done(std::move(outcome));
-    });
-  }
-
-  asio::any_io_executor executor_;
-  std::string store_;
-  node_address asked_;
-  callback done_;
-};
-
-}  // namespace
-
 void map_finder::refresh() {
   if (!user_) return;
   // What a round that is under way finds may be older than the reason for this call.
@@ -82,9 +24,12 @@ void map_finder::begin() {
   begun_ = std::chrono::steady_clock::now();
   ++round_;
   probes_.clear();
+  best_.reset();
   asked_ = open_ = 0;
   why_ = {};
-  for (auto& node : user_->nodes_to_ask()) probes_.push_back({std::move(node)});
+  auto nodes = user_->nodes_to_ask();
+  ranking_.begin_round(nodes);
+  for (auto& node : nodes) probes_.push_back({std::move(node)});
   ask_next();
 }
 
@@ -95,53 +40,91 @@ void map_finder::ask_next() {
     ask(asked_++);
     if (open_ > before) break;
   }
-  if (open_ == 0) {
-    pause_ = std::min(2 * pause_, max_map_pause);
-    pause();
-    if (!why_.code) {
-      why_ = how_.failed(errc::unavailable, "no node of the cluster answers");
-    }
-    return user_->on_no_map(why_);
-  }
-  if (asked_ == probes_.size()) return;
+  if (open_ == 0) return end_round();
+  if (asked_ == probes_.size() && !best_) return;
   run_after(timer_, std::min(how_.timeout / 4, max_map_patience), weak_from_this(),
             [round = round_](map_finder& self) {
               if (!self.user_ || self.round_ != round) return;
-              if (self.stage_ == stage::asking) self.ask_next();
+              if (self.stage_ == stage::asking) self.on_silence();
             });
+}
+
+// The last one that was asked has its time, too; then a doubtful map is better than none.
+void map_finder::on_silence() {
+  for (auto const& one : probes_) {
+    if (one.open) ranking_.suspect(one.at);
+  }
+  if (asked_ == probes_.size() && best_) return end_round();
+  ask_next();
+}
+
+void map_finder::end_round() {
+  pause_ = std::min(2 * pause_, best_ ? max_doubtful_pause : max_map_pause);
+  if (best_) return take(std::move(*best_));
+  pause();
+  if (!why_.code) {
+    why_ = how_.failed(errc::unavailable, "no node of the cluster answers");
+  }
+  user_->on_no_map(why_);
 }
 
 void map_finder::ask(std::size_t index) {
   probe& one = probes_[index];
   auto const over = user_->connection_to(one.at);
   if (!over) return;
-  auto on_reply = [weak = weak_from_this(), round = round_, index](result<cluster_map> answer) {
+  auto on_reply = [weak = weak_from_this(), round = round_, index](result<map_answer> answer) {
     if (auto const self = weak.lock()) self->on_answer(round, index, std::move(answer));
   };
-  auto query = std::make_unique<slot_query>(*over, one.at, std::move(on_reply));
+  auto question = make_map_question(*over, one.at, std::move(on_reply));
   one.open = true;
   ++open_;
-  over->submit(std::move(query));
+  over->submit(std::move(question));
 }
 
-void map_finder::on_answer(std::uint64_t round, std::size_t index, result<cluster_map> answer) {
+void map_finder::on_answer(std::uint64_t round, std::size_t index, result<map_answer> answer) {
   if (!user_ || round != round_ || stage_ != stage::asking) return;
   probe& one = probes_[index];
   if (!std::exchange(one.open, false)) return;  // given up in on_down()
   --open_;
   if (answer.has_error()) {
+    ranking_.suspect(one.at);
     note(answer.error());
     return ask_next();
   }
   node_address const from = one.at;
+  if (!answer->hidden.empty()) members_->warn_of_hidden_state(answer->hidden, from.text());
+  if (auto const why = members_->check(answer->map, from.text()); why.code) {
+    return leave(from, why);
+  }
+  auto const worth = ranking_.rank(from, answer->view);
+  if (worth == map_worth::counts) {
+    pause_ = min_map_pause;
+    return take(std::move(*answer));
+  }
+  if (worth == map_worth::best) best_ = std::move(*answer);
+  ask_next();
+}
+
+void map_finder::take(map_answer answer) {
   timer_.cancel();
-  pause_ = min_map_pause;
   stage_ = stage::idle;
-  user_->on_map(std::move(*answer), from);
+  ranking_.now_in_use(answer.view);
+  members_->now_in_use(answer.map);
+  user_->on_map(std::move(answer.map));
   if (again_) refresh();
 }
 
+// The connection is older than what the node has become, and would be used for commands.
+void map_finder::leave(node_address const& stranger, failure const& why) {
+  ranking_.suspect(stranger);
+  note(why);
+  auto const round = round_;
+  if (auto const over = user_->connection_to(stranger)) over->leave(why);
+  if (user_ && round == round_ && stage_ == stage::asking) ask_next();
+}
+
 void map_finder::on_down(node_address const& node, failure const& why) {
+  ranking_.suspect(node);
   if (!user_ || stage_ != stage::asking) return;
   for (auto& one : probes_) {
     if (one.at != node || !std::exchange(one.open, false)) continue;

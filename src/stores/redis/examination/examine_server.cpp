@@ -63,6 +63,7 @@ class server_examination {
     if (how_.part == server_part::cluster_node) cluster_state(answers->at(cluster));
     clock_of(before, after);
     rights(answers->at(whoami));
+    if (how_.part == server_part::cluster_node) cluster_rights(answers->at(whoami));
     return facts_;
   }
 
@@ -138,6 +139,7 @@ class server_examination {
                   "see why it does not catch up (its log, repl-backlog-size)"});
   }
   void cluster_state(reply const& answer) {
+    if (answer.is_error()) return into_.skip("cluster.state", "CLUSTER INFO is not permitted");
     std::string const state(value_of(answer.text(), "cluster_state"));
     into_.expect(state == "ok", {"cluster.state", severity::error,
                                  at_ + " says cluster_state:" + (state.empty() ? "?" : state),
@@ -207,6 +209,31 @@ class server_examination {
                   "permit them: ACL SETUSER " + user +
                       " +@read +@write +@scripting +@pubsub "
                       "+time +info with ~* and &*"});
+  }
+
+  // Of what only a cluster's nodes are asked.
+  void cluster_rights(reply const& who) {
+    if (who.is_error()) return into_.skip("cluster.rights", "ACL WHOAMI is not permitted");
+    std::string const user(who.text());
+    auto const answers = ask_once(how_, {{"ACL", "DRYRUN", user, "CLUSTER", "SLOTS"},
+                                         {"ACL", "DRYRUN", user, "ASKING"},
+                                         {"ACL", "DRYRUN", user, "CLUSTER", "INFO"}});
+    if (answers.has_error()) return into_.skip("cluster.rights", answers.error().message);
+    for (auto const& one : *answers) {
+      if (!one.is_error()) continue;
+      return into_.skip("cluster.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
+    }
+    auto const may = [&](std::size_t i) { return answers->at(i).text() == "OK"; };
+    std::string const told = "the user " + in_quotes(user) + " at " + at_ + " may not run";
+    into_.expect(may(0) && may(1),
+                 {"cluster.rights", severity::error,
+                  told + (may(0) ? "" : " CLUSTER SLOTS") + (may(1) ? "" : " ASKING"),
+                  "nobody finds the node that serves a name, or a slot that is being moved",
+                  "permit them: ACL SETUSER " + user + " +cluster|slots +asking"});
+    into_.expect(may(2), {"cluster.view", severity::warning, told + " CLUSTER INFO",
+                          "a node that was cut off from the others is believed, and what it "
+                          "serves as it thinks cannot be locked",
+                          "permit it: ACL SETUSER " + user + " +cluster|info"});
   }
 
   settings const& how_;

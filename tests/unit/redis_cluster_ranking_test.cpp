@@ -1,0 +1,248 @@
+// Which map of a cluster counts, who is asked last, and who is a stranger.
+#include <gtest/gtest.h>
+
+#include "stores/redis/cluster/cluster_members.hpp"
+#include "stores/redis/cluster/map_ranking.hpp"
+
+namespace herdlock::redis {
+namespace {
+
+using nodes = std::vector<node_address>;
+
+node_address const a{"a", 1};
+node_address const b{"b", 2};
+node_address const c{"c", 3};
+
+node_view ok_at(std::uint64_t epoch) { return {true, epoch}; }
+node_view failing_at(std::uint64_t epoch) { return {false, epoch}; }
+
+struct RedisMapRanking : testing::Test {
+  map_ranking ranking;
+};
+
+// ---------------------------------------------------------------------------------- what counts
+
+TEST_F(RedisMapRanking, AMapOfASoundNodeCountsAtOnce) {
+  EXPECT_EQ(ranking.rank(a, ok_at(1)), map_worth::counts);
+  ranking.now_in_use(ok_at(5));
+  EXPECT_EQ(ranking.rank(a, ok_at(6)), map_worth::counts);
+}
+
+// A slot's move need not raise it, so the new map may have the old epoch.
+TEST_F(RedisMapRanking, AnEqualEpochCounts) {
+  ranking.now_in_use(ok_at(5));
+  EXPECT_EQ(ranking.rank(a, ok_at(5)), map_worth::counts);
+}
+
+TEST_F(RedisMapRanking, WhatANodeDoesNotSayIsNotHeldAgainstIt) {
+  ranking.now_in_use(ok_at(5));
+  EXPECT_EQ(ranking.rank(a, {}), map_worth::counts);
+  ranking.now_in_use({});
+  EXPECT_EQ(ranking.rank(a, ok_at(4)), map_worth::best) << "the last epoch is forgotten";
+}
+
+TEST_F(RedisMapRanking, ASmallerEpochAndAFailingNodeAreDoubtful) {
+  ranking.now_in_use(ok_at(5));
+  EXPECT_EQ(ranking.rank(a, ok_at(4)), map_worth::best);
+  ranking.begin_round({a, b});
+  EXPECT_EQ(ranking.rank(b, failing_at(6)), map_worth::best);
+}
+
+TEST_F(RedisMapRanking, OfDoubtfulOnesTheLargerEpochIsBetter) {
+  ranking.now_in_use(ok_at(9));
+  ranking.begin_round({a, b, c});
+  EXPECT_EQ(ranking.rank(a, ok_at(3)), map_worth::best);
+  EXPECT_EQ(ranking.rank(b, ok_at(2)), map_worth::worse);
+  EXPECT_EQ(ranking.rank(b, ok_at(3)), map_worth::worse);
+  EXPECT_EQ(ranking.rank(c, ok_at(4)), map_worth::best);
+}
+
+TEST_F(RedisMapRanking, OneThatFailsIsWorseThanOneThatDoesNotWhateverItsEpoch) {
+  ranking.now_in_use(ok_at(9));
+  ranking.begin_round({a, b, c});
+  EXPECT_EQ(ranking.rank(a, failing_at(8)), map_worth::best);
+  EXPECT_EQ(ranking.rank(b, ok_at(2)), map_worth::best);
+  EXPECT_EQ(ranking.rank(c, failing_at(9)), map_worth::worse);
+}
+
+TEST_F(RedisMapRanking, EachRoundRanksAnew) {
+  ranking.now_in_use(ok_at(9));
+  ranking.begin_round({a, b});
+  EXPECT_EQ(ranking.rank(a, ok_at(8)), map_worth::best);
+  ranking.begin_round({a, b});
+  EXPECT_EQ(ranking.rank(b, ok_at(3)), map_worth::best);
+}
+
+// Else a cluster that was built anew would be refused for ever.
+TEST_F(RedisMapRanking, WhatIsUsedSetsTheEpochAlsoWhenItIsSmaller) {
+  ranking.now_in_use(ok_at(9));
+  ranking.now_in_use(ok_at(2));
+  EXPECT_EQ(ranking.rank(a, ok_at(3)), map_worth::counts);
+}
+
+// ---------------------------------------------------------------------------------- the order
+
+TEST_F(RedisMapRanking, SuspectsAreAskedLastAndTheOthersAsTheyStood) {
+  ranking.suspect(a);
+  EXPECT_EQ(ranking.in_order({a, c, b}), (nodes{c, b, a}));
+  ranking.suspect(c);
+  EXPECT_EQ(ranking.in_order({a, c, b}), (nodes{b, a, c}));
+}
+
+TEST_F(RedisMapRanking, ADoubtfulMapMakesASuspectAndASoundOneEndsIt) {
+  ranking.now_in_use(ok_at(5));
+  ranking.rank(a, ok_at(4));
+  EXPECT_EQ(ranking.in_order({a, b}), (nodes{b, a}));
+  ranking.rank(a, ok_at(5));
+  EXPECT_EQ(ranking.in_order({a, b}), (nodes{a, b}));
+}
+
+TEST_F(RedisMapRanking, ASuspectStaysOneFromRoundToRoundWhileItIsAsked) {
+  ranking.suspect(a);
+  ranking.begin_round({a, b});
+  ranking.begin_round({b, a});
+  EXPECT_EQ(ranking.in_order({a, b}), (nodes{b, a}));
+  ranking.begin_round({b});
+  EXPECT_EQ(ranking.in_order({a, b}), (nodes{a, b})) << "nodes that are gone are kept for ever";
+}
+
+// ---------------------------------------------------------------------------------- CLUSTER INFO
+
+TEST(RedisClusterInfo, TellsStateAndEpoch) {
+  auto const view = read_cluster_info(
+      "cluster_state:ok\r\ncluster_slots_assigned:16384\r\ncluster_current_epoch:6\r\n"
+      "cluster_my_epoch:2\r\n");
+  EXPECT_EQ(view.ok, true);
+  EXPECT_EQ(view.epoch, 6U);
+  EXPECT_EQ(read_cluster_info("cluster_state:fail\r\n").ok, false);
+}
+
+TEST(RedisClusterInfo, WhatCannotBeReadIsUnknown) {
+  for (std::string_view const text :
+       {"", "\r\n", "cluster_state", "cluster_state:\r\ncluster_current_epoch:\r\n",
+        "cluster_state:maybe\r\ncluster_current_epoch:x6\r\n",
+        "cluster_current_epoch:99999999999999999999999\r\n", "cluster_current_epoch:-1\r\n"}) {
+    auto const view = read_cluster_info(text);
+    EXPECT_FALSE(view.ok.has_value()) << text;
+    EXPECT_FALSE(view.epoch.has_value()) << text;
+  }
+}
+
+// ---------------------------------------------------------------------------------- strangers
+
+// A list of one range, of a master and replicas with these ids.
+reply slots_of(std::vector<std::string> const& ids) {
+  reply made;
+  made.add(reply_kind::list, 1, "");
+  made.add(reply_kind::list, 2 + ids.size(), "");
+  made.add(reply_kind::number, 0, "0");
+  made.add(reply_kind::number, 0, "16383");
+  for (auto const& id : ids) {
+    made.add(reply_kind::list, 3, "");
+    made.add(reply_kind::text, 0, "h");
+    made.add(reply_kind::number, 0, "7000");
+    made.add(reply_kind::text, 0, id);
+  }
+  return made;
+}
+
+cluster_map map_of(std::vector<std::string> const& ids) {
+  return cluster_map::parse(slots_of(ids), {"h", 7000}).value();
+}
+
+struct RedisClusterMembers : testing::Test {
+  std::shared_ptr<store_warnings> warnings = std::make_shared<store_warnings>();
+  cluster_members members{"redis+cluster://h", warnings};
+
+  bool is_stranger(std::vector<std::string> const& ids) {
+    return members.check(slots_of(ids), "h:7000").code == errc::unavailable;
+  }
+};
+
+TEST_F(RedisClusterMembers, AreKnownByTheIdsOfMastersAndReplicas) {
+  EXPECT_EQ(map_of({"m", "r1", "r2"}).ids(), (node_ids{"m", "r1", "r2"}));
+  members.now_in_use(map_of({"m", "r"}));
+  EXPECT_FALSE(is_stranger({"m"}));
+  EXPECT_FALSE(is_stranger({"new", "r"})) << "a replica that took over knows one of ours";
+  EXPECT_TRUE(is_stranger({"x", "y"}));
+}
+
+TEST_F(RedisClusterMembers, NobodyIsAStrangerBeforeAMapIsInUse) {
+  EXPECT_FALSE(is_stranger({"x"}));
+}
+
+TEST_F(RedisClusterMembers, TheMapInUseDecidesAndNoEarlierOne) {
+  members.now_in_use(map_of({"a", "b"}));
+  members.now_in_use(map_of({"b", "c"}));
+  EXPECT_TRUE(is_stranger({"a"}));
+  EXPECT_FALSE(is_stranger({"c"}));
+}
+
+// It cannot serve anything yet, or says so itself when it is asked for the map.
+TEST_F(RedisClusterMembers, OneThatHasNoMapIsNotRefused) {
+  members.now_in_use(map_of({"a"}));
+  reply none;
+  none.add(reply_kind::list, 0, "");
+  EXPECT_FALSE(members.check(none, "h:1").code);
+  reply refusal;
+  refusal.add(reply_kind::error, 0, "NOPERM no");
+  EXPECT_FALSE(members.check(refusal, "h:1").code);
+  EXPECT_FALSE(members.check(reply{}, "h:1").code);
+}
+
+TEST_F(RedisClusterMembers, GarbledIdsAreNoProof) {
+  for (auto const& id : {std::string(), std::string("a b"), std::string("a\0b", 3),
+                         std::string("a\x80"), std::string(129, 'a')}) {
+    EXPECT_TRUE(map_of({id}).ids().empty());
+    EXPECT_EQ(map_of({id, "good"}).ids().size(), 1U);
+    members.now_in_use(map_of({"good"}));
+    EXPECT_TRUE(is_stranger({id}));
+    EXPECT_FALSE(is_stranger({id, "good"}));
+  }
+  members.now_in_use(map_of({""}));  // of who has none nobody can tell
+  EXPECT_FALSE(is_stranger({"x"}));
+}
+
+TEST_F(RedisClusterMembers, AStrangerIsNamedAndWarnedOfOnce) {
+  members.now_in_use(map_of({"a", "b"}));
+  for (int i = 0; i < 3; ++i) members.check(slots_of({"x"}), "h:7000");
+  auto const said = members.check(slots_of({"x"}), "h:7000").message;
+  for (std::string_view const word :
+       {"redis+cluster://h", "h:7000", "another cluster", "none of the 2 nodes", "again"}) {
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+  }
+  EXPECT_EQ(warnings->list(), std::vector<std::string>{said});
+}
+
+TEST_F(RedisClusterMembers, AStateThatMayNotBeSeenIsWarnedOf) {
+  members.warn_of_hidden_state("NOPERM this user has no permissions", "h:7000");
+  ASSERT_EQ(warnings->list().size(), 1U);
+  EXPECT_NE(warnings->list()[0].find("+cluster|info"), std::string::npos);
+}
+
+TEST(RedisClusterMap, KeepsTheIdsOfAsManyNodesAsItMayAndNotOneMore) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i <= max_node_ids; ++i) ids.push_back("n" + std::to_string(i));
+  EXPECT_EQ(map_of(ids).ids().size(), max_node_ids);
+  ids.pop_back();
+  EXPECT_EQ(map_of(ids).ids().size(), max_node_ids);
+}
+
+TEST(RedisClusterMap, AnIdThatStandsAtMoreRangesIsKeptOnce) {
+  reply made;
+  made.add(reply_kind::list, 2, "");
+  for (std::string const slot : {"0", "5"}) {
+    made.add(reply_kind::list, 3, "");
+    made.add(reply_kind::number, 0, slot);
+    made.add(reply_kind::number, 0, slot);
+    made.add(reply_kind::list, 4, "");
+    made.add(reply_kind::text, 0, "h");
+    made.add(reply_kind::number, 0, "1");
+    made.add(reply_kind::text, 0, "id");
+    made.add(reply_kind::list, 0, "");
+  }
+  EXPECT_EQ(cluster_map::parse(made, {}).value().ids(), node_ids{"id"});
+}
+
+}  // namespace
+}  // namespace herdlock::redis
