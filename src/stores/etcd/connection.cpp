@@ -33,14 +33,19 @@ using tls_stream = ssl::stream<beast::tcp_stream>;
 using answer_parser = http::response_parser<http::string_body>;
 
 // A member that is cut off from the others refuses at once, and ends its streams. Without this it
-// goes on: a watch on it tells of nothing, and is none the wiser.
-constexpr char needs_leader[] = "Grpc-Metadata-hasleader: true\r\n";
+// goes on: a watch on it tells of nothing, and is none the wiser. What it is itself it tells in any
+// case.
+std::string_view needs_leader(http_request const& request) {
+  bool const of_itself = std::string_view(request.path).starts_with("/v3/maintenance/");
+  return of_itself ? "" : "Grpc-Metadata-hasleader: true\r\n";
+}
 
 // `how` is what stands between the common fields and the empty line.
 std::string head_of(stores::server_address const& to, http_request const& request,
                     std::string const& how) {
   std::string head = std::string("POST ") + request.path + " HTTP/1.1\r\nHost: " + to.text() +
-                     "\r\nContent-Type: application/json\r\n" + needs_leader;
+                     "\r\nContent-Type: application/json\r\n";
+  head += needs_leader(request);
   if (!request.token.empty()) head += "Authorization: " + request.token + "\r\n";
   return head + how + "\r\n";
 }
