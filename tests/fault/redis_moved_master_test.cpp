@@ -1,5 +1,6 @@
 // A change of master that nobody told of, sentinels that are wrong, and two servers behind one
 // name.
+#include <atomic>
 #include <herdlock/herdlock.hpp>
 #include <support/redis_sentinels.hpp>
 
@@ -117,20 +118,33 @@ class alone {
   std::optional<redis_server> server_;
 };
 
-// A sentinel that names what it is told to.
+// A sentinel that names what it is told to, and tells each listener that it was made the master.
 class liar {
  public:
   explicit liar(std::uint16_t names)
-      : server_([names](scripted_redis::command_words const& words) -> std::string {
-          if (words[0] == "SUBSCRIBE")
-            return ">3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n";
-          auto const port = std::to_string(names);
-          return "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port +
-                 "\r\n";
+      : server_([this, names](scripted_redis::command_words const& words) {
+          return says(words, std::to_string(names));
         }) {}
   std::uint16_t port() const { return server_.port(); }
+  /// How often it was asked for the master, since somebody was told of a switch.
+  int questions() const { return questions_; }
 
  private:
+  std::string says(scripted_redis::command_words const& words, std::string const& names) {
+    if (words[0] == "SUBSCRIBE") {
+      told_ = true;
+      auto const text = "mymaster 127.0.0.1 1 127.0.0.1 " + names;
+      return ">3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n"
+             ">3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$" +
+             std::to_string(text.size()) + "\r\n" + text + "\r\n";
+    }
+    if (words[1] == "MASTER") return "-NOPERM it may not be asked for the epoch\r\n";
+    if (told_) ++questions_;
+    return "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(names.size()) + "\r\n" + names + "\r\n";
+  }
+
+  bool told_ = false;  // one call at a time
+  std::atomic<int> questions_ = 0;
   scripted_redis server_;
 };
 
@@ -159,6 +173,34 @@ TEST(RedisSentinelWrong, OneThatWasWrongStandsBehindAnEqualOne) {
   liar const names_a_replica(group.replicas().front()->port());
   redis_ports more(sentinel_url({names_a_replica.port(), group.sentinel(1).port()}));
   EXPECT_TRUE(more.acquire("r", other).has_value());
+}
+
+// It made another server the master of its own accord; the others do not know of it.
+TEST(RedisSentinelWrong, ASwitchThatItAloneTellsOfIsNotFollowed) {
+  redis_sentinels group({.down_after = never_down});
+  redis_server const stranger;
+  liar const wrong(stranger.port());
+  redis_ports ports(
+      sentinel_url({wrong.port(), group.sentinel(1).port(), group.sentinel(2).port()}));
+  fence_of(ports.acquire("r", mine));
+  EXPECT_TRUE(ports.wait_for([&] { return wrong.questions() > 2; }));
+  EXPECT_TRUE(ports.renew("r", mine, 30s).has_value());
+  EXPECT_EQ(stranger.calls("hello"), 0) << "it was connected to";
+}
+
+// One of two is cut off from the other, and names the old master, which goes on as one.
+TEST(RedisSentinelWrong, OneThatKnowsNoSwitchDoesNotKeepTheHandleAtTheOldMaster) {
+  redis_sentinels group({.down_after = never_down});
+  liar const late(group.master().port());
+  redis_ports ports(sentinel_url({late.port(), group.sentinel(1).port()}));
+  fence_of(ports.acquire("before", mine));
+  group.lock_sentinels_out_of_the_master();
+  group.failover();
+  int tries = 0;
+  EXPECT_TRUE(ports.sees([&] {
+    auto const name = "later" + std::to_string(tries++);
+    return ports.acquire(name, mine).has_value() && group.master().cli("EXISTS " + name) == "1";
+  })) << "the handle stays at the old master";
 }
 
 TEST(RedisSentinelWrong, IsNamedWhenThereIsNoOther) {
@@ -258,18 +300,25 @@ TEST_F(RedisConfirmedElsewhere, ReplicasOfAnotherServerThanTheOneThatRenewedItDo
 
 // The server is the master, a replica of another, and the master again, while nobody asks it.
 TEST_F(RedisConfirmedElsewhere, AMasterThatWasAReplicaMeanwhileIsInQuarantine) {
-  redis_ports ports(relay_url(name_, "?quarantine=on&quarantine_ttl=2s"));
-  EXPECT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine, 2s).has_value(); }));
+  // Known as the master for long.
+  auto const fact = [&](std::string const& name) {
+    std::string const info = old_.cli("INFO everything");
+    auto const at = info.find("\n" + name + ":") + name.size() + 2;
+    return info.substr(at, info.find('\r', at) - at);
+  };
+  old_.command(
+      {"SET", "herdlock:incarnation", fact("run_id") + ":" + fact("master_replid") + " 1"});
+  redis_ports ports(relay_url(name_, "?quarantine=on&quarantine_ttl=1m"));
+  fence_of(ports.acquire("r", mine, 30s));
   await_replicas(old_, "2");
   promote();
   ASSERT_EQ(old_.cli("REPLICAOF 127.0.0.1 " + std::to_string(next_.port())), "OK");
   await_replicas(next_, "1");
   ASSERT_EQ(old_.cli("REPLICAOF NO ONE"), "OK");
-  auto const reply = ports.acquire("free", other, 2s);
-  EXPECT_TRUE(reply.has_error()) << "granted by a server that may lack leases";
   std::string last;
   EXPECT_TRUE(ports.wait_for([&] {
-    auto const again = ports.acquire("free", other, 2s);
+    auto const again = ports.acquire("free", other, 30s);
+    EXPECT_TRUE(again.has_error()) << "granted by a server that may lack leases";
     last = again.has_error() ? again.error().message : "granted";
     return last.find("quarantine") != last.npos;
   })) << last;

@@ -18,6 +18,10 @@ bool rests(redis_server const& sentinel) {
   return sentinel.cli("SENTINEL MASTER mymaster").find("\nflags\nmaster\n") != std::string::npos;
 }
 
+bool is_failing_over(redis_server const& sentinel) {
+  return sentinel.cli("SENTINEL MASTER mymaster").find("failover_in_progress") != std::string::npos;
+}
+
 }  // namespace
 
 redis_sentinels::redis_sentinels(sentinels_options options) : options_(std::move(options)) {
@@ -175,7 +179,8 @@ void redis_sentinels::failover() {
   bool const reached = eventually(3 * patience, [&] {
     // Refused as long as the last one is not over for all of them, and given up after the
     // failover-timeout, which a loaded machine may need more than.
-    if (rests(asked) && master_port(asked) == old) asked.cli("SENTINEL FAILOVER mymaster");
+    if (!is_failing_over(asked) && master_port(asked) == old)
+      asked.cli("SENTINEL FAILOVER mymaster");
     return has_master_other_than(old);
   });
   must(reached, reached ? "" : "no other master:\n" + words());

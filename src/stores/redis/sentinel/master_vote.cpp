@@ -6,63 +6,66 @@ namespace herdlock::redis {
 
 using stores::server_address;
 
-master_vote::master_vote(std::vector<server_address> sentinels, std::optional<master_switch> heard)
+master_vote::master_vote(std::vector<server_address> sentinels)
     : sentinels_(std::move(sentinels)),
-      named_(sentinels_.size()),
-      answered_(sentinels_.size(), false),
-      heard_(std::move(heard)) {}
+      told_(sentinels_.size()),
+      answered_(sentinels_.size(), false) {}
 
-void master_vote::names(std::size_t sentinel, server_address const& master) {
+void master_vote::names(std::size_t sentinel, server_address const& master, std::int64_t epoch) {
   answered_.at(sentinel) = true;
-  named_.at(sentinel) = master;
+  told_.at(sentinel) = {master, epoch};
 }
 
 void master_vote::knows_none(std::size_t sentinel) { answered_.at(sentinel) = true; }
 
-bool master_vote::is_outdated(server_address const& master) const {
-  return heard_ && master == heard_->from;
+master_vote::weight master_vote::weight_of(server_address const& master) const {
+  weight of;
+  for (auto const& one : told_) {
+    if (one.master != master) continue;
+    ++of.votes;
+    of.epoch = std::max(of.epoch, one.epoch);
+  }
+  return of;
 }
 
-std::size_t master_vote::votes_for(server_address const& master) const {
-  if (is_outdated(master)) return 0;
-  return static_cast<std::size_t>(std::ranges::count(named_, std::optional(master)));
-}
-
-// A server that was heard of as the new master needs one sentinel that still says so.
 bool master_vote::decided() const {
   if (std::ranges::find(answered_, char{false}) == answered_.end()) return true;
   auto const first = winner();
-  if (!first) return false;
-  bool const heard_of = heard_ && *first == heard_->to;
-  return heard_of || 2 * votes_for(*first) > sentinels_.size();
+  return first && 2 * weight_of(*first).votes > sentinels_.size();
 }
 
 std::optional<server_address> master_vote::winner(
     std::optional<server_address> const& present) const {
   std::optional<server_address> best;
-  for (auto const& one : named_) {
-    if (!one) continue;
-    if (!best || votes_for(*one) > votes_for(*best)) best = one;
+  for (auto const& one : told_) {
+    if (one.master && (!best || weight_of(*one.master) > weight_of(*best))) best = one.master;
   }
-  bool const as_good = best && present && std::ranges::find(named_, present) != named_.end() &&
-                       votes_for(*present) == votes_for(*best);
+  bool const as_good = best && present && weight_of(*present) == weight_of(*best);
   return as_good ? present : best;
 }
 
 std::vector<server_address> master_vote::who_named(server_address const& master) const {
   std::vector<server_address> found;
   for (std::size_t i = 0; i < sentinels_.size(); ++i) {
-    if (named_[i] && *named_[i] == master) found.push_back(sentinels_[i]);
+    if (told_[i].master == master) found.push_back(sentinels_[i]);
   }
   return found;
+}
+
+bool master_vote::contradicts(server_address const& sentinel, server_address const& master) const {
+  for (std::size_t i = 0; i < sentinels_.size(); ++i) {
+    if (sentinels_[i] == sentinel) return told_[i].master && told_[i].master != master;
+  }
+  return false;
 }
 
 std::string master_vote::dissent() const {
   auto const most = winner();
   std::string text;
   for (std::size_t i = 0; i < sentinels_.size(); ++i) {
-    if (!named_[i] || named_[i] == most) continue;
-    text += (text.empty() ? "" : ", ") + sentinels_[i].text() + " names " + named_[i]->text();
+    auto const& named = told_[i].master;
+    if (!named || named == most) continue;
+    text += (text.empty() ? "" : ", ") + sentinels_[i].text() + " names " + named->text();
   }
   return text;
 }

@@ -6,43 +6,36 @@
 //
 //     more than half of all name it        decided at once, whoever is still silent
 //     all have answered, or time is up     the address with the most votes
-//     as many votes for another            the one that is used now; else the one whose sentinel
+//     as many votes for another            the one with the larger epoch: each switch has a larger
+//                                          one than the switch before it
+//     the same epoch, or none was told     the one that is used now; else the one whose sentinel
 //                                          stands in front (who was wrong before stands behind)
-//
-// A switch of the master is known to one sentinel first, and to the others up to some seconds
-// later. Whoever has heard of it (+switch-master) does not count the votes for the old address for
-// a while, unless nobody names another one.
 //
 // Pure: no clock, no connection.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <herdlock/url.hpp>
 #include "stores/common/url_options.hpp"
 
 namespace herdlock::redis {
-
-/// What +switch-master told.
-struct master_switch {
-  stores::server_address from;
-  stores::server_address to;
-};
 
 /// One round of questions. O(n²) for n sentinels.
 class master_vote {
  public:
   /// `sentinels`, in the order of trust, may be none; each answers once, or is silent.
-  explicit master_vote(std::vector<stores::server_address> sentinels,
-                       std::optional<master_switch> heard = std::nullopt);
+  explicit master_vote(std::vector<stores::server_address> sentinels);
 
-  /// The sentinel at this index names a master, or says that it knows none (or nothing at all).
-  void names(std::size_t sentinel, stores::server_address const& master);
+  /// The sentinel at this index names a master, with its configuration epoch (0: it did not say
+  /// which), or says that it knows none (or nothing at all).
+  void names(std::size_t sentinel, stores::server_address const& master, std::int64_t epoch = 0);
   void knows_none(std::size_t sentinel);
 
+  bool has_answered(std::size_t sentinel) const { return answered_.at(sentinel) != 0; }
   /// Nobody's answer is missing, or those that are missing cannot change the outcome.
   bool decided() const;
   /// What counts so far; nothing when nobody has named one. `present`: the address that is used
@@ -53,17 +46,29 @@ class master_vote {
   std::vector<stores::server_address> const& sentinels() const { return sentinels_; }
   /// The sentinels that have named it, in their order.
   std::vector<stores::server_address> who_named(stores::server_address const& master) const;
+  /// It has named another one than this.
+  bool contradicts(stores::server_address const& sentinel,
+                   stores::server_address const& master) const;
   /// `SENTINEL names MASTER, …` for those that name another one than the winner.
   std::string dissent() const;
 
  private:
-  std::size_t votes_for(stores::server_address const& master) const;
-  bool is_outdated(stores::server_address const& master) const;
+  struct opinion {
+    std::optional<stores::server_address> master;
+    std::int64_t epoch = 0;
+  };
+  // Compared in this order.
+  struct weight {
+    std::size_t votes = 0;
+    std::int64_t epoch = 0;
+    auto operator<=>(weight const&) const = default;
+  };
+
+  weight weight_of(stores::server_address const& master) const;
 
   std::vector<stores::server_address> sentinels_;
-  std::vector<std::optional<stores::server_address>> named_;  // by each of them
+  std::vector<opinion> told_;  // by each of them
   std::vector<char> answered_;
-  std::optional<master_switch> heard_;
 };
 
 /// ` (the sentinel at HOST:PORT names it)` for messages; empty when nobody did.

@@ -26,6 +26,15 @@ failure advised(failure why) {
   return why;
 }
 
+// In what SENTINEL MASTER says, names and values; 0 when it may not be asked.
+std::int64_t epoch_in(reply const& master) {
+  if (master.kind() != reply_kind::list) return 0;
+  for (std::size_t i = 1; i + 1 < master.nodes(); i += 2) {
+    if (master.text(i) == "config-epoch") return master.number(i + 1).value_or(0);
+  }
+  return 0;
+}
+
 }  // namespace
 
 settings sentinel_settings(settings const& how, stores::server_address const& at,
@@ -42,17 +51,18 @@ settings sentinel_settings(settings const& how, stores::server_address const& at
 }
 
 sentinel_query::sentinel_query(asio::any_io_executor executor, settings const& how,
-                               master_vote vote, answer done)
+                               master_vote vote, std::vector<stores::server_address> were_silent)
     : executor_(std::move(executor)),
       how_(how),
       vote_(std::move(vote)),
-      done_(std::move(done)),
+      were_silent_(std::move(were_silent)),
       timer_(executor_),
       probes_(vote_.sentinels().size()) {}
 
 sentinel_query::~sentinel_query() { stop(); }
 
-void sentinel_query::start() {
+void sentinel_query::start(answer done) {
+  done_ = std::move(done);
   asio::post(executor_, [weak = weak_from_this()] {
     if (auto const self = weak.lock()) self->begin();
   });
@@ -77,20 +87,21 @@ void sentinel_query::on_ready(transport& from) {
   if (index_of(from) == probes_.size()) return;
   auto request = make_batch();
   ask(*request, {"SENTINEL", "get-master-addr-by-name", how_.master_name});
+  ask(*request, {"SENTINEL", "MASTER", how_.master_name});
   from.send(std::move(request));
 }
 
 void sentinel_query::on_batch(transport& from, batch_ptr done, failure const* why) {
   auto const index = index_of(from);
-  if (index < probes_.size() && !why)
-    on_answer(index, done->replies.front());  // else the end follows
+  if (index == probes_.size() || why) return;  // its end follows
+  on_answer(index, done->replies[0], epoch_in(done->replies[1]));
 }
 
 void sentinel_query::on_ended(transport& from, failure why, failure_kind) {
   if (auto const index = index_of(from); index < probes_.size()) failed(index, advised(why));
 }
 
-void sentinel_query::on_answer(std::size_t index, reply const& said) {
+void sentinel_query::on_answer(std::size_t index, reply const& said, std::int64_t epoch) {
   auto const& name = probes_[index].name;
   if (said.is_error()) return failed(index, advised(server_failure(said.text(), name)));
   if (said.kind() == reply_kind::null) {
@@ -100,9 +111,9 @@ void sentinel_query::on_answer(std::size_t index, reply const& said) {
   if (said.list_size() != 2 || said.text(1).empty() || !port || *port < 1 || *port > 65535) {
     return failed(index, make_failure(errc::protocol, name + ": an answer that is no address"));
   }
-  vote_.names(index, {std::string(said.text(1)), static_cast<std::uint16_t>(*port)});
+  vote_.names(index, {std::string(said.text(1)), static_cast<std::uint16_t>(*port)}, epoch);
   std::exchange(probes_[index].over, nullptr)->stop();
-  complete_if_decided();
+  go_on();
 }
 
 void sentinel_query::failed(std::size_t index, failure const& why) {
@@ -114,20 +125,32 @@ void sentinel_query::failed(std::size_t index, failure const& why) {
   silent_.push_back(vote_.sentinels()[index]);
   vote_.knows_none(index);
   if (auto const old = std::exchange(probes_[index].over, nullptr)) old->stop();
-  complete_if_decided();
+  go_on();
 }
 
 void sentinel_query::on_time_up() {
   auto const self = shared_from_this();
-  auto const limit = in_ms(time_for(how_, probes_.size()));
+  auto const limit = in_ms(is_short_ ? silent_sentinel_time : time_for(how_, probes_.size()));
   for (std::size_t i = 0; i < probes_.size() && done_; ++i) {
     if (!probes_[i].over) continue;
     failed(i, make_failure(errc::unavailable, probes_[i].name + ": no answer within " + limit));
   }
 }
 
-void sentinel_query::complete_if_decided() {
-  if (vote_.decided()) complete();
+void sentinel_query::go_on() {
+  if (vote_.decided()) return complete();
+  if (!only_the_silent_are_missing() || std::exchange(is_short_, true)) return;
+  run_after(timer_, std::min(silent_sentinel_time, time_for(how_, probes_.size())),
+            weak_from_this(), [](sentinel_query& self) { self.on_time_up(); });
+}
+
+bool sentinel_query::only_the_silent_are_missing() const {
+  for (std::size_t i = 0; i < probes_.size(); ++i) {
+    bool const was_silent =
+        std::ranges::find(were_silent_, vote_.sentinels()[i]) != were_silent_.end();
+    if (!vote_.has_answered(i) && !was_silent) return false;
+  }
+  return vote_.winner().has_value();
 }
 
 // As long as one of them could not be asked, the next attempt may know more.

@@ -15,29 +15,11 @@ namespace {
 
 using stores::server_address;
 
+// One that hangs is noticed within this time or so, and nothing is heard until then.
 constexpr milliseconds max_news_silence{1000};
-
-// Leads a connection to each sentinel in turn.
-class next_sentinel final : public address_resolver {
- public:
-  next_sentinel(asio::any_io_executor executor, std::vector<server_address> sentinels)
-      : executor_(std::move(executor)), sentinels_(std::move(sentinels)) {}
-
-  std::shared_ptr<void> where(answer done) override {
-    auto request = std::make_shared<answer>(std::move(done));
-    auto const& at = sentinels_[next_++ % sentinels_.size()];
-    asio::post(executor_, [weak = std::weak_ptr(request), at] {
-      if (auto const asked = weak.lock()) (*asked)(at, failure_kind::temporary);
-    });
-    return request;
-  }
-  std::shared_ptr<void> watch(news) override { return nullptr; }
-
- private:
-  asio::any_io_executor executor_;
-  std::vector<server_address> sentinels_;
-  std::size_t next_ = 0;
-};
+// After the news of a switch the sentinels are asked so often until most of them know it.
+constexpr milliseconds switch_pause{250};
+constexpr milliseconds switch_patience{10'000};
 
 class sentinel_resolver final : public address_resolver,
                                 public connection_listener,
@@ -60,24 +42,26 @@ class sentinel_resolver final : public address_resolver,
 
   void on_connection_up() override { events_->subscription("SUBSCRIBE", "+switch-master"); }
   void on_message(reply const& message) override;
-  void on_switch(master_switch const& told);
+  void on_switch(server_address const& to);
+  void choose_whom_to_hear(settings& how);
   void unwatch(std::uint64_t id);
   void look();
   void look_later();
+  void leave_who_is_wrong();
   void ask();
   void on_vote(sentinel_query::outcome const& told);
   void tell_watchers(server_address const& master);
   void to_the_back(server_address const& sentinel);
-  std::optional<master_switch> heard() const;
 
   asio::any_io_executor executor_;
   settings how_;
   std::vector<server_address> trusted_;    // the sentinels; who was wrong or silent last is behind
   std::optional<server_address> present_;  // the last outcome
-  std::optional<master_vote> last_vote_;   // where it came from
-  std::shared_ptr<sentinel_query> query_;  // while one is under way
+  std::optional<sentinel_query::outcome> last_;   // where it came from
+  std::shared_ptr<sentinel_query> query_;         // while one is under way
+  bool again_ = false;                            // what it finds may be older than the last look
   std::vector<std::weak_ptr<request>> requests_;  // that wait for it
-  std::optional<master_switch> heard_;
+  std::optional<server_address> heard_;           // the new master, until most name it
   clock::time_point heard_at_{};
 
   std::map<std::uint64_t, news> watchers_;
@@ -89,34 +73,29 @@ class sentinel_resolver final : public address_resolver,
 std::shared_ptr<void> sentinel_resolver::where(answer done) {
   auto one = std::make_shared<request>(request{std::move(done)});
   requests_.push_back(one);
-  ask();
+  if (!query_) ask();
   return one;
 }
 
 void sentinel_resolver::ask() {
-  if (query_) return;
-  query_ = std::make_shared<sentinel_query>(
-      executor_, how_, master_vote(trusted_, heard()),
-      [weak = weak_from_this()](sentinel_query::outcome const& told) {
-        if (auto const self = weak.lock()) self->on_vote(told);
-      });
-  query_->start();
-}
-
-// What the other sentinels say of a switch may be late, but not for that long.
-std::optional<master_switch> sentinel_resolver::heard() const {
-  if (clock::now() - heard_at_ > sentinel_look_interval) return std::nullopt;
-  return heard_;
+  again_ = false;
+  query_ = std::make_shared<sentinel_query>(executor_, how_, master_vote(trusted_),
+                                            last_ ? last_->silent : std::vector<server_address>());
+  query_->start([weak = weak_from_this()](sentinel_query::outcome const& told) {
+    if (auto const self = weak.lock()) self->on_vote(told);
+  });
 }
 
 void sentinel_resolver::on_vote(sentinel_query::outcome const& told) {
   auto const self = shared_from_this();
   query_ = nullptr;
   auto const asked = std::exchange(requests_, {});
+  last_ = told;
   for (auto const& one : told.silent) to_the_back(one);
-  last_vote_ = told.vote;
   auto const master = told.vote.winner(present_);
   if (master) present_ = master;
+  if (heard_ && (heard_ == master || clock::now() - heard_at_ > switch_patience)) heard_.reset();
+  if (events_) look_later();
   for (auto const& weak : asked) {
     auto const one = weak.lock();
     if (!one) continue;
@@ -127,6 +106,7 @@ void sentinel_resolver::on_vote(sentinel_query::outcome const& told) {
     }
   }
   if (master) tell_watchers(*master);
+  if (again_ && !query_) ask();
 }
 
 // Each of them knows whether that is news.
@@ -141,12 +121,11 @@ void sentinel_resolver::to_the_back(server_address const& sentinel) {
 }
 
 std::string sentinel_resolver::was_wrong(server_address const& master) {
-  if (!last_vote_) return {};
-  auto const liars = last_vote_->who_named(master);
-  for (auto const& one : liars) to_the_back(one);
+  if (!last_) return {};
+  auto const wrong = last_->vote.who_named(master);
+  for (auto const& one : wrong) to_the_back(one);
   if (present_ == master) present_.reset();
-  if (heard_ && heard_->to == master) heard_.reset();
-  return naming_text(liars);
+  return naming_text(wrong);
 }
 
 // ------------------------------------------------------------------------------------- moves
@@ -155,16 +134,28 @@ std::shared_ptr<void> sentinel_resolver::watch(news moved) {
   auto const id = ++last_watcher_;
   watchers_.emplace(id, std::move(moved));
   if (!events_) {
-    // One that hangs is noticed within this time or so, and nothing is heard until then.
     auto how = sentinel_settings(how_, trusted_.front(), std::min(how_.timeout, max_news_silence));
-    how.resolver = std::make_shared<next_sentinel>(executor_, trusted_);
     events_ = std::make_shared<connection>(executor_, std::move(how));
+    events_->choose_address([weak = weak_from_this(), first = true](settings& to) mutable {
+      auto const self = weak.lock();
+      if (self && !std::exchange(first, false)) self->choose_whom_to_hear(to);
+    });
     events_->attach(weak_from_this());
     events_->open();
     look_later();
   }
   auto const self = shared_from_this();
   return std::shared_ptr<void>(this, [self, id](void*) { self->unwatch(id); });
+}
+
+// Another one than the last, which was lost or is wrong.
+void sentinel_resolver::choose_whom_to_hear(settings& how) {
+  server_address const last{how.host, how.port};
+  bool const again = trusted_.front() == last && trusted_.size() > 1;
+  auto const& next = again ? trusted_[1] : trusted_.front();
+  how.host = next.host;
+  how.port = next.port;
+  how.display_name = "sentinel " + how.address();
 }
 
 void sentinel_resolver::unwatch(std::uint64_t id) {
@@ -176,13 +167,29 @@ void sentinel_resolver::unwatch(std::uint64_t id) {
 }
 
 void sentinel_resolver::look_later() {
-  run_after(look_timer_, jittered(sentinel_look_interval), weak_from_this(),
-            [](sentinel_resolver& self) { self.look(); });
+  auto const pause = heard_ ? switch_pause : sentinel_look_interval;
+  run_after(look_timer_, jittered(pause), weak_from_this(), [](sentinel_resolver& self) {
+    self.leave_who_is_wrong();
+    self.look();
+  });
+}
+
+// A sentinel that names another master than most tells of no switch that counts.
+void sentinel_resolver::leave_who_is_wrong() {
+  if (!events_ || heard_ || !last_ || !present_) return;
+  server_address const listened{events_->how().host, events_->how().port};
+  if (!last_->vote.contradicts(listened, *present_)) return;
+  to_the_back(listened);
+  events_->leave(make_failure(errc::unavailable, "it does not name the master that most name"));
 }
 
 void sentinel_resolver::look() {
   if (!events_) return;
-  ask();
+  if (query_) {
+    again_ = true;
+  } else {
+    ask();
+  }
   look_later();
 }
 
@@ -194,19 +201,17 @@ void sentinel_resolver::on_message(reply const& message) {
   if (message.text(1) == "subscribe") return look();
   if (message.text(1) != "message") return;
   std::istringstream words{std::string(message.text(3))};
-  std::string name;
-  master_switch told;
-  words >> name >> told.from.host >> told.from.port >> told.to.host >> told.to.port;
-  if (words && name == how_.master_name) on_switch(told);
+  std::string name, old_host, old_port;
+  server_address to;
+  words >> name >> old_host >> old_port >> to.host >> to.port;
+  if (words && name == how_.master_name) on_switch(to);
 }
 
-void sentinel_resolver::on_switch(master_switch const& told) {
-  heard_ = told;
+// One sentinel says so, which may be alone with it. The others know it within a second or two.
+void sentinel_resolver::on_switch(server_address const& to) {
+  heard_ = to;
   heard_at_ = clock::now();
-  present_ = told.to;
-  query_ = nullptr;  // it was asked before this was known
-  if (!requests_.empty()) ask();
-  tell_watchers(told.to);
+  look();
 }
 
 }  // namespace

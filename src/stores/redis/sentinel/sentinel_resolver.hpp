@@ -16,9 +16,10 @@ inline constexpr milliseconds sentinel_look_interval{10'000};
 /// answer goes to the back of the list, and so does one whose address was refused or is a replica:
 /// whether the server is a master is for the connection's examination to see.
 ///
-/// Moves are heard of by a subscription to +switch-master at one of them. A sentinel that hangs, is
-/// restarted or is cut off from the others tells nothing, so the sentinels are asked again after
-/// each subscription that was acknowledged, and every sentinel_look_interval.
+/// Moves are heard of by a subscription to +switch-master at one of them; then all are asked until
+/// most of them know of it. A sentinel that hangs, is restarted or is cut off from the others tells
+/// nothing, so they are also asked after each subscription that was acknowledged, and every
+/// sentinel_look_interval.
 ///
 /// Cost: n short connections for n sentinels, at each attempt to connect (all connections of a
 /// handle share the question that is under way) and at each look.
