@@ -43,8 +43,47 @@ TEST(EtcdMemberClusters, WithOneMemberThereIsNothingToCompare) {
 TEST(EtcdMemberClusters, AnAnswerThatDoesNotSayIsNoReason) {
   member_clusters one(2);
   EXPECT_TRUE(one.heard(0, ""));
-  EXPECT_FALSE(one.has_heard(0));
+  EXPECT_FALSE(one.stranger(0));
+  EXPECT_FALSE(one.known(0));
   EXPECT_FALSE(one.certain());
+}
+
+// A stranger was believed without end when it was the only one that answered.
+TEST(EtcdMemberClusters, OfThreeOneAloneIsNotBelieved) {
+  member_clusters one(3);
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.heard(0, "8");
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.did_not_say(1);
+  one.did_not_say(2);
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.heard(1, "7");
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.heard(2, "7");
+  EXPECT_EQ(one.agreed(), agreement::sure);
+  EXPECT_TRUE(one.stranger(0));
+  EXPECT_EQ(one.named(), 2u);
+}
+
+TEST(EtcdMemberClusters, OfTwoBothAgreeOrOneIsSilent) {
+  member_clusters one(2);
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.heard(1, "7");
+  EXPECT_EQ(one.agreed(), agreement::alone);
+  one.heard(0, "8");
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.heard(0, "7");
+  EXPECT_EQ(one.agreed(), agreement::sure);
+}
+
+TEST(EtcdMemberClusters, WhereNobodySaysThereIsNothingToCompare) {
+  member_clusters one(3);
+  one.did_not_say(0);
+  EXPECT_EQ(one.agreed(), agreement::none);
+  one.did_not_say(2);
+  EXPECT_EQ(one.agreed(), agreement::nobody_says);
+  EXPECT_TRUE(one.known(0));
+  EXPECT_FALSE(one.known(1));
 }
 
 TEST(EtcdMemberClusters, ReadsTheClusterOfAnAnswer) {

@@ -26,6 +26,8 @@ struct http_answer {
   std::string body;
   bool lasts = false;  ///< the connection can be used again
   int sendings = 0;    ///< how often it may have reached the member
+  /// Why the connection was not made with the files that are there now; empty when it was.
+  std::string file_error;
 };
 
 /// What is sent: a path with a message; the token is empty without authentication.

@@ -1,6 +1,6 @@
 #include "stores/etcd/connection_pool.hpp"
 
-#include <boost/asio/ssl/error.hpp>
+#include "stores/etcd/dialing.hpp"
 
 namespace herdlock::etcd {
 namespace {
@@ -36,52 +36,28 @@ bool says_auth_is_off(refusal const& refused) {
          refused.message.find("authentication is not enabled") != std::string::npos;
 }
 
-failure stranger(stores::server_address const& one) {
-  return make_failure(errc::unavailable,
-                      one.text() +
-                          " is a member of another cluster than the others of the URL, so it is "
-                          "not believed; name members of one cluster");
-}
-
 }  // namespace
 
 connection_pool::connection_pool(asio::any_io_executor executor, settings how)
-    : executor_(std::move(executor)), how_(std::move(how)), clusters_(how_.members.size()) {}
+    : executor_(std::move(executor)),
+      how_(std::move(how)),
+      survey_(std::make_shared<member_survey>(executor_, how_)) {}
 
-// Before anybody is believed. With one member there is nobody to compare it with.
-asio::awaitable<void> connection_pool::survey(clock::time_point deadline) {
-  if (how_.members.size() == 1) co_return;
-  if (surveyed_) {
-    if (surveyed_->expiry() == clock::time_point::max()) co_await surveyed_->async_wait(no_throw);
-    co_return;
+// Before anybody is believed; then the member that is asked is one that named our cluster.
+asio::awaitable<failure> connection_pool::survey(clock::time_point deadline) {
+  failure const why = co_await survey_->agree(deadline);
+  auto const members = how_.members.size();
+  for (std::size_t i = 0; i < members && !why.code; ++i) {
+    auto const one = (current_ + i) % members;
+    if (!survey_->known(one)) continue;
+    current_ = one;
+    break;
   }
-  auto const mine = surveyed_ = std::make_shared<timer>(executor_, clock::time_point::max());
-  co_await ask_members(deadline);
-  mine->expires_at(clock::now());  // wakes those who wait
-}
-
-// One after the other, until most of them have named one cluster.
-asio::awaitable<void> connection_pool::ask_members(clock::time_point deadline) {
-  std::string const nothing = "{}";
-  for (std::size_t i = 0; i < how_.members.size() && clock::now() < deadline; ++i) {
-    if (clusters_.certain()) co_return;
-    auto asked = make(i);
-    auto const until = attempt_deadline(deadline);
-    http_answer answer;
-    answer.ec = co_await asked->connect(until);
-    http_request const request{path::status, nothing, token_};
-    if (!answer.ec) answer = co_await asked->exchange(request, until);
-    if (answer.ec) {
-      suspect(i);
-      continue;
-    }
-    clusters_.heard(i, cluster_in(answer.body));
-    if (answer.lasts) idle_.push_back({i, std::move(asked)});
-  }
+  co_return why;
 }
 
 bool connection_pool::heard(std::size_t member, std::string const& line) {
-  bool const ours = clusters_.heard(member, cluster_in(line));
+  bool const ours = survey_->heard(member, line);
   if (!ours) suspect(member);
   return ours;
 }
@@ -98,9 +74,14 @@ asio::awaitable<call_outcome> connection_pool::call(char const* path, std::strin
     co_return outcome;
   }
   std::shared_ptr<void> const slot(nullptr, [this](void*) { give_slot_back(); });
-  co_await survey(deadline);
   milliseconds pause = first_rest;
   for (std::size_t tried = 1;; ++tried) {
+    failure const unsure = co_await survey(deadline);
+    if (unsure.code) {
+      outcome.why = unsure;
+      outcome.refused = {};
+      co_return outcome;
+    }
     bool const completed = co_await attempt(path, body, deadline, outcome);
     if (completed || clock::now() >= deadline) co_return outcome;
     if (tried % how_.members.size() != 0) continue;
@@ -115,32 +96,36 @@ asio::awaitable<call_outcome> connection_pool::call(char const* path, std::strin
 // One try; true when its outcome is the call's.
 asio::awaitable<bool> connection_pool::attempt(char const* path, std::string const& body,
                                                clock::time_point deadline, call_outcome& outcome) {
+  auto const member = current_;
+  outcome.refused = {};
+  outcome.why = co_await survey_->admit(member, attempt_deadline(deadline));
+  if (outcome.why.code) {
+    suspect(member);
+    co_return false;
+  }
   for (int renewals = 0;; ++renewals) {
     outcome.refused = {};
-    if (!how_.user.empty() && token_.empty() && !open_to_all_) {
-      outcome.refused = co_await authenticate(deadline);
-    }
+    if (wants_log_in()) outcome.refused = co_await authenticate(member, deadline);
     http_answer answer;
     std::string const token = token_;
-    auto const member = current_;
     if (outcome.refused.code == status::ok) {
       http_request const request{path, body, token};
-      answer = co_await exchange(request, attempt_deadline(deadline));
+      answer = co_await exchange(member, request, attempt_deadline(deadline));
       outcome.attempts += answer.sendings;
       if (!answer.ec) outcome.refused = refusal_in(answer.status, answer.body);
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(member, answer.ec);
+      outcome.why = failure_to_reach(how_, member, answer);
       co_return false;
     }
-    if (!heard(member, answer.body)) {
+    outcome.why = co_await weigh(member, answer, outcome.refused);
+    if (outcome.why.code) {
       outcome.attempts -= answer.sendings;  // nothing was done in our cluster
-      outcome.why = stranger(how_.members[member]);
+      suspect(member);
       co_return false;
     }
     outcome.body = std::move(answer.body);
-    outcome.why = {};
     if (may_pass(outcome.refused)) {
       suspect(member);
       outcome.why = failure_of(outcome.refused);
@@ -155,11 +140,22 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
   }
 }
 
+// Success when the answer is of our cluster. What is refused for good does not tell of a cluster,
+// so the member is asked for its own: a stranger's no says nothing of what we have.
+asio::awaitable<failure> connection_pool::weigh(std::size_t member, http_answer const& answer,
+                                                refusal const& refused) {
+  if (!survey_->heard(member, answer.body)) co_return survey_->stranger(member);
+  bool const is_final = refused.code != status::ok && !may_pass(refused);
+  bool const told = answer.status == 0 || !cluster_in(answer.body).empty();
+  if (!is_final || told) co_return failure{};
+  co_return co_await survey_->ask_again(member, clock::time_point::max());
+}
+
 // A connection that had been idle may have been closed by the other side: that says nothing about
 // the member, so a new one is tried.
-asio::awaitable<http_answer> connection_pool::exchange(http_request const& request,
+asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
+                                                       http_request const& request,
                                                        clock::time_point deadline) {
-  auto const member = current_;
   http_answer answer;
   if (auto idle = take_idle(member)) {
     answer = co_await idle->exchange(request, deadline);
@@ -168,54 +164,29 @@ asio::awaitable<http_answer> connection_pool::exchange(http_request const& reque
     if (!answer.ec || clock::now() >= deadline) co_return answer;
     std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
   }
-  auto fresh = make(member);
-  answer.ec = co_await fresh->connect(deadline);
-  if (answer.ec) co_return answer;
-  int const before = answer.sendings;
-  answer = co_await fresh->exchange(request, deadline);
-  answer.sendings = before + 1;
-  if (!answer.ec && how_.tls.source) {
-    how_.tls.source->worked_with(how_.members[member].text());
+  auto fresh = dial(executor_, how_, member);
+  answer.ec = co_await fresh.connection->connect(deadline);
+  if (!answer.ec) {
+    int const before = answer.sendings;
+    answer = co_await fresh.connection->exchange(request, deadline);
+    answer.sendings = before + 1;
   }
-  if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh)});
+  answer.file_error = fresh.file_error;
+  if (!answer.ec) has_answered(how_, member);
+  if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh.connection)});
   co_return answer;
 }
 
-std::unique_ptr<connection> connection_pool::make(std::size_t member) {
-  stores::tls_choice tls;
-  if (how_.tls.source) tls = how_.tls.source->choose();
-  file_error_ = std::move(tls.file_error);
-  return make_connection(executor_, how_, how_.members[member], tls.context);
-}
-
-// What TLS refuses at first it refuses the next time, too. Where it has worked before, one side is
-// being given other certificates, and the next time may be better.
-failure connection_pool::failure_to_reach(std::size_t member, error_code ec) const {
-  std::string const address = how_.members[member].text();
-  std::string const what = address + " (" + ec.message() + ")";
-  if (ec.category() != asio::error::get_ssl_category())
-    return make_failure(errc::unavailable, what);
-  bool const passes = how_.tls.source->has_worked_with(address);
-  std::string const file_error = file_error_.empty() ? "" : "; " + file_error_;
-  if (!passes) {
-    return make_failure(errc::access_denied, what + "; check cafile, cert and key" + file_error);
-  }
-  auto why = make_failure(errc::unavailable,
-                          what +
-                              "; it worked before, and is tried again with the files that are "
-                              "there then: check cafile, cert and key" +
-                              file_error);
-  how_.tls.source->warn(why.message);
-  return why;
-}
-
-asio::awaitable<refusal> connection_pool::authenticate(clock::time_point deadline) {
+asio::awaitable<refusal> connection_pool::authenticate(std::size_t member,
+                                                       clock::time_point deadline) {
   std::string const body = authenticate_request(how_.user, how_.password);
   std::string const no_token;
   http_request const request{path::authenticate, body, no_token};
-  auto const answer = co_await exchange(request, attempt_deadline(deadline));
+  auto const answer = co_await exchange(member, request, attempt_deadline(deadline));
   if (answer.ec) co_return refusal{status::unavailable, answer.ec.message()};
   refusal refused = refusal_in(answer.status, answer.body);
+  failure const strange = co_await weigh(member, answer, refused);
+  if (strange.code) co_return refusal{status::unavailable, strange.message};
   if (says_auth_is_off(refused)) {
     open_to_all_ = true;
     co_return refusal{};
@@ -235,12 +206,19 @@ asio::awaitable<opened_stream> connection_pool::open_stream(char const* path,
                                                             clock::time_point deadline) {
   auto const self = shared_from_this();
   opened_stream opened;
-  if (!how_.user.empty() && token_.empty() && !open_to_all_) {
-    refusal const refused = co_await authenticate(deadline);
-    if (refused.code != status::ok) co_return opened;
-  }
+  failure why = co_await survey(deadline);
+  if (why.code) co_return opened;
   opened.member = current_;
-  auto fresh = make(opened.member);
+  why = co_await survey_->admit(opened.member, attempt_deadline(deadline));
+  if (!why.code && wants_log_in()) {
+    refusal const refused = co_await authenticate(opened.member, deadline);
+    why = failure_of(refused);
+  }
+  if (why.code) {
+    if (why.code == errc::unavailable) suspect(opened.member);
+    co_return opened;
+  }
+  auto fresh = dial(executor_, how_, opened.member).connection;
   error_code ec = co_await fresh->connect(attempt_deadline(deadline));
   std::string const token = token_;
   std::string const no_body;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -10,13 +9,11 @@
 #include <vector>
 
 #include "stores/etcd/connection.hpp"
-#include "stores/etcd/member_clusters.hpp"
+#include "stores/etcd/member_survey.hpp"
 #include "stores/etcd/messages.hpp"
 #include "stores/etcd/settings.hpp"
 
 namespace herdlock::etcd {
-
-using timer = asio::basic_waitable_timer<clock>;
 
 /// What came of a call: an answer (body), a refusal of the server, or a failure to get either.
 struct call_outcome {
@@ -104,25 +101,24 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
     std::unique_ptr<etcd::connection> connection;
   };
 
-  asio::awaitable<void> survey(clock::time_point deadline);
-  asio::awaitable<void> ask_members(clock::time_point deadline);
+  asio::awaitable<failure> survey(clock::time_point deadline);
   asio::awaitable<bool> wait_for_slot(clock::time_point deadline);
   void give_slot_back();
   asio::awaitable<bool> attempt(char const* path, std::string const& body,
                                 clock::time_point deadline, call_outcome& outcome);
-  asio::awaitable<http_answer> exchange(http_request const& request, clock::time_point deadline);
-  asio::awaitable<refusal> authenticate(clock::time_point deadline);
-  std::unique_ptr<connection> make(std::size_t member);
-  failure failure_to_reach(std::size_t member, error_code ec) const;
+  asio::awaitable<http_answer> exchange(std::size_t member, http_request const& request,
+                                        clock::time_point deadline);
+  asio::awaitable<refusal> authenticate(std::size_t member, clock::time_point deadline);
+  asio::awaitable<failure> weigh(std::size_t member, http_answer const& answer,
+                                 refusal const& refused);
+  bool wants_log_in() const { return !how_.user.empty() && token_.empty() && !open_to_all_; }
   std::unique_ptr<connection> take_idle(std::size_t member);
   clock::time_point attempt_deadline(clock::time_point deadline) const;
 
   asio::any_io_executor executor_;
   settings how_;
-  std::string file_error_;   ///< why the last connection was not made with the files of now
   std::size_t current_ = 0;  ///< the member that is asked
-  member_clusters clusters_;
-  std::shared_ptr<timer> surveyed_;  ///< ends when the members were asked of which cluster they are
+  std::shared_ptr<member_survey> survey_;
   std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;
   std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by max_pending

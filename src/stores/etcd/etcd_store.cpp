@@ -219,6 +219,7 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
   auto settings = etcd::parse_settings(std::move(url));
   if (!settings) return settings.error();
   auto const warnings = std::make_shared<store_warnings>();
+  settings->warnings = warnings;
   if (settings->tls.source) settings->tls.source->tell(warnings);
   auto pending = std::make_shared<stores::pending_operations>(
       executor, stores::pending_settings{.store = settings->display_name,

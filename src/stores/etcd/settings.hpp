@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <herdlock/backend.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include "stores/common/tls_settings.hpp"
@@ -21,6 +23,7 @@ struct settings {
   milliseconds timeout{5000};
   std::size_t connections = 16;  ///< for exchanges; the watches share one more
   std::size_t max_pending = 65536;
+  std::shared_ptr<store_warnings> warnings;  ///< null: nobody reads them
 };
 
 /// errc::invalid_url for anything that is not understood.
