@@ -3,6 +3,8 @@
 
 #include "owners.hpp"
 #include "redis_ports.hpp"
+#include "stores/common/tls_source.hpp"
+#include "stores/redis/client/transport.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -66,6 +68,53 @@ TEST(RedisSentinelTls, WithoutTlsOrAClientCertificateNothingIsGranted) {
   std::string const in_the_clear =
       replaced(url.substr(0, url.find('?')), "rediss", "redis") + "?timeout=2s";
   expect_refused(in_the_clear, errc::unavailable, "sentinel 127.0.0.1:");
+}
+
+/// What becomes of one connection.
+struct tls_attempt final : redis::transport_listener {
+  bool ready = false;
+  std::optional<failure> why;
+
+  void on_ready(redis::transport&) override { ready = true; }
+  void on_ended(redis::transport&, failure told, redis::failure_kind) override {
+    why = std::move(told);
+  }
+  void on_batch(redis::transport&, redis::batch_ptr, failure const*) override {}
+};
+
+std::shared_ptr<tls_attempt> connected(redis::settings const& how) {
+  asio::io_context io;
+  auto made = std::make_shared<tls_attempt>();
+  auto const wire = redis::transport::start(io.get_executor(), how, made);
+  EXPECT_TRUE(eventually([&] {
+    io.run_one_for(5ms);
+    return made->ready || made->why;
+  }));
+  wire->stop();
+  io.poll();
+  return made;
+}
+
+// A replica that is promoted, or a new node, is met first while the servers get the certificates of
+// a new authority.
+TEST(RedisSentinelTls, AServerThatIsMetFirstDuringARotationIsATroubleThatPasses) {
+  redis_server known({.tls = redis_tls::on}), next({.tls = redis_tls::on});
+  redis_server misnamed({.tls = redis_tls::on_with_wrong_name, .certificates = known.tls()});
+  auto const how = redis::parse_settings(store_url::parse(known.tls_url()).value()).value();
+  auto const other = how.at({"127.0.0.1", next.tls_port()});
+  auto const first = connected(other);
+  ASSERT_TRUE(first->why);
+  EXPECT_EQ(first->why->code, errc::access_denied) << first->why->message;
+  ASSERT_TRUE(connected(how)->ready);
+  auto const later = connected(other);
+  ASSERT_TRUE(later->why);
+  EXPECT_EQ(later->why->code, errc::unavailable) << later->why->message;
+  EXPECT_NE(later->why->message.find("put its authority into cafile"), std::string::npos)
+      << later->why->message;
+  // No new cafile makes its name right.
+  auto const wrong = connected(how.at({"127.0.0.1", misnamed.tls_port()}));
+  ASSERT_TRUE(wrong->why);
+  EXPECT_EQ(wrong->why->code, errc::access_denied) << wrong->why->message;
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 // while its connections are cut.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <support/etcd_server.hpp>
 #include <support/eventually.hpp>
 #include <support/redis_server.hpp>
 #include <support/relay.hpp>
@@ -65,6 +69,10 @@ class rotated_servers {
   client_files first;   ///< what the handle has at first
   client_files second;  ///< what it gets
 };
+
+inline std::string at(std::string const& scheme, std::uint16_t port) {
+  return scheme + "://127.0.0.1:" + std::to_string(port);
+}
 
 /// Two authorities, and one file that names both.
 class two_authorities {
@@ -161,6 +169,68 @@ class rotated_behind_relay : public rotated_servers {
   virtual std::size_t tries() const { return 1; }
 
  private:
+  std::size_t before_ = 0;
+};
+
+class etcd_with_files : public rotated_behind_relay {
+ public:
+  etcd_with_files() {
+    files_.use_in(*this);
+    member_.use_tls({"--cert-file=" + files_.first.server_certificate.string(),
+                     "--key-file=" + files_.first.server_key.string(), "--client-cert-auth",
+                     "--trusted-ca-file=" + files_.trusted.string()},
+                    files_.second);
+    start();
+  }
+  std::string url() override { return through(wire_.port()); }
+  std::string holder() override { return through(member_.port()); }
+  void take_only_new() override {
+    files_.forget_first();
+    files_.show_second();  // its gateway is a client of its own, with this certificate
+    member_.kill();
+    start();
+  }
+  void show_new() override { files_.show_second(); }  // it reads them for each connection
+
+ protected:
+  std::uint16_t port() const { return member_.port(); }
+
+ private:
+  static std::string through(std::uint16_t port) { return at("etcds", port) + "?timeout=5s"; }
+  void start() {
+    member_.start("default=" + at("http", member_.peer_port()));
+    EXPECT_TRUE(eventually([&] { return member_.answers(); })) << member_.errors();
+  }
+  relay& wire() override { return wire_; }
+  std::size_t tries() const override { return 2; }
+
+  two_authorities files_;
+  etcd_member member_{"default"};
+  relay wire_{member_.port()};
+};
+
+/// Three addresses, of which one is used at first.
+class etcd_at_three_addresses final : public etcd_with_files {
+ public:
+  std::string url() override {
+    std::string hosts;
+    for (auto const& each : wires_) hosts += ",127.0.0.1:" + std::to_string(each.port());
+    return "etcds://" + hosts.substr(1) + "?timeout=5s";
+  }
+  void cut() override {
+    before_ = ever();
+    for (auto& each : wires_) each.cut_all();
+  }
+  bool is_back() override { return ever() >= before_ + 6; }
+
+ private:
+  std::size_t ever() const {
+    std::size_t sum = 0;
+    for (auto const& each : wires_) sum += each.connections_ever();
+    return sum;
+  }
+
+  std::array<relay, 3> wires_{relay(port()), relay(port()), relay(port())};
   std::size_t before_ = 0;
 };
 

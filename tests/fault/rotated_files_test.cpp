@@ -7,7 +7,6 @@
 #include <future>
 #include <herdlock/herdlock.hpp>
 #include <herdlock/metrics.hpp>
-#include <support/etcd_server.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgres_server.hpp>
 #include <support/redis_cluster.hpp>
@@ -19,10 +18,6 @@ namespace {
 
 using namespace herdlock;
 using namespace std::chrono_literals;
-
-std::string at(std::string const& scheme, std::uint16_t port) {
-  return scheme + "://127.0.0.1:" + std::to_string(port);
-}
 
 class single_redis final : public rotated_redis {
  public:
@@ -194,40 +189,6 @@ class postgres_with_files final : public rotated_behind_relay {
   std::string url_ = server_.fresh_url();
 };
 
-class etcd_with_files final : public rotated_behind_relay {
- public:
-  etcd_with_files() {
-    files_.use_in(*this);
-    member_.use_tls({"--cert-file=" + files_.first.server_certificate.string(),
-                     "--key-file=" + files_.first.server_key.string(), "--client-cert-auth",
-                     "--trusted-ca-file=" + files_.trusted.string()},
-                    files_.second);
-    start();
-  }
-  std::string url() override { return through(wire_.port()); }
-  std::string holder() override { return through(member_.port()); }
-  void take_only_new() override {
-    files_.forget_first();
-    files_.show_second();  // its gateway is a client of its own, with this certificate
-    member_.kill();
-    start();
-  }
-  void show_new() override { files_.show_second(); }  // it reads them for each connection
-
- private:
-  static std::string through(std::uint16_t port) { return at("etcds", port) + "?timeout=5s"; }
-  void start() {
-    member_.start("default=" + at("http", member_.peer_port()));
-    EXPECT_TRUE(eventually([&] { return member_.answers(); })) << member_.errors();
-  }
-  relay& wire() override { return wire_; }
-  std::size_t tries() const override { return 2; }
-
-  two_authorities files_;
-  etcd_member member_{"default"};
-  relay wire_{member_.port()};
-};
-
 class RotatedFiles : public testing::TestWithParam<rotation_case> {
  protected:
   RotatedFiles() {
@@ -353,6 +314,8 @@ std::unique_ptr<rotated_servers> make() {
 rotation_case const single_redis_case{"redis", &make<single_redis>, true};
 rotation_case const redlock_case{"redlock", &make<redlock_nodes_with_files>, true};
 rotation_case const etcd_case_with_files{"etcd", &make<etcd_with_files>, true};
+rotation_case const etcd_addresses_case{"etcd_at_three_addresses", &make<etcd_at_three_addresses>,
+                                        true};
 rotation_case const mysql_table_case{"mysql_table",
                                      [] { return std::make_unique<mysql_with_files>("table"); }};
 rotation_case const postgres_table_case{
@@ -379,8 +342,8 @@ INSTANTIATE_TEST_SUITE_P(stores, RotatedFiles,
                          name_of);
 INSTANTIATE_TEST_SUITE_P(stores, RotatedAuthority,
                          testing::Values(single_redis_case, redlock_case, etcd_case_with_files,
-                                         mysql_table_case, mysql_named_case, postgres_table_case,
-                                         postgres_advisory_case),
+                                         etcd_addresses_case, mysql_table_case, mysql_named_case,
+                                         postgres_table_case, postgres_advisory_case),
                          name_of);
 
 }  // namespace

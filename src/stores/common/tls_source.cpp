@@ -9,7 +9,7 @@
 namespace herdlock::stores {
 namespace {
 
-// More servers than a cluster has. A further one is refused like one that was never met.
+// More servers than a cluster has. Of a further one the name has to be right at once.
 constexpr std::size_t max_known = 4096;
 
 // A file system counts time in steps: a file that has just been changed may be changed once more
@@ -83,9 +83,9 @@ void tls_source::worked_with(std::string const& address) {
   if (known_.size() < max_known) known_.insert(address);
 }
 
-bool tls_source::has_worked_with(std::string const& address) const {
+bool tls_source::has_worked_with(std::string const& address, distrust why) const {
   std::lock_guard const alone(mutex_);
-  return known_.contains(address);
+  return why == distrust::name ? known_.contains(address) : !known_.empty();
 }
 
 void tls_source::tell(std::shared_ptr<store_warnings> warnings) {

@@ -21,6 +21,9 @@ struct file_stamp {
   bool operator==(file_stamp const&) const = default;
 };
 
+/// Why a server's certificate is not trusted. Another cafile can help, but not to its name.
+enum class distrust { authority, name };
+
 /// For one connection.
 struct tls_choice {
   tls_context context;
@@ -33,8 +36,9 @@ struct tls_choice {
 /// the last that could be. Only the first look, when the store is opened, refuses what cannot be
 /// used.
 ///
-/// The same holds for the server's own certificate: from a server that a connection of this handle
-/// has trusted before, one that is not trusted is an error that passes.
+/// The same holds for the servers' own certificates: once a connection of this handle has trusted
+/// one of them, an authority that is not trusted is an error that passes, at every server. Which of
+/// them was met before says nothing: all get their new certificates at about the same time.
 ///
 /// From any thread.
 class tls_source {
@@ -50,7 +54,8 @@ class tls_source {
       "; it is tried again with the files that are there then: put its authority into cafile";
   /// TLS with the server at this address has worked.
   void worked_with(std::string const& address);
-  bool has_worked_with(std::string const& address) const;
+  /// It may work again: some server has, or, where the certificate is for another name, this one.
+  bool has_worked_with(std::string const& address, distrust why = distrust::authority) const;
 
   /// Each error of the files is told there, once.
   void tell(std::shared_ptr<store_warnings> warnings);

@@ -11,6 +11,12 @@ using boost::system::error_code;
 constexpr clock::duration min_share = milliseconds{50};  // a round trip to another country
 constexpr std::size_t max_path_bytes = 107;              // sun_path less its NUL
 
+stores::distrust kind_of(long verdict) {
+  bool const name =
+      verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH;
+  return name ? stores::distrust::name : stores::distrust::authority;
+}
+
 }  // namespace
 
 stores::tls_choice choose_tls(settings const& how) {
@@ -108,23 +114,25 @@ void connector::on_secured(error_code ec) {
   }
   long const verdict = stream_->verification();
   if (how_.tls.security == stores::encryption::tls && verdict != X509_V_OK) {
-    return on_untrusted(X509_verify_cert_error_string(verdict));
+    return on_untrusted(verdict);
   }
   complete(errc::unavailable, "the TLS handshake with " + how_.address() + " failed: " +
                                   ec.message() + "; does the server speak TLS on this port?");
 }
 
-// A server that was trusted before has another certificate now, or we have another cafile: whoever
-// replaces one replaces the other soon.
-void connector::on_untrusted(char const* why) {
+// Where a server was trusted before, the servers have other certificates now, or we have another
+// cafile: whoever replaces one replaces the other soon. This server may be one that is met only
+// now.
+void connector::on_untrusted(long verdict) {
   std::string const what = "the certificate of " + how_.address() + " is not trusted";
-  if (!how_.tls.source->has_worked_with(how_.address())) {
+  char const* const why = X509_verify_cert_error_string(verdict);
+  if (!how_.tls.source->has_worked_with(how_.address(), kind_of(verdict))) {
     return complete(
         errc::access_denied,
         what + ": " + why + "; give its authority with cafile=…, or the host name it was made for",
         failure_kind::refused);
   }
-  auto const text = what + " any more: " + why + stores::tls_source::way_out_of_distrust;
+  auto const text = what + " now: " + why + stores::tls_source::way_out_of_distrust;
   how_.tls.source->warn(text);
   complete(errc::unavailable, text);
 }

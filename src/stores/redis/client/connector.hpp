@@ -44,7 +44,7 @@ class connector final : public std::enable_shared_from_this<connector> {
   void on_connect(boost::system::error_code ec);
   void on_unreachable(boost::system::error_code ec);
   void on_secured(boost::system::error_code ec);
-  void on_untrusted(char const* why);
+  void on_untrusted(long verdict);
   void complete(errc code, std::string const& text, failure_kind kind = failure_kind::temporary);
 
   settings how_;
