@@ -1,4 +1,6 @@
 // A name that leads new connections to another server, while the old ones stay where they are.
+#include <herdlock/herdlock.hpp>
+
 #include "mysql_ports.hpp"
 
 namespace herdlock_test {
@@ -46,6 +48,27 @@ TEST_P(mysql_name_moves, WhatIsHeldAtTheOldServerIsLostWhenAConnectionLeadsElsew
     return before.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE db = '" + there +
                       "'") == "0\n";
   })) << "connections to the old server are kept";
+}
+
+// A balancer in front of several servers: no connection would stay for long.
+TEST_P(mysql_name_moves, WhereConnectionsGoToAndFroTheStoreSaysSo) {
+  store const s = open_store(url);
+  for (int i = 0; i < 8; ++i) {
+    name.lead_to(i % 2 == 0 ? after.port() : before.port());
+    name.cut_all();
+    EXPECT_TRUE(eventually([&] {
+      try {
+        return lock(s, "r" + std::to_string(i)).try_acquire().has_value();
+      } catch (error const&) {
+        return false;
+      }
+    }));
+  }
+  auto const told = s.warnings();
+  ASSERT_EQ(told.size(), 1u);
+  for (char const* part : {"to and fro", "server_id=2", "give the URL the name of one server"}) {
+    EXPECT_NE(told[0].find(part), std::string::npos) << told[0];
+  }
 }
 
 }  // namespace

@@ -125,6 +125,32 @@ TEST(mysql_cluster, IsOneWhoseNodesKeepLocksForThemselves) {
   EXPECT_EQ(cluster_of(rows{group, single}), "");
   EXPECT_EQ(cluster_of(rows{group, multi}), "a replication group in multi-primary mode");
   EXPECT_EQ(cluster_of(rows{{"group_replication_group_name", ""}, multi}), "");
+  // Percona XtraDB Cluster 8 shows no wsrep_on to all.
+  mysql::row const provider{"wsrep_provider", "/usr/lib64/galera4/libgalera_smm.so"};
+  EXPECT_EQ(cluster_of(rows{provider}), "a Galera cluster");
+  EXPECT_EQ(cluster_of(rows{provider, {"wsrep_on", "OFF"}}), "");
+  EXPECT_EQ(cluster_of(rows{{"wsrep_provider", "none"}}), "");
+  EXPECT_EQ(cluster_of(rows{{"wsrep_provider", ""}}), "");
+}
+
+TEST(mysql_cluster, IsOneServerByItsOwnName) {
+  using mysql::identity_of;
+  using rows = std::vector<mysql::row>;
+  mysql::row const provider{"wsrep_provider", "/usr/lib64/galera4/libgalera_smm.so"};
+  mysql::row const cluster{"wsrep_cluster_state_uuid", "6a7c2c4a-0d5e-11ef-9d3a-0242ac110002"};
+  mysql::row const joins{"wsrep_cluster_state_uuid", "00000000-0000-0000-0000-000000000000"};
+  mysql::row const a{"hostname", "a"}, b{"hostname", "b"};
+  EXPECT_NE(identity_of(rows{a}), identity_of(rows{b}));
+  EXPECT_EQ(identity_of(rows{a, provider, cluster}), identity_of(rows{b, provider, cluster}));
+  EXPECT_NE(identity_of(rows{a, provider, cluster}), "");
+  EXPECT_NE(identity_of(rows{a, provider, cluster}), identity_of(rows{a}));
+  EXPECT_EQ(identity_of(rows{a, provider, joins}), "") << "nobody knows yet";
+  EXPECT_EQ(identity_of(rows{a, provider}), "");
+  mysql::row const multi{"group_replication_single_primary_mode", "OFF"};
+  mysql::row const one{"group_replication_group_name", "1"},
+      two{"group_replication_group_name", "2"};
+  EXPECT_EQ(identity_of(rows{a, multi, one}), identity_of(rows{b, multi, one}));
+  EXPECT_NE(identity_of(rows{a, multi, one}), identity_of(rows{a, multi, two}));
 }
 
 }  // namespace

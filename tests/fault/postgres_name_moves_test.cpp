@@ -1,5 +1,10 @@
 // A name that leads new connections to another server, while the old ones stay where they are; and
 // one that leads to a standby first.
+#include <filesystem>
+#include <fstream>
+#include <support/free_port.hpp>
+#include <support/temp_dir.hpp>
+
 #include "postgres_faults.hpp"
 
 namespace herdlock_test {
@@ -98,6 +103,77 @@ TEST_P(postgres_standby, AServerThatWasMadeReadOnlyIsLeftToo) {
   ASSERT_TRUE(c.run_until([&] { return c.acquire(resource("more"), alice).has_error(); }));
   name.lead_to(primary.port());
   EXPECT_TRUE(is_granted(c, stock, alice)) << "it is still asked";
+}
+
+// Commands share a connection, and it stays until what was asked on it has its answer.
+struct postgres_read_only : postgres_standby {};
+INSTANTIATE_TEST_SUITE_P(modes, postgres_read_only, testing::Values("table"), mode_name);
+
+TEST_P(postgres_read_only, ARefusedWriteDoesNotCutOffThoseWhoRead) {
+  make_tables();
+  client c(postgres, direct);
+  ASSERT_TRUE(is<grant>(c.acquire(stock, alice)));
+  first.sql(direct, "ALTER SYSTEM SET default_transaction_read_only = on");
+  first.sql(direct, "SELECT pg_reload_conf()");
+  ASSERT_TRUE(eventually(
+      [&] { return first.sql(direct, "SHOW default_transaction_read_only") == "on\n"; }));
+  for (int i = 0; i < 5; ++i) {
+    auto const write = c.start_acquire({resource("more"), alice, 1min});
+    auto const read = c.start_list({});
+    EXPECT_TRUE(c.get(write).has_error());
+    auto const told = c.get(read);
+    EXPECT_TRUE(told.has_value()) << told.error().message;
+  }
+}
+
+// It tells each client what its first connection heard of the server: that it is a standby.
+TEST_P(postgres_standby, ThatIsPromotedBehindAPoolerIsUsed) {
+  make_tables();
+  first.sql(direct, "COPY (SELECT '') TO PROGRAM 'cat > standby.signal'");
+  first.restart();
+  temp_dir folder;
+  kept_ports ports;
+  auto const port = ports.add();
+  std::ofstream(folder / "p.ini") << "[databases]\n* = host=127.0.0.1 port=" << first.port()
+                                  << " user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\n"
+                                     "auth_type=any\nunix_socket_dir=\npool_mode=session\n"
+                                     "ignore_startup_parameters=extra_float_digits,options\n"
+                                     "listen_port="
+                                  << port << "\n";
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  child_process const pooler(
+      {.argv = {find_program("pgbouncer", "pgbouncer"), (folder / "p.ini").string()},
+       .user = "postgres"});
+  client c(postgres, postgres_server::through(there, primary.port(), port));
+  ASSERT_TRUE(c.run_until([&] {
+    auto const told = c.acquire(stock, alice);
+    return told.has_error() && told.error().message.find("standby") != std::string::npos;
+  })) << pooler.errors();
+  first.sql(direct, "SELECT pg_promote()");
+  std::string last;
+  EXPECT_TRUE(c.run_until([&] {
+    auto const told = c.acquire(stock, alice);
+    last = told.has_error() ? told.error().message : "";
+    return is<grant>(told);
+  })) << last;
+}
+
+// Its start is what a server is known by; who may not ask for that does without.
+TEST_P(postgres_standby, AServerThatDoesNotTellItsStartIsUsedAsTheOnlyOne) {
+  make_tables();
+  for (char const* const each :
+       {"GRANT ALL ON ALL TABLES IN SCHEMA public TO guest",
+        "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO guest",
+        "REVOKE EXECUTE ON FUNCTION pg_postmaster_start_time() FROM PUBLIC"}) {
+    first.sql(direct, each);
+  }
+  auto guest = direct;
+  client c(postgres, guest.replace(guest.find("postgres@"), 8, "guest"));
+  for (int i = 0; i < 3; ++i) {
+    auto const told = c.acquire(resource("r" + std::to_string(i)), alice);
+    EXPECT_TRUE(is<grant>(told)) << told.error().message;
+  }
+  EXPECT_EQ(c.renew(resource("r0"), alice).value(), renew_reply::renewed);
 }
 
 }  // namespace

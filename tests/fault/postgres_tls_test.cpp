@@ -95,6 +95,16 @@ TEST_F(postgres_tls, FilesThatCannotBeUsedAreNamedAndReadAgain) {
   }
 }
 
+// libpq verifies nobody then, and goes on without TLS.
+TEST_F(postgres_tls, AnAuthorityThatIsMissingIsNoReasonWhereNobodyIsVerified) {
+  for (std::string const mode : {"prefer", "allow"}) {
+    client c(postgres,
+             postgres_server::shared().fresh_url() + "&sslrootcert=/nowhere.ca&sslmode=" + mode);
+    auto const told = c.acquire(resource("stock:1"), owner_token::generate());
+    EXPECT_TRUE(is<grant>(told)) << mode << ": " << told.error().message;
+  }
+}
+
 TEST_F(postgres_tls, AServerWithoutTlsIsRefused) {
   expect_refused(postgres_server::shared().fresh_url() + verified(files().authority),
                  "does not support SSL");

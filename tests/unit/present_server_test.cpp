@@ -48,5 +48,24 @@ TEST(PresentServer, AServerThatDoesNotTellIsNoReason) {
   EXPECT_EQ(one.met(at(4), "a"), verdict::same);
 }
 
+TEST(PresentServer, OnlyWhatIsKnownLeadsElsewhere) {
+  EXPECT_TRUE(leads_elsewhere("a", "b"));
+  EXPECT_FALSE(leads_elsewhere("b", "b"));
+  EXPECT_FALSE(leads_elsewhere("", "b"));
+}
+
+TEST(ToAndFro, IsThreeMovesOfWhichNoneIsLate) {
+  using std::chrono::seconds;
+  clock::time_point const start{std::chrono::hours{1}};
+  to_and_fro one;
+  EXPECT_FALSE(one.moved(start));
+  EXPECT_FALSE(one.moved(start + seconds{50}));
+  EXPECT_TRUE(one.moved(start + seconds{100}));
+  EXPECT_TRUE(one.moved(start + seconds{150}));
+  EXPECT_FALSE(one.moved(start + seconds{211})) << "behind a quiet minute";
+  EXPECT_FALSE(one.moved(start + seconds{212}));
+  EXPECT_TRUE(one.moved(start + seconds{213}));
+}
+
 }  // namespace
 }  // namespace herdlock::stores

@@ -7,6 +7,12 @@
 
 namespace herdlock::stores {
 
+/// Whether a connection to `server` is to be given up, as all have to lead to `present`. Nobody
+/// knows where one without an identity leads.
+inline bool leads_elsewhere(std::string const& server, std::string const& present) {
+  return !server.empty() && server != present;
+}
+
 /// A name can lead new connections to another server while the old ones stay where they are (a
 /// proxy, a service address, a DNS name behind a failover). What is held at the old server is then
 /// granted again at the new one. So all connections of a store have to lead to the server that the
@@ -31,9 +37,31 @@ class present_server {
     return moved ? verdict::moved : verdict::same;
   }
 
+  /// What it has met last; empty when nobody knows.
+  std::string const& identity() const { return identity_; }
+
  private:
   std::string identity_;
   clock::time_point begun_{};
+};
+
+/// A balancer in front of several servers looks like a name that moves to and fro, and then no
+/// connection stays for long.
+class to_and_fro {
+ public:
+  static constexpr unsigned most = 3;
+  static constexpr std::chrono::minutes within{1};
+
+  /// The present server was exchanged. True: so many times, none a minute after the one before.
+  bool moved(clock::time_point now) {
+    if (now - last_ > within) count_ = 0;
+    last_ = now;
+    return ++count_ >= most;
+  }
+
+ private:
+  unsigned count_ = 0;
+  clock::time_point last_{};
 };
 
 }  // namespace herdlock::stores

@@ -60,8 +60,8 @@ std::string session_settings(settings const& how) {
 
 constexpr char which_server[] =
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'server_uuid', "
-    "'datadir', 'wsrep_on', 'group_replication_group_name', "
-    "'group_replication_single_primary_mode')";
+    "'datadir', 'wsrep_on', 'wsrep_provider', 'group_replication_group_name', "
+    "'group_replication_single_primary_mode'); SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'";
 
 }  // namespace
 
@@ -90,9 +90,11 @@ void connection::open(settings const& how) {
   deadline_ = clock::now() + how.timeout;
   in_use here(*this);
   if (!how.socket.empty()) {
+    begun_ = clock::now();
     connect(how, how.host);
   } else {
     auto const found = stores::look_up_here(how.host, deadline_, wake_);
+    begun_ = clock::now();  // what the name led to is known from here on
     if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.error};
     // The library looks for the name that it connects to in the certificate.
     bool const by_name = how.tls.security == stores::encryption::tls;
@@ -157,7 +159,11 @@ void connection::connect(settings const& how, std::string const& address) {
   socket_ = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (socket_ < 0) throw sql_error{bad_reply, "no file descriptor is left"};
   auto const told = run(session_settings(how) + "; " + which_server);
-  server_ = identity_of(told.last().rows);
+  // The two last statements.
+  auto variables = told.at(told.size() - 2).rows;
+  auto const& status = told.last().rows;
+  variables.insert(variables.end(), status.begin(), status.end());
+  server_ = identity_of(variables);
 }
 
 connection::~connection() {

@@ -41,6 +41,7 @@ class outcomes {
   void add(outcome one) { all_.push_back(std::move(one)); }
   /// sql_error when the server answered fewer.
   outcome const& at(std::size_t index) const;
+  std::size_t size() const { return all_.size(); }
   outcome const& last() const { return at(all_.empty() ? 0 : all_.size() - 1); }
   /// The first row of one of them; sql_error when there is none.
   row const& row_of(std::size_t index) const;
@@ -78,8 +79,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void set_deadline(clock::time_point last) { deadline_ = last; }
 
   std::uint64_t id() const { return id_; }
-  /// Of the server that it leads to; empty where a name may lead to several, as to the nodes of a
-  /// cluster.
+  /// Of the server that it leads to, or of the cluster; empty where nobody knows.
   std::string const& server() const { return server_; }
   clock::time_point begun() const { return begun_; }
   /// It was opened, so what it knows of its server can be read. On the executor.
@@ -122,7 +122,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::unique_ptr<st_mysql, closer> handle_;
   std::uint64_t id_ = 0;
   std::string server_;
-  clock::time_point const begun_ = clock::now();
+  clock::time_point begun_{};
   std::atomic<int> socket_ = -1;  ///< a duplicate: the library closes its own when it likes
   std::optional<line> line_;
   int wake_ = -1;  ///< an eventfd, for abort()
@@ -132,7 +132,7 @@ class connection : public std::enable_shared_from_this<connection> {
 };
 
 /// Which server has such variables, as it was told by which_server: replication needs each to have
-/// a server_id of its own. Empty for a node of a cluster.
+/// a server_id of its own. A node has its cluster's; empty while it has not joined.
 std::string identity_of(std::vector<row> const& variables);
 /// Of which a server with these variables is a node: Galera, and Group Replication in multi-primary
 /// mode.

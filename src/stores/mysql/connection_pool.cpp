@@ -1,7 +1,5 @@
 #include "stores/mysql/connection_pool.hpp"
 
-#include <errmsg.h>
-
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,14 +16,18 @@ std::shared_ptr<connection> connection_pool::take_idle() {
 }
 
 awaitable<std::shared_ptr<connection>> connection_pool::borrow(clock::time_point deadline) {
-  if (!waiting_.empty() || !has_one()) co_await wait_for_one(deadline);
-  auto one = take_idle();
-  bool const is_new = !one;
-  if (is_new) one = std::make_shared<connection>();
-  put_to_use(one);
-  if (is_new) co_await open(one);
-  one->set_deadline(deadline);
-  co_return one;
+  while (true) {
+    if (!waiting_.empty() || !has_one()) co_await wait_for_one(deadline);
+    auto one = take_idle();
+    bool const is_new = !one;
+    if (is_new) one = std::make_shared<connection>();
+    put_to_use(one);
+    bool usable = true;
+    if (is_new) usable = co_await open(one);
+    if (!usable) continue;
+    one->set_deadline(deadline);
+    co_return one;
+  }
 }
 
 awaitable<void> connection_pool::wait_for_one(clock::time_point deadline) {
@@ -56,7 +58,8 @@ void connection_pool::put_to_use(std::shared_ptr<connection> const& one) {
   wake_next();
 }
 
-awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
+// False: newer connections lead to another server.
+awaitable<bool> connection_pool::open(std::shared_ptr<connection> one) {
   auto const start = [&](auto handler) {
     auto const done = std::make_shared<decltype(handler)>(std::move(handler));
     with_.threads.add([how = with_.how, executor = with_.executor, one, done]() mutable {
@@ -81,21 +84,22 @@ awaitable<void> connection_pool::open(std::shared_ptr<connection> one) {
   throw *error;
 }
 
-void connection_pool::admit(connection& fresh) {
+bool connection_pool::admit(connection& fresh) {
   fresh.in_service = true;
   using verdict = stores::present_server::verdict;
+  auto const before = with_.present.identity();
   auto const found = with_.present.met(fresh.begun(), fresh.server());
-  if (found == verdict::moved) with_.moved(fresh.server());
-  if (found != verdict::outdated) return;
+  if (found == verdict::moved) with_.moved(before, fresh.server());
+  if (found != verdict::outdated) return true;
   forget(fresh);
-  throw sql_error{CR_SERVER_LOST, "newer connections lead to another server"};
+  return false;
 }
 
 // Nothing is known of the server of those that are being opened: they are looked at when they are
 // up.
 void connection_pool::leave_all_but(std::string const& server) {
   auto const leads_elsewhere = [&](auto const& one) {
-    return one->in_service && !one->server().empty() && one->server() != server;
+    return one->in_service && stores::leads_elsewhere(one->server(), server);
   };
   std::erase_if(idle_, leads_elsewhere);
   std::lock_guard alone(mutex_);

@@ -21,7 +21,7 @@ struct shared_by_pools {
   settings how;
   stores::worker_threads& threads;
   stores::present_server& present;
-  std::function<void(std::string const& server)> moved;
+  std::function<void(std::string const& from, std::string const& to)> moved;
 };
 
 /// All members on the executor, but for close(). Only opening a connection takes a thread.
@@ -48,14 +48,14 @@ class connection_pool {
 
  private:
   awaitable<void> wait_for_one(clock::time_point deadline);
-  awaitable<void> open(std::shared_ptr<connection> one);
+  awaitable<bool> open(std::shared_ptr<connection> one);
   bool has_one() const { return closed_ || !idle_.empty() || in_use_.size() < most_; }
   std::shared_ptr<connection> take_idle();
   void put_to_use(std::shared_ptr<connection> const& one);
   void forget(connection const& one);
   void wake_next();
 
-  void admit(connection& fresh);
+  bool admit(connection& fresh);
 
   shared_by_pools const with_;
   std::size_t const most_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char const* variables =
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
-    "'innodb_read_only', 'wsrep_on', 'wsrep_cluster_address', 'innodb_flush_log_at_trx_commit', "
+    "'innodb_read_only', 'wsrep_on', 'wsrep_provider', 'innodb_flush_log_at_trx_commit', "
     "'innodb_rollback_on_timeout', 'wait_timeout', 'version')";
 
 class server_check {
@@ -25,7 +25,8 @@ class server_check {
       db.open(how_);
       into_.pass("mysql.reachable");
       outcomes const told = db.run(variables);
-      for (auto const& one : told.last().rows) {
+      told_ = told.last().rows;
+      for (auto const& one : told_) {
         if (one.size() == 2) says_[one[0].value_or("")] = one[1].value_or("");
       }
       read_only();
@@ -54,7 +55,7 @@ class server_check {
                            "name the primary, or SET GLOBAL read_only = OFF"});
   }
   void galera() {
-    bool const cluster = is_on("wsrep_on");
+    bool const cluster = cluster_of(told_) == "a Galera cluster";
     if (how_.mode == lock_mode::table) {
       return into_.expect(
           !cluster, {"mysql.galera", severity::warning, at_ + " is a node of a Galera cluster",
@@ -128,6 +129,7 @@ class server_check {
   settings const& how_;
   examination& into_;
   std::string const at_;
+  std::vector<row> told_;
   std::map<std::string, std::string, std::less<>> says_;
 };
 

@@ -24,15 +24,18 @@ std::shared_ptr<State> make_state(settings const& how, asio::any_io_executor con
                                  table ? 0 : how.pool);
 }
 
-std::shared_ptr<lease_store> make_leases(settings const& how,
-                                         asio::any_io_executor const& executor) {
+void put_leases(backend& into, settings const& how, asio::any_io_executor const& executor) {
   if (how.mode == lock_mode::table) {
-    return make_table_store(make_state<store_state>(how, executor));
+    auto state = make_state<store_state>(how, executor);
+    into.warnings = state->warnings;
+    into.leases = make_table_store(std::move(state));
+    return;
   }
   auto state = make_state<session_state>(how, executor);
+  into.warnings = state->warnings;
   state->protocol =
       how.mode == lock_mode::row ? make_row_protocol(*state) : make_named_protocol(*state);
-  return make_session_store(std::move(state));
+  into.leases = make_session_store(std::move(state));
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ result<backend> open_mysql(store_url url, asio::any_io_executor executor) {
   auto const how = mysql::parse_settings(std::move(url));
   if (!how) return how.error();
   backend made;
-  made.leases = mysql::make_leases(*how, executor);
+  mysql::put_leases(made, *how, executor);
   made.traits.queues = how->mode != mysql::lock_mode::table;
   made.traits.across_processes = true;
   made.traits.across_hosts = true;

@@ -85,7 +85,7 @@ awaitable<void> end_session(connection& db, std::uint64_t session) {
 
 awaitable<void> refuse_cluster(connection& db, char const* what) {
   auto const found = co_await db.ask(
-      "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', "
+      "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_provider', "
       "'group_replication_group_name', "
       "'group_replication_single_primary_mode')");
   auto const cluster = cluster_of(found.at(0).rows);

@@ -23,10 +23,27 @@ void ordered_work::end(std::string const& name) {
 
 // What is held is held at one server, so all connections have to lead to it.
 shared_by_pools store_state::shared() {
-  return {pending->executor(), how, openings, present, [this](std::string const& server) {
-            commands.leave_all_but(server);
-            sessions.leave_all_but(server);
-          }};
+  return {pending->executor(), how, openings, present,
+          [this](std::string const& from, std::string const& to) { on_moved(from, to); }};
+}
+
+// A table may well be shared by servers that none of our names for a cluster fits; the locks of
+// sessions are never.
+void store_state::on_moved(std::string const& from, std::string const& to) {
+  bool const stays = how.mode == lock_mode::table;
+  bool const often = moves.moved(clock::now());
+  // Its text is the same each time: it is kept once.
+  if (often) {
+    auto const [one, other] = std::minmax(from, to);
+    warnings->add(how.display_name + ": new connections go to and fro between servers (" + one +
+                  " and " + other + "); " +
+                  (stays ? "where they do not share the table, two may hold one lease"
+                         : "each time all leases are lost") +
+                  ": give the URL the name of one server");
+  }
+  if (often && stays) return;
+  commands.leave_all_but(to);
+  sessions.leave_all_but(to);
 }
 
 failure store_state::to_failure(sql_error const& error, std::string const& subject) const {

@@ -48,6 +48,8 @@ struct store_state : std::enable_shared_from_this<store_state> {
   std::shared_ptr<stores::pending_operations> const pending;
   stores::worker_threads openings;  ///< of connections, which block
   stores::present_server present;
+  stores::to_and_fro moves;
+  std::shared_ptr<store_warnings> const warnings = std::make_shared<store_warnings>();
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   ordered_work in_order;
@@ -64,6 +66,7 @@ struct store_state : std::enable_shared_from_this<store_state> {
 
  private:
   shared_by_pools shared();
+  void on_moved(std::string const& from, std::string const& to);
 
   std::atomic<bool> closing_ = false;
 };

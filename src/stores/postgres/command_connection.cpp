@@ -45,21 +45,29 @@ void command_connection::run(statement what, on_reply done) {
     });
   }
   command one{std::move(what), std::move(done)};
-  if (state_ == state::ready) return send(std::move(one));
+  if (state_ == state::ready && !read_only_) return send(std::move(one));
   waiting_.push_back(std::move(one));
   if (state_ == state::down) connect();
 }
 
 void command_connection::send(command one) {
+  ++under_way_;
   auto const weak = weak_from_this();
   connection_->run(one.what, what_.timeout, [weak, done = std::move(one.done)](answer const& a) {
     done(a ? reply(*a) : reply(to_failure(a.error())));
-    auto const self = weak.lock();
-    if (!self || a) return;
-    if (schema_is_gone(a.error())) self->leave(tables_dropped());
-    // The primary may be found behind the same name.
-    if (is_read_only(a.error())) self->leave(to_failure(a.error()));
+    if (auto const self = weak.lock()) self->on_answered(a);
   });
+}
+
+// The primary may be found behind the same name. Those who read on this connection get their
+// answers first, and what comes meanwhile waits for the next one.
+void command_connection::on_answered(answer const& what) {
+  --under_way_;
+  if (!what && schema_is_gone(what.error())) leave(tables_dropped());
+  if (!what && is_read_only(what.error())) read_only_ = state_ == state::ready;
+  if (!read_only_ || under_way_ > 0) return;
+  leave(make_failure(errc::unavailable, "the server was read-only"));
+  if (!waiting_.empty() && state_ == state::down) connect();
 }
 
 // The next command connects again, and looks for the tables.
@@ -72,6 +80,7 @@ void command_connection::leave(failure const& why) {
 
 void command_connection::connect() {
   state_ = state::connecting;
+  read_only_ = false;
   begun_ = clock::now();
   connection_ = std::make_shared<connection>(executor_, what_, weak_from_this());
   connection_->open();
@@ -173,6 +182,7 @@ void command_connection::on_end(sql_error const& why) {
 
 void command_connection::close() {
   if (std::exchange(closing_, true)) return;
+  if (read_only_) fail_all(make_failure(errc::canceled, "the store is closed"));
   if (state_ == state::ready) return close_when_idle();
   if (connection_) connection_->close();
   state_ = state::down;

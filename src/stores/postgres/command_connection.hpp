@@ -27,7 +27,8 @@ inline constexpr std::string_view common_set_up =
 
 /// The moment in which the server was started, in microseconds: no other server has the same.
 inline constexpr std::string_view started_sql =
-    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+    "CASE WHEN has_function_privilege('pg_postmaster_start_time()', 'execute') THEN"
+    " (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint END";
 
 using reply = result<rows>;
 using on_reply = std::function<void(reply)>;
@@ -92,6 +93,7 @@ class command_connection : public connection_listener,
   void set_up_failed(sql_error const& why);
   void is_ready();
   void send(command one);
+  void on_answered(answer const& what);
   void fail_all(failure const& why);
   void close_when_idle();
 
@@ -105,6 +107,8 @@ class command_connection : public connection_listener,
   int server_pid_ = 0;
   std::string server_;
   clock::time_point begun_{};
+  std::size_t under_way_ = 0;  // commands that were sent
+  bool read_only_ = false;     // left once nothing is under way
   bool closing_ = false;
 };
 

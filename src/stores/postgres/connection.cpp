@@ -26,8 +26,10 @@ std::string one_line(std::string text) {
 // server with sslmode=require. A file that the URL names is meant, also while it is being replaced.
 std::optional<sql_error> missing_file(settings const& what) {
   auto const& all = what.parameters;
+  // With prefer and allow it verifies nobody, and goes on without TLS.
   auto const is_off = [](auto const& one) {
-    return one.first == "sslmode" && one.second == "disable";
+    return one.first == "sslmode" &&
+           (one.second == "disable" || one.second == "prefer" || one.second == "allow");
   };
   if (what.host.front() == '/' || std::ranges::any_of(all, is_off)) return std::nullopt;
   for (auto const& [name, file] : all) {
@@ -99,13 +101,13 @@ void connection::start_libpq(std::string const& addresses) {
                                                        {"port", what_.port},
                                                        {"client_encoding", "UTF8"},
                                                        {"fallback_application_name", "herdlock"},
-                                                       // A host that has several addresses may
-                                                       // name a standby first.
-                                                       {"target_session_attrs", "primary"},
                                                        {"keepalives_idle", "10"},
                                                        {"keepalives_interval", "5"},
                                                        {"keepalives_count", "3"}};
   if (!addresses.empty()) all.emplace_back("hostaddr", addresses);
+  // A host that has several addresses may name a standby first. With a single one there is no
+  // choice, and libpq would believe what a pooler has kept of what the server was once.
+  if (hosts != what_.host) all.emplace_back("target_session_attrs", "primary");
   // What the URL says comes later, and counts.
   all.insert(all.end(), what_.parameters.begin(), what_.parameters.end());
   std::vector<char const*> keys, values;

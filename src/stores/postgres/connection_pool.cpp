@@ -8,7 +8,7 @@
 namespace herdlock::postgres {
 namespace {
 
-sql_error leads_elsewhere() {
+sql_error left_behind() {
   return {"", "the host's name leads to another server meanwhile, so this connection was given up"};
 }
 
@@ -61,7 +61,7 @@ void session::on_end(sql_error const& why) {
   if (auto const lost = std::exchange(lost_, nullptr)) lost();
 }
 
-void session::leave() { connection_->end_later(leads_elsewhere()); }
+void session::leave() { connection_->end_later(left_behind()); }
 
 void session::close() {
   alive_ = false;
@@ -119,7 +119,8 @@ void connection_pool::open_one(on_session done) {
 
 // Nobody else may have the server's process that is behind the connection for commands.
 std::optional<failure> connection_pool::admit(session const& fresh) {
-  bool const elsewhere = fresh.server() != commands_->server();
+  bool const elsewhere =
+      !commands_->server().empty() && stores::leads_elsewhere(fresh.server(), commands_->server());
   if (!elsewhere && fresh.pid() == commands_->server_pid()) {
     return make_failure(
         errc::not_supported,
@@ -129,7 +130,7 @@ std::optional<failure> connection_pool::admit(session const& fresh) {
   }
   using verdict = stores::present_server::verdict;
   auto const found = present_.met(fresh.begun(), fresh.server());
-  if (found == verdict::outdated) return to_failure(leads_elsewhere());
+  if (found == verdict::outdated) return to_failure(left_behind());
   if (found == verdict::moved) leave_all_but(fresh.server());
   return std::nullopt;
 }
@@ -137,18 +138,19 @@ std::optional<failure> connection_pool::admit(session const& fresh) {
 void connection_pool::on_up() {
   using verdict = stores::present_server::verdict;
   auto const found = present_.met(commands_->begun(), commands_->server());
-  if (found == verdict::outdated) commands_->leave(to_failure(leads_elsewhere()));
+  if (found == verdict::outdated) commands_->leave(to_failure(left_behind()));
   if (found == verdict::moved) leave_all_but(commands_->server());
 }
 
 void connection_pool::leave_all_but(std::string const& server) {
+  using stores::leads_elsewhere;
   for (auto const& one : idle_) {
-    if (one->server() != server) one->close();
+    if (leads_elsewhere(one->server(), server)) one->close();
   }
   for (auto const& one : all_) {
-    if (one->alive() && one->server() != server) one->leave();
+    if (one->alive() && leads_elsewhere(one->server(), server)) one->leave();
   }
-  if (commands_->server() != server) commands_->leave(to_failure(leads_elsewhere()));
+  if (leads_elsewhere(commands_->server(), server)) commands_->leave(to_failure(left_behind()));
 }
 
 void connection_pool::give_back(std::shared_ptr<session> const& one) {

@@ -168,7 +168,8 @@ void resource_queue::on_answer(waiter_ptr const& one, attempt how, clock::time_p
     return ask();
   }
   // One that tells of an error has had the lock until then.
-  bool const ended = ends_session(a.error());
+  // The primary may be found by a new session.
+  bool const ended = ends_session(a.error()) || is_read_only(a.error());
   drop_session(ended ? release_reply::lost : release_reply::released);
   if (ended && how == attempt::next) {
     // It was the last holder's, with whose lease its time was up: that frees the lock.
