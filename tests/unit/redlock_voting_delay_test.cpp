@@ -29,30 +29,86 @@ TEST_F(RedlockVotingDelay, AServerThatWasStartedLatelyWaitsForTheRest) {
   EXPECT_TRUE(votes(42s));
 }
 
-// It has run for long, somewhere else: it does not know what the former one has granted.
-TEST_F(RedlockVotingDelay, AnotherServerInItsPlaceWaitsFromTheLossOfTheFormerOne) {
+// It has run for long, somewhere else: it does not know what the former one has granted, which may
+// have gone on to serve others after we lost it.
+TEST_F(RedlockVotingDelay, AnotherServerInItsPlaceWaitsFromTheMeetingWithIt) {
   one.met({"a", 1h}, at(1s));
   one.lost(at(10s));
   one.met({"b", 1h}, at(30s));
-  EXPECT_FALSE(votes(69s));
+  EXPECT_FALSE(votes(89s));
   EXPECT_NE(one.refusal(at(30s))->message.find("another server has taken its place"),
             std::string::npos);
-  EXPECT_TRUE(votes(71s));
+  EXPECT_TRUE(votes(91s));
 }
 
-TEST_F(RedlockVotingDelay, ToBeToldOfALossAgainChangesNothing) {
+TEST_F(RedlockVotingDelay, AnotherServerWaitsAlsoWhenTheFormerOneWasLostForLongerThanTheDelay) {
   one.met({"a", 1h}, at(1s));
   one.lost(at(10s));
+  one.met({"b", 1h}, at(200s));
+  EXPECT_FALSE(votes(259s));
+  EXPECT_TRUE(votes(261s));
+}
+
+TEST_F(RedlockVotingDelay, ToMeetTheOtherServerAgainDoesNotShortenItsDelay) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(10s));
+  one.met({"b", 1h}, at(11s));
+  one.lost(at(12s));
+  one.met({"b", 1h}, at(13s));
+  one.lost(at(14s));
+  one.met({"", 1h}, at(15s));
+  EXPECT_FALSE(votes(70s));
+  EXPECT_NE(one.refusal(at(15s))->message.find("another server has taken its place"),
+            std::string::npos);
+  EXPECT_TRUE(votes(72s));
+}
+
+TEST_F(RedlockVotingDelay, EachServerThatComesBeginsTheDelayAnew) {
+  one.met({"a", 1h}, at(1s));
+  one.met({"b", 1h}, at(10s));
+  one.met({"a", 1h}, at(40s));
+  EXPECT_FALSE(votes(99s)) << "it does not know what the one in between has granted";
+  EXPECT_TRUE(votes(101s));
+}
+
+TEST_F(RedlockVotingDelay, OneThatWasStartedBeforeTheOtherWasMetDoesNotShortenItsDelay) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(10s));
+  one.met({"b", 1h}, at(40s));
+  one.lost(at(50s));
+  one.met({"c", 50s}, at(90s));
+  EXPECT_FALSE(votes(100s));
+  one.lost(at(95s));
+  one.met({"c", 105s}, at(145s));
+  EXPECT_TRUE(votes(145s));
+}
+
+TEST_F(RedlockVotingDelay, ARestartDuringTheDelayCountsFromTheStart) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(10s));
+  one.met({"b", 1h}, at(11s));
+  one.lost(at(30s));
+  one.met({"c", 5s}, at(36s));
+  EXPECT_FALSE(votes(90s));
+  EXPECT_TRUE(votes(92s));
+}
+
+// It was started lately, but before the former one was lost: so it is no restart of that one.
+TEST_F(RedlockVotingDelay, AnotherServerInItsPlaceWaitsFromTheLossOfTheFormerOne) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(20s));
   one.lost(at(40s));
-  one.met({"b", 1h}, at(70s));
-  EXPECT_TRUE(votes(70s));
+  one.met({"b", 45s}, at(60s));
+  EXPECT_FALSE(votes(79s));
+  EXPECT_TRUE(votes(81s));
 }
 
 TEST_F(RedlockVotingDelay, AServerThatWasRestartedWhileNobodyReachedItWaitsNoLongerThanNeeded) {
   one.met({"a", 1h}, at(1s));
   one.lost(at(10s));
-  one.met({"b", 100s}, at(200s));
-  EXPECT_TRUE(votes(200s));
+  one.met({"b", 59s}, at(200s));
+  EXPECT_FALSE(votes(200s));
+  EXPECT_TRUE(votes(202s));
 }
 
 TEST_F(RedlockVotingDelay, TheSameServerOverAnotherConnectionVotesOn) {

@@ -15,7 +15,12 @@ namespace herdlock::redis {
 /// granted is over when the delay has passed since its last grant:
 ///   - a server that was started has granted nothing since;
 ///   - another server behind the same name (another run_id) knows nothing of what the former one
-///     granted, and that may have gone on until our connection to it was lost.
+///     granted, and our loss of that one says nothing of others, whom it may have gone on to serve.
+///     So the whole delay begins when we meet the other one. If that one was itself started within
+///     the delay, it is taken for the former one's next start, and the delay counts from there; but
+///     not from before our connection was lost, as the former one still ran.
+/// A delay that was begun is never shortened: to meet the same server again proves nothing new, and
+/// one that was started since has the later end anyway.
 class voting_delay {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -42,11 +47,14 @@ class voting_delay {
   }
 
  private:
+  void refuse_until_then(time_point now);
+
   milliseconds delay_{0};
   std::string node_;
   std::string run_id_;
   std::optional<time_point> lost_at_;
-  time_point votes_from_{};
+  time_point votes_from_ = time_point::min();
+  std::string since_;  // what began the delay that ends then
   failure why_;
 };
 
