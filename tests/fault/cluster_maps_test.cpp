@@ -92,9 +92,8 @@ class scripted_node {
   std::string address() const { return peer_.url().substr(8); }
   int reads() const { return reads_; }
   int questions() const { return questions_; }
-  void end_loading() {
-    loading_ = false;
-  }  ///< it answers LOADING to the question for its map before
+  /// At first, and again from begin_loading() on, it answers LOADING to the question for its map.
+  void end_loading() { loading_ = false; }
   void begin_loading() { loading_ = true; }
   void go_down() { down_ = true; }  ///< CLUSTERDOWN
 
@@ -192,6 +191,28 @@ TEST(RedisClusterMaps, AWholeClusterThatIsDownIsUsedAsSoonAsItIsBack) {
   cluster.node(2).restart();
   ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
   EXPECT_GT(fence_of(*outcome), 0U);
+}
+
+// Whom it asked in the outage, and no command needs, is left again: else each process would stay
+// connected to each master for ever.
+TEST(RedisClusterMaps, WhoWasOnlyAskedInAnOutageIsLeftAfterIt) {
+  redis_cluster cluster({.masters = 3, .ports = announced::relays});
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    ASSERT_EQ(cluster.node(i).cli("CONFIG SET cluster-require-full-coverage yes"), "OK");
+  }
+  auto const name = cluster.name_at(0);
+  cluster_ports ports("redis+cluster://" + local_address(cluster.in_front_of(0).port()) +
+                      "?timeout=1s");
+  EXPECT_GT(fence_of(ports.acquire(name, mine)), 0U);
+  cluster.node(2).kill();
+  ASSERT_TRUE(eventually([&] {
+    return ports.acquire(name, other).has_error() && cluster.in_front_of(1).connections() > 0;
+  })) << "the other master was not asked";
+  cluster.node(2).restart();
+  ASSERT_TRUE(eventually([&] { return ports.renew(name, mine, 1min).has_value(); }));
+  EXPECT_TRUE(ports.wait_for([&] { return cluster.in_front_of(1).connections() == 0; }))
+      << "still connected to a master that no command needs";
+  EXPECT_EQ(ports.renew(name, mine, 1min).value(), renew_reply::renewed);
 }
 
 // ---------------------------------------------------------------------------------- rights

@@ -3,6 +3,7 @@
 
 #include "stores/redis/cluster/cluster_members.hpp"
 #include "stores/redis/cluster/map_ranking.hpp"
+#include "stores/redis/cluster/map_search.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -44,13 +45,13 @@ TEST_F(RedisMapRanking, WhatANodeDoesNotSayIsNotHeldAgainstIt) {
 TEST_F(RedisMapRanking, ASmallerEpochAndAFailingNodeAreDoubtful) {
   ranking.now_in_use(ok_at(5));
   EXPECT_EQ(ranking.rank(a, ok_at(4)), map_worth::best);
-  ranking.begin_round({a, b});
+  ranking.begin_search({a, b});
   EXPECT_EQ(ranking.rank(b, failing_at(6)), map_worth::best);
 }
 
 TEST_F(RedisMapRanking, OfDoubtfulOnesTheLargerEpochIsBetter) {
   ranking.now_in_use(ok_at(9));
-  ranking.begin_round({a, b, c});
+  ranking.begin_search({a, b, c});
   EXPECT_EQ(ranking.rank(a, ok_at(3)), map_worth::best);
   EXPECT_EQ(ranking.rank(b, ok_at(2)), map_worth::worse);
   EXPECT_EQ(ranking.rank(b, ok_at(3)), map_worth::worse);
@@ -59,17 +60,17 @@ TEST_F(RedisMapRanking, OfDoubtfulOnesTheLargerEpochIsBetter) {
 
 TEST_F(RedisMapRanking, OneThatFailsIsWorseThanOneThatDoesNotWhateverItsEpoch) {
   ranking.now_in_use(ok_at(9));
-  ranking.begin_round({a, b, c});
+  ranking.begin_search({a, b, c});
   EXPECT_EQ(ranking.rank(a, failing_at(8)), map_worth::best);
   EXPECT_EQ(ranking.rank(b, ok_at(2)), map_worth::best);
   EXPECT_EQ(ranking.rank(c, failing_at(9)), map_worth::worse);
 }
 
-TEST_F(RedisMapRanking, EachRoundRanksAnew) {
+TEST_F(RedisMapRanking, EachSearchRanksAnew) {
   ranking.now_in_use(ok_at(9));
-  ranking.begin_round({a, b});
+  ranking.begin_search({a, b});
   EXPECT_EQ(ranking.rank(a, ok_at(8)), map_worth::best);
-  ranking.begin_round({a, b});
+  ranking.begin_search({a, b});
   EXPECT_EQ(ranking.rank(b, ok_at(3)), map_worth::best);
 }
 
@@ -97,13 +98,55 @@ TEST_F(RedisMapRanking, ADoubtfulMapMakesASuspectAndASoundOneEndsIt) {
   EXPECT_EQ(ranking.in_order({a, b}), (nodes{a, b}));
 }
 
-TEST_F(RedisMapRanking, ASuspectStaysOneFromRoundToRoundWhileItIsAsked) {
+TEST_F(RedisMapRanking, ASuspectStaysOneFromSearchToSearchWhileItIsAsked) {
   ranking.suspect(a);
-  ranking.begin_round({a, b});
-  ranking.begin_round({b, a});
+  ranking.begin_search({a, b});
+  ranking.begin_search({b, a});
   EXPECT_EQ(ranking.in_order({a, b}), (nodes{b, a}));
-  ranking.begin_round({b});
+  ranking.begin_search({b});
   EXPECT_EQ(ranking.in_order({a, b}), (nodes{a, b})) << "nodes that are gone are kept for ever";
+}
+
+// ---------------------------------------------------------------------------------- the search
+
+TEST(RedisMapSearch, ARoundAsksAFewAndInTimeEachOnce) {
+  nodes all;
+  for (std::uint16_t i = 0; i < 12; ++i) all.push_back({"h", i});
+  map_search search;
+  EXPECT_TRUE(search.is_new());
+  nodes asked;
+  for (std::size_t const size : {5U, 5U, 2U}) {
+    auto const round = search.next_round(all);
+    EXPECT_EQ(round.size(), size);
+    EXPECT_EQ(search.ends_with_round(), size == 2);
+    asked.insert(asked.end(), round.begin(), round.end());
+    std::ranges::reverse(all);  // whatever their order is by then
+  }
+  EXPECT_FALSE(search.is_new());
+  EXPECT_EQ(asked.size(), all.size());
+  EXPECT_EQ(std::set<node_address>(asked.begin(), asked.end()).size(), all.size());
+}
+
+TEST(RedisMapSearch, AsManyAsARoundAsksAreAskedInOne) {
+  nodes all;
+  for (std::uint16_t i = 0; i < max_nodes_of_round; ++i) all.push_back({"h", i});
+  map_search search;
+  EXPECT_EQ(search.next_round(all), all);
+  EXPECT_TRUE(search.ends_with_round());
+}
+
+TEST(RedisMapSearch, KeepsTheBestAndTheMostTellingFailureOverItsRounds) {
+  nodes all;
+  for (std::uint16_t i = 0; i < 12; ++i) all.push_back({"h", i});
+  map_search search;
+  search.next_round(all);
+  search.keep({.map = {}, .view = failing_at(7)});
+  search.note(make_failure(errc::access_denied, "no"));
+  search.next_round(all);
+  search.note(make_failure(errc::unavailable, "silent"));
+  ASSERT_TRUE(search.best().has_value());
+  EXPECT_EQ(search.best()->view.epoch, 7U);
+  EXPECT_EQ(search.why(), errc::access_denied);
 }
 
 // ---------------------------------------------------------------------------------- CLUSTER INFO

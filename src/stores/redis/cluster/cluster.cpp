@@ -44,6 +44,7 @@ class cluster::node final : public connection_listener,
   node_address const& at() const { return at_; }
   std::shared_ptr<connection> const& wire() const { return wire_; }
   asio::steady_timer& retirement() { return retirement_; }
+  bool used = false;  // by commands; else it was only asked for a map
   bool retired = false;
   bool was_out = false;  // it left the map and may have been a replica since
 
@@ -133,6 +134,7 @@ void cluster::send_to(node_address const& to, command_ptr one) {
   if (!next) {
     return try_again(std::move(one), how_.failed(errc::unavailable, "it has too many nodes"));
   }
+  next->used = true;
   next->became_master();
   next->wire()->submit(std::move(one));
 }
@@ -140,7 +142,9 @@ void cluster::send_to(node_address const& to, command_ptr one) {
 connection* cluster::carrier_for(std::string_view key) {
   auto const* const owner = map_.owner(key_slot(key));
   auto const found = owner ? nodes_.find(*owner) : nodes_.end();
-  return found == nodes_.end() ? nullptr : found->second->wire().get();
+  if (found == nodes_.end()) return nullptr;
+  found->second->used = true;
+  return found->second->wire().get();
 }
 
 std::vector<std::shared_ptr<connection>> cluster::servers() {
@@ -150,6 +154,7 @@ std::vector<std::shared_ptr<connection>> cluster::servers() {
   for (auto const& at : masters) {
     auto const to = connection_to(at);
     if (!to) return {};
+    nodes_.at(at)->used = true;
     all.push_back(to);
   }
   return all;
@@ -290,7 +295,7 @@ std::vector<node_address> cluster::nodes_to_ask() {
   return finder_->in_order(std::move(list));
 }
 
-void cluster::on_map(cluster_map map) {
+void cluster::on_map(cluster_map map, map_worth worth) {
   auto const self = shared_from_this();
   auto const before = std::exchange(map_, std::move(map));
   map_errors_ = {};
@@ -300,6 +305,8 @@ void cluster::on_map(cluster_map map) {
   for (auto const& [at, one] : nodes_) {
     bool const serves = map_.has(at);
     if (!serves && before.has(at)) one->was_out = true;
+    // Else each process would stay connected to all whom it asked in an outage.
+    if (worth == map_worth::counts && !one->used) retire(one);
     if (serves && one->wire()->up()) continue;
     for (auto& waiting : one->wire()->take_unsent()) again.push_back(std::move(waiting));
     if (!serves) retire(one);

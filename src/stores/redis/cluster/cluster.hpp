@@ -49,8 +49,9 @@ struct map_errors {
   failure refused;  ///< every node that could be asked says no to the settings
 };
 
-/// All members on the executor. One connection per node, opened by the first command for it; a node
-/// that leaves the map is left when its last command has ended.
+/// All members on the executor. One connection per node, opened by the first command for it, or to
+/// ask it for a map; a node that leaves the map is left when its last command has ended, and one
+/// that no command needed when a sound map was found.
 class cluster final : public router, public map_user, public std::enable_shared_from_this<cluster> {
  public:
   /// `how` is what all nodes have in common; `seeds` where the first map comes from; `links` is to
@@ -83,7 +84,7 @@ class cluster final : public router, public map_user, public std::enable_shared_
 
   std::vector<node_address> nodes_to_ask() override;
   std::shared_ptr<connection> connection_to(node_address const& at) override;
-  void on_map(cluster_map map) override;
+  void on_map(cluster_map map, map_worth worth) override;
   void on_no_map(failure const& why) override;
 
   void route(command_ptr one);

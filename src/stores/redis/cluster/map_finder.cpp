@@ -6,8 +6,8 @@
 namespace herdlock::redis {
 void map_finder::refresh() {
   if (!user_) return;
-  // What a round that is under way finds may be older than the reason for this call.
-  if (stage_ == stage::asking) again_ = true;
+  // What a search that is under way finds may be older than the reason for this call.
+  if (stage_ == stage::asking || !search_.is_new()) again_ = true;
   if (stage_ == stage::idle) pause();
 }
 
@@ -20,16 +20,16 @@ void map_finder::pause() {
 
 void map_finder::begin() {
   stage_ = stage::asking;
-  again_ = false;
   begun_ = std::chrono::steady_clock::now();
   ++round_;
   probes_.clear();
-  best_.reset();
   asked_ = open_ = 0;
-  why_ = {};
-  auto nodes = user_->nodes_to_ask();
-  ranking_.begin_round(nodes);
-  for (auto& node : nodes) probes_.push_back({std::move(node)});
+  auto const nodes = user_->nodes_to_ask();
+  if (search_.is_new()) {
+    again_ = false;
+    ranking_.begin_search(nodes);
+  }
+  for (auto& node : search_.next_round(nodes)) probes_.push_back({std::move(node)});
   ask_next();
 }
 
@@ -41,7 +41,7 @@ void map_finder::ask_next() {
     if (open_ > before) break;
   }
   if (open_ == 0) return end_round();
-  if (asked_ == probes_.size() && !best_) return;
+  if (asked_ == probes_.size() && search_.ends_with_round() && !search_.best()) return;
   run_after(timer_, std::min(how_.timeout / 4, max_map_patience), weak_from_this(),
             [round = round_](map_finder& self) {
               if (!self.user_ || self.round_ != round) return;
@@ -49,23 +49,28 @@ void map_finder::ask_next() {
             });
 }
 
-// The last one that was asked has its time, too; then a doubtful map is better than none.
+// The last one that was asked has its time, too; then others are asked, or a doubtful map is better
+// than none.
 void map_finder::on_silence() {
   for (auto const& one : probes_) {
     if (one.open) ranking_.suspect(one.at);
   }
-  if (asked_ == probes_.size() && best_) return end_round();
+  if (asked_ == probes_.size() && (search_.best() || !search_.ends_with_round()))
+    return end_round();
   ask_next();
 }
 
 void map_finder::end_round() {
-  pause_ = std::min(2 * pause_, best_ ? max_doubtful_pause : max_map_pause);
-  if (best_) return take(std::move(*best_));
+  bool const others_are_left = !search_.ends_with_round();
+  bool const soon = others_are_left || search_.best();
+  pause_ = std::min(2 * pause_, soon ? max_doubtful_pause : max_map_pause);
+  if (others_are_left) return pause();
+  auto over = std::exchange(search_, {});
+  if (over.best()) return take(std::move(*over.best()), map_worth::best);
   pause();
-  if (!why_.code) {
-    why_ = how_.failed(errc::unavailable, "no node of the cluster answers");
-  }
-  user_->on_no_map(why_);
+  user_->on_no_map(over.why().code
+                       ? over.why()
+                       : how_.failed(errc::unavailable, "no node of the cluster answers"));
 }
 
 void map_finder::ask(std::size_t index) {
@@ -88,7 +93,7 @@ void map_finder::on_answer(std::uint64_t round, std::size_t index, result<map_an
   --open_;
   if (answer.has_error()) {
     ranking_.suspect(one.at);
-    note(answer.error());
+    search_.note(answer.error());
     return ask_next();
   }
   node_address const from = one.at;
@@ -99,25 +104,27 @@ void map_finder::on_answer(std::uint64_t round, std::size_t index, result<map_an
   auto const worth = ranking_.rank(from, answer->view);
   if (worth == map_worth::counts) {
     pause_ = min_map_pause;
-    return take(std::move(*answer));
+    search_ = {};
+    return take(std::move(*answer), worth);
   }
-  if (worth == map_worth::best) best_ = std::move(*answer);
+  if (worth == map_worth::best) search_.keep(std::move(*answer));
   ask_next();
 }
 
-void map_finder::take(map_answer answer) {
+void map_finder::take(map_answer answer, map_worth worth) {
   timer_.cancel();
   stage_ = stage::idle;
   ranking_.now_in_use(answer.view);
   members_->now_in_use(answer.map);
-  user_->on_map(std::move(answer.map));
-  if (again_) refresh();
+  user_->on_map(std::move(answer.map), worth);
+  // A doubtful map is used until there is a sound one, which is looked for.
+  if (again_ || worth != map_worth::counts) refresh();
 }
 
 // The connection is older than what the node has become, and would be used for commands.
 void map_finder::leave(node_address const& stranger, failure const& why) {
   ranking_.suspect(stranger);
-  note(why);
+  search_.note(why);
   auto const round = round_;
   if (auto const over = user_->connection_to(stranger)) over->leave(why);
   if (user_ && round == round_ && stage_ == stage::asking) ask_next();
@@ -129,15 +136,9 @@ void map_finder::on_down(node_address const& node, failure const& why) {
   for (auto& one : probes_) {
     if (one.at != node || !std::exchange(one.open, false)) continue;
     --open_;
-    note(why);
+    search_.note(why);
     return ask_next();
   }
-}
-
-// That a node refuses us, or is no cluster's, says more than that another one cannot be reached.
-void map_finder::note(failure const& why) {
-  bool const is_silence = why == errc::unavailable || why == errc::timed_out;
-  if (!why_.code || !is_silence) why_ = why;
 }
 
 void map_finder::close() {

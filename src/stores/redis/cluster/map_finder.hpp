@@ -1,5 +1,5 @@
 // Keeps the map of a cluster fresh: asks one node after the other until one answers with a map that
-// counts. Which one does, and who is asked last, says map_ranking.
+// counts. Which one does, and who is asked last, says map_ranking; how many at once, map_search.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +10,7 @@
 #include "stores/redis/cluster/cluster_members.hpp"
 #include "stores/redis/cluster/map_question.hpp"
 #include "stores/redis/cluster/map_ranking.hpp"
+#include "stores/redis/cluster/map_search.hpp"
 #include "stores/redis/settings.hpp"
 
 namespace herdlock::redis {
@@ -20,8 +21,8 @@ class connection;
 /// half of it and all), and after failed ones up to the second, doubled from one to the next.
 inline constexpr milliseconds min_map_pause{100};
 inline constexpr milliseconds max_map_pause{2000};
-/// The same after rounds in which each node was asked and none was to be believed: a failover ends
-/// such a time, and is to be seen soon.
+/// The same after rounds with a map that was not to be believed, or before others are asked: a
+/// failover ends such a time, and is to be seen soon.
 inline constexpr milliseconds max_doubtful_pause{500};
 /// When a node has not answered after this (or a quarter of the timeout), the next is asked as
 /// well.
@@ -34,7 +35,8 @@ class map_user {
   virtual std::vector<node_address> nodes_to_ask() = 0;
   /// Null when there are too many nodes.
   virtual std::shared_ptr<connection> connection_to(node_address const& node) = 0;
-  virtual void on_map(cluster_map map) = 0;
+  /// A sound one counts at once: nobody else has to be asked.
+  virtual void on_map(cluster_map map, map_worth worth) = 0;
   /// Nobody answered with a map. The next round begins by itself.
   virtual void on_no_map(failure const& why) = 0;
 };
@@ -72,9 +74,8 @@ class map_finder final : public std::enable_shared_from_this<map_finder> {
   void end_round();
   void ask(std::size_t index);
   void on_answer(std::uint64_t round, std::size_t index, result<map_answer> answer);
-  void take(map_answer answer);
+  void take(map_answer answer, map_worth worth);
   void leave(node_address const& stranger, failure const& why);
-  void note(failure const& why);
 
   settings how_;
   std::shared_ptr<cluster_members> members_;
@@ -84,11 +85,10 @@ class map_finder final : public std::enable_shared_from_this<map_finder> {
   stage stage_ = stage::idle;
   bool again_ = false;
   std::uint64_t round_ = 0;
-  std::vector<probe> probes_;       // of this round
-  std::size_t asked_ = 0;           // how many of them
-  std::size_t open_ = 0;            // and how many of those have not answered
-  std::optional<map_answer> best_;  // of the doubtful ones of this round
-  failure why_;                     // the most telling failure of this round
+  map_search search_;
+  std::vector<probe> probes_;  // of this round
+  std::size_t asked_ = 0;      // how many of them
+  std::size_t open_ = 0;       // and how many of those have not answered
   milliseconds pause_ = min_map_pause;
   std::chrono::steady_clock::time_point begun_{};
 };

@@ -27,7 +27,7 @@ node_view read_cluster_info(std::string_view text) {
   return view;
 }
 
-void map_ranking::begin_round(std::vector<node_address> const& nodes) {
+void map_ranking::begin_search(std::vector<node_address> const& nodes) {
   best_.reset();
   std::erase_if(suspects_, [&](auto const& one) { return !std::ranges::count(nodes, one); });
 }

@@ -34,8 +34,8 @@ node_view read_cluster_info(std::string_view text);
 
 enum class map_worth {
   counts,  ///< at once
-  best,    ///< of the doubtful ones of this round so far
-  worse,   ///< than one of this round
+  best,    ///< of the doubtful ones of this search so far
+  worse,   ///< than one of this search
 };
 
 /// Pure. A suspect is a node that said CLUSTERDOWN, did not answer, or gave a map that did not
@@ -44,8 +44,8 @@ class map_ranking {
  public:
   using node_address = stores::server_address;
 
-  /// A round begins that will ask these; other suspects are forgotten.
-  void begin_round(std::vector<node_address> const& nodes);
+  /// A search begins that will ask these; other suspects are forgotten.
+  void begin_search(std::vector<node_address> const& nodes);
   map_worth rank(node_address const& from, node_view const& view);
   /// That node's map is used from now on.
   void now_in_use(node_view const& view);
@@ -59,7 +59,7 @@ class map_ranking {
 
   std::set<node_address> suspects_;
   std::optional<std::uint64_t> epoch_;  // of the map in use, or of the last one that told
-  std::optional<node_view> best_;       // of this round
+  std::optional<node_view> best_;       // of this search
 };
 
 }  // namespace herdlock::redis
