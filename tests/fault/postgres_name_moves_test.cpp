@@ -158,23 +158,5 @@ TEST_P(postgres_standby, ThatIsPromotedBehindAPoolerIsUsed) {
   })) << last;
 }
 
-// Its start is what a server is known by; who may not ask for that does without.
-TEST_P(postgres_standby, AServerThatDoesNotTellItsStartIsUsedAsTheOnlyOne) {
-  make_tables();
-  for (char const* const each :
-       {"GRANT ALL ON ALL TABLES IN SCHEMA public TO guest",
-        "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO guest",
-        "REVOKE EXECUTE ON FUNCTION pg_postmaster_start_time() FROM PUBLIC"}) {
-    first.sql(direct, each);
-  }
-  auto guest = direct;
-  client c(postgres, guest.replace(guest.find("postgres@"), 8, "guest"));
-  for (int i = 0; i < 3; ++i) {
-    auto const told = c.acquire(resource("r" + std::to_string(i)), alice);
-    EXPECT_TRUE(is<grant>(told)) << told.error().message;
-  }
-  EXPECT_EQ(c.renew(resource("r0"), alice).value(), renew_reply::renewed);
-}
-
 }  // namespace
 }  // namespace herdlock_test

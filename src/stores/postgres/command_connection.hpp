@@ -27,8 +27,7 @@ inline constexpr std::string_view common_set_up =
 
 /// The moment in which the server was started, in microseconds: no other server has the same.
 inline constexpr std::string_view started_sql =
-    "CASE WHEN has_function_privilege('pg_postmaster_start_time()', 'execute') THEN"
-    " (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint END";
+    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
 
 using reply = result<rows>;
 using on_reply = std::function<void(reply)>;

@@ -11,9 +11,10 @@ using boost::system::error_code;
 constexpr clock::duration min_share = milliseconds{50};  // a round trip to another country
 constexpr std::size_t max_path_bytes = 107;              // sun_path less its NUL
 
+// Unspecified: it was refused by our own look at the name, which says no more than that.
 stores::distrust kind_of(long verdict) {
-  bool const name =
-      verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH;
+  bool const name = verdict == X509_V_ERR_HOSTNAME_MISMATCH ||
+                    verdict == X509_V_ERR_IP_ADDRESS_MISMATCH || verdict == X509_V_ERR_UNSPECIFIED;
   return name ? stores::distrust::name : stores::distrust::authority;
 }
 
