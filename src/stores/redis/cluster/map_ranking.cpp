@@ -53,7 +53,8 @@ void map_ranking::now_in_use(node_view const& view) {
 
 std::vector<map_ranking::node_address> map_ranking::in_order(
     std::vector<node_address> nodes) const {
-  std::ranges::stable_partition(nodes, [&](auto const& one) { return !suspects_.contains(one); });
+  std::stable_partition(nodes.begin(), nodes.end(),
+                        [&](auto const& one) { return !suspects_.contains(one); });
   return nodes;
 }
 

@@ -19,19 +19,19 @@ void master_vote::names(std::size_t sentinel, server_address const& master, std:
 void master_vote::knows_none(std::size_t sentinel) { answered_.at(sentinel) = true; }
 
 master_vote::weight master_vote::weight_of(server_address const& master) const {
-  weight of;
+  auto [votes, epoch] = weight{};
   for (auto const& one : told_) {
     if (one.master != master) continue;
-    ++of.votes;
-    of.epoch = std::max(of.epoch, one.epoch);
+    ++votes;
+    epoch = std::max(epoch, one.epoch);
   }
-  return of;
+  return {votes, epoch};
 }
 
 bool master_vote::decided() const {
   if (std::ranges::find(answered_, char{false}) == answered_.end()) return true;
   auto const first = winner();
-  return first && 2 * weight_of(*first).votes > sentinels_.size();
+  return first && 2 * weight_of(*first).first > sentinels_.size();
 }
 
 std::optional<server_address> master_vote::winner(

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stores/common/url_options.hpp"
@@ -57,12 +58,7 @@ class master_vote {
     std::optional<stores::server_address> master;
     std::int64_t epoch = 0;
   };
-  // Compared in this order.
-  struct weight {
-    std::size_t votes = 0;
-    std::int64_t epoch = 0;
-    auto operator<=>(weight const&) const = default;
-  };
+  using weight = std::pair<std::size_t, std::int64_t>;  // votes, then the largest epoch
 
   weight weight_of(stores::server_address const& master) const;
 
