@@ -132,12 +132,12 @@ TEST(RedisClusterMaps, AMapOfAnOldEpochIsNotTakenWhileANewerOneCanBeHad) {
   scripted_node old(cluster_info("ok", 5));
   scripted_node current(cluster_info("ok", 7));
   current.end_loading();
+  std::optional<result<cache_lookup>> outcome;  // told at the latest when the store is closed
   cluster_ports ports(current.url() + "," + old.address() + "?timeout=20s");
   ASSERT_TRUE(ports.look_up("k").has_value());
   current.go_down();  // so the other one is asked first
   old.end_loading();
   auto const questions = old.questions();
-  std::optional<result<cache_lookup>> outcome;
   ports.start<cache_lookup>(
       outcome, [&](auto h) { ports.values().get(cache_key("k"), layout::string, std::move(h)); });
   ASSERT_TRUE(ports.wait_for([&] { return old.questions() > questions || outcome; }));

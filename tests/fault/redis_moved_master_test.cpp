@@ -44,6 +44,7 @@ class RedisSentinelMissed : public ::testing::TestWithParam<absence> {
 
 // B35
 TEST_P(RedisSentinelMissed, AChangeOfTheMasterIsAskedForAndFollowed) {
+  std::optional<result<acquire_reply>> outcome;  // told at the latest when the store is closed
   redis_ports ports(group_.url());
   fence_of(ports.acquire("before", mine));
   ASSERT_TRUE(ports.sees([&] { return listens(group_.sentinel(0)); }));
@@ -57,13 +58,12 @@ TEST_P(RedisSentinelMissed, AChangeOfTheMasterIsAskedForAndFollowed) {
   // What is pushed comes from the new one, too: a waiter here is served by a release elsewhere.
   redis_ports fresh(group_.url());
   fence_of(fresh.acquire("w", other));
-  std::optional<result<acquire_reply>> outcome;
   ports.start<acquire_reply>(outcome, [&](auto h) {
     ports.leases().acquire({resource("w"), mine, 30s, patience}, std::move(h));
   });
   EXPECT_TRUE(ports.sees([&] { return group_.master().cli("EXISTS {w}:herdlock:queue") == "1"; }));
   EXPECT_EQ(fresh.release("w", other).value(), release_reply::released);
-  EXPECT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
+  ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
   EXPECT_GT(fence_of(*outcome), 0u);
 }
 
