@@ -7,8 +7,8 @@
 
 namespace herdlock::stores {
 
-/// Whether a connection to `server` is to be given up, as all have to lead to `present`. Nobody
-/// knows where one without an identity leads.
+/// All connections have to lead to `present`: true when the one to `server` is to be given up. An
+/// empty identity is of a server that did not tell it, and is no reason.
 inline bool leads_elsewhere(std::string const& server, std::string const& present) {
   return !server.empty() && server != present;
 }
@@ -25,8 +25,8 @@ class present_server {
     outdated  ///< this one is: it was begun before one that leads elsewhere
   };
 
-  /// A connection that was begun then has come up at that server. Nobody knows of an empty identity
-  /// where it leads: that is no reason to give anything up.
+  /// A connection that was begun then has come up at that server. An empty identity is no reason to
+  /// give anything up: the server did not tell it.
   verdict met(clock::time_point begun, std::string const& identity) {
     if (identity.empty()) return verdict::same;
     bool const known = !identity_.empty();
@@ -37,7 +37,7 @@ class present_server {
     return moved ? verdict::moved : verdict::same;
   }
 
-  /// What it has met last; empty when nobody knows.
+  /// The server that was met last; empty before the first one that told who it is.
   std::string const& identity() const { return identity_; }
 
  private:

@@ -17,8 +17,8 @@ struct tls_settings {
   std::string authority_file;  ///< empty: the system's authorities
   std::string certificate_file;
   std::string key_file;
-  /// What the connections of a handle are made with, shared by all of them; made by who opens the
-  /// store. Null without TLS, and where the client library reads the files itself.
+  /// All connections of a handle share this source of contexts; who opens the store makes it. Null
+  /// without TLS, and where the client library reads the files itself.
   std::shared_ptr<tls_source> source{};
 };
 

@@ -27,7 +27,7 @@ std::optional<file_stamp> stamp_of(std::string const& file) {
                     std::max(in_ns(found.st_mtim), in_ns(found.st_ctim))};
 }
 
-// Where OpenSSL finds the system's authorities. It reads their folder at each verification.
+// The file of the system's authorities. OpenSSL reads their folder anew at each verification.
 std::string system_authorities() {
   char const* const named = std::getenv(X509_get_default_cert_file_env());
   return named ? named : X509_get_default_cert_file();

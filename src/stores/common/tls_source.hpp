@@ -1,5 +1,5 @@
-// What the TLS connections of a store handle are made with, while the files of its URL are
-// replaced.
+// A store handle takes the contexts of its TLS connections from here, while the files of its URL
+// are replaced.
 #pragma once
 
 #include <array>
