@@ -54,5 +54,29 @@ TEST_F(redis_name_moves, ThePushesFollowTheCommands) {
       << "the pushes are still those of the old server";
 }
 
+// A balancer in front of two masters looks so, and nothing that is held there lasts.
+TEST_F(redis_name_moves, ANameThatGoesToAndFroIsWarnedOf) {
+  client one(kind, before.url()), two(kind, after.url());
+  ASSERT_TRUE(is<grant>(one.acquire(stock, bob)));
+  ASSERT_TRUE(is<grant>(two.acquire(stock, bob)));
+  client c(kind, url);
+  auto const waits = c.start_acquire({stock, alice, 1min, 1min});
+  redis_server* at = &before;
+  redis_server* next = &after;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(c.store().warnings->list().empty()) << "after " << i;
+    ASSERT_TRUE(c.run_until([&] { return subscribed(*at); })) << i;
+    name.lead_to(next->port());
+    at->cli("CLIENT KILL TYPE pubsub");
+    ASSERT_TRUE(c.run_until([&] { return subscribed(*next); })) << i;
+    ASSERT_TRUE(c.run_until([&] { return c.inspect(stock).has_value(); })) << i;
+    std::swap(at, next);
+  }
+  ASSERT_TRUE(c.run_until([&] { return !c.store().warnings->list().empty(); }));
+  auto const told = c.store().warnings->list();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("to and fro between servers (run_id "), std::string::npos) << told[0];
+}
+
 }  // namespace
 }  // namespace herdlock_test

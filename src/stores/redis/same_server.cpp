@@ -1,5 +1,7 @@
 #include "stores/redis/same_server.hpp"
 
+#include <algorithm>
+
 namespace herdlock::redis {
 namespace {
 
@@ -18,10 +20,17 @@ void same_server::on_connection_up() {
   auto const here = run_id_of(*mine);
   auto const there = run_id_of(*other);
   if (here.empty() || there.empty() || here == there) return;
+  auto const& store = mine->how().display_name;
+  if (moves_->moved(clock::now())) {
+    // The text is the same each time, so it is kept once.
+    auto const [one, two] = std::minmax(here, there);
+    warnings_->add(store + ": new connections go to and fro between servers (run_id " + one +
+                   " and " + two +
+                   "), and each time all are made again: give the URL the name of " + "one server");
+  }
   other->leave(make_failure(errc::unavailable,
-                            mine->how().display_name +
-                                ": new connections lead to another server than this one; it was "
-                                "given up and is made again"));
+                            store + ": new connections lead to another server than this one; it "
+                                    "was given up and is made again"));
 }
 
 }  // namespace herdlock::redis

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "stores/common/present_server.hpp"
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
@@ -14,17 +15,24 @@ namespace herdlock::redis {
 /// the older, is given up: it connects again, to where the name leads by now.
 ///
 /// To be attached to `mine`. Without an examination, or where INFO is not permitted, nothing is
-/// known and nothing is given up.
+/// known and nothing is given up. A name that leads to several servers in turn is warned of.
 class same_server final : public connection_listener {
  public:
-  same_server(std::weak_ptr<connection> mine, std::weak_ptr<connection> other)
-      : mine_(std::move(mine)), other_(std::move(other)) {}
+  /// `moves` is the one of both connections.
+  same_server(std::weak_ptr<connection> mine, std::weak_ptr<connection> other,
+              std::shared_ptr<stores::to_and_fro> moves, std::shared_ptr<store_warnings> warnings)
+      : mine_(std::move(mine)),
+        other_(std::move(other)),
+        moves_(std::move(moves)),
+        warnings_(std::move(warnings)) {}
 
  private:
   void on_connection_up() override;
 
   std::weak_ptr<connection> const mine_;
   std::weak_ptr<connection> const other_;
+  std::shared_ptr<stores::to_and_fro> const moves_;
+  std::shared_ptr<store_warnings> const warnings_;
 };
 
 }  // namespace herdlock::redis

@@ -49,8 +49,9 @@ class store_parts {
 
   /// Of a single server: commands and pushes lead to the same one. Before they are opened.
   void tie_together() {
-    ties_ = {std::make_shared<same_server>(commands, pushes),
-             std::make_shared<same_server>(pushes, commands)};
+    auto const moves = std::make_shared<stores::to_and_fro>();
+    ties_ = {std::make_shared<same_server>(commands, pushes, moves, warnings),
+             std::make_shared<same_server>(pushes, commands, moves, warnings)};
     commands->attach(ties_[0]);
     pushes->attach(ties_[1]);
   }
