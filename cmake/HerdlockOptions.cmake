@@ -53,9 +53,8 @@ target_compile_definitions(herdlock_options INTERFACE
 target_compile_options(herdlock_options INTERFACE
   -Wall -Wextra -Wpedantic -Wnon-virtual-dtor $<$<BOOL:${HERDLOCK_WERROR}>:-Werror>)
 # In a joint source it would tell of names that are in two sources.
-if(NOT HERDLOCK_PCH)
-  target_compile_options(herdlock_options INTERFACE -Wshadow)
-endif()
+target_compile_options(herdlock_options INTERFACE
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(HERDLOCK_SANITIZE)
   # Without recovery, so that undefined behaviour ends the test that shows it.
   add_compile_options(-fsanitize=${HERDLOCK_SANITIZE} -fno-sanitize-recover=all
