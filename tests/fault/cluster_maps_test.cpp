@@ -3,6 +3,7 @@
 #include "owners.hpp"
 #include "redis_waiting.hpp"
 #include "scripted_redis.hpp"
+#include "stores/redis/hot/survey_servers.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -75,6 +76,16 @@ TEST_F(RedisClusterCutOff, IsLeftByThoseWhoKnewNobodyElse) {
     ASSERT_TRUE(eventually(granted)) << one->acquire(name, owner).error().message;
     EXPECT_EQ(one->release(name, owner).value(), release_reply::released);
   }
+}
+
+// What is hot is asked of those who serve it.
+TEST_F(RedisClusterCutOff, IsNotSurveyed) {
+  auto url = store_url::parse(seeds("")).value();
+  auto const nodes = stores::hosts_of(url, 6379);
+  auto const found =
+      redis::find_cluster_servers(redis::parse_settings(std::move(url)).value(), nodes).value();
+  auto const master = found.masters.at(found.home_of(name).value());
+  EXPECT_EQ(master.port, cluster.in_front_of(3).port());
 }
 
 // ---------------------------------------------------------------------------------- scripted nodes

@@ -4,6 +4,7 @@
 
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/client/server_errors.hpp"
+#include "stores/redis/cluster/map_question.hpp"
 #include "stores/redis/cluster/slots.hpp"
 #include "stores/redis/sentinel/sentinel_master.hpp"
 
@@ -16,14 +17,17 @@ settings settings_of_node(settings const& how, node_address const& at) {
   return one;
 }
 
-result<cluster_map> ask_for_map(settings const& node, node_address const& at) {
-  auto const answers = ask_once(node, {{"CLUSTER", "SLOTS"}});
+// A node whose view may not be seen is believed as it is.
+result<map_answer> ask_for_map(settings const& node, node_address const& at) {
+  auto const answers = ask_once(node, {{"CLUSTER", "SLOTS"}, {"CLUSTER", "INFO"}});
   if (!answers) return answers.error();
   reply const& slots = answers->at(0);
+  reply const& info = answers->at(1);
   if (slots.is_error()) return server_failure(slots.text(), node.display_name);
   auto map = cluster_map::parse(slots, at);
-  if (map) return map;
-  return failure{map.error().code, node.display_name + ": " + map.error().message};
+  if (!map) return failure{map.error().code, node.display_name + ": " + map.error().message};
+  return map_answer{std::move(*map),
+                    info.is_error() ? node_view{} : read_cluster_info(info.text())};
 }
 
 }  // namespace
@@ -53,18 +57,25 @@ result<surveyed_servers> find_servers(settings how) {
 result<surveyed_servers> find_cluster_servers(settings const& how,
                                               std::vector<node_address> const& seeds) {
   failure last;
+  map_ranking ranking;
+  std::optional<map_answer> best;
   for (auto const& at : seeds) {
-    auto map = ask_for_map(settings_of_node(how, at), at);
-    if (!map) {
-      last = map.error();
+    auto told = ask_for_map(settings_of_node(how, at), at);
+    if (!told) {
+      last = told.error();
       continue;
     }
-    surveyed_servers found;
-    for (auto const& node : map->masters()) found.masters.push_back(settings_of_node(how, node));
-    found.map = std::move(*map);
-    return found;
+    auto const worth = ranking.rank(at, told->view);
+    if (worth != map_worth::worse) best = std::move(*told);
+    if (worth == map_worth::counts) break;
   }
-  return last;
+  if (!best) return last;
+  surveyed_servers found;
+  for (auto const& node : best->map.masters()) {
+    found.masters.push_back(settings_of_node(how, node));
+  }
+  found.map = std::move(best->map);
+  return found;
 }
 
 }  // namespace herdlock::redis

@@ -22,7 +22,7 @@ struct surveyed_servers {
 
 /// Blocks while sentinels are asked.
 result<surveyed_servers> find_servers(settings how);
-/// Blocks until the first node answers with a map.
+/// Blocks until a node has answered with a sound map (map_ranking.hpp), or all were asked.
 result<surveyed_servers> find_cluster_servers(settings const& how,
                                               std::vector<node_address> const& seeds);
 
