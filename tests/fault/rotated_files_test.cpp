@@ -255,6 +255,7 @@ TEST_P(RotatedFiles, AWaitOverARotationInTwoStepsIsGranted) {
     EXPECT_TRUE(warns(rotated, "use.key' does not fit cert"));
   }
   put_file(use_.key, content_of(servers_->second.key));
+  ASSERT_TRUE(eventually([&] { return renewed(*held); })) << "its connections were cut, too";
   held->release();
   EXPECT_EQ(how_it_ended(waiter), "granted");
   if (GetParam().keeps_leases) {
