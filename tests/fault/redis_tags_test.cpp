@@ -131,7 +131,7 @@ TEST_F(redis_tags, ReadersWhoRaceTheEndsOfATagSeeNothingOlderThanTheirFence) {
       acknowledged = next;
     }
   });
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     auto const key = "k" + std::to_string(i % 3);
     for (int again = 0; again < 3; ++again) one.get_or_load(key, load);
     long const before = acknowledged;

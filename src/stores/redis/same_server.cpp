@@ -26,7 +26,8 @@ void same_server::on_connection_up() {
     auto const [one, two] = std::minmax(here, there);
     warnings_->add(store + ": new connections go to and fro between servers (run_id " + one +
                    " and " + two +
-                   "), and each time all are made again: give the URL the name of " + "one server");
+                   "), and each time all are made again: the URL has to lead to "
+                   "one server at a time");
   }
   other->leave(make_failure(errc::unavailable,
                             store + ": new connections lead to another server than this one; it "
