@@ -165,13 +165,15 @@ TEST_F(CacheLastingHarm, TheScheduleWaitsForTheEndOfABackOff) {
   auto options = scheduled();
   options.error_back_off = 10min;
   open(options);
-  loader.let_go();
-  ask();
-  loader.error = "the database is down";
-  ASSERT_TRUE(run_until([&] { return loader.runs == 2; }));
+  auto failing = [this](load_context const&) -> asio::awaitable<text> {
+    if (++runs["k"] > 1) throw std::runtime_error("the database is down");
+    co_return "loaded";
+  };
+  strings->async_get_or_load("k", failing, herdlock_test::as_result(calls.emplace_back().token()));
+  ASSERT_TRUE(run_until([&] { return runs["k"] == 2; }));
   ASSERT_TRUE(looks_pass(3));
   settle();
-  EXPECT_EQ(loader.runs, 2);
+  EXPECT_EQ(runs["k"], 2);
   EXPECT_EQ(strings->stats().misses, 1u);
   EXPECT_EQ(strings->stats().shared_errors, 0u);
 }
