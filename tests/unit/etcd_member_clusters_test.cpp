@@ -14,6 +14,13 @@ TEST(EtcdMemberClusters, AStrangerAmongKnownMembersIsNotBelieved) {
   EXPECT_TRUE(one.heard(1, "7"));
 }
 
+TEST(EtcdMemberClusters, WithAsManyMembersTheOneThatIsBelievedStays) {
+  member_clusters one(2);
+  EXPECT_TRUE(one.heard(0, "7"));
+  EXPECT_FALSE(one.heard(1, "8"));
+  EXPECT_TRUE(one.heard(0, "7"));
+}
+
 // The first answer is not the right one for being the first.
 TEST(EtcdMemberClusters, AStrangerWhoAnswersFirstIsOutvoted) {
   member_clusters one(3);
@@ -46,6 +53,9 @@ TEST(EtcdMemberClusters, AnAnswerThatDoesNotSayIsNoReason) {
   EXPECT_FALSE(one.stranger(0));
   EXPECT_FALSE(one.known(0));
   EXPECT_FALSE(one.certain());
+  EXPECT_TRUE(one.heard(1, "7"));
+  EXPECT_TRUE(one.heard(1, ""));
+  EXPECT_TRUE(one.known(1));
 }
 
 // A stranger was believed without end when it was the only one that answered.

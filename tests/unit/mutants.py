@@ -32,14 +32,17 @@ class Bench:
     """Compiles and links in a folder of its own."""
 
     def __init__(self, compiler, includes, folder, machines):
-        self.compile = [compiler, "-std=c++20", "-O0", "-w", f"-I{ROOT}/include", f"-I{ROOT}/src"]
+        # What no test uses is left out, with all that it would need.
+        self.compile = [compiler, "-std=c++20", "-O0", "-w", "-ffunction-sections",
+                        f"-I{ROOT}/include", f"-I{ROOT}/src"]
         for include in includes:
             self.compile += ["-isystem", include]
         self.folder = Path(folder)
         # What all of them include, compiled once.
         common = self.folder / "common.hpp"
         common.write_text("#include <gtest/gtest.h>\n" + "".join(
-            f'#include "{stem_of(source)}.hpp"\n' for each in machines for source in each.sources),
+            f'#include "{stem_of(source)}.hpp"\n' for each in machines for source in each.sources
+            if path_of(source).with_suffix(".hpp").exists()),
                           encoding="utf-8")
         subprocess.run([*self.compile, "-x", "c++-header", common, "-o", f"{common}.gch"],
                        check=True)
@@ -63,8 +66,8 @@ class Bench:
     def program(self, objects, name):
         made = self.folder / f"{name}.run"
         if not made.exists():
-            subprocess.run([self.compile[0], *objects, "-lgtest", "-lgtest_main", "-lpthread", "-o",
-                            made], check=True)
+            subprocess.run([self.compile[0], "-Wl,--gc-sections", *objects, "-lgtest",
+                            "-lgtest_main", "-lpthread", "-o", made], check=True)
         return made
 
     def passes(self, program, test):
