@@ -101,7 +101,11 @@ TEST_P(postgres_standby, AServerThatWasMadeReadOnlyIsLeftToo) {
   ASSERT_TRUE(is_granted(c, stock, alice));
   first.sql(direct, "ALTER SYSTEM SET default_transaction_read_only = on");
   first.sql(direct, "SELECT pg_reload_conf()");
-  ASSERT_TRUE(c.run_until([&] { return c.acquire(resource("more"), alice).has_error(); }));
+  // Another one each time: one that is held already is granted again without a write.
+  int asked = 0;
+  ASSERT_TRUE(c.run_until([&] {
+    return c.acquire(resource("more:" + std::to_string(++asked)), alice).has_error();
+  }));
   name.lead_to(primary.port());
   EXPECT_TRUE(is_granted(c, stock, alice)) << "it is still asked";
 }
