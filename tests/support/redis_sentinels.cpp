@@ -165,7 +165,7 @@ std::string redis_sentinels::words() const {
   std::string all;
   for (auto const* one : listening_sentinels()) {
     try {
-      all += one->cli("SENTINEL MASTER mymaster") + "\n";
+      all += one->cli("SENTINEL MASTER mymaster") + "\n" + one->last_words() + "\n";
     } catch (std::runtime_error const& why) {
       all += why.what() + std::string("\n");
     }

@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -194,6 +195,12 @@ std::string redis_server::tls_url() const {
 }
 
 std::string redis_server::unix_url() const { return "redis+unix:" + socket_path().string(); }
+
+std::string redis_server::last_words() const {
+  constexpr std::size_t enough = 4000;
+  std::string const all = child_->output();
+  return all.substr(all.size() - std::min(all.size(), enough));
+}
 
 void redis_server::kill() { child_->kill(); }
 

@@ -60,6 +60,8 @@ class redis_server {
   void pause();    ///< SIGSTOP: connections stay open, nothing answers
   void resume();
   bool running() { return child_ && child_->running(); }
+  /// For messages: the end of what it has printed.
+  std::string last_words() const;
 
   /// For new connections; those that have logged in stay.
   void change_password(std::string const& to);
