@@ -7,7 +7,7 @@
 namespace herdlock::algo {
 namespace {
 
-constexpr char version = header_beginning.back();
+constexpr char version_byte = header_beginning.back();
 constexpr std::size_t fixed_bytes = 50;
 constexpr std::size_t extensions_at = 48;
 
@@ -54,7 +54,7 @@ std::string encode_header(entry_header const& header, std::uint64_t payload_byte
   std::string out;
   out.reserve(fixed_bytes + header.extensions.size());
   out += header_mark;
-  out += version;
+  out += version_byte;
   out += header.state == header_state::expired ? stale_mark : 'f';
   out += header.content == header_content::nothing ? 'n' : 'v';
   out += '\0';
@@ -74,7 +74,7 @@ std::variant<decoded_header, header_fault> decode_header(std::string_view entry)
   if (!has_header(entry)) return header_fault::foreign;
   auto rest = entry.substr(header_mark.size());
   if (rest.empty()) return header_fault::cut_short;
-  if (rest.front() != version) {
+  if (rest.front() != version_byte) {
     return rest.front() == 0 ? header_fault::damaged : header_fault::newer;
   }
   if (entry.size() < fixed_bytes) return header_fault::cut_short;

@@ -9,7 +9,7 @@ namespace herdlock {
 namespace mysql {
 namespace {
 
-constexpr char const* variables =
+constexpr char const* all_variables =
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
     "'innodb_read_only', 'wsrep_on', 'wsrep_provider', 'innodb_flush_log_at_trx_commit', "
     "'innodb_rollback_on_timeout', 'wait_timeout', 'version')";
@@ -24,7 +24,7 @@ class server_check {
       connection db;
       db.open(how_);
       into_.pass("mysql.reachable");
-      outcomes const told = db.run(variables);
+      outcomes const told = db.run(all_variables);
       told_ = told.last().rows;
       for (auto const& one : told_) {
         if (one.size() == 2) says_[one[0].value_or("")] = one[1].value_or("");
