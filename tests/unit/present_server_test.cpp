@@ -54,17 +54,36 @@ TEST(PresentServer, OnlyWhatIsKnownLeadsElsewhere) {
   EXPECT_FALSE(leads_elsewhere("", "b"));
 }
 
-TEST(ToAndFro, IsThreeMovesOfWhichNoneIsLate) {
-  using std::chrono::seconds;
-  clock::time_point const start{std::chrono::hours{1}};
+struct ToAndFro : testing::Test {
+  bool moved(std::string const& from, std::string const& to, int second) {
+    return one.moved(from, to,
+                     clock::time_point{std::chrono::hours{1}} + std::chrono::seconds{second});
+  }
   to_and_fro one;
-  EXPECT_FALSE(one.moved(start));
-  EXPECT_FALSE(one.moved(start + seconds{50}));
-  EXPECT_TRUE(one.moved(start + seconds{100}));
-  EXPECT_TRUE(one.moved(start + seconds{150}));
-  EXPECT_FALSE(one.moved(start + seconds{211})) << "behind a quiet minute";
-  EXPECT_FALSE(one.moved(start + seconds{212}));
-  EXPECT_TRUE(one.moved(start + seconds{213}));
+};
+
+TEST_F(ToAndFro, IsTwoReturnsOfWhichNoneIsLate) {
+  EXPECT_FALSE(moved("a", "b", 0));
+  EXPECT_FALSE(moved("b", "a", 50));
+  EXPECT_TRUE(moved("a", "b", 100));
+  EXPECT_TRUE(moved("b", "a", 150));
+  EXPECT_FALSE(moved("a", "b", 211)) << "behind a quiet minute";
+  EXPECT_FALSE(moved("b", "a", 212));
+  EXPECT_TRUE(moved("a", "b", 213));
+}
+
+TEST_F(ToAndFro, IsSeenAlsoOfSeveralServersInTurn) {
+  EXPECT_FALSE(moved("a", "b", 1));
+  EXPECT_FALSE(moved("b", "c", 2));
+  EXPECT_FALSE(moved("c", "a", 3));
+  EXPECT_TRUE(moved("a", "b", 4));
+}
+
+// Each start gives it another identity, and there is one server at a time.
+TEST_F(ToAndFro, IsNotAServerThatIsStartedAnewAgainAndAgain) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(moved(std::to_string(i), std::to_string(i + 1), i)) << i;
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Which server the connections of a store lead to.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <herdlock/types.hpp>
 
@@ -46,21 +48,32 @@ class present_server {
 };
 
 /// A balancer in front of several servers looks like a name that moves to and fro, and then no
-/// connection stays for long.
+/// connection stays for long. A server that is only started anew again and again does not: it
+/// never comes back as the one that it was.
 class to_and_fro {
  public:
-  static constexpr unsigned most = 3;
+  static constexpr unsigned most = 2;
+  static constexpr std::size_t remembered = 8;
   static constexpr std::chrono::minutes within{1};
 
-  /// The present server was exchanged. True: so many times, none a minute after the one before.
-  bool moved(clock::time_point now) {
-    if (now - last_ > within) count_ = 0;
+  /// The present server was exchanged. True: so many times for one that had been left before, and
+  /// no exchange was a minute after the one before it.
+  bool moved(std::string const& from, std::string const& to, clock::time_point now) {
+    if (now - last_ > within) {
+      left_.clear();
+      returns_ = 0;
+    }
     last_ = now;
-    return ++count_ >= most;
+    if (std::ranges::count(left_, to) > 0) ++returns_;
+    std::erase(left_, from);
+    left_.push_back(from);
+    if (left_.size() > remembered) left_.erase(left_.begin());
+    return returns_ >= most;
   }
 
  private:
-  unsigned count_ = 0;
+  std::vector<std::string> left_;  // the last one at the end
+  unsigned returns_ = 0;
   clock::time_point last_{};
 };
 

@@ -31,7 +31,7 @@ shared_by_pools store_state::shared() {
 // sessions are never.
 void store_state::on_moved(std::string const& from, std::string const& to) {
   bool const stays = how.mode == lock_mode::table;
-  bool const often = moves.moved(clock::now());
+  bool const often = moves.moved(from, to, clock::now());
   // Its text is the same each time: it is kept once.
   if (often) {
     auto const [one, other] = std::minmax(from, to);

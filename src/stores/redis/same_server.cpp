@@ -21,7 +21,7 @@ void same_server::on_connection_up() {
   auto const there = run_id_of(*other);
   if (here.empty() || there.empty() || here == there) return;
   auto const& store = mine->how().display_name;
-  if (moves_->moved(clock::now())) {
+  if (moves_->moved(there, here, clock::now())) {
     // The text is the same each time, so it is kept once.
     auto const [one, two] = std::minmax(here, there);
     warnings_->add(store + ": new connections go to and fro between servers (run_id " + one +
