@@ -41,6 +41,8 @@ struct RedisClusterCutOff : testing::Test {
     for (std::size_t const i : {0U, 1U, 3U}) (cluster.in_front_of(i).*what)();
   }
 
+  ~RedisClusterCutOff() override { others(&relay::accept); }
+
   redis_cluster& cluster = shared();
   std::string const name = cluster.name_at(3);  // the stale node's, as it believes
 };
@@ -81,14 +83,17 @@ TEST_F(RedisClusterCutOff, IsLeftByThoseWhoKnewNobodyElse) {
   }
 }
 
-// What is hot is asked of those who serve it.
+// What is hot is asked of those who serve it, also when the URL names no other node.
 TEST_F(RedisClusterCutOff, IsNotSurveyed) {
-  auto url = store_url::parse(seeds("")).value();
-  auto const nodes = stores::hosts_of(url, 6379);
-  auto const found =
-      redis::find_cluster_servers(redis::parse_settings(std::move(url)).value(), nodes).value();
-  auto const master = found.masters.at(found.home_of(name).value());
-  EXPECT_EQ(master.port, cluster.in_front_of(3).port());
+  for (auto const& text :
+       {seeds(""), "redis+cluster://" + local_address(cluster.in_front_of(stale).port())}) {
+    auto url = store_url::parse(text).value();
+    auto const nodes = stores::hosts_of(url, 6379);
+    auto const found =
+        redis::find_cluster_servers(redis::parse_settings(std::move(url)).value(), nodes).value();
+    auto const master = found.masters.at(found.home_of(name).value());
+    EXPECT_EQ(master.port, cluster.in_front_of(3).port()) << text;
+  }
 }
 
 // ---------------------------------------------------------------------------------- scripted nodes

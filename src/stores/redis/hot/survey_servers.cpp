@@ -1,5 +1,6 @@
 #include "stores/redis/hot/survey_servers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/redis/client/one_shot_client.hpp"
@@ -10,6 +11,9 @@
 
 namespace herdlock::redis {
 namespace {
+
+// Beside those of the URL, each of which may take its whole timeout.
+constexpr std::size_t most_named = 4;
 
 settings settings_of_node(settings const& how, node_address const& at) {
   settings one = how.at(at);
@@ -59,13 +63,23 @@ result<surveyed_servers> find_cluster_servers(settings const& how,
   failure last;
   map_ranking ranking;
   std::optional<map_answer> best;
-  for (auto const& at : seeds) {
+  // Also those whom a doubtful map names: the URL may name only the node that was cut off.
+  auto nodes = seeds;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto const at = nodes[i];
     auto told = ask_for_map(settings_of_node(how, at), at);
     if (!told) {
       last = told.error();
       continue;
     }
     auto const worth = ranking.rank(at, told->view);
+    if (worth != map_worth::counts) {
+      for (auto const& node : told->map.masters()) {
+        if (nodes.size() < seeds.size() + most_named && !std::ranges::count(nodes, node)) {
+          nodes.push_back(node);
+        }
+      }
+    }
     if (worth != map_worth::worse) best = std::move(*told);
     if (worth == map_worth::counts) break;
   }

@@ -22,7 +22,9 @@ struct surveyed_servers {
 
 /// Blocks while sentinels are asked.
 result<surveyed_servers> find_servers(settings how);
-/// Blocks until a node has answered with a sound map (map_ranking.hpp), or all were asked.
+/// Blocks until a node has answered with a sound map (map_ranking.hpp), or all were asked: the
+/// seeds, and four more that their doubtful maps name. There is no map in use whose epoch the first
+/// one could be compared with.
 result<surveyed_servers> find_cluster_servers(settings const& how,
                                               std::vector<node_address> const& seeds);
 
