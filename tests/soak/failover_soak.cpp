@@ -164,6 +164,7 @@ class failover_soak {
     bool const by_kill = number % 4 < 2;
     bool const a_sentinel_hangs = options_.hang && number % 2 == 0;
     group_.await_calm();
+    group_.await_action();
     auto& old = group_.master();
     group_.await_replicas(2);
     cut_replication();

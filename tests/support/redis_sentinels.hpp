@@ -49,10 +49,12 @@ class redis_sentinels {
   void failover();
   /// Waits until the sentinels agree on a master other than the one of this public port.
   void await_master_other_than(std::uint16_t port);
-  /// Waits until no sentinel is in the middle of a failover, all name the same master, and each
-  /// would replace it. One that is in a failover waits for ever for the server that it has
-  /// promoted: who takes that one away then waits, too. One that hung needs 30 s.
+  /// Waits until no sentinel is in the middle of a failover, and all name the same master. One that
+  /// is waits for ever for the server that it has promoted: who takes that one away then waits,
+  /// too.
   void await_calm();
+  /// Waits until each sentinel would replace a master that is gone: one that hung needs 30 s.
+  void await_action();
   /// Waits until the master has as many replicas in step.
   void await_replicas(int count);
   /// Restarts a killed server as a replica of the present master.
