@@ -73,10 +73,12 @@ TEST_F(ToAndFro, IsTwoReturnsOfWhichNoneIsLate) {
 }
 
 TEST_F(ToAndFro, IsSeenAlsoOfSeveralServersInTurn) {
-  EXPECT_FALSE(moved("a", "b", 1));
-  EXPECT_FALSE(moved("b", "c", 2));
-  EXPECT_FALSE(moved("c", "a", 3));
-  EXPECT_TRUE(moved("a", "b", 4));
+  constexpr int servers = to_and_fro::remembered;
+  auto const next = [&](int i) {
+    return moved(std::to_string(i % servers), std::to_string((i + 1) % servers), i);
+  };
+  for (int i = 0; i < servers; ++i) EXPECT_FALSE(next(i)) << i;
+  EXPECT_TRUE(next(servers));
 }
 
 // Each start gives it another identity, and there is one server at a time.

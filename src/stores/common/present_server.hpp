@@ -53,7 +53,7 @@ class present_server {
 class to_and_fro {
  public:
   static constexpr unsigned most = 2;
-  static constexpr std::size_t remembered = 8;
+  static constexpr std::size_t remembered = 64;  // servers
   static constexpr std::chrono::minutes within{1};
 
   /// The present server was exchanged. True: so many times for one that had been left before, and

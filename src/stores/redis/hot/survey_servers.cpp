@@ -34,6 +34,12 @@ result<map_answer> ask_for_map(settings const& node, node_address const& at) {
                     info.is_error() ? node_view{} : read_cluster_info(info.text())};
 }
 
+void add_named(std::vector<node_address>& nodes, cluster_map const& map, std::size_t most) {
+  for (auto const& one : map.masters()) {
+    if (nodes.size() < most && std::ranges::count(nodes, one) == 0) nodes.push_back(one);
+  }
+}
+
 }  // namespace
 
 std::optional<std::size_t> surveyed_servers::home_of(std::string_view key) const {
@@ -73,13 +79,7 @@ result<surveyed_servers> find_cluster_servers(settings const& how,
       continue;
     }
     auto const worth = ranking.rank(at, told->view);
-    if (worth != map_worth::counts) {
-      for (auto const& node : told->map.masters()) {
-        if (nodes.size() < seeds.size() + most_named && !std::ranges::count(nodes, node)) {
-          nodes.push_back(node);
-        }
-      }
-    }
+    if (worth != map_worth::counts) add_named(nodes, told->map, seeds.size() + most_named);
     if (worth != map_worth::worse) best = std::move(*told);
     if (worth == map_worth::counts) break;
   }
