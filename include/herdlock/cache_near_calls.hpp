@@ -23,6 +23,7 @@ class cache_near_calls : public cache_tag_calls {
   /// async_get_or_load() without a copy: `void(failure, std::shared_ptr<T const>)`, null for "no
   /// such thing". Others may have the same object.
   template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader>
   auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
@@ -34,8 +35,19 @@ class cache_near_calls : public cache_tag_calls {
       using call_loader = detail::coroutine_loader<T, Codec, Loader>;
       auto executor = detail::loader_executor(h, core->get_executor());
       detail::start_call<detail::shared_load_reply<T>, handler_type>(
-          *core, core->full_key(key), std::move(h),
-          call_loader{std::move(loader), std::move(executor)});
+          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::shared_ptr<T const>>(std::move(start),
+                                                             std::forward<Token>(token));
+  }
+
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>>) auto async_get_or_load_shared(
+      std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::shared_load_reply<T>, handler_type>(*core, key, std::move(h),
+                                                                     detail::loader_of_cache{});
     };
     return this->template initiate<std::shared_ptr<T const>>(std::move(start),
                                                              std::forward<Token>(token));
@@ -77,30 +89,6 @@ class cache_near_calls : public cache_tag_calls {
   }
   void unpin(std::string_view key) const { core_->unpin(key); }
 
-  /// Gives the cache a loader for the keys that rules pin (herdlock/hot_rules.hpp): each of them is
-  /// loaded by the fleet ten seconds before the rule begins to hold, again if its entry ends before
-  /// that, and again, after pauses of 1 s to 60 s, as long as that fails; and kept here. From then
-  /// on those who read it load it. Without one the first call in that time does it. `loader` is as
-  /// that of get_or_load; it is called with the key in its load_context, has to own what it uses,
-  /// and lives as long as the cache. The last loader that is given counts. Nothing where rules are
-  /// not heeded. Any thread.
-  template <class Loader>
-  void warm_with(Loader loader) const {
-    static_assert(detail::blocking_loader_of<Loader, T> && detail::takes_context<Loader>,
-                  "the loader of warm_with is called with a herdlock::load_context const&, and "
-                  "returns a T or a std::optional<T>");
-    core_->warm_by([weak = std::weak_ptr(core_), loader = std::move(loader)](
-                       std::string const& key, std::function<void(failure)> done) {
-      using call_loader = detail::blocking_loader<T, Codec, Loader>;
-      auto const core = weak.lock();
-      if (!core) return;
-      // What was loaded is kept from its next read on.
-      warmed on_loaded{core, key, std::move(done)};
-      detail::start_call<detail::shared_load_reply<T>, warmed>(
-          *core, core->full_key(key), std::move(on_loaded), call_loader{loader, core->pool()});
-    });
-  }
-
   /// The `most` keys that calls on this cache read most in the window of cache_options::hot_keys,
   /// the first one most: without the prefix, cut at hot_keys::kept_bytes. As of the last tick, of
   /// which there are some twenty a second while calls come; of hits that the process answers itself
@@ -132,9 +120,18 @@ class cache_near_calls : public cache_tag_calls {
     if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));
     }
-    using call_loader = detail::blocking_loader<T, Codec, std::decay_t<Loader>>;
+    return this
+        ->template load_here<T, Codec, std::shared_ptr<T const>, detail::shared_load_reply<T>>(
+            key, loader);
+  }
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key) const {
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
+      return std::static_pointer_cast<T const>(std::move(kept.object));
+    }
+    core_->refuse_own_key(key);
     return this->template wait_for<std::shared_ptr<T const>, detail::shared_load_reply<T>>(
-        key, call_loader{std::forward<Loader>(loader), core_->pool()});
+        key, detail::loader_of_cache{});
   }
 
   /// get() without a copy.
@@ -144,7 +141,7 @@ class cache_near_calls : public cache_tag_calls {
       return detail::shared_look_reply<T>::from(std::move(kept)).value();
     }
     return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(
-        key, detail::no_loader{});
+        key, detail::only_looks{});
   }
 
   void fence() const {
@@ -158,22 +155,6 @@ class cache_near_calls : public cache_tag_calls {
 
  protected:
   using cache_tag_calls::cache_tag_calls;
-
- private:
-  struct warmed {
-    std::weak_ptr<detail::cache_core> to;
-    std::string key;
-    std::function<void(failure)> done;
-
-    void operator()(result<std::shared_ptr<T const>> const& loaded) const {
-      done(loaded.has_error() ? loaded.error() : failure{});
-      auto const core = to.lock();
-      if (!core) return;
-      auto seen = [](result<cached<std::shared_ptr<T const>>> const&) {};
-      detail::start_call<detail::shared_look_reply<T>, decltype(seen)>(*core, core->full_key(key),
-                                                                       seen, detail::no_loader{});
-    }
-  };
 };
 
 }  // namespace v0

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <herdlock/hot_keys.hpp>
@@ -54,10 +55,12 @@ struct cache_options {
   /// How long a key waits for a loader that died. Renewed while a loader lives, so a load may take
   /// longer than this.
   milliseconds claim_ttl = std::chrono::seconds(5);
-  /// After this the claim of a loader that is still running is not renewed any more: it is told
-  /// (load_context::lost) and another may load. A loader that hangs holds up its key for no longer.
+  /// After this the claim of a loader that is still running is not renewed any more: it is asked to
+  /// stop (load_context::stop) and another may load. A loader that hangs holds up its key for no
+  /// longer.
   milliseconds max_load_time = std::chrono::minutes(5);
-  /// Deadline of one get_or_load, from 1 ms; wait_forever for none.
+  /// Deadline of one get_or_load, from 1 ms; wait_forever for none. A call whose own loader runs by
+  /// then ends when that has ended.
   milliseconds wait = std::chrono::seconds(30);
   /// How long the error of a failed load answers everyone before the next load is tried; 0 shares
   /// it only with those who are waiting in this process. For as long a value that cannot be stored
@@ -66,31 +69,35 @@ struct cache_options {
   /// `framed`, and what needs it (the options from grace to refresh_every), needs values and claims
   /// in one store.
   cache_format format = cache_format::plain;
-  /// Above 0, an entry is loaded anew shortly before its ttl ends, behind an answer: the
-  /// more often it is asked for and the longer its load takes, the earlier (XFetch, with this beta;
-  /// 1 is a good value). One load for the fleet, and nobody waits for it. Of a plain entry each
+  /// Above 0, an entry is loaded anew shortly before its ttl ends: the more often it is asked for
+  /// and the longer its load takes, the earlier (XFetch, with this beta; 1 is a good value). One
+  /// load for the fleet, behind an answer by the cache's own loader, so nobody waits for it;
+  /// without one the call that refreshes waits for its own. Of a plain entry each
   /// process asks the store once for its end, and takes its own last load for the time that a load
   /// takes. 0 to 10. Needs values and claims in one store.
   double early_refresh = 0;
   /// How long an entry is kept behind its ttl: it is stale then, and answers while it is loaded
-  /// anew. 0 for not at all.
+  /// anew: behind an answer by the cache's own loader, else by the one call of the fleet that waits
+  /// for its own. 0 for not at all.
   milliseconds grace{0};
   /// A stale entry is a better answer than the error of its load.
   bool fail_safe = false;
   /// How long a caller who finds a stale entry waits for the new one: after that the stale one is
-  /// its answer, and the load goes on. 0: it does not wait. Less than `wait`; wait_forever, which
-  /// needs fail_safe: only an error or the end of `wait` makes the stale one its answer.
+  /// its answer, and the load goes on: by the cache's own loader, without which calls that bring
+  /// theirs are refused (errc::invalid_value). 0: it does not wait. Less than `wait`; wait_forever,
+  /// which needs fail_safe and no such loader: only an error or the end of `wait` makes the stale
+  /// one its answer.
   milliseconds soft_timeout{0};
   /// When loads of a key fail in a row, error_back_off is doubled each time up to this, give or
   /// take a tenth; a success ends that. 0: it does not grow.
   milliseconds max_error_back_off{0};
   /// Of lasting entries, which must be framed: how often each of them is loaded anew, by one
   /// process of the fleet, while its value answers; give or take ttl_jitter. 0: by put and
-  /// invalidate only. Up to 90 days. The loader of the call that loaded a key (not of
-  /// get_many_or_load) is kept for it until the entry is invalidated, missing, or "no such thing",
-  /// or the cache goes: it has to own what it uses, but for the cache itself, and its executor has
-  /// to live as long. Keys of which no living process has a loader are loaded anew behind the
-  /// answer of the next caller.
+  /// invalidate only. Up to 90 days. It needs a loader that the cache owns, without which calls
+  /// that bring theirs are refused (errc::invalid_value): that loads the key again, in the process
+  /// that loaded it, until the entry is invalidated, missing, or "no such thing", or the cache
+  /// goes. Keys that no living process has loaded are loaded anew behind the answer of the next
+  /// caller.
   milliseconds refresh_every{0};
   /// The lasting entries that this cache object has stored and not invalidated, at most: what never
   /// ends fills the memory. Beyond that put is refused with errc::overloaded, and a loaded value
@@ -105,15 +112,14 @@ struct cache_options {
   std::optional<near_cache> near = std::nullopt;
   /// Which keys are hot in this process; counted for each call, however it is answered. While a key
   /// is hot and `near` is not `off`, it is kept here, and one call of the fleet loads it anew
-  /// shortly before its entry ends, so it does not end. That call waits for its own load, unless
-  /// early_refresh or grace say that loaders may run behind an answer; should the load fail, or
-  /// another process be at it, it has the value that is there. Callbacks are called on the store's
-  /// executor and must not block; none is called once the last copy of the cache has gone, which
-  /// waits for one that runs on another thread. Some 250 KB for each cache, and 90 KB for each
-  /// further thread that asks it, up to 8. From its first call on a cache obeys the rules
-  /// for its keys (herdlock/hot_rules.hpp), over Redis where it can keep values: there it
-  /// subscribes to a channel, and reads them once a minute. Nothing: no key is counted, and no rule
-  /// obeyed.
+  /// shortly before its entry ends, so it does not end. Behind its answer by the cache's own
+  /// loader; without one that call waits for its own load; should that fail, or another process be
+  /// at it, it has the value that is there. Callbacks are called on the store's executor and must
+  /// not block; none is called once the last copy of the cache has gone, which waits for one that
+  /// runs on another thread. Some 250 KB for each cache, and 90 KB for each further thread that
+  /// asks it, up to 8. From its first call on a cache obeys the rules for its keys
+  /// (herdlock/hot_rules.hpp), over Redis where it can keep values: there it subscribes to a
+  /// channel, and reads them once a minute. Nothing: no key is counted, and no rule obeyed.
   std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
   /// Reads a second of all processes together from which a key is hot in each of them; and what is
   /// hot in one of them is hot in all. So they report to each other their keys that are read often,
@@ -156,16 +162,29 @@ struct cache_options {
   std::size_t max_waiting = 1'000'000;
 };
 
-/// What a loader is given.
-struct load_context {
+/// What a loader is given: of the one load that it is called for. A copy is good for as long as
+/// anybody has it.
+class load_context {
+ public:
+  load_context(cache_key key, fencing_token fencing, std::stop_token stop)
+      : key_(std::move(key)), fencing_(fencing), stop_(std::move(stop)) {}
+
   /// The key as the caller gave it, without the prefix.
-  cache_key key;
+  cache_key const& key() const noexcept { return key_; }
   /// Of the claim; 0 in a load without the store. Greater at each load of the key.
-  fencing_token fencing;
-  /// Stopped when the claim was lost or superseded (put, invalidate, a stopped process): the
-  /// result will not be stored, but still answers those who wait for this load. Triggered on the
-  /// store's executor.
-  std::stop_token lost;
+  fencing_token fencing() const noexcept { return fencing_; }
+  /// Triggered when the loader is asked to end: its claim was lost (by a put, invalidate
+  /// or expire, by the end of a tag, by max_load_time, or by the store), the cache closes, or the
+  /// call that brought it is over and nobody else in this process waits. A value that it comes to
+  /// all the same is stored if the claim is still held; an exception is nobody's error then. A
+  /// coroutine is cancelled besides, by its cancellation slot (cancellation_type::terminal).
+  /// Triggered on the store's executor.
+  std::stop_token const& stop() const noexcept { return stop_; }
+
+ private:
+  cache_key key_;
+  fencing_token fencing_;
+  std::stop_token stop_;
 };
 
 /// Counts since the cache was made. Each caller of get_or_load is counted once among near_hits,

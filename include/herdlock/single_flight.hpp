@@ -12,8 +12,6 @@
 // there is herdlock::cache.)
 #pragma once
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <concepts>
 #include <memory>
@@ -23,6 +21,7 @@
 #include <utility>
 
 #include <herdlock/detail/single_flight_landing.hpp>
+#include <herdlock/detail/stoppable_coroutine.hpp>
 
 namespace herdlock {
 inline namespace v0 {
@@ -35,9 +34,10 @@ struct single_flight_options {
   std::size_t max_flights = 65'536;
   /// Callers waiting at a time, over all keys; the next one gets errc::overloaded.
   std::size_t max_callers = 1'000'000;
-  /// goes_on: it runs to its end, and newcomers may still join it. is_stopped: the std::stop_token
-  /// that it was given is triggered, and newcomers start a new flight.
-  abandoned_flight abandoned = abandoned_flight::goes_on;
+  /// is_stopped: the std::stop_token that it was given is triggered, it is cancelled (terminal),
+  /// and newcomers start a new flight. goes_on: it runs to its end, newcomers may still join it,
+  /// and the call that brought it leaves as all others do: for operations that own what they use.
+  abandoned_flight abandoned = abandoned_flight::is_stopped;
 };
 
 /// Runs one operation per key at a time and shares its outcome. Thread-safe: all members may be
@@ -77,10 +77,13 @@ class single_flight {
   /// Errors of this function itself are exceptions of type herdlock::error: errc::overloaded (a
   /// bound of single_flight_options); errc::canceled.
   ///
-  /// Cancellation, of every type, makes this caller complete with errc::canceled (or with the
-  /// outcome, when the two cross). It never touches the operation, whoever started it, except as
-  /// single_flight_options::abandoned says for the last caller to leave. A flight whose executor
-  /// is shut down answers errc::canceled.
+  /// Cancellation, of every type, makes a caller complete with errc::canceled (or with the outcome,
+  /// when the two cross). The caller who brought the operation that runs completes when that has
+  /// ended, since it may use what the call was given: with its value if there is one. The operation
+  /// goes on while others wait for it; what becomes of it without them says
+  /// single_flight_options::abandoned. A flight whose executor is shut down answers errc::canceled.
+  /// Who does not wait for the completion (asio::detached, a future that is dropped) or destroys
+  /// the executor must see to it that the operation owns what it uses.
   template <class Operation, class Token = boost::asio::deferred_t>
   auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
     auto start = [core = core_, executor = executor_, key = std::string(key),
@@ -135,19 +138,21 @@ class single_flight {
       slot.assign(
           [flights, weak = std::weak_ptr(joiner), key](boost::asio::cancellation_type type) {
             auto caller = weak.lock();
-            if (!caller || type == boost::asio::cancellation_type::none || !flights->leave(*caller))
-              return;
-            caller->settle(detail::failed_outcome<T>(
-                make_failure(errc::canceled, "waiting for key '" + key + "' was cancelled")));
+            if (!caller || type == boost::asio::cancellation_type::none) return;
+            auto const why =
+                make_failure(errc::canceled, "waiting for key '" + key + "' was cancelled");
+            if (flights->leave(*caller, why)) caller->settle(detail::failed_outcome<T>(why));
           });
     }
     auto const entry = flights->join(key, joiner);
     if (entry.what == role::refused) joiner->settle(detail::failed_outcome<T>(entry.why));
     if (entry.what != role::leads) return;
     auto end = std::make_shared<detail::landing<T>>(flights, entry.flight);
-    boost::asio::co_spawn(executor,
-                          detail::fly<T>(std::move(end), std::move(operation), entry.abandoned),
-                          boost::asio::detached);
+    auto body = [end = std::move(end), operation = std::optional(std::move(operation)),
+                 stop = entry.abandoned]() mutable {
+      return detail::fly<T, Operation>(std::move(end), std::move(operation), std::move(stop));
+    };
+    detail::start_coroutine(executor, entry.abandoned, std::move(body), [](std::exception_ptr) {});
   }
 
   template <class Operation>
@@ -161,7 +166,7 @@ class single_flight {
     } else {
       shared = std::static_pointer_cast<outcome const>(joiner->wait(deadline));
       // An outcome that crosses the deadline is taken.
-      if (!shared && !core_->leave(*joiner)) {
+      if (!shared && !core_->leave(*joiner, {})) {
         shared = std::static_pointer_cast<outcome const>(joiner->wait(std::nullopt));
       }
     }
@@ -181,6 +186,7 @@ class single_flight {
       made->value.emplace(operation());
     } catch (...) {
       made->error = std::current_exception();
+      if (!made->error) throw;  // no exception of C++: the thread is being unwound
     }
     end.land(made);
     return made;

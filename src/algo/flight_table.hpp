@@ -6,6 +6,7 @@
 //
 //   join(key)      the first is the leader and a joiner like the others: it may leave, too
 //   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
+//   first_of(id)   who of those who are in it came first
 //   detach(key)    the running flight answers those it has, and the next join starts a new one
 //   fence()        those that have begun by now take nobody more: flying_since_fence() sees to it
 //   finish(id)     hands the joiners back in the order in which they came
@@ -153,6 +154,32 @@ class flight_table {
     joiners_ -= all.size();
     if (running.attached) by_key_.erase(by_key_.find(std::string_view(running.key)));
     flights_.erase(found);
+    return all;
+  }
+
+  /// Who came first of those who are still there and for whom this holds, or null. Valid until the
+  /// next call.
+  template <class Condition>
+  Joiner* first_of(flight_id id, Condition&& holds) {
+    flight* running = find(id);
+    if (!running) return nullptr;
+    for (std::uint32_t at = running->first; at != nowhere; at = running->slots[at].next) {
+      if (holds(*running->slots[at].joiner)) return &*running->slots[at].joiner;
+    }
+    return nullptr;
+  }
+
+  /// All joiners, in the order in which they came. The flight goes on without them.
+  std::vector<Joiner> take_joiners(flight_id id) {
+    flight* running = find(id);
+    if (!running) return {};
+    std::vector<Joiner> all;
+    all.reserve(running->waiting);
+    while (running->first != nowhere) {
+      slot& mine = running->slots[running->first];
+      all.push_back(*std::exchange(mine.joiner, std::nullopt));
+      unlink(*running, running->first);
+    }
     return all;
   }
 

@@ -183,6 +183,7 @@ load_plan load_machine::refused() {
 
 load_plan load_machine::loader_done(load_result what, clock::time_point now) {
   if (state_ != state::loading) return {};
+  if (what == load_result::next || what == load_result::nothing) return load_again(what, now);
   bool const error = what == load_result::failed || what == load_result::unfinished;
   result_ = error ? load_answer::load_error : load_answer::loaded;
   // Superseded, or loaded without the store: the value is the callers', not the store's. A failed
@@ -203,6 +204,28 @@ load_plan load_machine::loader_done(load_result what, clock::time_point now) {
     plan.call = what == load_result::failed ? load_call::share_error : load_call::give_up;
   }
   return plan;
+}
+
+load_plan load_machine::load_again(load_result what, clock::time_point now) {
+  if (what == load_result::next) {
+    extend_until_ = now + settings_.max_load_time;
+    if (guard_ == load_guard::unguarded) {
+      due_ = extend_until_;
+    } else if (!extending_) {
+      plan_extension(sent_ + settings_.claim_ttl / 3);
+    }
+    return {.call = load_call::run_loader};
+  }
+  if (claim_ != claim::held) {
+    auto plan = finish(std::nullopt);
+    plan.free_slot = true;
+    plan.clean_up = voided_;
+    return plan;
+  }
+  answered_ = true;
+  state_ = state::ending;
+  due_ = now + settings_.store_patience;
+  return {.call = load_call::give_up, .free_slot = true, .detach = true};
 }
 
 void load_machine::plan_extension(clock::time_point at) {

@@ -85,6 +85,8 @@ enum class load_result {
   unstorable,  ///< a value that is too large or cannot be encoded
   failed,
   unfinished,  ///< it did not get to its end: an error for those who wait here, nobody else's
+  next,        ///< it did not get to its end: another who waits here loads, under the same claim
+  nothing,     ///< it did not get to its end, and nobody else is there to load
 };
 
 /// See the top of this file. An event that the state has no use for (a late reply) changes nothing.
@@ -118,6 +120,8 @@ class load_machine {
   /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
   load_plan refused();
 
+  /// After `next` it loads on, and is told once more. A loader that is begun behind the loss of the
+  /// claim does not exist: the plan that said so has ended those who wait.
   load_plan loader_done(load_result what, clock::time_point now);
   load_plan extend_renewed();
   load_plan extend_lost();
@@ -130,9 +134,9 @@ class load_machine {
 
   /// By a caller who has no answer.
   void joined() { abandoned_ = false; }
-  /// The last caller left. A running loader goes on and stores its value; anything else ends, but
-  /// for what is loaded behind an answer. What has not begun is not joined any more when its caller
-  /// was to wait for it.
+  /// The last of those who wait left. A loader that runs is not this machine's matter
+  /// (load_callers); anything else ends, but for what is loaded behind an answer. What has not
+  /// begun is not joined any more when its caller was to wait for it.
   load_plan everyone_left();
   /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
   /// that is on its way may have looked before it: such a claim is given back for another look.
@@ -169,6 +173,7 @@ class load_machine {
   load_plan finish(std::optional<load_answer> answer);
   load_plan unguard();
   load_plan lose();
+  load_plan load_again(load_result what, clock::time_point now);
   load_plan store_ended();
   void plan_extension(clock::time_point at);
 

@@ -30,7 +30,11 @@ erased_outcome thread_joiner::wait(std::optional<clock::time_point> deadline) {
 }
 
 struct single_flight_core::state {
-  using table = algo::flight_table<std::shared_ptr<flight_joiner>, std::stop_source>;
+  struct running {
+    std::stop_source stop;
+    std::shared_ptr<flight_joiner> ended;  // whose operation it is, when its call has ended
+  };
+  using table = algo::flight_table<std::shared_ptr<flight_joiner>, running>;
 
   state(algo::flight_limits limits, abandoned_flight on_abandoned)
       : flights(limits), policy(on_abandoned) {}
@@ -79,12 +83,16 @@ flight_entry single_flight_core::join(std::string_view key, std::shared_ptr<flig
   if (reply.outcome == algo::join_outcome::joined) {
     return {flight_entry::role::joined, mine.flight_, {}, {}};
   }
-  return {
-      flight_entry::role::leads, mine.flight_, flights.state(reply.ticket.flight)->get_token(), {}};
+  mine.leads_ = true;
+  return {flight_entry::role::leads,
+          mine.flight_,
+          flights.state(reply.ticket.flight)->stop.get_token(),
+          {}};
 }
 
-bool single_flight_core::leave(flight_joiner& joiner) {
+bool single_flight_core::leave(flight_joiner& joiner, failure why) {
   std::optional<std::stop_source> stop;
+  bool stays = false;
   {
     std::lock_guard hold(state_->mutex);
     auto const was = std::exchange(joiner.stage_, flight_joiner::stage::left);
@@ -93,23 +101,34 @@ bool single_flight_core::leave(flight_joiner& joiner) {
     algo::flight_ticket const ticket{{joiner.flight_}, joiner.slot_, joiner.visit_};
     auto const reply = state_->flights.leave(ticket);
     if (!reply.joiner) return false;
-    if (reply.remaining == 0 && state_->policy == abandoned_flight::is_stopped) {
+    bool const is_stopped = state_->policy == abandoned_flight::is_stopped;
+    auto& running = *state_->flights.state(ticket.flight);
+    stays = joiner.leads_ && is_stopped;
+    if (stays) {
+      joiner.ended_ = std::move(why);
+      running.ended = *reply.joiner;
+    }
+    bool const is_abandoned = reply.remaining == 0 && is_stopped;
+    if (is_abandoned) {
       // Whoever comes now must not join a flight that is being stopped.
       state_->flights.detach(ticket.flight);
-      stop = *state_->flights.state(ticket.flight);
+      stop = running.stop;
     }
   }
   // Runs the operation's stop callbacks: not under the mutex.
   if (stop) stop->request_stop();
-  return true;
+  return !stays;
 }
 
 void single_flight_core::finish(std::uint64_t flight, erased_outcome outcome) {
   std::vector<std::shared_ptr<flight_joiner>> joiners;
+  std::shared_ptr<flight_joiner> ended;
   {
     std::lock_guard hold(state_->mutex);
+    if (auto* const running = state_->flights.state({flight})) ended = std::move(running->ended);
     joiners = state_->flights.finish({flight});
   }
+  if (ended) ended->settle_ended(outcome, ended->ended_);
   for (auto const& joiner : joiners) joiner->settle(outcome);
 }
 

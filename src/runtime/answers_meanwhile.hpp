@@ -19,6 +19,7 @@ class answers_meanwhile {
 
   void keep(detail::cache_caller& caller, detail::cache_answer const& answer,
             algo::entry_times const& times) {
+    end(caller, algo::wait_end::value);  // he looks again, and had an older one
     auto const copy = ages_.keep(caller.key.str(), times, clock::now());
     at_hand_.try_emplace(&caller, kept_answer{answer, copy, times.ends});
   }

@@ -34,8 +34,14 @@ void blocking_wait::cancel_once_run(std::shared_ptr<asio::cancellation_signal> s
 }
 
 failure blocking_wait::nobody_runs_it() const {
-  return make_failure(errc::timed_out, "nobody runs the executor of store " +
-                                           context_.core()->display_name() +
+  auto const& store = context_.core()->display_name();
+  if (context_.could_run_here()) {
+    return make_failure(errc::timed_out,
+                        "this very thread is to run the executor of store " + store +
+                            ", and waits in a blocking call: call it on another thread, or use "
+                            "the async_ form");
+  }
+  return make_failure(errc::timed_out, "nobody runs the executor of store " + store +
                                            ": a blocking call needs a thread that does");
 }
 

@@ -1,11 +1,13 @@
 // The handle's half of the cache: checks what comes in, and closes the engine with the last handle.
 #include <herdlock/detail/cache_core.hpp>
+#include <herdlock/detail/cache_loaders.hpp>
 
-#include "local/hot_keys_core.hpp"
+#include "runtime/cache_checks.hpp"
 #include "runtime/cache_engine.hpp"
 #include "runtime/cache_frame.hpp"
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
+#include "runtime/cache_warming.hpp"
 #include "runtime/store_context.hpp"
 #include "runtime/with_work.hpp"
 
@@ -13,146 +15,6 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 namespace {
-
-void check_duration(char const* what, milliseconds value) {
-  if (failure const why = check_ttl(value); why.code) {
-    throw error(failure{why.code, std::string("cache option ") + what + ": " + why.message});
-  }
-}
-
-void check_that(bool holds, std::string const& what) {
-  if (!holds) throw error(make_failure(errc::invalid_value, "cache option " + what));
-}
-
-void check_lasting(cache_options const& options) {
-  constexpr milliseconds none{0};
-  constexpr milliseconds longest = std::chrono::hours{24 * 90};
-  bool const lasts = options.ttl == herdlock::lasting;
-  bool const scheduled = options.refresh_every != none;
-  check_that(lasts || !scheduled, "refresh_every: needs ttl = lasting");
-  check_that(!scheduled || options.format == cache_format::framed,
-             "refresh_every: needs format = cache_format::framed; a plain entry has no times of "
-             "its own");
-  check_that(
-      !scheduled || (options.refresh_every >= limits::min_ttl && options.refresh_every <= longest),
-      "refresh_every: use 10 ms to 90 days, or 0");
-  check_that(!lasts || options.grace == none, "grace: a lasting entry has none, it does not end");
-  check_that(!lasts || scheduled || options.early_refresh == 0,
-             "early_refresh: a lasting entry is loaded anew by refresh_every only");
-  check_that(!lasts || options.max_lasting_entries > 0, "max_lasting_entries: use 1 or more");
-  check_that(!lasts || options.max_lasting_bytes > 0, "max_lasting_bytes: use 1 or more");
-}
-
-// What rests on an entry's own times.
-void check_freshness(cache_options const& options, std::optional<store> const& locks) {
-  constexpr milliseconds none{0};
-  bool const framed = options.format == cache_format::framed;
-  struct {
-    char const* name;
-    bool is_set;
-  } const needing_times[] = {
-      {"grace", options.grace != none},
-      {"fail_safe", options.fail_safe},
-      {"soft_timeout", options.soft_timeout != none},
-      {"max_error_back_off", options.max_error_back_off != none},
-  };
-  for (auto const& one : needing_times) {
-    check_that(framed || !one.is_set,
-               std::string(one.name) +
-                   ": needs format = cache_format::framed; a plain entry has "
-                   "no times of its own");
-  }
-  check_that(!framed || !locks,
-             "format: framed entries need values and claims in one store; give the cache no store "
-             "for its locks, or use cache_format::plain");
-  check_that(framed || !options.tags,
-             "tags: needs format = cache_format::framed; a plain entry has no room for them");
-  check_that(options.tag_max_age >= none && options.tag_max_age <= limits::max_ttl,
-             "tag_max_age: use 0 to 365 days");
-  check_lasting(options);
-  check_that(!locks || options.early_refresh == 0,
-             "early_refresh: needs values and claims in one store; give the cache no store for its "
-             "locks");
-  check_that(options.early_refresh >= 0 && options.early_refresh <= 10,
-             "early_refresh: use 0 to 10");
-  if (options.grace != none) check_duration("grace", options.grace);
-  bool const lasts = options.ttl == herdlock::lasting;
-  check_that(lasts || options.ttl <= limits::max_ttl - options.grace,
-             "grace: together with ttl at most 365 days");
-  bool const keeps_stale = options.grace != none || options.refresh_every != none;
-  check_that(!options.fail_safe || keeps_stale,
-             "fail_safe: needs a grace, for which a stale entry is kept");
-  check_that(options.soft_timeout >= none, "soft_timeout: use 0 or more");
-  check_that(options.soft_timeout == none || keeps_stale,
-             "soft_timeout: needs a grace, for which a stale entry is kept");
-  if (options.soft_timeout == wait_forever) {
-    check_that(options.fail_safe, "soft_timeout: wait_forever needs fail_safe");
-  } else {
-    check_that(options.soft_timeout < options.wait, "soft_timeout: use less than wait");
-  }
-  check_that(
-      options.max_error_back_off == none || (options.max_error_back_off >= options.error_back_off &&
-                                             options.max_error_back_off <= limits::max_ttl),
-      "max_error_back_off: use error_back_off to 365 days, or 0");
-}
-
-void check_options(cache_options const& options) {
-  if (options.ttl != herdlock::lasting) check_duration("ttl", options.ttl);
-  check_duration("claim_ttl", options.claim_ttl);
-  check_duration("max_load_time", options.max_load_time);
-  if (options.negative_ttl != milliseconds{0}) check_duration("negative_ttl", options.negative_ttl);
-  check_that(options.ttl_jitter >= 0 && options.ttl_jitter < 1, "ttl_jitter: use 0 to less than 1");
-  check_that(options.wait > milliseconds{0}, "wait: use 1 ms or more");
-  check_that(options.error_back_off >= milliseconds{0} && options.error_back_off <= limits::max_ttl,
-             "error_back_off: use 0 to 365 days");
-  check_that(options.max_loads > 0, "max_loads: use 1 or more");
-  check_that(options.max_loads_without_store > 0, "max_loads_without_store: use 1 or more");
-  check_that(options.max_waiting > 0, "max_waiting: use 1 or more");
-  // A prefix that leaves no room for a key would make every call fail.
-  if (!options.prefix.empty()) {
-    auto const key = cache_key::parse(options.prefix + "k");
-    if (key.has_error()) {
-      throw error(failure{key.error().code, "cache option prefix: " + key.error().message});
-    }
-  }
-}
-
-// What `near` comes to.
-near_cache check_near(cache_options const& options, store const& values,
-                      std::optional<store> const& locks) {
-  constexpr milliseconds none{0};
-  auto const& core = *context_of(values)->core();
-  auto const by_itself = core.pushes_changes() && !locks ? near_cache::hot : near_cache::off;
-  auto const mode = options.near.value_or(options.hot_keys ? by_itself : near_cache::off);
-  bool const on = mode != near_cache::off;
-  check_that(on || options.near_max_age == none, "near_max_age: needs near");
-  check_that(on || options.near_untracked_age == none, "near_untracked_age: needs near");
-  if (!on) return mode;
-  check_duration("max_staleness", options.max_staleness);
-  if (options.near_max_age != none) check_duration("near_max_age", options.near_max_age);
-  if (options.near_untracked_age != none) {
-    check_duration("near_untracked_age", options.near_untracked_age);
-  }
-  check_that(options.near_entries > 0, "near_entries: use 1 or more");
-  check_that(options.near_bytes > 0, "near_bytes: use 1 or more");
-  check_that(options.near_max_value_bytes > 0, "near_max_value_bytes: use 1 or more");
-  check_that(!locks,
-             "near: needs values and claims in one store; give the cache no store for its "
-             "locks, or use near_cache::off");
-  if (core.pushes_changes() || !core.traits().across_processes) return mode;
-  throw error(make_failure(errc::not_supported,
-                           "cache option near: store " + values.display_name() +
-                               " pushes no changes, so kept values would grow old unseen; use a "
-                               "Redis store, or near_cache::off"));
-}
-
-// A store of leases alone (Redlock, a plain dialect) can lock for a cache, but not be one.
-void check_keeps_values(store const& values) {
-  if (context_of(values)->core()->keeps_values()) return;
-  throw error(make_failure(errc::not_supported,
-                           "store " + values.display_name() +
-                               " keeps leases only; give the cache another store for its values"));
-}
 
 using runtime::with_work;
 
@@ -182,6 +44,8 @@ std::string exception_text(std::exception_ptr const& thrown) {
   }
 }
 
+bool cache_caller::may_claim(std::function<void()> const&) { return true; }
+
 load_sink::~load_sink() {
   if (!deliver_) return;
   (*this)(load_outcome{
@@ -189,28 +53,23 @@ load_sink::~load_sink() {
 }
 
 cache_core::cache_core(store values, std::optional<store> locks, cache_options options, layout form,
-                       cache_decode decode)
+                       cache_decode decode, std::shared_ptr<owned_load> owned)
     : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
-  check_options(options);
-  check_freshness(options, locks_);
-  check_keeps_values(values_);
-  if (options.hot_keys) check_hot_keys(*options.hot_keys, "cache option hot_keys.");
-  check_that(options.fleet_threshold == 0 ||
-                 (options.fleet_threshold >= 1 && options.fleet_threshold <= 1e12),
-             "fleet_threshold: use 0, or 1 to 1e12 reads a second");
-  auto const near_mode = check_near(options, values_, locks_);
+  auto const near_mode = runtime::check_cache(options, values_, locks_);
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
       context_of(values_)->core(), std::move(lock_core),
-      runtime::engine_settings{std::move(options), form, decode, near_mode});
+      runtime::engine_settings{std::move(options), form, decode, near_mode, std::move(owned),
+                               pool_});
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
     if (engine->home().closing()) return engine->on_closing();
     engine->home().tell_when_closing(*engine);
     if (auto const& near = engine->near()) near->open();
+    if (engine->has_loader()) runtime::warm_by_rules(engine);
   });
   near_ = engine_->near();
   hot_ = engine_->hot();
@@ -232,7 +91,7 @@ cache_core::~cache_core() {
     engine.reset();  // before the task ends, for which the destructor waits
   });
   // Waiting on a store's own thread would keep the loaders from being told; and on an executor of
-  // the user's this may be that thread.
+  // the user's this may be that thread, or nobody may run it any more.
   bool const may_wait =
       context_of(values_)->may_wait_for_it() && (!locks_ || context_of(*locks_)->may_wait_for_it());
   if (!may_wait) {
@@ -264,6 +123,36 @@ cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const
   bool const loads = wish == caller_wish::load;
   return runtime::answer_of(near_->find(key, loads ? near_look::loader : near_look::any));
 }
+
+failure cache_core::check_call(loader_from whose) const {
+  if (engine_->has_loader()) return {};
+  constexpr auto way_out = ": give it one, cache(store, options, loader)";
+  if (whose == loader_from::cache) {
+    return make_failure(
+        errc::invalid_value,
+        std::string("a call without a loader needs a cache that has one") + way_out);
+  }
+  auto const& options = engine_->options();
+  bool const leaves =
+      options.soft_timeout > milliseconds{0} && options.soft_timeout != wait_forever;
+  char const* const needs = leaves                                    ? "soft_timeout"
+                            : options.refresh_every > milliseconds{0} ? "refresh_every"
+                                                                      : nullptr;
+  if (!needs) return {};
+  return make_failure(errc::invalid_value, std::string("cache option ") + needs +
+                                               " needs a cache with a loader of its own, since "
+                                               "that of a call runs while the call does" +
+                                               way_out);
+}
+
+void cache_core::refuse_own_key(std::string_view key) const {
+  if (!loading_here::includes(identity(), key)) return;
+  throw error(make_failure(errc::load_failed, "the loader of " + in_quotes(key) +
+                                                  " asks for this very key: it would wait for "
+                                                  "itself"));
+}
+
+std::shared_ptr<runtime::posting_gate> const& cache_core::back() const { return engine_->back(); }
 
 std::vector<hot_key> cache_core::most_read(std::size_t most) const {
   return hot_ ? hot_->top(most) : std::vector<hot_key>();
@@ -308,13 +197,6 @@ void cache_core::unpin(std::string_view key) {
   if (near_) near_->unpin(key);
 }
 
-void cache_core::warm_by(key_warmer load) {
-  asio::post(get_executor(), [engine = engine_, load = std::move(load)]() mutable {
-    auto const rules = engine->hot() ? engine->hot()->rules() : nullptr;
-    if (rules) rules->warm_by(std::move(load));
-  });
-}
-
 void cache_core::submit(caller_ptr caller) { engine_->submit({&caller, 1}); }
 
 void cache_core::submit_all(std::vector<caller_ptr> callers) { engine_->submit(callers); }
@@ -324,9 +206,10 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   return [back = engine_->back(), weak = std::weak_ptr(engine_), call = weak_caller(caller)] {
     auto live = call.lock();
     if (!live) return;
-    back->post([weak, live = std::move(live)] {
+    auto cancel = [weak, live = std::move(live)] {
       if (auto const engine = weak.lock()) engine->cancel(*live);
-    });
+    };
+    back->post(cancel);
   };
 }
 

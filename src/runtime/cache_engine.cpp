@@ -45,9 +45,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
       flights_({.max_flights = settings_.options.max_waiting,
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
-      slots_{algo::slot_queue<std::shared_ptr<load_flight>>(settings_.options.max_loads),
-             algo::slot_queue<std::shared_ptr<load_flight>>(
-                 settings_.options.max_loads_without_store)},
+      slots_(settings_.options),
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
@@ -92,16 +90,9 @@ cache_engine::~cache_engine() {
 // -------------------------------------------------------------------------- callers come
 
 void cache_engine::submit(std::span<detail::caller_ptr> callers) {
-  bool drains = true;  // somebody else sees to it
-  {
-    std::lock_guard const lock(mutex_);
-    while (!callers.empty() && incoming_.size() < settings_.options.max_waiting) {
-      incoming_.push_back(std::move(callers.front()));
-      callers = callers.subspan(1);
-      drains = std::exchange(drain_posted_, true) && drains;
-    }
+  if (arrivals_.add(callers, settings_.options.max_waiting)) {
+    asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
   }
-  if (!drains) asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
   for (auto& caller : callers) {
     asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
       if (!caller->answered) self->turn_away(*caller);
@@ -119,15 +110,23 @@ void cache_engine::turn_away(detail::cache_caller& caller) {
 // Everyone who came since the last turn. Reads are sent after all have been looked at, so that
 // callers of one key who came in one turn share one.
 void cache_engine::drain() {
-  {
-    std::lock_guard const lock(mutex_);
-    batch_.swap(incoming_);
-    drain_posted_ = false;
-  }
   auto const now = clock::now();
-  for (auto& caller : batch_) accept(std::move(caller), now);
-  batch_.clear();
+  arrivals_.fetch([&](detail::caller_ptr caller) { look_for(std::move(caller), now); },
+                  [&](detail::caller_ptr caller) { accept(std::move(caller), now); });
   looks_.send_all([this](look_group group) { send_look(std::move(group)); });
+}
+
+void cache_engine::look_again(detail::caller_ptr caller) {
+  if (caller->answered) return;
+  if (!arrivals_.again(std::move(caller))) return;
+  asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+}
+
+void cache_engine::look_again(algo::flight_id id) {
+  for (auto& caller : flights_.take_joiners(id)) {
+    caller->seated = false;
+    look_again(std::move(caller));
+  }
 }
 
 void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
@@ -149,11 +148,17 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
     if (hit) return finish(*caller, answer_of(std::move(hit)));
     if (local_.hot) local_.hot->read(own, now);
   }
+  look_for(std::move(caller), now);
+}
+
+void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
+  if (caller->answered) return;
+  if (closed_) return finish(*caller, values_->closed_failure());
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
     auto const running = flying(flights_, caller->key);
     if (running && !(*flights_.state(*running))->behind_answer()) {
-      cache_counters::add(counters.misses);
+      count_miss(*caller);
       return launch(std::move(caller), algo::load_guard::guarded);
     }
   }
@@ -204,13 +209,13 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   auto& flight = *flights_.state(reply.ticket.flight);
   if (reply.outcome == algo::join_outcome::joined) {
     cache_counters::add(counters.joined);
-    caller->drop_loader();
-    flight->joined();
+    caller->load_decided();
+    flight->joined(caller);
     return;
   }
-  caller->leads = true;
   purpose.probes_claims = probe;
-  flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller, purpose);
+  flight =
+      std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller->key, purpose);
   auto const started = flight;
   live_.emplace(started->key().str(), started.get());
   started->start(guard);
@@ -219,8 +224,11 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 // The caller's loader runs, unless somebody is at it, or claims cannot be had.
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
-  if (!flying(flights_, caller->key)) launch(caller, algo::load_guard::guarded, purpose);
-  if (caller->leads) return;
+  bool const begins = !flying(flights_, caller->key);
+  if (begins) launch(caller, algo::load_guard::guarded, purpose);
+  // In the flight, or its loader runs already.
+  if (begins && (caller->seated || caller->loads || caller->answered)) return;
+  if (begins && flying(flights_, caller->key)) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);
 }
@@ -230,7 +238,8 @@ algo::load_settings load_settings_of(cache_engine const& home, load_purpose cons
   return {.claim_ttl = home.options().claim_ttl,
           .max_load_time = home.options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
-          .behind_answer = purpose.behind_answer(),
+          // Else there is nobody who could load behind it.
+          .behind_answer = purpose.behind_answer() && (home.has_loader() || purpose.caller_waits),
           .caller_waits = purpose.caller_waits};
 }
 
@@ -238,33 +247,35 @@ cache_store* cache_engine::claims() const {
   return over_locks_ ? over_locks_.get() : values_->values().get();
 }
 
-algo::slot_queue<std::shared_ptr<load_flight>>& cache_engine::slots(algo::load_guard guard) {
-  return guard == algo::load_guard::guarded ? slots_.guarded : slots_.unguarded;
-}
-
-void cache_engine::free_slot(algo::load_guard guard) {
-  if (closed_) return;  // whoever queues is being closed, too
-  if (auto next = slots(guard).give_back()) (*next)->slot_granted();
-}
-
-void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer) {
-  auto const joiners = flights_.finish(id);
+void cache_engine::finish_with_best(detail::cache_caller& caller,
+                                    result<detail::cache_answer> answer) {
   auto* const aged = closed_ ? nullptr : freshness_.get();
-  for (auto const& caller : joiners) finish(*caller, best_of(aged, *caller, answer));
+  finish(caller, best_of(aged, caller, std::move(answer)));
+}
+
+void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer,
+                          detail::caller_ptr const& loaded) {
+  auto const joiners = flights_.finish(id);
+  if (loaded) finish_with_best(*loaded, answer);
+  for (auto const& caller : joiners) finish_with_best(*caller, answer);
 }
 
 void cache_engine::forget(algo::flight_id id) {
   auto* const aged = closed_ ? nullptr : freshness_.get();
   for (auto const& caller : flights_.finish(id)) {
+    caller->seated = false;
     auto end = best_of(aged, *caller, values_->closed_failure());
-    // His loader belongs to no flight any more, and did not run.
-    bool const loads = std::exchange(caller->leads, false) && end.has_error();
-    if (loads) {
+    // No loader of his ran for this flight.
+    if (end.has_error() && !closed_) {
       launch(caller, algo::load_guard::guarded);
     } else {
       finish(*caller, std::move(end));
     }
   }
+}
+
+void cache_engine::count_miss(detail::cache_caller& caller) {
+  if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
 }
 
 std::optional<found_entry> cache_engine::read(cache_value stored) {

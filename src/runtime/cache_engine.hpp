@@ -3,7 +3,6 @@
 
 #include <boost/intrusive/list.hpp>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
 #include "runtime/cache_answers.hpp"
+#include "runtime/cache_arrivals.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/cache_freshness.hpp"
@@ -25,6 +25,7 @@
 #include "runtime/cache_near.hpp"
 #include "runtime/cache_plain_times.hpp"
 #include "runtime/cache_trouble.hpp"
+#include "runtime/posting_gate.hpp"
 #include "runtime/shared_looks.hpp"
 #include "runtime/store_core.hpp"
 
@@ -36,34 +37,33 @@ struct engine_settings {
   cache_options options;
   layout form;
   detail::cache_decode decode;
-  near_cache near;  ///< what cache_options::near has come to
-};
-
-/// The way back onto the executor for what may outlive the cache (a loader, a cancellation signal):
-/// shut before the store goes, since the executor is not to be touched after that.
-class posting_gate {
- public:
-  explicit posting_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
-
-  template <class Work>
-  void post(Work work) {
-    std::lock_guard const lock(mutex_);
-    if (executor_) asio::post(executor_, std::move(work));
-  }
-
-  void shut() {
-    std::lock_guard const lock(mutex_);
-    executor_ = {};
-  }
-
- private:
-  std::mutex mutex_;
-  asio::any_io_executor executor_;  // none once it is shut
+  near_cache near;                            ///< what cache_options::near has come to
+  std::shared_ptr<detail::owned_load> owned;  ///< null where the cache has no loader of its own
+  std::weak_ptr<loader_pool> pool;            ///< for that
 };
 
 /// Which loads may run.
-struct load_slots {
-  algo::slot_queue<std::shared_ptr<load_flight>> guarded, unguarded;
+class load_slots {
+ public:
+  using queue = algo::slot_queue<std::shared_ptr<load_flight>>;
+
+  explicit load_slots(cache_options const& options)
+      : guarded_(options.max_loads), unguarded_(options.max_loads_without_store) {}
+
+  queue& of(algo::load_guard guard) {
+    return guard == algo::load_guard::guarded ? guarded_ : unguarded_;
+  }
+  void free(algo::load_guard guard) {
+    while (!closed_) {  // then whoever queues is being closed, too
+      auto const next = of(guard).give_back();
+      if (!next || (*next)->slot_granted()) return;
+    }
+  }
+  void close() { closed_ = true; }
+
+ private:
+  queue guarded_, unguarded_;
+  bool closed_ = false;
 };
 
 /// What is known of keys in this process alone.
@@ -127,19 +127,35 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<cache_hot> const& hot() const { return local_.hot; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
-  algo::slot_queue<std::shared_ptr<load_flight>>& slots(algo::load_guard guard);
-  void free_slot(algo::load_guard guard);
-  void detach(algo::flight_id id) { flights_.detach(id); }
+  load_slots& slots() { return slots_; }
+  using flights_type = algo::flight_table<detail::caller_ptr, std::shared_ptr<load_flight>>;
+  flights_type& flights() { return flights_; }
+  bool is_loading(cache_key const& key) const { return live_.contains(key.str()); }
+  bool has_loader() const { return settings_.owned != nullptr; }
+  void start_owned(load_context context, detail::load_sink sink) {
+    settings_.owned->start(std::move(context), std::move(sink), {settings_.pool, back_});
+  }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);
   /// The flight is over, and has loaded nothing: who is still in it has an answer at hand. If that
   /// has ended meanwhile, his call goes on as at a miss.
   void forget(algo::flight_id id);
-  void answer(algo::flight_id id, result<detail::cache_answer> const& answer);
+  /// `loaded`: who shares the answer, and is not in the flight any more; or null.
+  void answer(algo::flight_id id, result<detail::cache_answer> const& answer,
+              detail::caller_ptr const& loaded);
+  void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
+  /// With the old value, if there is an error and he has it at hand.
+  void finish_with_best(detail::cache_caller& caller, result<detail::cache_answer> answer);
+  /// He is in no flight any more, and waits on.
+  void unseat(detail::cache_caller& caller);
+  /// They go on as calls that have just come.
+  void look_again(algo::flight_id id);
+  void look_again(detail::caller_ptr caller);
   /// Nothing when the entry cannot be decoded.
   std::optional<found_entry> read(cache_value stored);
-  /// The caller has waited long enough for a better value than this one.
-  void soft_timeout(detail::cache_caller& caller, detail::cache_answer stale);
+  /// Something else than a load ended the call: its time, its cancellation. Answered with that at
+  /// once, but one whose loader runs when that has ended.
+  void end_call(detail::cache_caller& caller, result<detail::cache_answer> end);
   cache_trouble& trouble() { return trouble_; }
   kept_answers& answers_kept() { return answers_kept_; }
   void give_up_claim(cache_key key, owner_token owner);
@@ -148,7 +164,6 @@ class cache_engine final : public closing_listener,
   cache_counters counters;
 
  private:
-  using flights_type = algo::flight_table<detail::caller_ptr, std::shared_ptr<load_flight>>;
   using callers_type = boost::intrusive::list<detail::cache_caller>;
 
   using look_group = shared_looks::group;
@@ -171,7 +186,9 @@ class cache_engine final : public closing_listener,
   void probe(cache_key const& key);
   void launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose = {});
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
-  void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
+  void look_for(detail::caller_ptr caller, clock::time_point now);
+  void count_miss(detail::cache_caller& caller);
+  void warn_of_slow_loads();
   void leave_flight(detail::cache_caller& caller);
   void expire(clock::time_point now);
   template <class Reply, class Send>
@@ -184,11 +201,7 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<posting_gate> back_;
   std::shared_ptr<cache_answers> answers_;
 
-  mutable std::mutex mutex_;
-  std::vector<detail::caller_ptr> incoming_;  // mutex_
-  bool drain_posted_ = false;                 // mutex_
-
-  std::vector<detail::caller_ptr> batch_;
+  cache_arrivals arrivals_;
   shared_looks looks_;    // of this turn, not sent yet
   callers_type callers_;  // in the order of their deadlines, which is that of their coming
   deadline_watch deadlines_{*this};
@@ -203,6 +216,7 @@ class cache_engine final : public closing_listener,
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
   local_parts local_;
   bool closed_ = false;
+  bool warned_of_slow_loads_ = false;
 };
 
 algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose);

@@ -9,8 +9,13 @@ void cache_engine::finish(detail::cache_caller& caller, result<detail::cache_ans
   auto const keep = caller.shared_from_this();
   if (caller.is_linked()) callers_.erase(callers_.iterator_to(caller));
   caller.seated = false;
-  if (!caller.leads) caller.drop_loader();
+  caller.drop_loader();
   answers_->add(keep, std::move(answer));
+}
+
+void cache_engine::unseat(detail::cache_caller& caller) {
+  if (!std::exchange(caller.seated, false)) return;
+  flights_.leave({{caller.flight}, caller.slot, caller.visit});
 }
 
 void cache_engine::leave_flight(detail::cache_caller& caller) {
@@ -24,40 +29,60 @@ void cache_engine::leave_flight(detail::cache_caller& caller) {
   }
 }
 
-void cache_engine::cancel(detail::cache_caller& caller) {
-  if (caller.answered) return;
-  cache_counters::add(counters.canceled);
-  leave_flight(caller);
-  finish(caller, make_failure(errc::canceled, "the call for " + caller.key.str() +
-                                                  " was cancelled; a load that runs goes on"));
+void cache_engine::end_call(detail::cache_caller& caller, result<detail::cache_answer> end) {
+  if (caller.answered || caller.end) return;
+  if (!caller.loads) {
+    leave_flight(caller);
+    return finish(caller, std::move(end));
+  }
+  // What it was given is in use.
+  caller.end = std::make_unique<result<detail::cache_answer>>(std::move(end));
+  if (caller.is_linked()) callers_.erase(callers_.iterator_to(caller));
+  if (auto* const flight = flights_.state({caller.flight})) {
+    auto const keep = *flight;
+    keep->caller_ended();
+  }
 }
 
-void cache_engine::soft_timeout(detail::cache_caller& caller, detail::cache_answer stale) {
-  cache_counters::add(counters.soft_timeouts);
-  leave_flight(caller);
-  finish(caller, std::move(stale));
+void cache_engine::cancel(detail::cache_caller& caller) {
+  if (caller.answered || caller.end) return;
+  cache_counters::add(counters.canceled);
+  end_call(caller,
+           make_failure(errc::canceled, "the call for " + caller.key.str() + " was cancelled"));
 }
 
 void cache_engine::expire(clock::time_point now) {
   while (!callers_.empty() && callers_.front().deadline <= now) {
     auto const late = callers_.front().shared_from_this();
-    leave_flight(*late);
     result<detail::cache_answer> end =
-        make_failure(errc::timed_out, "no value for " + late->key.str() + " from " +
-                                          values_->display_name() + " or its loader within " +
-                                          std::to_string(settings_.options.wait.count()) +
-                                          " ms; a load that runs goes on");
-    if (freshness_) end = freshness_->best_of(*late, end);
+        make_failure(errc::timed_out,
+                     "no value for " + late->key.str() + " from " + values_->display_name() +
+                         " or its loader within " + std::to_string(settings_.options.wait.count()) +
+                         " ms (a loader that asks for its own key waits for itself)");
+    // What one whose loader runs has at hand is judged when that has ended.
+    if (freshness_ && !late->loads) end = freshness_->best_of(*late, end);
     bool const counts = late->wish != detail::caller_wish::refresh;
     if (end.has_error() && counts) cache_counters::add(counters.timed_out);
-    finish(*late, std::move(end));
+    if (late->loads && !has_loader()) warn_of_slow_loads();
+    end_call(*late, std::move(end));
   }
   if (!callers_.empty()) values_->timers().schedule(deadlines_, callers_.front().deadline);
 }
 
+void cache_engine::warn_of_slow_loads() {
+  if (std::exchange(warned_of_slow_loads_, true)) return;
+  auto const& prefix = options().prefix;
+  counters.warnings.add(
+      values_->display_name() + ": loads of the cache " +
+      (prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix)) +
+      " take longer than `wait` (" + std::to_string(options().wait.count()) +
+      " ms), and their calls wait for them: give the cache a loader of its own, "
+      "cache(store, options, loader), which goes on when a call has ended");
+}
+
 void cache_engine::on_closing() {
   if (std::exchange(closed_, true)) return;
-  back_->shut();
+  slots_.close();
   if (lasting_) lasting_->close();
   if (local_.hot) local_.hot->close();
   if (local_.near) local_.near->close();
@@ -69,9 +94,14 @@ void cache_engine::on_closing() {
   }
   while (!callers_.empty()) {
     cache_counters::add(counters.canceled);
-    finish(callers_.front(), values_->closed_failure());
+    auto& last = callers_.front();
+    result<detail::cache_answer> end = values_->closed_failure();
+    if (freshness_ && last.loads) end = freshness_->best_of(last, end);
+    end_call(last, std::move(end));
   }
   timer_queue::remove(deadlines_);
+  // What a loader comes to from now on goes to its call alone.
+  back_->shut();
 }
 
 }  // namespace herdlock::runtime

@@ -9,11 +9,6 @@
 namespace herdlock::runtime {
 namespace {
 
-// Else a call does not end before its own loader has: it may refer to what the call's function has.
-bool may_load_behind_answers(cache_options const& options) {
-  return options.early_refresh > 0 || options.grace > milliseconds{0};
-}
-
 // `then` is told what the entry is worth by its tags, if it has some.
 template <class Then>
 void judge_by_tags(cache_engine& engine, result<near_read> got, Then then) {
@@ -126,7 +121,9 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
       found->age->by_tags = group.by_tags;
       return group.for_each([&](auto const& caller) { on_aged_entry(caller, *found, now); });
     }
-    counters.count_hits(found->answer.kind, 1 + group.rest.size());
+    group.for_each([&](auto const& caller) {
+      if (!caller->missed) counters.count_hits(found->answer.kind, 1);
+    });
     if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
     return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
   }
@@ -134,8 +131,7 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
   if (plain_times_) plain_times_->forget(group.head->key);
   group.for_each([&](auto const& caller) {
     if (caller->answered) return;
-    bool const counts = caller->wish != detail::caller_wish::refresh;
-    if (counts) cache_counters::add(counters.misses);
+    if (caller->wish != detail::caller_wish::refresh) count_miss(*caller);
     if (caller->wish != detail::caller_wish::load) {
       return finish(*caller, detail::cache_answer{});
     }
@@ -166,21 +162,23 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
   bool waits = false;
   if (use == algo::entry_use::serve_and_refresh) {
     purpose.refresh = freshness_->refresh_id();
-    purpose.caller_waits = !by_schedule && !may_load_behind_answers(options());
+    // Nothing that a call was given is used behind its answer: without a loader of the cache's own
+    // this call waits for its load, with the value at hand.
+    purpose.caller_waits = !has_loader();
     if (purpose.caller_waits) {
       freshness_->meanwhile().keep(*caller, entry.answer, entry.age->times);
     }
     refresh(caller, purpose);
-    waits = purpose.caller_waits && caller->leads;
+    waits = purpose.caller_waits && (caller->seated || caller->loads || caller->answered);
     if (!waits) leave_flight(*caller);
   } else if (use != algo::entry_use::serve) {
-    cache_counters::add(counters.misses);
+    count_miss(*caller);
     if (looks) return finish(*caller, detail::cache_answer{});
     purpose.waits_softly = use == algo::entry_use::wait_softly;
     if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
   }
-  if (!by_schedule) {
+  if (!by_schedule && !caller->missed) {
     counters.count_hits(entry.answer.kind, 1);
     if (stale) cache_counters::add(counters.stale_hits);
   }
@@ -195,7 +193,7 @@ void cache_engine::do_without_store(detail::caller_ptr const& caller, failure co
   auto const own = without_prefix(caller->key, options());
   auto hit = local_.near ? local_.near->find(own, detail::near_look::any) : detail::near_hit();
   if (hit) return finish(*caller, answer_of(std::move(hit)));
-  cache_counters::add(counters.misses);
+  count_miss(*caller);
   launch(caller, algo::load_guard::unguarded);
 }
 

@@ -11,14 +11,14 @@
 namespace herdlock::runtime {
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
-                         detail::caller_ptr first, load_purpose const& purpose)
+                         cache_key key, load_purpose const& purpose)
     : home_(home),
       id_(id),
-      key_(first->key),
-      first_(std::move(first)),
+      key_(std::move(key)),
       owner_(owner_token::generate()),
       purpose_(purpose),
-      machine_(load_settings_of(*home, purpose)) {}
+      machine_(load_settings_of(*home, purpose)),
+      callers_(id, {.has_owned = home->has_loader(), .behind_answer = purpose.behind_answer()}) {}
 
 load_flight::~load_flight() {
   timer_queue::remove(*this);
@@ -33,30 +33,72 @@ void load_flight::end_probe(cache_engine& home) {
   if (std::exchange(purpose_.probes_claims, false)) home.trouble().claim_probe_over();
 }
 
-void load_flight::slot_granted() {
-  queued_at_.reset();
+bool load_flight::slot_granted() {
+  bool const queued = std::exchange(queued_at_, std::nullopt).has_value();
+  auto const home = home_.lock();
+  // A call that could claim when it queued may have begun to load other keys.
+  if (queued && home && !machine_.done() && !callers_.choose(*home, turn_later())) {
+    waits_for_turn_ = true;
+    return false;
+  }
   apply(machine_.slot_granted(clock::now()));
+  return true;
+}
+
+// ------------------------------------------------------------------------------- the callers
+
+void load_flight::joined(detail::caller_ptr const& caller) {
+  machine_.joined();
+  auto const home = home_.lock();
+  if (!home || !waits_for_turn_ || !callers_.choose(caller, turn_later())) return;
+  waits_for_turn_ = false;
+  queue_for_slot(*home, algo::load_call::take_slot);
+}
+
+void load_flight::everyone_left() {
+  auto const keep = shared_from_this();
+  auto const home = home_.lock();
+  apply(machine_.everyone_left());
+  if (home) callers_.others_left(*home);
+}
+
+void load_flight::caller_ended() {
+  if (auto const home = home_.lock()) callers_.caller_ended(*home);
+}
+
+bool load_flight::voided() {
+  bool const was_lost = machine_.claim_is_lost();
+  outdated_ = true;
+  apply(machine_.voided(), algo::stop_reason::voided);
+  return !was_lost && machine_.claim_is_lost();
+}
+
+void load_flight::close() {
+  if (auto const home = home_.lock()) callers_.stop(*home, algo::stop_reason::closing);
+  apply(machine_.close(), algo::stop_reason::closing);
 }
 
 // ---------------------------------------------------------------- what the machine said
 
-void load_flight::apply(algo::load_plan const& plan) {
+void load_flight::apply(algo::load_plan const& plan, algo::stop_reason why) {
   auto const keep = shared_from_this();
   auto const home = home_.lock();
   if (!home) return;
   if (machine_.done()) {
-    if (auto const at = std::exchange(queued_at_, std::nullopt)) home->slots(slot_kind_).leave(*at);
+    if (auto const at = std::exchange(queued_at_, std::nullopt))
+      home->slots().of(slot_kind_).leave(*at);
     if (std::exchange(watching_, false)) stop_watch_.emit(asio::cancellation_type::terminal);
+    waits_for_turn_ = false;
   }
+  if (plan.detach) home->flights().detach(id_);
   if (plan.signal_lost) {
     outdated_ = true;
-    lost_.request_stop();
+    callers_.stop(*home, why);
   }
-  if (plan.detach) home->detach(id_);
   if (plan.clean_up) home->give_up_claim(key_, owner_);
-  if (plan.answer) home->answer(id_, answer_for(*plan.answer));
+  if (plan.answer) home->answer(id_, answer_for(*plan.answer), callers_.take_sharer());
   // Before the call, which may be for a slot of the other kind.
-  if (plan.free_slot) home->free_slot(slot_kind_);
+  if (plan.free_slot) home->slots().free(slot_kind_);
   begin(*home, plan.call);
   if (machine_.done()) {
     home->unlist(*this);
@@ -125,9 +167,28 @@ result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
 
 void load_flight::take_slot(cache_engine& home, algo::load_call how) {
   slot_kind_ = machine_.guard();
-  auto& slots = home.slots(slot_kind_);
-  if (slots.try_take()) return slot_granted();
-  first_->load_decided();
+  if (callers_.choose(home, turn_later())) return queue_for_slot(home, how);
+  if (how == algo::load_call::take_free_slot) return everyone_left();
+  waits_for_turn_ = true;
+}
+
+// What is called when a call's run is over that could not claim.
+std::function<void()> load_flight::turn_later() {
+  return [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    auto const engine = self ? self->home_.lock() : nullptr;
+    bool const waits = engine && std::exchange(self->waits_for_turn_, false);
+    if (waits) self->take_slot(*engine, algo::load_call::take_slot);
+  };
+}
+
+void load_flight::queue_for_slot(cache_engine& home, algo::load_call how) {
+  auto& slots = home.slots().of(slot_kind_);
+  if (slots.try_take()) {
+    slot_granted();
+    return;
+  }
+  callers_.queued();
   if (how == algo::load_call::take_free_slot) return everyone_left();
   queued_at_ = slots.wait(shared_from_this());
 }
@@ -153,7 +214,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
   if (!home) return;
   end_probe(*home);
   bool const ours = reply.has_value() && std::holds_alternative<claimed>(*reply);
-  if (!ours) first_->load_decided();
+  if (!ours) callers_.decided();
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
       said_.refusal = reply.error();
@@ -243,74 +304,7 @@ void load_flight::on_watch(result<watch_reply> reply) {
   apply(machine_.watch_look_again(clock::now(), random_unit()));
 }
 
-// -------------------------------------------------------------------------------- loading
-
-void load_flight::run_loader(cache_engine& home) {
-  cache_counters::add(home.counters.loads);
-  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  if (unguarded) cache_counters::add(home.counters.unguarded_loads);
-  load_began_ = clock::now();
-  load_context context{cache_key(without_prefix(key_, home.options())), fencing_,
-                       lost_.get_token()};
-  auto deliver = [weak = weak_from_this(), back = home.back()](detail::load_outcome outcome) {
-    back->post([weak, outcome = std::move(outcome)]() mutable {
-      if (auto const self = weak.lock()) self->on_loaded(std::move(outcome));
-    });
-  };
-  auto begin = [self = shared_from_this(), context = std::move(context),
-                deliver](result<std::optional<std::string>> extensions) {
-    if (!self->machine_.loading()) return self->first_->drop_loader();  // closed meanwhile
-    if (extensions.has_error()) return deliver(not_begun(extensions.error()));
-    self->said_.extensions = *std::move(extensions);
-    self->load_began_ = clock::now();
-    try {
-      self->first_->start_load(context, detail::load_sink(deliver));
-    } catch (...) {
-      // Out of memory before it began: its sink went with it and has said so.
-    }
-  };
-  prepare_load(home, *this, slot_kind_, begin);
-}
-
-void load_flight::on_loaded(detail::load_outcome outcome) {
-  auto const home = home_.lock();
-  if (!home || !machine_.loading()) return;
-  said_.outcome = std::move(outcome);
-  auto const took = clock::now() - load_began_;
-  home->counters.load_time.note(took);
-  if (home->freshness() && !said_.outcome.error) home->freshness()->load_succeeded(key_, took);
-  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  auto what = result_of(*home, said_.outcome, said_.extensions.value_or(std::string()));
-  if (what == algo::load_result::storable && !said_.extensions) {
-    what = algo::load_result::unstorable;
-  }
-  bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
-  bool const stored =
-      what == algo::load_result::storable && !unguarded && !machine_.claim_is_lost();
-  if (stored && home->lasting()) {
-    said_.admission =
-        home->lasting()->admit_loaded(key_, *said_.outcome.encoded, purpose_.refresh_below);
-    if (said_.admission.why.code) {
-      what = algo::load_result::unstorable;
-      home->trouble().tell(said_.admission.why);
-    }
-  }
-  bool const stays = has_value && stored && what == algo::load_result::storable;
-  if (!stays || !home->lasting() || !home->lasting()->keep_loader(*first_)) first_->drop_loader();
-  if (said_.outcome.error) cache_counters::add(home->counters.load_errors);
-  bool const unstorable = has_value && what == algo::load_result::unstorable;
-  if (unstorable) cache_counters::add(home->counters.unstorable);
-  if (unstorable && !outdated_) {
-    home->answers_kept().add_unstored(key_, said_.outcome.answer, load_began_);
-  }
-  if (machine_.claim_is_lost()) cache_counters::add(home->counters.superseded);
-  if (unguarded && !outdated_ && !said_.outcome.unfinished) {
-    auto const kind =
-        said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    home->answers_kept().add_unguarded(key_, answer_for(kind), load_began_);
-  }
-  apply(machine_.loader_done(what, clock::now()));
-}
+// ------------------------------------------------------------------------ storing, and its end
 
 void load_flight::extend(cache_engine& home, cache_store& claims) {
   auto on_reply = [self = shared_from_this()](result<renew_reply> const& reply) {
@@ -326,7 +320,9 @@ void load_flight::on_extend(result<renew_reply> const& reply) {
     if (is_store_trouble(reply.error())) home->trouble().step_failed(reply.error());
     return apply(machine_.extend_failed(clock::now()));
   }
-  apply(*reply == renew_reply::renewed ? machine_.extend_renewed() : machine_.extend_lost());
+  if (*reply == renew_reply::renewed) return apply(machine_.extend_renewed());
+  // By a put or invalidate of another process, most likely: its call looks again, as for ours.
+  apply(machine_.extend_lost(), algo::stop_reason::voided);
 }
 
 void load_flight::fill(cache_engine& home, cache_store& claims) {

@@ -4,7 +4,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 #include <herdlock/backend.hpp>
@@ -15,6 +14,7 @@
 #include "algo/load_machine.hpp"
 #include "runtime/cache_freshness.hpp"
 #include "runtime/cache_lasting.hpp"
+#include "runtime/flight_callers.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
@@ -42,37 +42,39 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
  public:
   using queue_position = algo::slot_queue<std::shared_ptr<load_flight>>::position;
 
-  /// `first` brings the loader; a flight that was begun by a caller who leaves still runs it.
-  load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
-              detail::caller_ptr first, load_purpose const& purpose);
+  load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id, cache_key key,
+              load_purpose const& purpose);
   ~load_flight() override;
 
   bool behind_answer() const { return purpose_.behind_answer(); }
   void start(algo::load_guard guard) { apply(machine_.start(guard)); }
-  void slot_granted();
+  /// False when it has no use for the slot now.
+  bool slot_granted();
   bool waits_for_slot() const { return queued_at_.has_value(); }
-  void joined() { machine_.joined(); }
-  void everyone_left() { apply(machine_.everyone_left()); }
+  void joined(detail::caller_ptr const& caller);
+  /// But for the one whose loader runs.
+  void everyone_left();
+  /// The call is over whose loader runs.
+  void caller_ended();
   /// True when there was a claim, which is lost by this.
-  bool voided() {
-    bool const was_lost = machine_.claim_is_lost();
-    outdated_ = true;
-    apply(machine_.voided());
-    return !was_lost && machine_.claim_is_lost();
-  }
+  bool voided();
   cache_key const& key() const { return key_; }
   owner_token const& owner() const { return owner_; }
-  void close() { apply(machine_.close()); }
+  void close();
 
  private:
+  struct told_outcome;
+
   void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
 
-  void apply(algo::load_plan const& plan);
+  void apply(algo::load_plan const& plan, algo::stop_reason why = algo::stop_reason::claim_lost);
   void end_probe(cache_engine& home);
   void begin(cache_engine& home, algo::load_call call);
   result<detail::cache_answer> answer_for(algo::load_answer what);
 
   void take_slot(cache_engine& home, algo::load_call how);
+  void queue_for_slot(cache_engine& home, algo::load_call how);
+  std::function<void()> turn_later();
   void claim(cache_engine& home, cache_store& claims);
   void clear(cache_store& claims);
   void watch(cache_engine& home, cache_store& claims);
@@ -83,22 +85,24 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
 
   void on_claim(result<claim_reply> reply);
   void on_watch(result<watch_reply> reply);
-  void on_loaded(detail::load_outcome outcome);
+  void begin_loader(cache_engine& home);
+  void on_loaded(std::uint64_t run, detail::load_outcome outcome);
+  algo::load_result judge_loaded(cache_engine& home);
   void on_extend(result<renew_reply> const& reply);
   void on_stored(result<fill_reply> const& reply);
 
   std::weak_ptr<cache_engine> home_;
   algo::flight_id id_;
   cache_key key_;
-  detail::caller_ptr first_;  // for its loader
   owner_token owner_;
   load_purpose purpose_;
   algo::load_machine machine_;
+  flight_callers callers_;
   algo::load_guard slot_kind_ = algo::load_guard::guarded;
   std::optional<queue_position> queued_at_;
+  bool waits_for_turn_ = false;  // all who wait are parts of calls whose loaders run already
   bool watching_ = false;
   bool outdated_ = false;  // what it loads: by a put, an invalidate, or a load that came after
-  std::stop_source lost_;
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
   struct {

@@ -244,8 +244,18 @@ void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& 
   auto const soft = home_.options().soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
   auto tags = algo::decode_tags(stale.age->header.extensions);
-  waits_.push_back({caller, stale.answer, stale.age->times.ends, copy, due,
-                    tags ? *std::move(tags) : std::vector<algo::entry_tag>(), now});
+  soft_wait mine{caller, stale.answer, stale.age->times.ends,
+                 copy,   due,          tags ? *std::move(tags) : std::vector<algo::entry_tag>(),
+                 now};
+  auto const before = waits_by_caller_.find(caller.get());
+  if (before != waits_by_caller_.end()) {
+    // He looks again, and has waited already.
+    machine_.wait_over(caller->key.str(), before->second->copy, algo::wait_end::value);
+    mine.due = before->second->due;
+    *before->second = std::move(mine);
+    return;
+  }
+  waits_.push_back(std::move(mine));
   waits_by_caller_.emplace(caller.get(), std::prev(waits_.end()));
   if (!is_linked()) schedule();
 }
@@ -297,7 +307,9 @@ void cache_freshness::on_due(clock::time_point now) {
     auto const caller = waits_.front().caller;
     // One whose copy died goes on waiting: the load tells him.
     auto stale = end_wait(*caller, algo::wait_end::soft_timeout);
-    if (stale) home_.soft_timeout(*caller, *std::move(stale));
+    if (!stale) continue;
+    cache_counters::add(home_.counters.soft_timeouts);
+    home_.end_call(*caller, *std::move(stale));
   }
   schedule();
 }

@@ -7,30 +7,14 @@
 namespace herdlock::runtime {
 namespace {
 
-// Asks for a key as a caller does, with a loader that has loaded it before. Nobody waits for it.
+// Asks for a key as a caller does. Nobody waits for it.
 class scheduled_call final : public detail::cache_caller {
  public:
-  /// `round` goes when the loader has ended, or will not run.
-  scheduled_call(detail::caller_ptr loader, std::shared_ptr<void> round)
-      : cache_caller(loader->key, detail::caller_wish::refresh),
-        loader_(std::move(loader)),
-        round_(std::move(round)) {}
-
+  explicit scheduled_call(cache_key key)
+      : cache_caller(std::move(key), detail::caller_wish::refresh, detail::loader_from::cache) {}
   void complete(result<detail::cache_answer>) override {}
-  void start_load(load_context context, detail::load_sink sink) override {
-    auto end = [inner = std::make_shared<detail::load_sink>(std::move(sink)),
-                round = std::move(round_)](detail::load_outcome outcome) mutable {
-      round.reset();
-      (*inner)(std::move(outcome));
-    };
-    loader_->start_load(std::move(context), detail::load_sink(std::move(end)));
-  }
-  void drop_loader() override {}
-  detail::caller_ptr loader_to_keep() override { return loader_; }
-
- private:
-  detail::caller_ptr loader_;
-  std::shared_ptr<void> round_;
+  bool start_load(load_context, detail::load_sink) override { return false; }
+  void abandon() override {}
 };
 
 }  // namespace
@@ -104,19 +88,11 @@ void cache_lasting::missed(cache_key const& key) {
 
 // ------------------------------------------------------------------------------- the schedule
 
-bool cache_lasting::keep_loader(detail::cache_caller& call) {
+void cache_lasting::schedule_refresh(cache_key const& key) {
   auto const every = home_.options().refresh_every;
-  if (every == milliseconds{0} || !ledger_.has(call.key.str())) return false;
-  auto const loader = call.loader_to_keep();
-  if (!loader) return false;
-  schedule& its = schedules_.try_emplace(loader->key.str(), *this, loader).first->second;
-  if (its.loader != loader) {
-    // The one before may be running: it goes when it has ended.
-    its.loader = loader;
-    its.round.reset();
-  }
+  if (every == milliseconds{0} || !ledger_.has(key.str())) return;
+  schedule& its = schedules_.try_emplace(key.str(), *this, key).first->second;
   home_.home().timers().schedule(its, clock::now() + every);
-  return true;
 }
 
 void cache_lasting::fresh_until(cache_key const& key, clock::time_point expires) {
@@ -130,10 +106,8 @@ void cache_lasting::fresh_until(cache_key const& key, clock::time_point expires)
 void cache_lasting::refresh(schedule& due, clock::time_point now) {
   home_.home().timers().schedule(due, now + home_.options().refresh_every);
   // A loader that hangs is not called once more beside itself.
-  if (!due.round.expired()) return;
-  auto const round = std::make_shared<char>();
-  due.round = round;
-  detail::caller_ptr call = std::make_shared<scheduled_call>(due.loader, round);
+  if (home_.is_loading(due.key)) return;
+  detail::caller_ptr call = std::make_shared<scheduled_call>(due.key);
   home_.submit({&call, 1});
 }
 

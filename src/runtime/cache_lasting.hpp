@@ -1,4 +1,4 @@
-// The lasting entries of one cache: how many there may be, and who loads them anew.
+// The lasting entries of one cache: how many there may be, and when they are loaded anew.
 #pragma once
 
 #include <map>
@@ -44,22 +44,20 @@ class cache_lasting {
   /// It was not found in the store.
   void missed(cache_key const& key);
 
-  /// The loader of this call has loaded its key: it does so again each refresh_every. False, and
-  /// it is not kept, where there is no schedule, or it cannot run again.
-  bool keep_loader(detail::cache_caller& call);
+  /// The key was loaded and is being stored: the cache's own loader loads it again each
+  /// refresh_every.
+  void schedule_refresh(cache_key const& key);
   /// The entry that was stored or found becomes stale then, which is when its refresh is due.
   void fresh_until(cache_key const& key, clock::time_point expires);
-  /// Drops the loaders.
   void close();
 
  private:
   struct schedule final : timed {
-    schedule(cache_lasting& owner, detail::caller_ptr its) : home(owner), loader(std::move(its)) {}
+    schedule(cache_lasting& owner, cache_key its) : home(owner), key(std::move(its)) {}
     ~schedule() override { timer_queue::remove(*this); }
     void on_due(clock::time_point now) override { home.refresh(*this, now); }
     cache_lasting& home;
-    detail::caller_ptr loader;
-    std::weak_ptr<void> round;  // the loader runs, or is about to be asked for
+    cache_key key;
   };
 
   void refresh(schedule& due, clock::time_point now);

@@ -15,12 +15,13 @@
 namespace herdlock::runtime {
 
 /// Starts a thread when there is work and none is idle, up to `most`; they end with close(). Work
-/// beyond that waits (the cache never has more loads at once than `most`). Any thread.
+/// beyond that waits (the cache never has more loads at once than `most`). Work may end its thread
+/// (pthread_exit): another takes its place at the next need. Any thread.
 class loader_pool {
  public:
   using thread_maker = std::function<std::thread(std::function<void()>)>;
   explicit loader_pool(std::size_t most, thread_maker start = make_thread)
-      : state_(std::make_shared<state>()), most_(most), start_(std::move(start)) {}
+      : state_(std::make_shared<state>(most, std::move(start))) {}
   ~loader_pool() { close(); }
   loader_pool(loader_pool const&) = delete;
   loader_pool& operator=(loader_pool const&) = delete;
@@ -37,12 +38,18 @@ class loader_pool {
  private:
   // Shared with the threads, which may outlive the pool after abandon().
   struct state {
+    state(std::size_t most_threads, thread_maker how) : most(most_threads), start(std::move(how)) {}
+
+    std::size_t const most;
+    thread_maker const start;
     std::mutex mutex;
     std::condition_variable wake;
     std::deque<std::function<void()>> work;
+    std::vector<std::thread> threads;
     std::size_t idle = 0;
     bool closed = false;
   };
+  struct serving;
 
   static std::thread make_thread(std::function<void()> body) {
     return std::thread([body = std::move(body)] {
@@ -51,12 +58,10 @@ class loader_pool {
     });
   }
   static void serve(std::shared_ptr<state> const& shared);
+  static void add_thread(std::shared_ptr<state> const& shared);
   std::vector<std::thread> shut();
 
   std::shared_ptr<state> state_;
-  std::size_t most_;
-  thread_maker start_;
-  std::vector<std::thread> threads_;  // state_->mutex
 };
 
 }  // namespace herdlock::runtime

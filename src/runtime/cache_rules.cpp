@@ -50,7 +50,7 @@ void cache_rules::open() {
   schedule(now);
 }
 
-void cache_rules::warm_by(detail::key_warmer load) {
+void cache_rules::warm_by(key_warmer load) {
   if (closed_) return;
   load_ = std::move(load);
   warm_.begin_anew();
@@ -180,8 +180,8 @@ void cache_rules::load_what_is_due() {
 void cache_rules::on_loaded(std::string const& key, failure const& why) {
   using loading = algo::warm_up::loading;
   if (why.code) {
-    counters_.warnings.add("the loader given to warm_with failed: " + why.message +
-                           "; it is called again until it succeeds");
+    counters_.warnings.add("the loader of the cache failed for a key that a rule pins: " +
+                           why.message + "; it is called again until it succeeds");
   }
   warm_.loaded(key, why.code ? loading::failed : loading::succeeded, wall_clock_ms());
   load_what_is_due();

@@ -29,6 +29,9 @@ inline std::string hot_keys_topic(std::string const& prefix) { return prefix + "
 /// The store is in trouble, and is asked again soon: nobody has to do anything.
 bool passes_by(failure const& why);
 
+/// Loads the key, and says how it went.
+using key_warmer = std::function<void(std::string const& key, std::function<void(failure)> done)>;
+
 /// Keys are without the prefix of the cache. All members on the executor, but for of().
 class cache_rules final : public rules_listener,
                           public timed,
@@ -52,7 +55,7 @@ class cache_rules final : public rules_listener,
   /// Who is called when something else holds than before, perhaps.
   void follow(std::function<void()> changed) { changed_.push_back(std::move(changed)); }
   /// Who loads a key that is to be kept: algo::warm_up says when.
-  void warm_by(detail::key_warmer load);
+  void warm_by(key_warmer load);
   /// Some key is pinned, or will be.
   bool have_pins() const;
   void close();
@@ -75,7 +78,7 @@ class cache_rules final : public rules_listener,
   cache_counters& counters_;
   std::string const prefix_;
   std::vector<std::function<void()>> changed_;
-  detail::key_warmer load_;
+  key_warmer load_;
   algo::warm_up warm_;
   clock::time_point next_look_{};
   std::uint64_t applied_at_ = 0;            // by the wall clock

@@ -57,7 +57,13 @@ asio::any_io_executor one_at_a_time(open_options const& options) {
 }
 
 template <class Executor>
-bool runs_here(asio::any_io_executor const& executor) {
+bool is_run_below(asio::any_io_executor const& executor) {
+  auto const* around = executor.target<asio::strand<Executor>>();
+  return around && around->get_inner_executor().running_in_this_thread();
+}
+
+template <class Executor>
+bool is_run_here(asio::any_io_executor const& executor) {
   auto const* own = executor.target<Executor>();
   return own && own->running_in_this_thread();
 }
@@ -134,15 +140,24 @@ bool store_context::on_own_thread() const {
   return runner_ && runner_->thread.get_id() == std::this_thread::get_id();
 }
 
-void store_context::require_other_thread() const {
+bool store_context::runs_here() const {
   using io = asio::io_context::executor_type;
   using pool = asio::thread_pool::executor_type;
   auto const executor = core_->executor();
-  bool const inside = on_own_thread() || runs_here<asio::strand<io>>(executor) ||
-                      runs_here<asio::strand<pool>>(executor) ||
-                      runs_here<asio::strand<asio::any_io_executor>>(executor) ||
-                      runs_here<io>(executor) || runs_here<pool>(executor);
-  runtime::require(!inside, "a blocking call on the store's own thread waits for itself");
+  return on_own_thread() || is_run_here<asio::strand<io>>(executor) ||
+         is_run_here<asio::strand<pool>>(executor) ||
+         is_run_here<asio::strand<asio::any_io_executor>>(executor) || is_run_here<io>(executor) ||
+         is_run_here<pool>(executor);
+}
+
+bool store_context::could_run_here() const {
+  auto const executor = core_->executor();
+  return runs_here() || is_run_below<asio::io_context::executor_type>(executor) ||
+         is_run_below<asio::thread_pool::executor_type>(executor);
+}
+
+void store_context::require_other_thread() const {
+  runtime::require(!runs_here(), "a blocking call on the store's own thread waits for itself");
 }
 
 }  // namespace detail

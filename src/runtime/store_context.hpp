@@ -41,6 +41,10 @@ class store_context {
   /// and on any thread when the executor is the user's.
   bool may_wait_for_it() const { return runner_ && !on_own_thread(); }
   bool on_own_thread() const;
+  /// On a thread that runs the executor right now, as far as that is of a kind that can tell.
+  bool runs_here() const;
+  /// On a thread that would run it, if it were not here: of the context below its strand.
+  bool could_run_here() const;
   bool has_own_thread() const { return runner_ != nullptr; }
 
   /// How long an executor of the user's may do nothing at all until a blocking call takes it that

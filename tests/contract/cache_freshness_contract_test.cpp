@@ -6,6 +6,7 @@
 
 #include "fixture.hpp"
 #include "support/gate.hpp"
+#include "support/relayed_cache.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -31,8 +32,8 @@ class cache_freshness_contract : public testing::TestWithParam<store_case> {
   static bool becomes_stale(cache<std::string> const& one) {
     return eventually([&] { return one.get(key).is_miss(); });
   }
-  cache<std::string> make(cache_options const& options) const {
-    return cache<std::string>(open_store(url_), options);
+  relayed_cache make(cache_options const& options) const {
+    return relayed_cache(open_store(url_), options);
   }
 
   temp_dir scratch_;

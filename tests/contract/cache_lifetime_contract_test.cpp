@@ -4,6 +4,7 @@
 #include <herdlock/herdlock.hpp>
 
 #include "framed_fixture.hpp"
+#include "support/relayed_cache.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -45,8 +46,8 @@ class cache_lasting_contract : public testing::TestWithParam<store_case> {
  protected:
   using maybe_text = std::optional<std::string>;
 
-  cache<std::string> make(cache_options const& options) const {
-    return cache<std::string>(open_store(url_), options);
+  relayed_cache make(cache_options const& options) const {
+    return relayed_cache(open_store(url_), options);
   }
   auto loader(std::string value) {
     return [this, value = std::move(value)]() -> maybe_text {

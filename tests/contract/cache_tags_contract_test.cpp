@@ -5,6 +5,7 @@
 
 #include "fixture.hpp"
 #include "support/gate.hpp"
+#include "support/relayed_cache.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -30,8 +31,9 @@ class cache_tags_contract : public testing::TestWithParam<store_case> {
     };
   }
   template <class T = std::string>
-  cache<T> make(cache_options const& options = tagged()) const {
-    return cache<T>(open_store(url_), options);
+  auto make(cache_options const& options = tagged()) const {
+    using made = std::conditional_t<std::same_as<T, std::string>, relayed_cache, cache<T>>;
+    return made(open_store(url_), options);
   }
 
   temp_dir scratch_;

@@ -22,7 +22,7 @@ class guarded_cache_contract : public testing::TestWithParam<store_case> {
         auto const& mine = i % 2 ? one : other;
         auto const got = mine.get_or_load(key, [&](load_context const& context) {
           ++loads;
-          fencing = context.fencing.value;
+          fencing = context.fencing().value;
           return std::optional<std::string>("loaded");
         });
         EXPECT_EQ(got, "loaded");

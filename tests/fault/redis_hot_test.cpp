@@ -130,24 +130,23 @@ TEST_F(redis_hot, TheEntryOfAHotKeyDoesNotEnd) {
   EXPECT_EQ(one.stats().misses + two.stats().misses, misses) << "it was always there";
 }
 
-// Who keeps stale entries has said that his loaders may run behind an answer.
-TEST_F(redis_hot, WithAGraceNobodyWaitsForTheLoadThatRefreshesIt) {
+TEST_F(redis_hot, WithALoaderOfTheCachesOwnNobodyWaitsForTheLoadThatRefreshesIt) {
   auto how = options(1s);
   how.format = cache_format::framed;
   how.grace = 10min;
   how.wait = wait_forever;
-  auto const one = open(how);
   auto const ended = std::make_shared<std::atomic<bool>>(false);
   auto const runs = std::make_shared<std::atomic<int>>(0);
   auto held = [ended, runs] {
     if (++*runs > 1) ended->wait(false);
     return std::string("loaded");
   };
+  cache<std::string> const one(open_store(server.url()), how, held);
   EXPECT_TRUE(eventually([&] {
-    one.get_or_load("k", held);
+    one.get_or_load("k");
     return *runs > 1;
   }));
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(one.get_or_load("k", held), "loaded");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(one.get_or_load("k"), "loaded");
   *ended = true;
   ended->notify_all();
 }

@@ -103,10 +103,13 @@ TEST_F(redis_rules, AKeyOfAnotherKindIsAnErrorThatNamesItAndNotThePassword) {
 struct redis_rules_in_caches : testing::Test {
   redis_rules_in_caches() { server.flush(); }
 
-  cache<std::string> open(double threshold) const {
+  static cache_options terms(double threshold) {
     cache_options how{.prefix = "p:"};
     how.hot_keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
-    return cache<std::string>(open_store(server.url()), how);
+    return how;
+  }
+  cache<std::string> open(double threshold) const {
+    return cache<std::string>(open_store(server.url()), terms(threshold));
   }
   static bool keeps(cache<std::string> const& one, std::string const& key) {
     auto const load = [] { return std::string("loaded"); };
@@ -188,11 +191,10 @@ TEST_F(redis_rules_in_caches, TheFleetLoadsAPinnedKeyOnceBeforeItsTime) {
   auto const runs = std::make_shared<std::atomic<int>>(0);
   auto const load = [runs](load_context const& of) {
     ++*runs;
-    return "early " + of.key.str();
+    return "early " + of.key().str();
   };
-  auto const one = open(1e12), two = open(1e12);
-  one.warm_with(load);
-  two.warm_with(load);
+  cache<std::string> const one(open_store(server.url()), terms(1e12), load);
+  cache<std::string> const two(open_store(server.url()), terms(1e12), load);
   auto const noon = hot_rule::time::clock::now() + 5s;
   change_hot_rules(by, "p:", adding({.key = "sale", .from = noon}));
   // (A look loads nothing.)

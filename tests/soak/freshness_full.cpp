@@ -27,7 +27,9 @@ class store_worker {
                           {.executor = io_.get_executor(), .guard = executor_guard::none})),
         cached_(store_, {.prefix = "cached:", .ttl = 1h}),
         aged_(store_,
-              {.prefix = "aged:", .ttl = options.ttl, .format = cache_format::framed, .grace = 1h}),
+              {.prefix = "aged:", .ttl = options.ttl, .format = cache_format::framed, .grace = 1h},
+              owned_loader(io_.get_executor(),
+                           [this](load_context const&) { return load_cached(); })),
         missing_(store_, {.prefix = "missing:", .ttl = 1h}) {}
 
   void run() {
@@ -45,7 +47,7 @@ class store_worker {
   }
 
   asio::awaitable<std::optional<std::string>> load_missing(load_context const& context) {
-    std::string const key = context.key.str();
+    std::string const key = context.key().str();
     bool const counts = full();
     if (counts) {
       ++shared_.loads_of_missing;
@@ -67,8 +69,13 @@ class store_worker {
     auto const began = now_us();
     auto loader = [this](load_context const&) { return load_cached(); };
     try {
-      auto call = of.async_get_or_load(key, loader);
-      co_await std::move(call);
+      if (&of == &aged_) {
+        auto call = of.async_get_or_load(key);
+        co_await std::move(call);
+      } else {
+        auto call = of.async_get_or_load(key, loader);
+        co_await std::move(call);
+      }
       ++shared_.calls;
       if (full()) shared_.cached.note(now_us() - began);
     } catch (std::exception const&) {

@@ -23,7 +23,8 @@ class key_worker {
         shared_(shared_figures<figures>(options.shared)),
         store_(open_store(options.url,
                           {.executor = io_.get_executor(), .guard = executor_guard::none})),
-        aged_(store_, terms(options)),
+        aged_(store_, terms(options),
+              owned_loader(io_.get_executor(), [this](load_context const&) { return load(); })),
         plain_(store_, {.prefix = "plain:", .ttl = 1h}) {}
 
   void run() {
@@ -87,7 +88,6 @@ class key_worker {
 
   asio::awaitable<void> call_on() {
     std::uniform_real_distribution<double> share(0.5, 1.5);
-    auto const loader = [this](load_context const&) { return load(); };
     while (!shared_.stop) {
       bool const served = shared_.generation > 0;
       auto const began = now_us();
@@ -96,7 +96,7 @@ class key_worker {
           auto alone = load_alone();
           co_await std::move(alone);
         } else {
-          auto call = aged_.async_get_or_load("k", loader);
+          auto call = aged_.async_get_or_load("k");
           co_await std::move(call);
         }
         auto const ended = now_us();

@@ -100,17 +100,17 @@ TEST(BlockingCache, HashesAreKeptAsHashes) {
 TEST(BlockingCache, TheLastHandleWaitsForALoaderThatRuns) {
   std::atomic<bool> ended = false;
   gate loading;
-  auto until_told = [&](load_context const& context) -> text {
+  auto until_told = [&](load_context& context) -> text {
     loading.open();
-    ended = eventually([&] { return context.lost.stop_requested(); });
+    ended = eventually([&] { return context.stop().stop_requested(); });
     return "late";
   };
   {
     cache<std::string> strings(open_store("memory:"),
-                               {.format = cache_format::framed, .grace = 10min});
+                               {.format = cache_format::framed, .grace = 10min}, until_told);
     strings.put(key, "stale");
     EXPECT_TRUE(strings.expire(key));
-    EXPECT_EQ(strings.get_or_load(key, until_told), "stale") << "it is loaded behind the answer";
+    EXPECT_EQ(strings.get_or_load(key), "stale") << "it is loaded behind the answer";
     EXPECT_TRUE(loading.wait());
     EXPECT_FALSE(ended);
   }
@@ -128,7 +128,7 @@ TEST_F(LockedCache, LoadsUnderALeaseOfTheLockStoreAndGivesItBack) {
   std::optional<lease_info> during;
   auto loader = [&](load_context const& context) -> text {
     during = lock(locks, "p:k:lock").inspect();
-    EXPECT_EQ(context.fencing, during->fencing);
+    EXPECT_EQ(context.fencing(), during->fencing);
     return "loaded";
   };
   EXPECT_EQ(strings.get_or_load(key, loader), "loaded");

@@ -20,6 +20,7 @@
 #include "scripted_rules.hpp"
 #include "scripted_tracking.hpp"
 #include "support/as_result.hpp"
+#include "support/relayed_cache.hpp"
 
 namespace herdlock::scripted {
 
@@ -28,7 +29,8 @@ using text = std::optional<std::string>;
 /// A test can wait for its end, and a loaded machine reads, claims and begins to load before.
 inline constexpr milliseconds time_to_begin{1000};
 
-/// A loader whose runs wait until they are let go.
+/// A loader whose runs wait until they are let go. Who asks them to stop is heeded when `heeds`
+/// says so.
 class held_loader {
  public:
   explicit held_loader(asio::any_io_executor const& executor) : gate_(executor) { hold(); }
@@ -39,7 +41,11 @@ class held_loader {
   asio::awaitable<text> operator()(load_context context) {
     ++runs;
     last = context;
+    if (!heeds) {
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    }
     co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (context.stop().stop_requested() && heeds) throw std::runtime_error("stopped");
     if (!error.empty()) throw std::runtime_error(error);
     co_return value;
   }
@@ -48,6 +54,7 @@ class held_loader {
   std::optional<load_context> last;
   std::string error;
   text value = "loaded";
+  bool heeds = false;
 
  private:
   asio::steady_timer gate_;
@@ -143,7 +150,7 @@ class CacheTest : public ::testing::Test {
   std::shared_ptr<scripted_tracking> tracking;  // of a store that tracks
   std::shared_ptr<scripted_rules> rules;        // of one that keeps them
   std::optional<store> opened;
-  std::optional<cache<std::string>> strings;
+  std::optional<herdlock_test::relayed_coroutines> strings;
   held_loader loader{io.get_executor()};
 };
 

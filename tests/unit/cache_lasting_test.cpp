@@ -112,7 +112,7 @@ TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItselfWhenItHasLostItsClai
   loader.let_go();
   ask();
   loader.hold();
-  EXPECT_TRUE(run_until([&] { return loader.runs == 2 && loader.last->lost.stop_requested(); }));
+  EXPECT_TRUE(run_until([&] { return loader.runs == 2 && loader.last->stop().stop_requested(); }));
   script->entries["k"].claimant.clear();  // it has ended
   EXPECT_TRUE(rounds_pass(4));
   EXPECT_EQ(loader.runs, 2);
@@ -242,21 +242,12 @@ TEST_F(CacheLasting, TheLoadersGoWithTheCache) {
   EXPECT_EQ(kept.use_count(), 1) << "this test's own";
 }
 
-TEST_F(CacheLasting, TheLoadersGoWithTheStoreThoughTheCacheStays) {
+TEST_F(CacheLasting, TheScheduleEndsWithTheStoreThoughTheCacheStays) {
   open(scheduled());
-  auto mine = std::make_shared<int>();
-  std::weak_ptr<int> const kept = mine;
-  {
-    auto owning = [mine](load_context const&) -> asio::awaitable<text> { co_return "loaded"; };
-    strings->async_get_or_load("k", std::move(owning),
-                               herdlock_test::as_result(calls.emplace_back().token()));
-  }
-  mine.reset();
-  settle();
-  EXPECT_FALSE(kept.expired());
+  load_counted("k");
+  EXPECT_EQ(strings->stats().lasting_entries, 1u);
   opened->async_close(herdlock_test::as_result([](result<void> const&) {}));
-  EXPECT_TRUE(run_until([&] { return kept.expired(); }));
-  EXPECT_EQ(strings->stats().lasting_entries, 0u);
+  EXPECT_TRUE(run_until([&] { return strings->stats().lasting_entries == 0; }));
 }
 
 TEST_F(CacheLasting, ContradictingOptionsAreRefusedByName) {

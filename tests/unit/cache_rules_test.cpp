@@ -30,10 +30,20 @@ class CacheRules : public CacheTest {
     open_with(never);
   }
 
+  static cache_options terms(double threshold, std::optional<near_cache> near = std::nullopt) {
+    return {.prefix = "p:",
+            .near = near,
+            .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5}};
+  }
+  template <class Loader>
+  void give_loader(Loader own) {
+    strings.reset();
+    settle();
+    strings.emplace(*opened, terms(never), std::move(own));
+    settle();
+  }
   void open_with(double threshold, std::optional<near_cache> near = std::nullopt) {
-    open({.prefix = "p:",
-          .near = near,
-          .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5}});
+    open(terms(threshold, near));
     for (auto const* key : {"p:k", "p:user:1", "p:user:2"}) {
       script->entries[key].value = cache_value("there");
     }
@@ -160,9 +170,9 @@ TEST_F(CacheRules, WhatIsNotUnderstoodIsAWarningAndTheOnesBeforeHold) {
 
 TEST_F(CacheRules, APinnedKeyIsLoadedBeforehandByTheLoaderForThat) {
   auto const runs = std::make_shared<std::atomic<int>>(0);
-  strings->warm_with([runs](load_context const& of) {
+  give_loader([runs](load_context const& of) {
     ++*runs;
-    return "early " + of.key.str();
+    return "early " + of.key().str();
   });
   settle();
   EXPECT_EQ(rules->listeners, 1u) << "without a call";
@@ -177,7 +187,7 @@ TEST_F(CacheRules, APinnedKeyIsLoadedBeforehandByTheLoaderForThat) {
 
 TEST_F(CacheRules, WhatFailedToBeLoadedBeforehandIsTriedAgain) {
   auto const runs = std::make_shared<std::atomic<int>>(0);
-  strings->warm_with([runs](load_context const&) -> std::string {
+  give_loader([runs](load_context const&) -> std::string {
     if (++*runs == 1) throw std::runtime_error("no sale yet");
     return "late";
   });

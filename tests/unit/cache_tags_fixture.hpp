@@ -32,7 +32,7 @@ class CacheTags : public CacheAge {
   }
 
   /// What a call is told, once its loader has come to this value where it runs.
-  std::string load_from(cache<std::string> const& from, std::string const& loaded,
+  std::string load_from(herdlock_test::relayed_coroutines const& from, std::string const& loaded,
                         std::string_view key = "k") {
     call& c = begin(from, key);
     loader.value = loaded;
@@ -47,7 +47,7 @@ class CacheTags : public CacheAge {
   std::string load_there(std::string const& loaded, std::string_view key = "k") {
     return load_from(*other, loaded, key);
   }
-  call& begin(cache<std::string> const& from, std::string_view key = "k") {
+  call& begin(herdlock_test::relayed_coroutines const& from, std::string_view key = "k") {
     auto& c = calls.emplace_back();
     from.async_get_or_load(key, loader_by_reference(), herdlock_test::as_result(c.token()));
     settle();
@@ -120,7 +120,7 @@ class CacheTags : public CacheAge {
     return entry ? algo::decode_tags(entry->header.extensions) : std::nullopt;
   }
 
-  std::optional<cache<std::string>> other;
+  std::optional<herdlock_test::relayed_coroutines> other;
 };
 
 }  // namespace herdlock::scripted

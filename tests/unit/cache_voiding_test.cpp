@@ -62,7 +62,7 @@ TEST_F(CacheVoiding, APutDuringTheClaimIsNotOverwritten) {
   script->release_hanging();
   settle();
   ASSERT_TRUE(put && put->has_value());
-  EXPECT_TRUE(loader.last->lost.stop_requested());
+  EXPECT_TRUE(loader.last->stop().stop_requested());
   loader.let_go();
   answer_locks();
   if (!leases->renews.empty()) leases->renew_next(renew_reply::renewed);

@@ -255,6 +255,7 @@ TEST_F(CacheWriteTrouble, AValueThatTheStoreRefusesIsLoadedOnceInABackOffUnlessI
 }
 
 TEST_F(CacheWriteTrouble, ClosingStartsNoLoaderThatQueues) {
+  loader.heeds = true;
   open({.max_loads_without_store = 1});
   script->script = [](auto&&...) { return fault::refuse; };
   std::deque<call> calls(4);
@@ -269,6 +270,7 @@ TEST_F(CacheWriteTrouble, ClosingStartsNoLoaderThatQueues) {
 
 // The flight that queues is older than the one that runs, so that either order of closing is met.
 TEST_F(CacheWriteTrouble, ClosingStartsNoOlderLoaderThatQueues) {
+  loader.heeds = true;
   open({.max_loads_without_store = 1});
   script->script = [](std::string const& asked, std::size_t number) {
     if (asked == "claim") return fault::hang;
@@ -297,7 +299,7 @@ TEST_F(CacheWriteTrouble, AnUnguardedLoadThatHangsGivesItsKeyUp) {
   settle();
   ASSERT_EQ(loader.runs, 1);
   auto const first = loader.last;
-  ASSERT_TRUE(run_until([&] { return first->lost.stop_requested(); }));
+  ASSERT_TRUE(run_until([&] { return first->stop().stop_requested(); }));
   load(next);
   settle();
   EXPECT_EQ(loader.runs, 2);

@@ -164,7 +164,7 @@ TEST_F(LateSignalTest, OutlivesChangesOfACache) {
   EXPECT_EQ(told, 2);
 }
 
-// The call has been answered; the thread that loads for it goes on.
+// The call has been answered; the thread of the cache's that loads goes on.
 TEST_F(LateSignalTest, ALoadersThreadMayOutliveTheExecutor) {
   std::promise<void> go;
   auto const gone = std::make_shared<std::promise<void>>();
@@ -174,12 +174,14 @@ TEST_F(LateSignalTest, ALoadersThreadMayOutliveTheExecutor) {
     return "late";
   };
   {
-    cache<std::string> strings(*opened, {.wait = 20ms});
+    std::optional<cache<std::string>> strings(std::in_place, *opened, cache_options{.wait = 20ms},
+                                              std::move(load));
     auto work = asio::make_work_guard(*io);
     std::thread runner([&] { io->run(); });
-    EXPECT_THROW(strings.get_or_load(cache_key("k"), std::move(load)), error);
-    work.reset();
-    io->stop();
+    EXPECT_THROW(strings->get_or_load(cache_key("k")), error);
+    // On the executor the last handle waits for nobody.
+    asio::post(*io, [&] { strings.reset(); });
+    asio::post(*io, [&] { io->stop(); });
     runner.join();
   }
   opened.reset();

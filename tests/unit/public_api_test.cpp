@@ -285,7 +285,7 @@ TEST(PublicApi, LoadersTakeTheContextOrNothing) {
   EXPECT_EQ(numbers.get_or_load("plain", [] { return 1; }), 1);
   EXPECT_EQ(numbers.get_or_load("with",
                                 [](load_context const& c) -> std::optional<int> {
-                                  return static_cast<int>(c.key.str().size());
+                                  return static_cast<int>(c.key().str().size());
                                 }),
             4);
   EXPECT_EQ(numbers.get_or_load("none", []() -> std::optional<int> { return std::nullopt; }),
@@ -294,7 +294,7 @@ TEST(PublicApi, LoadersTakeTheContextOrNothing) {
   auto body = [&]() -> asio::awaitable<void> {
     auto plain = []() -> asio::awaitable<std::optional<int>> { co_return 10; };
     auto with = [](load_context const& c) -> asio::awaitable<std::optional<int>> {
-      co_return static_cast<int>(c.fencing.value > 0);
+      co_return static_cast<int>(c.fencing().value > 0);
     };
     std::optional<int> const first = co_await numbers.async_get_or_load("p", plain);
     std::optional<int> const second = co_await numbers.async_get_or_load("w", with);
@@ -307,12 +307,12 @@ TEST(PublicApi, LoadersTakeTheContextOrNothing) {
 
 TEST(PublicApi, ThreadsHaveNames) {
   auto const opened = open_store("memory:");
-  cache<int> numbers(opened);
   std::set<std::string> during;
-  numbers.get_or_load("k", [&] {
+  cache<int> const numbers(opened, {}, [&] {
     during = herdlock_test::thread_names();
     return 1;
   });
+  numbers.get_or_load("k");
   EXPECT_TRUE(during.contains("herdlock"));
   EXPECT_TRUE(during.contains("herdlock-load"));
 }

@@ -23,6 +23,7 @@ class cache_engine;
 class cache_hot;
 class cache_near;
 class loader_pool;
+class posting_gate;
 }  // namespace herdlock::runtime
 
 namespace herdlock {
@@ -75,6 +76,9 @@ class load_sink {
 /// only for what is there and stale.
 enum class caller_wish { look, load, refresh };
 
+/// Whose loader a call asks for: its own, or that of the cache.
+enum class loader_from { call, cache };
+
 /// What a call does to the entries with a tag.
 enum class tag_ending { invalidate, expire };
 
@@ -88,36 +92,65 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   /// Completes the call on its handler's executor: inside, if that is the store's, so it is called
   /// in an event of its own, and what the handler throws leaves that. Called once.
   virtual void complete(result<cache_answer> answer) = 0;
-  /// Runs the loader: a coroutine on its handler's executor, which is the store's own when the
-  /// handler has none; a blocking one on a thread of the pool.
-  virtual void start_load(load_context context, load_sink sink) = 0;
+  /// Runs the loader of the call: a coroutine on its handler's executor, which is the store's own
+  /// when the handler has none; a blocking one on the thread that waits for the call. False, and it
+  /// does not run, when that thread does not wait any more.
+  /// REQUIRES: brings_loader(); the call is not completed before the sink was called.
+  virtual bool start_load(load_context context, load_sink sink) = 0;
+  /// The executor of the call is being destroyed, and its loader with it: so is the handler, which
+  /// is not called. In the loader's thread, before its sink says so.
+  virtual void abandon() = 0;
   /// The loader will not be needed (any more).
-  virtual void drop_loader() = 0;
-  /// Who can run the loader again after it has ended; null when nobody can.
-  virtual std::shared_ptr<cache_caller> loader_to_keep() { return nullptr; }
-  /// It is known whether the loader runs now: another is at it, or it has to queue. Not called
-  /// where the loader is started or dropped.
+  virtual void drop_loader() {}
+  /// Whether the call could load the key next. Else `later` is called once that may have changed.
+  virtual bool may_claim(std::function<void()> const& later);
+  /// It is known whether the loader runs now: another is at it. Not called where the loader is
+  /// started or dropped.
   virtual void load_decided() {}
+  /// The load waits for a slot. Once that is free, may_claim() is asked again.
+  virtual void load_queued() {}
+
+  /// Else it asks for what the loader of the cache gives.
+  bool brings_loader() const noexcept { return brings_loader_; }
 
   // The engine's.
   cache_key key;  ///< prefix included
   caller_wish wish;
   bool answered = false;
-  bool leads = false;        ///< its loader belongs to a flight
+  bool loads = false;        ///< its loader runs, and belongs to the flight that is named below
+  bool missed = false;       ///< it is counted already
   bool seated = false;       ///< the ticket below is valid
   std::uint64_t flight = 0;  ///< a ticket of the flight table
   std::uint32_t slot = 0;
   std::uint32_t visit = 0;
   clock::time_point deadline{};
+  /// What ended the call while its loader ran: its answer, should no value come.
+  std::unique_ptr<result<cache_answer>> end;
 
  protected:
-  cache_caller(cache_key full_key, caller_wish what) : key(std::move(full_key)), wish(what) {}
+  cache_caller(cache_key full_key, caller_wish what, loader_from loader)
+      : key(std::move(full_key)), wish(what), brings_loader_(loader == loader_from::call) {}
+
+ private:
+  bool brings_loader_;
 };
 
 using caller_ptr = std::shared_ptr<cache_caller>;
 
-/// Loads the key, and says how it went.
-using key_warmer = std::function<void(std::string const& key, std::function<void(failure)> done)>;
+/// Where the loads of a cache's own loader run, and the way back.
+struct home_of_loads {
+  std::weak_ptr<runtime::loader_pool> pool;
+  std::shared_ptr<runtime::posting_gate> back;
+};
+
+/// The loader that a cache has of its own, with the types erased. On the store's executor.
+class owned_load {
+ public:
+  virtual ~owned_load() = default;
+  /// Runs it for one key, perhaps together with others: a coroutine on its executor, a blocking one
+  /// in the pool. What cannot begin is told through the sink.
+  virtual void start(load_context context, load_sink sink, home_of_loads const& home) = 0;
+};
 
 /// What the copies of a cache<T> share. Its destructor is the moment at which nobody can ask any
 /// more: pending calls complete with errc::canceled, running claims are given up, and blocking
@@ -126,7 +159,7 @@ class cache_core {
  public:
   /// Throws herdlock::error for options outside their ranges.
   cache_core(store values, std::optional<store> locks, cache_options options, layout form,
-             cache_decode decode);
+             cache_decode decode, std::shared_ptr<owned_load> owned);
   cache_core(cache_core const&) = delete;
   cache_core& operator=(cache_core const&) = delete;
   ~cache_core();
@@ -149,17 +182,22 @@ class cache_core {
   void drop_kept(handler<void> done);
   failure pin(std::string_view key);
   void unpin(std::string_view key);
-  /// `load` is called on the store's executor, with keys without the prefix. It must not keep this.
-  void warm_by(key_warmer load);
-
   void put(std::string_view key, result<cache_value> value, handler<void> done);
   void invalidate(std::string_view key, handler<bool> done);
   void expire(std::string_view key, handler<bool> done);
   void end_tag(std::string_view tag, tag_ending how, handler<void> done);
 
-  /// Runs a blocking loader on one of at most max_loads + max_loads_without_store threads.
-  std::weak_ptr<runtime::loader_pool> pool() const { return pool_; }
+  /// Runs a blocking loader of the cache's own on one of at most max_loads +
+  /// max_loads_without_store threads.
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
+  /// Whether calls with such a loader can be served by what this cache has.
+  failure check_call(loader_from whose) const;
+  /// For loading_here.
+  void const* identity() const noexcept { return pool_.get(); }
+  /// Throws herdlock::error when this thread is loading the key already.
+  void refuse_own_key(std::string_view key) const;
+  /// The way onto the executor for what may outlive the cache.
+  std::shared_ptr<runtime::posting_gate> const& back() const;
 
   /// What a blocking call waits for.
   store_context const& context() const { return *context_of(values_); }

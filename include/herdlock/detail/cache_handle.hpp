@@ -67,13 +67,26 @@ class cache_handle {
     return detail::initiate<Value>(get_executor(), std::move(start), std::forward<Token>(token));
   }
 
+  /// The blocking call of who brings no loader.
   template <class Value, class Reply, class Loader>
   Value wait_for(std::string_view key, Loader loader) const {
     auto start = [&](auto done) {
-      detail::start_call<Reply, decltype(done)>(*core_, core_->full_key(key), std::move(done),
-                                                std::move(loader));
+      detail::start_call<Reply, decltype(done)>(*core_, key, std::move(done), std::move(loader));
     };
     return detail::wait_for<Value>(core_->context(), start).value();
+  }
+
+  /// The blocking call of who does: the loader runs in here.
+  template <class T, class Codec, class Value, class Reply, class Loader>
+  Value load_here(std::string_view key, Loader& loader) const {
+    auto start = [&](auto done, std::shared_ptr<calling_thread> here) {
+      using call_loader = detail::blocking_loader<T, Codec, Loader>;
+      detail::start_call<Reply, decltype(done)>(
+          *core_, key, std::move(done), call_loader{&loader, std::move(here), core_->identity()});
+    };
+    core_->refuse_own_key(key);
+    auto const keep = core_;  // the loader may destroy this handle
+    return detail::wait_for_load<Value>(keep->context(), start).value();
   }
 
   std::shared_ptr<cache_core> core_;

@@ -2,10 +2,15 @@
 // those of them that have to be loaded.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
-#include <herdlock/detail/cache_call.hpp>
+#include <herdlock/detail/cache_gathering.hpp>
 
 namespace herdlock {
 inline namespace v0 {
@@ -15,111 +20,26 @@ namespace detail {
 template <class T>
 using many_values = std::vector<result<std::optional<T>>>;
 
-/// Collects the loads of one call for many keys, so that they run as one. All members on the
-/// store's executor.
-class load_gathering : public std::enable_shared_from_this<load_gathering> {
- public:
-  struct wanted {
-    load_context context;
-    load_sink sink;
-  };
-
-  load_gathering(boost::asio::any_io_executor executor, std::size_t keys)
-      : executor_(std::move(executor)), undecided_(keys) {}
-  virtual ~load_gathering() = default;
-
-  /// The key is to be loaded.
-  void add(load_context context, load_sink sink);
-  /// It is known whether the key is loaded now. Once for each key.
-  void decided();
-
- protected:
-  /// Runs the loader. Must not throw.
-  virtual void load(std::vector<wanted> loads) = 0;
-
- private:
-  void load_soon();
-
-  boost::asio::any_io_executor executor_;
-  std::size_t undecided_;
-  bool posted_ = false;
-  std::vector<wanted> wanted_;
-};
-
-/// Where the answers of one call for many keys come together. All members on the store's executor.
-class answer_gathering {
- public:
-  virtual ~answer_gathering() = default;
-  virtual void answer(std::size_t at, result<cache_answer> what) = 0;
-};
-
-/// One key of a call for many.
-class cache_part final : public cache_caller {
- public:
-  struct part_of_call {
-    std::shared_ptr<answer_gathering> answers;
-    std::shared_ptr<load_gathering> loads;
-    std::size_t at;
-  };
-  cache_part(cache_key full_key, part_of_call part)
-      : cache_caller(std::move(full_key), caller_wish::load), part_(std::move(part)) {}
-
-  void complete(result<cache_answer> answer) override;
-  void start_load(load_context context, load_sink sink) override;
-  void drop_loader() override;
-  void load_decided() override;
-
- private:
-  part_of_call part_;
-  bool decided_ = false;
-};
-
-// ------------------------------------------------------------- what a loader gives for one key
-
-template <class T, class Codec>
-load_outcome given_outcome(std::optional<T> value) {
-  return loaded_outcome<T, Codec>(std::move(value));
-}
-
-template <class T, class Codec, class Value>
-load_outcome given_outcome(result<Value> given) {
-  if (given.has_error()) return {.answer = {}, .error = std::move(given).error().message};
-  return given_outcome<T, Codec>(std::optional<T>(*std::move(given)));
-}
-
-/// The keys of one run of a loader, and where their outcomes go. Whoever has none by the end of
-/// this is told that the load was unfinished.
-struct many_loads {
-  std::vector<std::string> keys;
-  std::vector<load_sink> sinks;
-
-  explicit many_loads(std::vector<load_gathering::wanted> loads) {
-    for (auto& one : loads) {
-      keys.push_back(one.context.key.str());
-      sinks.push_back(std::move(one.sink));
-    }
-  }
-  template <class T, class Codec, class Values>
-  void deliver(Values values) {
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      auto const found = values.find(keys[i]);
-      sinks[i](found == values.end() ? loaded_outcome<T, Codec>(std::nullopt)
-                                     : given_outcome<T, Codec>(std::move(found->second)));
-    }
-  }
-  /// For those that have nothing yet.
-  void fail(std::exception_ptr const& thrown) {
-    for (auto& sink : sinks) sink(failed_outcome(thrown));
-  }
-};
-
-using key_list = std::vector<std::string>;
+template <class Loader>
+concept heeds_stop = std::invocable<Loader&, key_list const&, std::stop_token>;
 
 template <class Loader>
-concept loads_many = std::invocable<Loader&, key_list const&>;
+concept loads_many = heeds_stop<Loader> || std::invocable<Loader&, key_list const&>;
+
+/// What a loader gives that is called with the keys, or with a stop token besides.
+template <class Loader>
+decltype(auto) call_many_loader(Loader& loader, key_list const& keys,
+                                [[maybe_unused]] std::stop_token stop) {
+  if constexpr (heeds_stop<Loader>) {
+    return loader(keys, std::move(stop));
+  } else {
+    return loader(keys);
+  }
+}
 
 template <class Loader>
-using many_loaded_by = std::invoke_result_t<Loader&, key_list const&>;
+using many_loaded_by = decltype(call_many_loader(
+    std::declval<Loader&>(), std::declval<key_list const&>(), std::declval<std::stop_token>()));
 
 /// A map from key to T, std::optional<T>, or a result of one of them.
 template <class Values, class T>
@@ -128,11 +48,9 @@ concept values_by_key = requires(Values& values, std::string const& key) {
   given_outcome<T, codec<T>>(std::move(values.find(key)->second));
 };
 
-template <class Awaitable>
-struct awaited {};
-template <class Values>
-struct awaited<boost::asio::awaitable<Values>> {
-  using type = Values;
+template <class Loader>
+concept is_coroutine_many_loader = loads_many<Loader> && requires {
+  typename awaited<many_loaded_by<Loader>>::type;
 };
 
 template <class Loader, class T>
@@ -142,51 +60,42 @@ template <class Loader, class T>
 concept coroutine_many_loader_of =
     loads_many<Loader> && values_by_key<typename awaited<many_loaded_by<Loader>>::type, T>;
 
+/// A run of a loader that blocks, on this thread.
 template <class T, class Codec, class Loader>
-class blocking_many final : public load_gathering {
- public:
-  blocking_many(cache_core const& core, std::size_t keys, Loader loader)
-      : load_gathering(core.get_executor(), keys), loader_(std::move(loader)), pool_(core.pool()) {}
-
- private:
-  void load(std::vector<wanted> wanted_now) override {
-    auto loads = std::make_shared<many_loads>(std::move(wanted_now));
-    auto work = [keep = shared_from_this(), this, loads] {
-      try {
-        loads->template deliver<T, Codec>(loader_(std::as_const(loads->keys)));
-      } catch (...) {
-        loads->fail(std::current_exception());
-      }
-    };
-    cache_core::run_on(pool_, std::move(work));
+void load_many_here(Loader& loader, void const* cache, load_run& run) {
+  loading_these const here(cache, run.keys());
+  try {
+    run.template deliver<T, Codec>(call_many_loader(loader, run.keys(), run.stop()));
+  } catch (...) {
+    auto const thrown = std::current_exception();
+    if (!thrown) {  // the thread is being unwound
+      run.end(ended_its_thread());
+      throw;
+    }
+    run.fail(thrown);
   }
+}
 
-  Loader loader_;
-  std::weak_ptr<runtime::loader_pool> pool_;
-};
-
-template <class T, class Codec, class Loader>
-class coroutine_many final : public load_gathering {
- public:
-  coroutine_many(cache_core const& core, std::size_t keys, Loader loader,
-                 boost::asio::any_io_executor where)
-      : load_gathering(core.get_executor(), keys),
-        loader_(std::move(loader)),
-        where_(std::move(where)) {}
-
- private:
+/// A run of a coroutine, which may be a lambda: `keep` has it.
+template <class T, class Codec, class Keeper, class Loader>
+void load_many_by_coroutine(boost::asio::any_io_executor const& executor,
+                            std::shared_ptr<Keeper> keep, Loader& loader,
+                            std::shared_ptr<load_run> run) {
   using values = typename awaited<many_loaded_by<Loader>>::type;
-
-  struct run {
-    std::shared_ptr<load_gathering> keep;
+  struct body {
+    std::shared_ptr<Keeper> keep;
     Loader* loader;
-    std::shared_ptr<many_loads> loads;
-    boost::asio::awaitable<values> operator()() { return (*loader)(std::as_const(loads->keys)); }
+    std::shared_ptr<load_run> loads;
+    boost::asio::awaitable<values> operator()() {
+      if (loads->stop().stop_requested()) throw_stopped();
+      return call_many_loader(*loader, loads->keys(), loads->stop());
+    }
   };
-  struct done {
-    std::shared_ptr<load_gathering> keep;
-    std::shared_ptr<many_loads> loads;
+  struct end {
+    std::shared_ptr<load_run> loads;  // destroyed behind the keeper
+    loader_keeper<Keeper> keep;
     void operator()(std::exception_ptr thrown, values loaded) {
+      keep.ended();
       if (!thrown) {
         try {
           return loads->template deliver<T, Codec>(std::move(loaded));
@@ -197,15 +106,50 @@ class coroutine_many final : public load_gathering {
       loads->fail(thrown);
     }
   };
+  auto const stop = run->stop();
+  start_coroutine(executor, stop, body{keep, &loader, run}, end{run, loader_keeper<Keeper>(keep)});
+}
 
-  void load(std::vector<wanted> wanted_now) override {
-    auto loads = std::make_shared<many_loads>(std::move(wanted_now));
-    run body{shared_from_this(), &loader_, loads};
-    done end{shared_from_this(), std::move(loads)};
-    boost::asio::co_spawn(where_, std::move(body), std::move(end));
+/// On the thread that waits for the call.
+template <class T, class Codec, class Loader>
+class blocking_many final : public load_gathering {
+ public:
+  blocking_many(cache_core const& core, std::size_t keys, Loader& loader,
+                std::shared_ptr<calling_thread> thread)
+      : load_gathering(core.back(), keys),
+        loader_(&loader),
+        thread_(std::move(thread)),
+        cache_(core.identity()) {}
+
+ private:
+  bool load(std::shared_ptr<load_run> run) override {
+    return thread_->run([loader = loader_, cache = cache_, run = std::move(run)] {
+      load_many_here<T, Codec>(*loader, cache, *run);
+    });
   }
 
-  Loader loader_;
+  Loader* loader_;
+  std::shared_ptr<calling_thread> thread_;
+  void const* cache_;
+};
+
+/// On the executor of the handler.
+template <class T, class Codec, class Loader>
+class coroutine_many final : public load_gathering {
+ public:
+  coroutine_many(cache_core const& core, std::size_t keys, Loader loader,
+                 boost::asio::any_io_executor where)
+      : load_gathering(core.back(), keys), loader_(std::move(loader)), where_(std::move(where)) {}
+
+ private:
+  bool load(std::shared_ptr<load_run> run) override {
+    load_many_by_coroutine<T, Codec>(where_, shared_from_this(), *loader_, std::move(run));
+    return true;
+  }
+  // What it was given goes before the call is answered.
+  void drop_loader() override { loader_.reset(); }
+
+  std::optional<Loader> loader_;
   boost::asio::any_io_executor where_;
 };
 
@@ -222,10 +166,15 @@ class many_answers final : public answer_gathering {
 
   void answer(std::size_t at, result<cache_answer> what) override {
     values_[at] = value_of<T>(std::move(what));
-    if (--left_ == 0) complete();
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) complete();
+  }
+  void abandon() override {
+    handler_.reset();
+    work_.reset();
   }
   /// In an event of its own.
   void complete() {
+    if (!handler_) return;
     auto const work = *std::exchange(work_, std::nullopt);
     completion last{std::move(*handler_), std::move(values_)};
     handler_.reset();
@@ -243,24 +192,30 @@ class many_answers final : public answer_gathering {
   std::optional<boost::asio::executor_work_guard<executor_type>> work_;
   std::optional<Handler> handler_;
   many_values<T> values_;
-  std::size_t left_;
+  std::atomic<std::size_t> left_;
 };
 
-/// `make_loads` gets the number of keys that can be asked for.
+/// `make_loads` gets the number of keys that can be asked for; null for the cache's own loader.
 template <class T, class Handler, class MakeLoads>
 void start_many(cache_core& core, std::vector<std::string> const& keys, Handler h,
                 MakeLoads&& make_loads) {
+  constexpr bool brings_loader = !std::same_as<std::decay_t<MakeLoads>, std::nullptr_t>;
   auto slot = boost::asio::get_associated_cancellation_slot(h);
   auto const answers =
       std::make_shared<many_answers<T, Handler>>(std::move(h), keys.size(), core.get_executor());
   if (keys.empty()) return answers->complete();
   std::vector<result<cache_key>> full;
   std::size_t valid = 0;
+  failure const refused = core.check_call(brings_loader ? loader_from::call : loader_from::cache);
   for (auto const& key : keys) {
-    full.push_back(core.full_key(key));
+    full.push_back(refused.code ? result<cache_key>(refused) : core.full_key(key));
     if (full.back().has_value()) ++valid;
   }
-  std::shared_ptr<load_gathering> loads = make_loads(valid);
+  std::shared_ptr<load_gathering> loads;
+  if constexpr (brings_loader) {
+    loads = make_loads(valid);
+    loads->answered_by(answers);
+  }
   std::vector<caller_ptr> parts;
   std::vector<std::function<void()>> cancels;
   for (std::size_t i = 0; i < keys.size(); ++i) {

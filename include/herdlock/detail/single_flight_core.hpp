@@ -32,11 +32,18 @@ class flight_joiner {
   virtual ~flight_joiner() = default;
   /// Called at most once, without any lock.
   virtual void settle(erased_outcome outcome) = 0;
+  /// The same for one whose call ended by this while its operation ran: the outcome is his if it is
+  /// a value.
+  virtual void settle_ended(erased_outcome outcome, failure const& /*why*/) {
+    settle(std::move(outcome));
+  }
 
  private:
   friend class single_flight_core;
   enum class stage { before, seated, left };
-  stage stage_ = stage::before;  // this and the ticket: guarded by the core's mutex
+  stage stage_ = stage::before;  // this and what follows: guarded by the core's mutex
+  bool leads_ = false;
+  failure ended_;
   std::uint64_t flight_ = 0;
   std::uint32_t slot_ = 0;
   std::uint32_t visit_ = 0;
@@ -76,8 +83,9 @@ class single_flight_core {
   ~single_flight_core();
 
   flight_entry join(std::string_view key, std::shared_ptr<flight_joiner> joiner);
-  /// True when the joiner will not be settled: the caller answers it.
-  bool leave(flight_joiner& joiner);
+  /// Its call has ended by this. True when the joiner will not be settled: the caller answers it.
+  /// One whose operation runs, and may use what the call was given, is settled when that has ended.
+  bool leave(flight_joiner& joiner, failure why);
   /// Settles all joiners in join order. A second call for the same flight does nothing.
   void finish(std::uint64_t flight, erased_outcome outcome);
   bool forget(std::string_view key);

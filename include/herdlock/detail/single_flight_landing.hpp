@@ -60,6 +60,11 @@ class handler_joiner final : public flight_joiner {
     });
   }
 
+  void settle_ended(erased_outcome outcome, failure const& why) override {
+    bool const has_value = !std::static_pointer_cast<flight_outcome<T> const>(outcome)->error;
+    settle(has_value ? std::move(outcome) : erased_outcome(failed_outcome<T>(why)));
+  }
+
  private:
   boost::asio::any_io_executor executor_;
   erased_handler done_;
@@ -100,17 +105,19 @@ boost::asio::awaitable<T> start_operation(Operation& operation, std::stop_token 
   }
 }
 
-// The operation lives in this frame for as long as the coroutine that it returned.
+// The operation lives in this frame for as long as the coroutine that it returned, and ends before
+// the call is answered.
 template <class T, class Operation>
-boost::asio::awaitable<void> fly(std::shared_ptr<landing<T>> end, Operation operation,
-                                 std::stop_token abandoned) {
+boost::asio::awaitable<void> fly(std::shared_ptr<landing<T>> end,
+                                 std::optional<Operation> operation, std::stop_token abandoned) {
   auto outcome = std::make_shared<flight_outcome<T>>();
   try {
-    boost::asio::awaitable<T> running = start_operation<T>(operation, std::move(abandoned));
+    boost::asio::awaitable<T> running = start_operation<T>(*operation, std::move(abandoned));
     outcome->value.emplace(co_await std::move(running));
   } catch (...) {
     outcome->error = std::current_exception();
   }
+  operation.reset();
   end->land(std::move(outcome));
 }
 

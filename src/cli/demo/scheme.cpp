@@ -71,7 +71,7 @@ class cached_scheme : public scheme {
         locks_(stores.locks),
         expiring_(stores.values, expiring(orders)),
         cache_(stores.locks ? cache_type(stores.values, *stores.locks, lasting(orders))
-                            : cache_type(stores.values, lasting(orders))) {}
+                            : cache_type(stores.values, lasting(orders), own_loader(stores))) {}
 
   asio::awaitable<void> play_expiry(product before) override {
     co_await expiring_.async_put(key_.str(), before, asio::use_awaitable);
@@ -102,7 +102,21 @@ class cached_scheme : public scheme {
     co_return *std::move(found);
   }
 
-  // A loader may run behind an answer: it uses nothing but this object, which outlives the caches.
+  // It may run behind an answer, and owns what it uses.
+  asio::awaitable<std::optional<product>> ask_cache() {
+    if (!locks_) co_return co_await cache_.async_get_or_load(key_.str(), asio::use_awaitable);
+    auto loader = [this]() -> asio::awaitable<std::optional<product>> {
+      co_return co_await load_();
+    };
+    co_return co_await cache_.async_get_or_load(key_.str(), loader, asio::use_awaitable);
+  }
+  auto own_loader(scheme_stores const& stores) const {
+    auto load = [query = load_]() -> asio::awaitable<std::optional<product>> {
+      co_return co_await query();
+    };
+    return owned_loader(stores.values.get_executor(), std::move(load));
+  }
+
   load_product const load_;
   cache_key const key_;
   std::optional<store> const locks_;
@@ -159,11 +173,7 @@ class guarded_scheme : public cached_scheme<Codec> {
   using cached_scheme<Codec>::cached_scheme;
 
   asio::awaitable<product> ask() override {
-    auto loader = [this]() -> asio::awaitable<std::optional<product>> {
-      co_return co_await this->load_();
-    };
-    auto found =
-        co_await this->cache_.async_get_or_load(this->key_.str(), loader, asio::use_awaitable);
+    auto found = co_await this->ask_cache();
     if (!found) throw std::runtime_error("the product is said not to exist");
     co_return std::move(*found);
   }
