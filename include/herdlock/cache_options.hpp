@@ -171,7 +171,8 @@ class load_context {
 
   /// The key as the caller gave it, without the prefix.
   cache_key const& key() const noexcept { return key_; }
-  /// Of the claim; 0 in a load without the store. Greater at each load of the key.
+  /// Of the claim; 0 in a load without the store. Greater at each load of the key, but for what
+  /// docs/guarantees.md says of clocks that are set back ("The fencing token of a load").
   fencing_token fencing() const noexcept { return fencing_; }
   /// Triggered when the loader is asked to end: its claim was lost (by a put, invalidate
   /// or expire, by the end of a tag, by max_load_time, or by the store), the cache closes, or the

@@ -190,7 +190,7 @@ freshness_machine::key_state* freshness_machine::make(std::string_view key, cloc
   auto const at = keys_.lower_bound(key);
   if (at != keys_.end() && at->first == key) return &at->second;
   if (keys_.size() >= most_keys_) {
-    forget_old(now);
+    forget_some(now);
     if (keys_.size() >= most_keys_) return nullptr;
     return &keys_.try_emplace(std::string(key)).first->second;
   }
@@ -198,8 +198,8 @@ freshness_machine::key_state* freshness_machine::make(std::string_view key, cloc
 }
 
 // Those that nobody works at, and that may load again.
-void freshness_machine::forget_old(clock::time_point now) {
-  std::erase_if(keys_, [now](auto const& one) {
+void freshness_machine::forget_some(clock::time_point now) {
+  hand_.step(keys_, [now](auto const& one) {
     key_state const& state = one.second;
     return state.refresh == 0 && state.kept == 0 && state.not_before <= now &&
            state.failing_until <= now;

@@ -27,6 +27,8 @@
 
 #include <herdlock/types.hpp>
 
+#include "algo/sweep_hand.hpp"
+
 namespace herdlock::algo {
 
 enum class freshness {
@@ -102,8 +104,9 @@ struct stale_copy {
 enum class wait_end { value, error, soft_timeout };
 
 /// The keys of one cache: who refreshes them, and whether their loads fail. A key that is fresh and
-/// that nobody works at costs nothing here. At most `most_keys` are remembered: beyond that no
-/// refresh begins, and a failure is forgotten.
+/// that nobody works at costs nothing here. At most `most_keys` are remembered: beyond that each
+/// new key looks at a few of them, and where none of these may be forgotten no refresh begins, and
+/// a failure is not remembered. O(log n) each.
 class freshness_machine {
  public:
   explicit freshness_machine(freshness_options options, std::size_t most_keys = 65'536)
@@ -144,6 +147,8 @@ class freshness_machine {
   bool wait_over(std::string_view key, stale_copy copy, wait_end how);
 
   std::size_t keys() const noexcept { return keys_.size(); }
+  /// How many keys have been looked at to make room for others: sweep_hand::looks for each at most.
+  std::size_t looked_for_room() const noexcept { return hand_.looked(); }
 
  private:
   struct key_state {
@@ -171,13 +176,14 @@ class freshness_machine {
   key_state* find(std::string_view key);
   /// Null when there is no room.
   key_state* make(std::string_view key, clock::time_point now);
-  void forget_old(clock::time_point now);
+  void forget_some(clock::time_point now);
 
   freshness_options options_;
   std::size_t most_keys_;
   std::uint64_t last_id_ = 0;
   std::uint64_t sequence_ = 0;
   key_map keys_;
+  sweep_hand hand_;
 };
 
 }  // namespace herdlock::algo

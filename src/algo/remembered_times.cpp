@@ -3,8 +3,6 @@
 namespace herdlock::algo {
 namespace {
 
-// Each looks at all that is remembered.
-constexpr milliseconds pause_of_sweeps{1000};
 // A store that had no answer is not asked again before.
 constexpr milliseconds pause_of_questions{1000};
 
@@ -59,9 +57,7 @@ void remembered_times::forget(std::string_view key) {
 
 bool remembered_times::make_room(clock::time_point now) {
   if (entries_.size() < most_) return true;
-  if (now < next_sweep_) return false;
-  next_sweep_ = now + pause_of_sweeps;
-  std::erase_if(entries_, [now](auto const& one) {
+  hand_.step(entries_, [now](auto const& one) {
     entry const& there = one.second;
     return there.asked == 0 && there.times.ends <= now && there.ask_again <= now;
   });

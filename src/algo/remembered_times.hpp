@@ -11,9 +11,12 @@
 
 #include <herdlock/types.hpp>
 
+#include "algo/sweep_hand.hpp"
+
 namespace herdlock::algo {
 
-/// O(log n) each, but for what drops the old ones when there is no room.
+/// O(log n) each. When there is no room a new key looks at a few of those that are remembered, and
+/// is not remembered where none of them has ended.
 class remembered_times {
  public:
   struct span {
@@ -48,6 +51,8 @@ class remembered_times {
   /// A load took so long: what a load of a key is taken to last that was not loaded here.
   void loaded_in(clock::duration load_time) { last_load_time_ = load_time; }
   std::size_t size() const noexcept { return entries_.size(); }
+  /// How many entries have been looked at to make room: sweep_hand::looks for each key at most.
+  std::size_t looked_for_room() const noexcept { return hand_.looked(); }
 
  private:
   struct entry {
@@ -61,8 +66,8 @@ class remembered_times {
   std::size_t most_;
   std::uint64_t last_asked_ = 0;
   clock::duration last_load_time_{0};
-  clock::time_point next_sweep_{};
   std::map<std::string, entry, std::less<>> entries_;
+  sweep_hand hand_;
 };
 
 }  // namespace herdlock::algo

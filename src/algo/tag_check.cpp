@@ -15,23 +15,29 @@ tag_verdict tag_verdicts::all() const noexcept {
 }
 
 void tag_check::told(std::string_view tag, std::optional<tag_record> const& found,
-                     clock::time_point sent, clock::time_point now) {
-  known_tag& known = *make(tag, now);
+                     clock::time_point sent) {
+  known_tag& known = *make(tag);
   // A reply that comes late is no news.
   if (sent < known.sent) return;
   known.found = found;
   known.sent = sent;
 }
 
-void tag_check::made(std::string_view tag, tag_record const& record, clock::time_point sent,
-                     clock::time_point now) {
-  known_tag& known = *make(tag, now);
+void tag_check::made(std::string_view tag, tag_record const& record, clock::time_point sent) {
+  known_tag& known = *make(tag);
   known.found = record;
   known.sent = sent;
 }
 
-void tag_check::changed(std::string_view tag, clock::time_point now) {
-  make(tag, now)->asked_since = now;
+void tag_check::changed(std::string_view tag, clock::time_point now) { make(tag)->own.last = now; }
+
+void tag_check::ended(std::string_view tag, clock::time_point now) { make(tag)->own = {now, now}; }
+
+bool tag_check::have_ended(std::vector<entry_tag> const& tags, clock::time_point kept) const {
+  return std::any_of(tags.begin(), tags.end(), [&](entry_tag const& one) {
+    auto const at = known_.find(one.name);
+    return (at == known_.end() ? forgotten_ : at->second.own).end >= kept;
+  });
 }
 
 tag_verdict tag_check::judge(entry_tag const& one, clock::time_point came,
@@ -73,22 +79,24 @@ tag_check::known_tag const* tag_check::find(std::string_view tag, clock::time_po
   auto const at = known_.find(tag);
   if (at == known_.end()) return nullptr;
   known_tag const& known = at->second;
-  if (known.sent == clock::time_point::min() || known.sent < known.asked_since) return nullptr;
+  if (known.sent == clock::time_point::min() || known.sent < known.own.last) return nullptr;
   bool const counts =
       known.sent >= since || (known.sent >= asked_since_ && now - known.sent <= max_age_);
   return counts ? &known : nullptr;
 }
 
-tag_check::known_tag* tag_check::make(std::string_view tag, clock::time_point now) {
-  auto const at = known_.lower_bound(tag);
-  if (at != known_.end() && at->first == tag) return &at->second;
-  if (known_.size() < most_tags_) return &known_.emplace_hint(at, tag, known_tag{})->second;
-  // Since when each of them has to be asked is forgotten, too: from now on, that is safe.
-  known_.clear();
-  asked_since_ = now;
-  known_tag& made = known_.try_emplace(std::string(tag)).first->second;
-  made.asked_since = now;
-  return &made;
+// What is read of a forgotten tag counts if it was asked for behind the last change of any of them.
+tag_check::known_tag* tag_check::make(std::string_view tag) {
+  auto const at = known_.find(tag);
+  if (at != known_.end()) return &at->second;
+  if (known_.size() >= most_tags_) {
+    hand_.step(known_, [this](auto const& one) {
+      own_changes const& gone = one.second.own;
+      forgotten_ = {std::max(forgotten_.last, gone.last), std::max(forgotten_.end, gone.end)};
+      return true;
+    });
+  }
+  return &known_.try_emplace(std::string(tag), known_tag{.own = forgotten_}).first->second;
 }
 
 }  // namespace herdlock::algo

@@ -31,6 +31,7 @@
 #include <herdlock/types.hpp>
 
 #include "algo/entry_tags.hpp"
+#include "algo/sweep_hand.hpp"
 
 namespace herdlock::algo {
 
@@ -71,19 +72,21 @@ struct entry_span {
 
 class tag_check {
  public:
-  /// More than `most_tags` are not remembered: then all are forgotten.
+  /// More than `most_tags` are not remembered: one that comes then takes the place of a few others,
+  /// which are read once more when they are met again.
   explicit tag_check(clock::duration max_age, std::size_t most_tags = 65'536)
       : max_age_(max_age), most_tags_(most_tags) {}
 
   /// A read that was sent then found the record, or that there is none.
-  void told(std::string_view tag, std::optional<tag_record> const& found, clock::time_point sent,
-            clock::time_point now);
+  void told(std::string_view tag, std::optional<tag_record> const& found, clock::time_point sent);
   /// This process has made the record. A read that was sent after that, and found none, may have
   /// been carried out before: this is the better word.
-  void made(std::string_view tag, tag_record const& record, clock::time_point sent,
-            clock::time_point now);
+  void made(std::string_view tag, tag_record const& record, clock::time_point sent);
   /// This process has changed the tag, or is about to: what was asked before says nothing.
   void changed(std::string_view tag, clock::time_point now);
+  /// The same where the change was an end: whoever has kept an entry with the tag until now has
+  /// nothing.
+  void ended(std::string_view tag, clock::time_point now);
   /// The same for all tags: somebody may have.
   void changed_all(clock::time_point now) { asked_since_ = now; }
 
@@ -92,6 +95,10 @@ class tag_check {
                     clock::time_point now) const;
   tag_verdict judge(entry_tag const& one, clock::time_point came, clock::time_point now) const;
 
+  /// Whether one of the tags has ended since an entry was kept: it is no answer then, whatever is
+  /// known of the tags by now.
+  bool have_ended(std::vector<entry_tag> const& tags, clock::time_point kept) const;
+
   /// For a load that was asked for at `asked`.
   tag_need need(std::string_view tag, entry_span const& span, clock::time_point now) const;
   /// As it was read last, whatever has come since: an entry with an older generation has ended.
@@ -99,15 +106,22 @@ class tag_check {
   std::optional<tag_record> record(std::string_view tag) const;
 
   std::size_t size() const noexcept { return known_.size(); }
+  /// How many tags have been looked at to make room: sweep_hand::looks for each at most.
+  std::size_t looked_for_room() const noexcept { return hand_.looked(); }
 
  private:
+  /// What this process has done to a tag itself.
+  struct own_changes {
+    clock::time_point last = clock::time_point::min();
+    clock::time_point end = clock::time_point::min();
+  };
   struct known_tag {
-    std::optional<tag_record> found;
+    std::optional<tag_record> found{};
     clock::time_point sent = clock::time_point::min();  // no read counts yet
-    clock::time_point asked_since = clock::time_point::min();
+    own_changes own;
   };
 
-  known_tag* make(std::string_view tag, clock::time_point now);
+  known_tag* make(std::string_view tag);
   /// Null when no read of it counts for who came then: one that was sent later, or one that is
   /// young enough and behind the last fence. A fence concerns nobody who came before it.
   known_tag const* find(std::string_view tag, clock::time_point since, clock::time_point now) const;
@@ -115,7 +129,9 @@ class tag_check {
   clock::duration max_age_;
   std::size_t most_tags_;
   clock::time_point asked_since_ = clock::time_point::min();  // of all tags
+  own_changes forgotten_;  // the latest of those that have been forgotten: it may be of any tag
   std::map<std::string, known_tag, std::less<>> known_;
+  sweep_hand hand_;
 };
 
 }  // namespace herdlock::algo

@@ -378,7 +378,9 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
       auto* const values = purpose_.refresh_below != milliseconds{0} ? home->claims() : nullptr;
       if (values) remove_entry(home->near(), *values, key_, [] {});
       cache_counters::add(home->counters.unstorable);
-      if (!outdated_) home->answers_kept().add_unstored(key_, said_.outcome.answer, load_began_);
+      if (!outdated_) {
+        home->answers_kept().add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+      }
     } else if (reply.error() != errc::canceled) {
       home->trouble().step_failed(reply.error());
     }

@@ -110,6 +110,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
     std::string shared_error;      // the store's word of another's failed load
     failure refusal;               // the store's
     detail::load_outcome outcome;  // of our loader
+    std::size_t bytes = 0;         // of its outcome, also when the store has that
     lasting_admission admission;   // of what it loaded
     algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
     /// Of what is loaded. None: what its tags are in could not be found out, it cannot be stored.

@@ -65,6 +65,7 @@ void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
     return apply(machine_.loader_done(algo::load_result::nothing, now));
   }
   said_.outcome = std::move(outcome);
+  said_.bytes = bytes_of(said_.outcome);
   auto const what = judge_loaded(*home);
   apply(machine_.loader_done(what, clock::now()));
 }
@@ -96,13 +97,13 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
   bool const unstorable = has_value && what == algo::load_result::unstorable;
   if (unstorable) cache_counters::add(home.counters.unstorable);
   if (unstorable && !outdated_) {
-    home.answers_kept().add_unstored(key_, said_.outcome.answer, load_began_);
+    home.answers_kept().add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home.counters.superseded);
   if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    home.answers_kept().add_unguarded(key_, answer_for(kind), load_began_);
+    home.answers_kept().add_unguarded(key_, {answer_for(kind), said_.bytes}, load_began_);
   }
   return what;
 }

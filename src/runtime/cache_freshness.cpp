@@ -269,18 +269,11 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
   waits_by_caller_.erase(found);
   bool const is_answer = machine_.wait_over(caller.key.str(), wait.copy, how);
   auto const now = clock::now();
-  if (!is_answer || wait.killed || now >= wait.ends) return std::nullopt;
-  bool const is_gone = tags_.known().judge(wait.tags, wait.came, now) == algo::tag_verdict::gone;
+  if (!is_answer || now >= wait.ends) return std::nullopt;
+  auto const& known = tags_.known();
+  bool const is_gone = known.have_ended(wait.tags, wait.came) ||
+                       known.judge(wait.tags, wait.came, now) == algo::tag_verdict::gone;
   return is_gone ? std::nullopt : std::optional(wait.stale);
-}
-
-void cache_freshness::kill_copies(std::string_view tag) {
-  for (soft_wait& one : waits_) {
-    auto const& tags = one.tags;
-    bool const has_it =
-        std::any_of(tags.begin(), tags.end(), [&](auto const& its) { return its.name == tag; });
-    if (has_it) one.killed = true;
-  }
 }
 
 result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,

@@ -99,8 +99,6 @@ class cache_freshness final : private timed {
   std::string told_of_failure(cache_key const& key, load_backing_off what);
   /// By put, invalidate or expire.
   void voided(cache_key const& key, stale_copies copies);
-  /// By invalidate_tag: those that callers of any key have at hand.
-  void kill_copies(std::string_view tag);
 
   /// The caller joins a load, and has this one should it take long or fail.
   /// REQUIRES: an entry with an age.
@@ -122,7 +120,6 @@ class cache_freshness final : private timed {
     clock::time_point due;
     std::vector<algo::entry_tag> tags;
     clock::time_point came;  // of the stale value
-    bool killed = false;     // by one of its tags
   };
   using soft_waits = std::list<soft_wait>;
   struct flying_looks {

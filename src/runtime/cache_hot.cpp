@@ -8,24 +8,26 @@ cache_hot::cache_hot(std::shared_ptr<store_core> home, hot_keys_options options)
     : home_(std::move(home)),
       options_(std::move(options)),
       core_(std::make_shared<detail::hot_keys_core>(
-          options_, most_shards, [this](algo::hot_change const& change) {
-            auto const by = &hot_key_here::by_us;
+          options_, most_shards,
+          [this](algo::hot_change const& change) {
+            auto const how = algo::hot_by::our_count;
             bool const hot = change.what == algo::hot_change::kind::hot;
-            if (hot) return becomes_hot(*change.key, change.hash, by);
-            cools(*change.key, change.hash, by);
-          })) {}
+            if (hot) return becomes_hot(*change.key, change.hash, how);
+            cools(*change.key, change.hash, how);
+          })),
+      places_(options_.max_hot) {}
 
 void cache_hot::join(fleet_settings settings) {
   // It goes with this.
   fleet_ = std::make_shared<cache_fleet>(
       home_, std::move(settings), [this](algo::fleet_change const& change) {
-        auto const by = &hot_key_here::by_fleet;
+        auto const how = algo::hot_by::fleet;
         auto const hash = core_->counter().id_of(change.key).hash;
         auto const core = core_;  // a callback may destroy this
         try {
           bool const hot = change.what == algo::fleet_change::kind::hot;
-          if (hot) return becomes_hot(change.key, hash, by);
-          cools(change.key, hash, by);
+          if (hot) return becomes_hot(change.key, hash, how);
+          cools(change.key, hash, how);
         } catch (...) {
           core->count_failed_callback();
         }
@@ -74,6 +76,7 @@ void cache_hot::on_due(clock::time_point now) {
   if (fleet_ && !closed_) {
     fleet_->tick(now, *core_, near_.keeps);
   }
+  fill_free_places();
   if (closed_) return;
   // What nobody reads any more cools.
   if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
@@ -81,28 +84,40 @@ void cache_hot::on_due(clock::time_point now) {
   home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
 }
 
-void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by) {
+void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how) {
   if (closed_) return;
-  bool const full = hot_.size() >= options_.max_hot && !hot_.contains(hash);
-  if (full && by == &hot_key_here::by_fleet) return;
-  auto const [at, fresh] = hot_.try_emplace(hash);
-  at->second.*by = true;
-  if (fleet_ && by == &hot_key_here::by_us) fleet_->hurry();
-  if (!fresh) return;
+  bool const has_begun = places_.becomes_hot(key, hash, how);
+  if (fleet_ && how == algo::hot_by::our_count) fleet_->hurry();
+  if (has_begun) begin(key, hash);
+}
+
+void cache_hot::begin(std::string const& key, std::uint64_t hash) {
+  hot_.try_emplace(hash);
   if (entries_) entries_->hot(key);
   if (near_.on_hot) near_.on_hot();
   if (options_.on_hot) callbacks_.run([&] { options_.on_hot(key); });
 }
 
-void cache_hot::cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by) {
-  auto const at = hot_.find(hash);
-  if (closed_ || at == hot_.end()) return;
-  at->second.*by = false;
-  if (at->second.by_us || at->second.by_fleet) return;
-  auto const gone = hot_.extract(at);
+void cache_hot::cools(std::string const& key, std::uint64_t hash, algo::hot_by how) {
+  if (closed_ || !places_.cools(hash, how)) return;
+  auto const gone = hot_.extract(hash);
   if (entries_) entries_->cooled(key);
-  if (near_.on_cooled && !gone.mapped().key.empty()) near_.on_cooled(gone.mapped().key);
+  bool const was_kept = !gone.empty() && !gone.mapped().key.empty();
+  if (near_.on_cooled && was_kept) near_.on_cooled(gone.mapped().key);
   if (options_.on_cooled) callbacks_.run([&] { options_.on_cooled(key); });
+}
+
+// A key that has waited begins as any other, and its callback's harm is its own.
+void cache_hot::fill_free_places() {
+  while (!closed_) {
+    auto const next = places_.take_free();
+    if (!next) return;
+    try {
+      begin(next->key, next->hash);
+    } catch (...) {
+      core_->count_failed_callback();
+    }
+  }
 }
 
 cache_hot::hot_key_here* cache_hot::find(std::string_view key) {

@@ -13,6 +13,7 @@
 
 #include <herdlock/hot_keys.hpp>
 
+#include "algo/hot_places.hpp"
 #include "algo/keep_tries.hpp"
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_fleet.hpp"
@@ -112,8 +113,6 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
  private:
   struct hot_key_here {
-    bool by_us = false;        // by what this process counts
-    bool by_fleet = false;     // by what all do
     std::string key;           // once a value of it is kept
     bool awaits_push = false;  // of what we have written ourselves
     algo::keep_tries tries;
@@ -121,8 +120,11 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
   void on_due(clock::time_point now) override;
   void used(std::string_view key, algo::hot_uses uses, clock::time_point now);
-  void becomes_hot(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
-  void cools(std::string const& key, std::uint64_t hash, bool hot_key_here::*by);
+  void becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how);
+  void cools(std::string const& key, std::uint64_t hash, algo::hot_by how);
+  /// The key has a place now.
+  void begin(std::string const& key, std::uint64_t hash);
+  void fill_free_places();
   hot_key_here* find(std::string_view key);
 
   std::shared_ptr<store_core> const home_;
@@ -133,7 +135,9 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   std::shared_ptr<cache_fleet> fleet_;  // null when processes tell each other nothing
   std::shared_ptr<cache_rules> rules_;
   std::shared_ptr<cache_keep> entries_;  // there with rules
-  // By the hash. Two keys of one hash would be hot together, which harms nobody.
+  algo::hot_places places_;
+  // Those that have a place, by the hash. Two keys of one hash would be hot together, which harms
+  // nobody.
   std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};
   bool closed_ = false;

@@ -5,10 +5,11 @@
 
 namespace herdlock::runtime {
 
-void kept_answers::list::add(cache_key const& key, answer_type answer) {
-  auto const time = time_of(answer);
+void kept_answers::list::add(cache_key const& key, sized_answer what) {
+  auto const time = time_of(what.answer);
   if (time <= milliseconds{0}) return;
-  answers_.add(key.str(), std::move(answer), clock::now() + time);
+  auto const bytes = key.str().size() + what.bytes;
+  answers_.add(key.str(), std::move(what.answer), bytes, clock::now() + time);
   if (!is_linked()) home_.timers().schedule(*this, answers_.next_end());
 }
 

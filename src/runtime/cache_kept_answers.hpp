@@ -18,19 +18,28 @@ class kept_answers {
 
   /// How long what was loaded without the store is given again, at most.
   static constexpr milliseconds longest_unguarded{250};
+  /// Of each of the two kinds. The newest answer is kept however large it is.
+  static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
+  static constexpr std::size_t most_unguarded = 1024;
+  static constexpr std::size_t most_unstored = 64;
 
   kept_answers(store_core& home, cache_options const& options)
-      : unguarded_(home, options, {longest_unguarded, 1024}),
-        // These are mostly the large ones.
-        unstored_(home, options, {options.error_back_off, 64}) {}
+      : unguarded_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
+        unstored_(home, options, {options.error_back_off, {most_unstored, most_bytes}}) {}
+
+  /// An answer, and the bytes that it takes.
+  struct sized_answer {
+    answer_type answer;
+    std::size_t bytes;
+  };
 
   /// Of a load without the store, which began then.
-  void add_unguarded(cache_key const& key, answer_type answer, clock::time_point began) {
-    if (began > fenced_) unguarded_.add(key, std::move(answer));
+  void add_unguarded(cache_key const& key, sized_answer what, clock::time_point began) {
+    if (began > fenced_) unguarded_.add(key, std::move(what));
   }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
-  void add_unstored(cache_key const& key, answer_type answer, clock::time_point began) {
-    if (began > fenced_) unstored_.add(key, std::move(answer));
+  void add_unstored(cache_key const& key, sized_answer what, clock::time_point began) {
+    if (began > fenced_) unstored_.add(key, std::move(what));
   }
   /// What answers a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
@@ -55,16 +64,16 @@ class kept_answers {
  private:
   struct bounds {
     milliseconds longest;
-    std::size_t most;
+    algo::answer_bounds together;
   };
 
   class list final : private timed {
    public:
     list(store_core& home, cache_options const& options, bounds limits)
-        : home_(home), options_(options), longest_(limits.longest), answers_(limits.most) {}
+        : home_(home), options_(options), longest_(limits.longest), answers_(limits.together) {}
     ~list() override { timer_queue::remove(*this); }
 
-    void add(cache_key const& key, answer_type answer);
+    void add(cache_key const& key, sized_answer what);
     answer_type const* find(cache_key const& key) const {
       return answers_.empty() ? nullptr : answers_.find(key.str(), clock::now());
     }

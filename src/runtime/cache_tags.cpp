@@ -197,7 +197,7 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
                    sent = clock::now()](result<near_read> const& reply) {
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
-    known_.told(about->tag(), found, sent, clock::now());
+    known_.told(about->tag(), found, sent);
     // One that is kept with these generations is as good, and entries rest on it already.
     bool const is_news =
         found && reply->reading && !agrees(*home_.near(), {about->tag(), found->now}, clock::now());
@@ -295,11 +295,28 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
 void cache_tags::fence() { known_.changed_all(clock::now()); }
 
 void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
-  running_.insert_or_assign(&flight, running_load{flight.weak_from_this(), std::move(names)});
+  load_ended(flight);
+  auto& places = running_[&flight];
+  places.reserve(names.size());
+  for (auto& name : names) {
+    places.push_back(loads_.emplace(std::move(name), flight.weak_from_this()));
+  }
+}
+
+void cache_tags::load_ended(load_flight& flight) {
+  auto const found = running_.find(&flight);
+  if (found == running_.end()) return;
+  for (auto const place : found->second) loads_.erase(place);
+  running_.erase(found);
 }
 
 cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
-  known_.changed(tag, clock::now());
+  bool const is_end = how == detail::tag_ending::invalidate;
+  if (is_end) {
+    known_.ended(tag, clock::now());
+  } else {
+    known_.changed(tag, clock::now());
+  }
   auto const has_tag = [&](std::vector<std::string> const& names) {
     return std::find(names.begin(), names.end(), tag) != names.end();
   };
@@ -307,13 +324,11 @@ cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detai
     auto const names = names_of(cache_key(key));
     return names.has_error() || has_tag(*names);
   });
-  if (how == detail::tag_ending::invalidate) home_.freshness()->kill_copies(tag);
   std::vector<std::shared_ptr<load_flight>> flights;
-  for (auto const& [_, one] : running_) {
-    auto flight = has_tag(one.names) ? one.flight.lock() : nullptr;
-    if (flight) flights.push_back(std::move(flight));
+  for (auto [at, end] = loads_.equal_range(tag); at != end; ++at) {
+    if (auto flight = at->second.lock()) flights.push_back(std::move(flight));
   }
-  auto const copies = how == detail::tag_ending::expire ? stale_copies::live : stale_copies::die;
+  auto const copies = is_end ? stale_copies::die : stale_copies::live;
   claims_of_loads claims;
   for (auto const& flight : flights) {
     home_.freshness()->voided(flight->key(), copies);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -69,7 +70,7 @@ class cache_tags {
   void fence();
 
   void load_began(load_flight& flight, std::vector<std::string> names);
-  void load_ended(load_flight& flight) { running_.erase(&flight); }
+  void load_ended(load_flight& flight);
 
   // For who writes a record.
   algo::tag_check& known() noexcept { return known_; }
@@ -82,10 +83,7 @@ class cache_tags {
   algo::entry_span span() const;
 
  private:
-  struct running_load {
-    std::weak_ptr<load_flight> flight;
-    std::vector<std::string> names;
-  };
+  using loads_by_tag = std::multimap<std::string, std::weak_ptr<load_flight>>;
   using claims_of_loads = std::vector<std::pair<cache_key, owner_token>>;
   struct judgement;
   struct preparation;
@@ -107,7 +105,8 @@ class cache_tags {
   milliseconds record_ttl_;
   tag_questions reads_;
   tag_questions writes_;
-  std::unordered_map<load_flight*, running_load> running_;
+  loads_by_tag loads_;  // those that run; in there under each of its tags:
+  std::unordered_map<load_flight*, std::vector<loads_by_tag::iterator>> running_;
 };
 
 }  // namespace herdlock::runtime

@@ -16,6 +16,12 @@ shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::stri
   return {text, home.options().error_back_off};
 }
 
+std::size_t bytes_of(detail::load_outcome const& outcome) noexcept {
+  if (outcome.error) return outcome.error->size();
+  if (outcome.answer.kind != detail::entry_kind::value) return 0;
+  return outcome.encoded.has_value() ? value_bytes(*outcome.encoded) : bytes_not_known;
+}
+
 detail::load_outcome not_begun(failure const& why) {
   return {.answer = {}, .error = why.message, .unfinished = true};
 }

@@ -1,4 +1,7 @@
 // Waiting for a load over a Redis Cluster, whose events pass through a bus between its nodes.
+#include <support/child_process.hpp>
+#include <support/eventually.hpp>
+
 #include "cluster_ports.hpp"
 #include "owners.hpp"
 #include "stores/redis/cache/entry_codec.hpp"
@@ -58,6 +61,44 @@ TEST(RedisClusterWatch, AFillOnAnyNodeWakesTheWatcherWithTheValue) {
     ASSERT_TRUE(std::holds_alternative<cache_hit>(told));
     EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(told).value), "v");
   }
+}
+
+// What redis-cli prints of the events of a key: each message in lines of its own.
+class events_heard {
+ public:
+  events_heard(redis_server& node, std::string const& key)
+      : cli_({.argv = {find_program("redis-cli", "redis-tools"), "-p", std::to_string(node.port()),
+                       "SUBSCRIBE", "{" + key + "}:herdlock:events:0"}}) {}
+
+  /// All that was heard once this has been; nothing when it does not come.
+  std::string until(std::string const& last) {
+    bool const came = eventually([&] { return cli_.output().find(last) != std::string::npos; });
+    return came ? cli_.output() : std::string();
+  }
+
+ private:
+  child_process cli_;
+};
+
+// Each node is told of each event; who waits reads the value from the node that has it.
+TEST(RedisClusterWatch, WhatIsPublishedCarriesNoValue) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  cluster_ports ports(cluster.url());
+  auto const key = cluster.name_at(0, "large");
+  events_heard heard(cluster.node(1), key);
+  ASSERT_TRUE(eventually([&] { return listener(cluster, key).has_value(); }));
+  std::string const value(16'000, 'x');
+  ASSERT_TRUE(ports.put(key, value).has_value());
+  ASSERT_TRUE(ports.put(key, hash_fields{{"field", value}}).has_value());
+  cluster.node(0).command({"DEL", key});
+  auto const claim = std::get<claimed>(ports.claim(key, mine).value()).fencing.value;
+  ASSERT_EQ(ports.fill(key, mine, value).value(), fill_reply::stored);
+  auto const last = "#" + std::to_string(claim) + " " + redis::stored_event();
+  auto const all = heard.until(last);
+  ASSERT_FALSE(all.empty()) << "the fill was not heard of";
+  EXPECT_EQ(all.find(value.substr(0, 100)), std::string::npos);
+  EXPECT_LT(all.size(), 1000u) << all;
 }
 
 // Here the claim ends without any event, which stands for one that the bus has lost.

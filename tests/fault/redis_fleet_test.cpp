@@ -6,6 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <herdlock/cache.hpp>
 #include <herdlock/open.hpp>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -63,6 +65,42 @@ TEST_F(redis_fleet, WhatIsHotInOneProcessIsKeptInAll) {
     read(one, "k");
     return keeps(two, "k");
   })) << "from its next read on";
+}
+
+// A report has 64 keys: the fleet has room for another one, and this process has not.
+TEST_F(redis_fleet, WhatWasNamedWhileAllPlacesWereTakenIsHotHereWhenOneIsFree) {
+  constexpr std::size_t most = 70;
+  std::mutex guard;
+  std::set<std::string, std::less<>> told;
+  auto const was_told = [&](std::string_view key) {
+    std::lock_guard const lock(guard);
+    return told.contains(key);
+  };
+  auto how = options(20, 100);
+  how.hot_keys->max_hot = most;
+  how.hot_keys->on_hot = [&](std::string_view key) {
+    std::lock_guard const lock(guard);
+    told.emplace(key);
+  };
+  texts const one(open_store(server.url()), how);
+  auto const two = open(50, 100);
+  auto const read_own = [&] {
+    for (std::size_t i = 0; i < most; ++i) read(one, "own" + std::to_string(i), i < 64 ? 6 : 2);
+  };
+  ASSERT_TRUE(eventually([&] {
+    read_own();
+    return one.hot_stats().hot == most;
+  }));
+  ASSERT_TRUE(eventually([&] {
+    read_own();
+    read(two, "x", 20);
+    return known(one, "x").hot;
+  }));
+  EXPECT_FALSE(was_told("x")) << "else this shows nothing";
+  EXPECT_TRUE(eventually([&] {
+    read(two, "x", 20);
+    return was_told("x");
+  }));
 }
 
 TEST_F(redis_fleet, WhatAllReadTogetherIsHotInAll) {

@@ -69,6 +69,27 @@ TEST_F(CacheKeptAnswers, AValueThatCannotBeStoredIsNotKeptWhenItsLoadWasVoided) 
   EXPECT_EQ(ask().value(), "newer");
 }
 
+// S17. Each is over 16 MiB, and 64 of them would be a gigabyte.
+TEST_F(CacheKeptAnswers, ValuesThatCannotBeStoredAreKeptUpToABoundInBytes) {
+  open({.error_back_off = 10min});
+  loader.let_go();
+  loader.value = std::string(limits::max_value_bytes + 1, 'x');
+  for (auto const* key : {"a", "b", "c", "d"}) ask(key);
+  loader.value = "newer";
+  EXPECT_EQ(ask("d").value().size(), limits::max_value_bytes + 1);
+  EXPECT_EQ(ask("b").value().size(), limits::max_value_bytes + 1) << "three of them fit";
+  EXPECT_EQ(ask("a").value(), "newer") << "and no fourth";
+}
+
+// The same of what is loaded without the store, for as short a time as that is kept.
+TEST_F(CacheKeptAnswers, WhatIsLoadedWithoutTheStoreIsKeptUpToABoundInBytes) {
+  open_without_claims({});
+  loader.value = std::string(limits::max_value_bytes, 'x');
+  for (auto const* key : {"a", "b", "c", "d"}) ask(key);
+  loader.value = "newer";
+  EXPECT_EQ(ask("a").value(), "newer") << "with their keys they are over the bound";
+}
+
 // S5, S9: it has said nothing of the key.
 TEST_F(CacheKeptAnswers, ALoaderThatWasDestroyedIsNobodysErrorAfterwards) {
   open_without_claims({});

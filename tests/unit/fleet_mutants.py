@@ -9,10 +9,23 @@ from mutants import Machine, run
 
 FLEET = Machine(("fleet_report", "hot_fleet"), ("hot_fleet_test", "fleet_report_test"))
 KEEPER = Machine(("entry_keeper",), ("entry_keeper_test",))
+PLACES = Machine(("hot_places",), ("hot_places_test",))
 TELLER = Machine(("fleet_report", "fleet_teller"), ("fleet_teller_test",))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
+    ("a key that found no place never has one", PLACES,
+     "if (has_room) in_line_", "if (false) in_line_",
+     "HotPlaces.AKeyThatTheFleetNamedWhileAllWereTakenHasTheNextFreeOne"),
+    ("who comes later has the free place", PLACES,
+     " || !waiting_.empty()", "",
+     "HotPlaces.WhoWaitsLongestIsFirst"),
+    ("what has cooled takes a place", PLACES,
+     "if (how == hot_by::fleet) stops_waiting(hash);", "",
+     "HotPlaces.WhatHasCooledMeanwhileWaitsNoMore"),
+    ("a key that waited cools with our own count", PLACES,
+     "stops_waiting(hash) || how", "(stops_waiting(hash), false) || how",
+     "HotPlaces.WhatIsHotByOurOwnCountTakesAPlaceAllTheSame"),
     ("a doubled report counts again", FLEET,
      "if (report.number <= known->second.newest.number)",
      "if (report.number < known->second.newest.number)",

@@ -302,6 +302,35 @@ TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
   EXPECT_EQ(m.keys(), 2u);
 }
 
+// S17. The database is down, and no two keys are the same: the executor that fails their loads
+// renews leases, too.
+TEST_F(Freshness, AtTheLimitAKeyThatFailsLooksAtFewOfTheOthers) {
+  constexpr std::size_t most = 1000, more = 500;
+  freshness_machine m(options(), most);
+  auto const fail = [&](std::size_t i) {
+    m.load_failed("k" + std::to_string(i), at(seconds(60)), 0.5);
+  };
+  for (std::size_t i = 0; i < most; ++i) fail(i);
+  EXPECT_EQ(m.looked_for_room(), 0u);
+  for (std::size_t i = 0; i < more; ++i) fail(most + i);
+  EXPECT_EQ(m.keys(), most);
+  EXPECT_LE(m.looked_for_room(), more * sweep_hand::looks);
+}
+
+TEST_F(Freshness, OneThatMayLoadAgainMakesRoomInARoundWhereverItIs) {
+  constexpr std::size_t most = 1000;
+  freshness_machine m(options(), most);
+  for (std::size_t i = 0; i < most; ++i) {
+    auto const failed = i == 777 ? seconds(50) : seconds(60);
+    m.load_failed(std::to_string(i), at(failed), 0.5);
+  }
+  std::size_t tries = 0;
+  while (m.load_failed("new", at(seconds(60)), 0.5) > milliseconds{0} && m.failures("new") == 0) {
+    ASSERT_LT(++tries, most);
+  }
+  EXPECT_LE(tries, most / sweep_hand::looks + 1);
+}
+
 // Nobody waits for the schedule: it refreshes, or leaves it.
 TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
   for (auto const& how : {options(), without_fail_safe(), patient()}) {

@@ -19,27 +19,27 @@ int found(answers const& of, std::string_view key, milliseconds time) {
 }
 
 TEST(RecentAnswers, AnAnswerIsGivenUntilItsTimeIsUp) {
-  answers some(10);
-  some.add("k", 1, after(100ms));
+  answers some({10, 1000});
+  some.add("k", 1, 1, after(100ms));
   EXPECT_EQ(found(some, "k", 99ms), 1);
   EXPECT_EQ(found(some, "k", 100ms), 0);
   EXPECT_EQ(found(some, "another", 0ms), 0);
 }
 
 TEST(RecentAnswers, AtTheBoundTheOldestGoes) {
-  answers some(2);
-  some.add("a", 1, after(100ms));
-  some.add("b", 2, after(100ms));
-  some.add("c", 3, after(100ms));
+  answers some({2, 1000});
+  some.add("a", 1, 1, after(100ms));
+  some.add("b", 2, 1, after(100ms));
+  some.add("c", 3, 1, after(100ms));
   EXPECT_EQ(found(some, "a", 0ms), 0);
   EXPECT_EQ(found(some, "b", 0ms), 2);
   EXPECT_EQ(found(some, "c", 0ms), 3);
 }
 
 TEST(RecentAnswers, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
-  answers some(10);
-  some.add("k", 1, after(100ms));
-  some.add("k", 2, after(200ms));
+  answers some({10, 1000});
+  some.add("k", 1, 1, after(100ms));
+  some.add("k", 2, 1, after(200ms));
   EXPECT_EQ(some.next_end(), after(100ms));
   some.drop_old(after(100ms));
   EXPECT_EQ(found(some, "k", 150ms), 2);
@@ -48,15 +48,56 @@ TEST(RecentAnswers, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
 }
 
 TEST(RecentAnswers, WhatIsErasedIsNotGivenAgain) {
-  answers some(10);
-  some.add("k", 1, after(100ms));
+  answers some({10, 1000});
+  some.add("k", 1, 1, after(100ms));
   some.erase("another");
   EXPECT_EQ(found(some, "k", 0ms), 1);
   some.erase("k");
   EXPECT_EQ(found(some, "k", 0ms), 0);
-  some.add("k", 2, after(300ms));
+  some.add("k", 2, 1, after(300ms));
   some.drop_old(after(100ms));
   EXPECT_EQ(found(some, "k", 100ms), 2) << "the end of the one that was erased is not its own";
+}
+
+TEST(RecentAnswers, BeyondTheBoundInBytesTheOldestGo) {
+  answers some({10, 100});
+  some.add("a", 1, 40, after(100ms));
+  some.add("b", 2, 40, after(100ms));
+  some.add("c", 3, 20, after(100ms));
+  EXPECT_EQ(found(some, "a", 0ms), 1) << "at the bound";
+  EXPECT_EQ(some.bytes(), 100u);
+  some.add("d", 4, 1, after(100ms));
+  EXPECT_EQ(found(some, "a", 0ms), 0) << "one byte more";
+  EXPECT_EQ(found(some, "b", 0ms), 2);
+  EXPECT_EQ(found(some, "d", 0ms), 4);
+  EXPECT_EQ(some.bytes(), 61u);
+}
+
+TEST(RecentAnswers, OneThatIsLargerThanTheBoundIsKeptAlone) {
+  answers some({10, 100});
+  some.add("a", 1, 60, after(100ms));
+  some.add("large", 2, 101, after(100ms));
+  EXPECT_EQ(found(some, "a", 0ms), 0);
+  EXPECT_EQ(found(some, "large", 0ms), 2);
+  some.add("b", 3, 1, after(100ms));
+  EXPECT_EQ(found(some, "large", 0ms), 0);
+  EXPECT_EQ(some.bytes(), 1u);
+}
+
+TEST(RecentAnswers, WhatHasGoneTakesNoBytes) {
+  answers some({10, 100});
+  some.add("k", 1, 60, after(100ms));
+  some.add("k", 2, 70, after(100ms));
+  EXPECT_EQ(some.bytes(), 70u) << "in place of its former one";
+  some.erase("k");
+  EXPECT_EQ(some.bytes(), 0u);
+  some.add("a", 1, 30, after(200ms));
+  some.add("b", 2, 30, after(200ms));
+  some.erase_if([](std::string_view key) { return key == "a"; });
+  EXPECT_EQ(some.bytes(), 30u);
+  some.drop_old(after(200ms));
+  EXPECT_EQ(some.bytes(), 0u);
+  EXPECT_TRUE(some.empty());
 }
 
 }  // namespace

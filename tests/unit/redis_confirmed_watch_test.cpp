@@ -51,9 +51,17 @@ reply list_of(std::initializer_list<std::string_view> texts) {
   return made;
 }
 
+// How many bytes of arguments a command has.
+struct counted_bytes final : command_writer {
+  void push(std::span<std::string_view const> arguments) override {
+    for (auto const one : arguments) count += one.size();
+  }
+  std::size_t count = 0;
+};
+
 class ConfirmedWatch : public testing::Test {
  protected:
-  ConfirmedWatch() {
+  explicit ConfirmedWatch(std::string const& event = stored_event()) {
     port->watch({cache_key("k"), std::chrono::minutes(1)},
                 asio::bind_cancellation_slot(stop.slot(), [this](result<watch_reply> told) {
                   outcome.emplace(std::move(told));
@@ -63,7 +71,7 @@ class ConfirmedWatch : public testing::Test {
     hears.on_message(list_of({"subscribe", name(), "1"}));
     answer(list_of({"60000", "7"}));  // the look: a claim with the number 7
     io.poll();
-    hears.on_message(list_of({"message", name(), "#7 " + value_event(std::string("old"))}));
+    hears.on_message(list_of({"message", name(), "#7 " + event}));
   }
   ~ConfirmedWatch() override {
     watches->close();
@@ -101,6 +109,38 @@ TEST_F(ConfirmedWatch, GivesWhatIsThereWhenItIsReadAnew) {
   io.poll();
   ASSERT_TRUE(outcome);
   EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(outcome->value()).value), "new");
+}
+
+// As a version that still published values tells it.
+struct ConfirmedWatchOfAValue : ConfirmedWatch {
+  ConfirmedWatchOfAValue() : ConfirmedWatch(value_event(std::string("old"))) {}
+};
+
+TEST_F(ConfirmedWatchOfAValue, GivesWhatIsThereAndNotWhatTheEventBrings) {
+  io.poll();
+  reply now;
+  now.add(reply_kind::text, 0, "new");
+  answer(now);
+  io.poll();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::get<std::string>(std::get<cache_hit>(outcome->value()).value), "new");
+}
+
+// Nobody would take it from there (S17).
+TEST_F(ConfirmedWatch, WhatIsWrittenIsSentOnceAndNotOnceMoreInAnEvent) {
+  io.poll();
+  std::string const value(16'000, 'x');
+  commands->sent.clear();
+  port->put({cache_key("k"), value, std::chrono::minutes(1)}, [](result<void> const&) {});
+  port->fill({cache_key("k"), owner_token::generate(), value, std::chrono::minutes(1)},
+             [](result<fill_reply> const&) {});
+  ASSERT_EQ(commands->sent.size(), 2u);
+  for (auto const& one : commands->sent) {
+    counted_bytes bytes;
+    one->encode(bytes, script_form::by_hash);
+    EXPECT_GE(bytes.count, value.size());
+    EXPECT_LT(bytes.count, value.size() + 1000);
+  }
 }
 
 TEST_F(ConfirmedWatch, IsCancelledBetweenTheEventAndItsConfirmation) {

@@ -80,13 +80,35 @@ TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
   EXPECT_EQ(times.size(), 2u);
 }
 
-// Each look at all that is remembered costs.
-TEST(RememberedTimes, RoomIsLookedForOnceInASecond) {
+TEST(RememberedTimes, WhatHasEndedMakesRoomAtOnce) {
   remembered_times times(1);
   times.stored("a", {at(0ms), at(100ms), 1ms});
-  EXPECT_EQ(times.look("b", at(0ms)).what, answer::wait);
-  EXPECT_EQ(times.look("b", at(999ms)).what, answer::wait) << "a has ended long ago";
-  EXPECT_EQ(times.look("b", at(1000ms)).what, answer::ask);
+  EXPECT_EQ(times.look("b", at(99ms)).what, answer::wait);
+  EXPECT_EQ(times.look("b", at(100ms)).what, answer::ask);
+}
+
+// S17. The executor that does this renews leases, too.
+TEST(RememberedTimes, ANewKeyLooksAtFewOfThemHoweverManyThereAre) {
+  constexpr std::size_t most = 1000, more = 500;
+  remembered_times times(most);
+  auto const name = [](std::size_t i) { return std::to_string(i); };
+  for (std::size_t i = 0; i < most; ++i) times.stored(name(i), {at(0ms), at(1h), 1ms});
+  EXPECT_EQ(times.looked_for_room(), 0u);
+  for (std::size_t i = 0; i < more; ++i) {
+    EXPECT_EQ(times.look(name(most + i), at(1ms)).what, answer::wait) << "none has ended";
+  }
+  EXPECT_LE(times.looked_for_room(), more * sweep_hand::looks);
+}
+
+TEST(RememberedTimes, WhereverTheOneThatHasEndedIsItIsFoundInTime) {
+  constexpr std::size_t most = 1000;
+  remembered_times times(most);
+  for (std::size_t i = 0; i < most; ++i) {
+    times.stored(std::to_string(i), {at(0ms), i == 777 ? at(1ms) : at(1h), 1ms});
+  }
+  std::size_t tries = 0;
+  while (times.look("new", at(2ms)).what != answer::ask && tries < most) ++tries;
+  EXPECT_LE(tries, most / sweep_hand::looks + 1);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ tag_record made_stale(tag_record one) {
 class TagCheck : public ::testing::Test {
  protected:
   void told(std::optional<tag_record> const& found, milliseconds sent, char const* tag = "t") {
-    check.told(tag, found, at(sent), at(sent));
+    check.told(tag, found, at(sent));
   }
   tag_verdict judge(tag_generations made_in, milliseconds came, milliseconds now) const {
     return check.judge({{"t", made_in}}, at(came), at(now));
@@ -93,11 +93,11 @@ TEST_F(TagCheck, AReplyThatComesLateIsNoNews) {
 // 1. the record is being stored  2. a read is sent, and carried out before that  3. both end
 TEST_F(TagCheck, AReadThatWasSentWhileTheRecordWasMadeDoesNotHideIt) {
   told(std::nullopt, 200ms);
-  check.made("t", record(1, 1), at(100ms), at(300ms));
+  check.made("t", record(1, 1), at(100ms));
   EXPECT_EQ(judge({1, 1}, 300ms, 300ms), tag_verdict::fresh);
   EXPECT_EQ(need(300ms, 300ms), tag_need::none);
   check.changed("t", at(400ms));
-  check.made("t", record(2, 2), at(399ms), at(500ms));
+  check.made("t", record(2, 2), at(399ms));
   EXPECT_EQ(judge({2, 2}, 500ms, 500ms), tag_verdict::ask) << "it may have been ended since";
 }
 
@@ -183,20 +183,69 @@ TEST_F(TagCheck, WhatALoadHasAskedForItselfIsNotTooOldForIt) {
 
 // -------------------------------------------------------------------------------- the bound
 
-TEST(TagCheckBound, BeyondItAllTagsAreForgottenAndNothingThatIsOnItsWayCounts) {
+TEST(TagCheckBound, BeyondItSomeTagsAreForgottenAndNothingThatIsOnItsWayCounts) {
   tag_check check(max_age, 2);
   check.changed("a", at(100ms));
-  check.told("b", record(1, 1), at(100ms), at(100ms));
+  check.told("b", record(1, 1), at(100ms));
   EXPECT_EQ(check.size(), 2u);
   EXPECT_EQ(check.judge({{"b", {1, 1}}}, at(110ms), at(110ms)), tag_verdict::fresh);
-  check.told("c", record(1, 1), at(120ms), at(200ms));
+  check.told("c", record(1, 1), at(120ms));
   EXPECT_EQ(check.size(), 1u);
   EXPECT_EQ(check.judge({{"b", {1, 1}}}, at(210ms), at(210ms)), tag_verdict::ask);
   // It was asked for before a changed, which is forgotten.
-  check.told("a", record(1, 1), at(90ms), at(210ms));
+  check.told("a", record(1, 1), at(90ms));
   EXPECT_EQ(check.judge({{"a", {1, 1}}}, at(210ms), at(210ms)), tag_verdict::ask);
-  check.told("a", record(2, 2), at(220ms), at(220ms));
+  check.told("a", record(2, 2), at(220ms));
   EXPECT_EQ(check.judge({{"a", {2, 2}}}, at(230ms), at(230ms)), tag_verdict::fresh);
+}
+
+// S17. The executor that does this renews leases, too.
+TEST(TagCheckBound, EachNewTagLooksAtFewOfTheOthers) {
+  constexpr std::size_t most = 1000, more = 500;
+  tag_check check(max_age, most);
+  auto const name = [](std::size_t i) { return "t" + std::to_string(i); };
+  for (std::size_t i = 0; i < most; ++i) check.told(name(i), record(1, 1), at(100ms));
+  EXPECT_EQ(check.looked_for_room(), 0u);
+  for (std::size_t i = 0; i < more; ++i) {
+    check.told(name(most + i), record(1, 1), at(100ms));
+    EXPECT_LE(check.size(), most);
+    EXPECT_GE(check.size(), most - sweep_hand::looks) << "all but few are remembered";
+  }
+  EXPECT_LE(check.looked_for_room(), more + sweep_hand::looks) << "what it looks at is forgotten";
+}
+
+// ------------------------------------------------------------------- entries that are kept
+// meanwhile
+
+TEST_F(TagCheck, WhoHasKeptAnEntryUntilItsTagEndedHasNothing) {
+  EXPECT_FALSE(check.have_ended({{"t", {1, 1}}}, at(100ms)));
+  check.ended("t", at(200ms));
+  EXPECT_TRUE(check.have_ended({{"t", {1, 1}}}, at(100ms)));
+  EXPECT_TRUE(check.have_ended({{"u", {1, 1}}, {"t", {1, 1}}}, at(200ms)));
+  EXPECT_FALSE(check.have_ended({{"t", {1, 1}}}, at(201ms)));
+  EXPECT_FALSE(check.have_ended({{"u", {1, 1}}}, at(100ms)));
+  told(record(2, 2), 300ms);
+  EXPECT_TRUE(check.have_ended({{"t", {1, 1}}}, at(100ms))) << "whatever is known by now";
+  EXPECT_EQ(judge({1, 1}, 250ms, 300ms), tag_verdict::gone);
+}
+
+TEST_F(TagCheck, AChangeThatIsNoEndLeavesWhatIsKept) {
+  check.changed("t", at(200ms));
+  EXPECT_FALSE(check.have_ended({{"t", {1, 1}}}, at(100ms)));
+  check.ended("t", at(300ms));
+  check.changed("t", at(400ms));
+  EXPECT_TRUE(check.have_ended({{"t", {1, 1}}}, at(300ms)));
+  EXPECT_FALSE(check.have_ended({{"t", {1, 1}}}, at(350ms)));
+}
+
+TEST(TagCheckBound, AnEndThatIsForgottenIsTakenForTheEndOfAnyTag) {
+  tag_check check(max_age, 1);
+  check.ended("a", at(200ms));
+  check.changed("b", at(300ms));
+  EXPECT_EQ(check.size(), 1u);
+  EXPECT_TRUE(check.have_ended({{"a", {1, 1}}}, at(100ms)));
+  EXPECT_TRUE(check.have_ended({{"b", {1, 1}}}, at(100ms)));
+  EXPECT_FALSE(check.have_ended({{"a", {1, 1}}}, at(250ms)));
 }
 
 }  // namespace

@@ -93,7 +93,6 @@ result<T> wait_for_load(store_context const& context, Start&& start) {
     wait.cancel_once_run({call, &call->give_up});
     return wait.nobody_runs_it();
   }
-  call->thread.serve(std::nullopt);  // where the store's own thread answers there is no limit
   if (!call->answer) return wait.closed();
   return *std::move(call->answer);
 }

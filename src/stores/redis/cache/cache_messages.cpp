@@ -111,6 +111,7 @@ result<claim_reply> claim_message::hit(cache_value value) const {
 void extend_message::encode(command_writer& out, script_form form) const {
   out.begin(cache_scripts().extend, form);
   out.add_side_key(key.str(), claim_role);
+  out.add_side_key(key.str(), claim_fence_role);
   out.add(owner.str());
   out.add_number(ttl.count());
   out.end();

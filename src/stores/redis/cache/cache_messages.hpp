@@ -57,7 +57,7 @@ template <class Request>
 struct entry_message {
   Request asked;
   std::string events;
-  std::string event = value_event(asked.value);
+  std::string event;
 
   std::string_view name() const { return asked.key.str(); }
   /// ttl, kind, channel, message, value or fields.

@@ -9,9 +9,9 @@
 namespace herdlock::redis {
 namespace {
 
-// A value that came with a late event may have been replaced or removed since the caller asked:
-// what is there now is read. (One that is not there any more: look again.) The caller's
-// cancellation is for both steps, and counts between them, too.
+// The value of a late event may have been replaced or removed since the caller asked: so the event
+// brings none, and what is there now is read. (One that is not there any more: look again.) The
+// caller's cancellation is for both steps, and counts between them, too.
 class confirmed_watch final : public std::enable_shared_from_this<confirmed_watch> {
  public:
   confirmed_watch(std::shared_ptr<router> home, get_message get, handler<watch_reply> done)
@@ -86,7 +86,8 @@ class cache_port final : public cache_store {
   void fill(fill_request request, handler<fill_reply> done) override {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
       return detail::post_result<fill_reply>(router_->executor(), std::move(done), bad);
-    start(fill_message{{std::move(request), events_}}, std::move(done));
+    auto event = event_of(request.value);
+    start(fill_message{{std::move(request), events_, std::move(event)}}, std::move(done));
   }
 
   void fail(cache_key key, owner_token owner, std::string error, milliseconds back_off,
@@ -99,7 +100,8 @@ class cache_port final : public cache_store {
   void put(put_request request, handler<void> done) override {
     if (auto const bad = check_entry(request.key, request.value); bad.code)
       return detail::post_result<void>(router_->executor(), std::move(done), bad);
-    start(put_message{{std::move(request), events_}}, std::move(done));
+    auto event = event_of(request.value);
+    start(put_message{{std::move(request), events_, std::move(event)}}, std::move(done));
   }
 
   void invalidate(cache_key key, handler<bool> done) override {
@@ -132,6 +134,10 @@ class cache_port final : public cache_store {
   }
 
  private:
+  std::string event_of(cache_value const& value) const {
+    return router_->events_may_be_late() ? stored_event() : value_event(value);
+  }
+
   template <class Message>
   void start(Message call, handler<typename Message::value_type> done) {
     operation<Message>::start(*router_, std::move(call), std::move(done));

@@ -84,6 +84,10 @@ std::string value_event(cache_value const& value) {
   return out;
 }
 
+std::string stored_event() { return "v"; }
+
+bool is_stored_event(std::string_view message) { return message == "v"; }
+
 std::string error_event(std::string_view text, milliseconds back_off) {
   if (back_off.count() <= 0) return look_event();
   return "e" + std::to_string(back_off.count()) + " " + std::string(text);

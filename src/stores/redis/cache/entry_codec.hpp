@@ -30,6 +30,10 @@ cache_value hash_entry(hash_fields fields);
 failure check_entry(cache_key const& key, cache_value const& value);
 
 std::string value_event(cache_value const& value);
+/// A value was written, and is to be read. Where events may be late nobody takes a value from them,
+/// and they pass through all nodes of a cluster: so they bring none.
+std::string stored_event();
+bool is_stored_event(std::string_view message);
 std::string error_event(std::string_view text, milliseconds back_off);
 std::string look_event();
 
@@ -41,7 +45,7 @@ struct claim_event {
 };
 claim_event split_event(std::string_view event);
 
-/// Of the message. Anything that is not understood is "look again".
+/// Of the message. Anything that brings no answer, or is not understood, is "look again".
 watch_reply parse_event(std::string_view message);
 
 }  // namespace herdlock::redis

@@ -1,0 +1,67 @@
+// Which keys are hot in this process: those that it counts as hot itself, and those that the fleet
+// has named, in so many places.
+//
+//   told                         a place is free        all are taken, or others wait
+//   -------------------------    -------------------    ------------------------------------
+//   hot by our own count         takes one              takes one all the same: the count is
+//                                                       bounded by itself
+//   hot in the fleet             takes one              waits for one
+//   cooled in the fleet          gives it up, unless    waits no more
+//                                it is hot by our own
+//                                count as well
+//
+// The fleet tells of a key once. So a key that finds no place waits, and has one as soon as one is
+// free, in the order of their coming.
+//
+// Pure. Keys are told apart by their hash: two of one hash are hot together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace herdlock::algo {
+
+enum class hot_by { our_count, fleet };
+
+class hot_places {
+ public:
+  struct named_key {
+    std::string key;
+    std::uint64_t hash = 0;
+  };
+
+  /// No more keys wait than there are places.
+  explicit hot_places(std::size_t most) : most_(most) {}
+
+  /// True when the key takes a place: it had none.
+  bool becomes_hot(std::string_view key, std::uint64_t hash, hot_by how);
+  /// True when the key gives its place up.
+  bool cools(std::uint64_t hash, hot_by how);
+  /// Who takes a place that is free now; nothing when none is, or nobody waits.
+  std::optional<named_key> take_free();
+
+  bool has(std::uint64_t hash) const { return taken_.contains(hash); }
+  std::size_t taken() const noexcept { return taken_.size(); }
+  std::size_t waiting() const noexcept { return waiting_.size(); }
+
+ private:
+  struct reasons {
+    bool our_count = false;
+    bool fleet = false;
+  };
+  using line = std::list<named_key>;
+
+  bool stops_waiting(std::uint64_t hash);
+
+  std::size_t most_;
+  std::unordered_map<std::uint64_t, reasons> taken_;
+  line waiting_;
+  std::unordered_map<std::uint64_t, line::iterator> in_line_;
+};
+
+}  // namespace herdlock::algo
