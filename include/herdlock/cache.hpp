@@ -25,7 +25,9 @@
 //  * A store that fails is not a miss: loads then run without it, one per key and process (and
 //    one more behind each fence()), at most max_loads_without_store at once, and nothing is
 //    written. After a failure the store is left alone for 250 ms to 1 s, then probed beside the
-//    callers' own way, so that a store that hangs costs its timeout only once.
+//    callers' own way, so that a store that hangs costs its timeout only once; after a write that
+//    it has acknowledged it is asked again at once. What it refuses to one key concerns that key
+//    alone, and store::warnings() names what a right is missing for.
 //  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
 //    it still answers: behind the answer by the cache's own loader; where it has none one call of
 //    the fleet waits for its load, and all others get the value that is there.
@@ -106,7 +108,7 @@ class cache : public cache_load_calls<T, Codec> {
 
   /// `void(failure, cached<T>)`: what is in the store now, or near; a stale entry is a miss. No
   /// load is begun or joined. Store trouble is an error here, at once while the store is known to
-  /// fail.
+  /// fail. errc::invalid_value for a T that throws when it is copied.
   template <class Token = boost::asio::deferred_t>
   auto async_get(std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
@@ -117,10 +119,11 @@ class cache : public cache_load_calls<T, Codec> {
     return this->template initiate<cached<T>>(std::move(start), std::forward<Token>(token));
   }
 
-  /// Stores the value and voids running loads of the key: `void(failure)`; errc::invalid_value for
-  /// a value that does not encode or is too large; errc::overloaded beyond the bounds of lasting
-  /// entries. Not cancellable: it ends by the store's timeout, and after an error of the store the
-  /// outcome is unknown.
+  /// Stores the value and voids running loads of the key: `void(failure)`; errc::moving where a
+  /// Redis Cluster moves the key's slot for longer than the store's timeout; errc::invalid_value
+  /// for a value that does not encode or is too large; errc::overloaded beyond the bounds of
+  /// lasting entries. Not cancellable: it ends by the store's timeout, and after an error of the
+  /// store the outcome is unknown.
   template <class Token = boost::asio::deferred_t>
   auto async_put(std::string_view key, T value, Token&& token = {}) const {
     auto encoded = detail::encode_entry<T, Codec>(value);

@@ -35,10 +35,11 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
   ///
   /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
   /// options.wait; overloaded; invalid_name (the key is no name, or too long with the prefix);
-  /// wrong_type (the key holds something of another kind); canceled; invalid_value where an option
-  /// (soft_timeout, refresh_every) needs a loader that the cache owns. Cancellation: all types, at
-  /// once, but while its loader runs: that is cancelled (terminal) unless others in this process
-  /// wait for it, and the call completes when it has ended: with the value if one came.
+  /// wrong_type (the key holds something of another kind); canceled; invalid_value for a T that
+  /// throws when it is copied, and where an option (soft_timeout, refresh_every) needs a loader
+  /// that the cache owns. Cancellation: all types, at once, but while its loader runs: that is
+  /// cancelled (terminal) unless others in this process wait for it, and the call completes when it
+  /// has ended: with the value if one came.
   template <class Loader, class Token = boost::asio::deferred_t>
   requires detail::is_coroutine_loader<Loader>
   auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {

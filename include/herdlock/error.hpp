@@ -32,6 +32,7 @@ enum class errc {
   overloaded,       ///< a bound (queue, waiters, loads) is reached
   load_failed,      ///< the loader failed; the text is the loader's own
   not_supported,    ///< the store has no such operation
+  moving,           ///< of a cache: the store is moving this key to another of its servers
 };
 
 std::error_category const& category() noexcept;

@@ -75,7 +75,8 @@ class single_flight {
   /// runs on the flight's executor, possibly at once if this call is made there.
   ///
   /// Errors of this function itself are exceptions of type herdlock::error: errc::overloaded (a
-  /// bound of single_flight_options); errc::canceled.
+  /// bound of single_flight_options); errc::canceled. Each caller gets a copy of the value; what
+  /// copying it throws is that caller's error.
   ///
   /// Cancellation, of every type, makes a caller complete with errc::canceled (or with the outcome,
   /// when the two cross). The caller who brought the operation that runs completes when that has

@@ -48,7 +48,11 @@ store_time store_clock::there(clock::time_point here) const {
 
 entry_times times_of(entry_header const& header, store_clock const& clock_of_store) {
   constexpr auto no_end = clock::time_point::max();
-  if (header.created == store_time{0} || !clock_of_store.known()) {
+  bool const was_made = header.created != store_time{0};
+  if (was_made && header.grace != milliseconds{0} && !clock_of_store.known()) {
+    return {header.created, header.load_time, cannot_be_judged, cannot_be_judged};
+  }
+  if (!was_made || !clock_of_store.known()) {
     bool const stale = header.state == header_state::expired;
     auto const expires = stale ? clock::time_point::min() : no_end;
     return {header.created, header.load_time, expires, no_end};
@@ -68,6 +72,8 @@ milliseconds refresh_below(entry_header const& header, entry_times const& times,
   auto const grace = std::min(header.grace, limits::max_ttl - ttl);
   auto const in_grace = grace + std::min(late_write, ttl / 4);
   bool const expired = header.state == header_state::expired;
+  // Whoever made it stale may have kept it for longer than its own grace.
+  if (expired && times.ends == cannot_be_judged) return limits::max_ttl;
   if (!expired && now >= times.expires) return in_grace;
   // One that `expire` made stale may be kept for longer than its own grace.
   auto const measured = std::chrono::duration_cast<milliseconds>(times.ends - now);

@@ -43,15 +43,20 @@ class store_clock {
   std::optional<sample> sample_;
 };
 
-/// Of an entry, on the clock of this process. Where a time is not known the entry is fresh until
-/// the store drops it.
+/// Of an entry, on the clock of this process. Where it is not known when the entry was made it is
+/// fresh until the store drops it, and so is one without a grace where the store's clock is not
+/// known. One with a grace cannot be judged then: it is dead (cannot_be_judged).
 entry_times times_of(entry_header const& header, store_clock const& clock_of_store);
+
+/// When an entry that cannot be judged has expired and ended.
+inline constexpr auto cannot_be_judged = clock::time_point::min();
 
 /// An entry with less time left than this in the store is claimed although it is there: one that is
 /// stale, or that nobody refreshed since it was read as this. The store keeps an entry from when
 /// its write came there, the header counts from when it was sent: up to a quarter of the ttl later,
 /// a second at most, it still counts as stale. After a write that came later than that, a claim is
-/// told that the entry is fresh, and the refresh begins by so much later.
+/// told that the entry is fresh, and the refresh begins by so much later. So the store judges by
+/// this also what cannot be judged here.
 milliseconds refresh_below(entry_header const& header, entry_times const& times,
                            clock::time_point now);
 

@@ -51,8 +51,8 @@ int tell_forked(herdlock_error* why) noexcept {
 int code_of(std::error_code const& code) {
   if (code == errc::lost) return HERDLOCK_LOST;
   if (code == errc::access_denied) return HERDLOCK_ERR_DENIED;
-  if (code == errc::unavailable || code == errc::timed_out || code == errc::canceled) {
-    return HERDLOCK_ERR_UNAVAILABLE;
+  for (errc const passing : {errc::unavailable, errc::timed_out, errc::canceled, errc::moving}) {
+    if (code == passing) return HERDLOCK_ERR_UNAVAILABLE;
   }
   for (errc const theirs : {errc::invalid_url, errc::unknown_scheme, errc::not_built,
                             errc::invalid_name, errc::invalid_ttl, errc::invalid_owner}) {

@@ -1,12 +1,29 @@
 #include <herdlock/detail/blocking.hpp>
 
 #include <atomic>
+#include <exception>
+#include <new>
+#include <string>
 
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
 inline namespace v0 {
 namespace detail {
+
+failure copy_failure() {
+  try {
+    throw;
+  } catch (std::bad_alloc const&) {
+    return make_failure(errc::overloaded, "there is no memory for a copy of the value");
+  } catch (std::exception const& e) {
+    return make_failure(errc::invalid_value,
+                        std::string("the value has thrown when it was copied: ") + e.what());
+  } catch (...) {
+    if (!std::current_exception()) throw;  // no exception of C++: the thread is being unwound
+    return make_failure(errc::invalid_value, "the value has thrown when it was copied");
+  }
+}
 
 blocking_wait::blocking_wait(store_context const& context) : context_(context) {
   context.require_other_thread();

@@ -46,7 +46,8 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
       slots_(settings_.options),
-      trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store) {
+      trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store,
+               cache_in_words(values_->display_name(), settings_.options.prefix)) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
@@ -113,7 +114,7 @@ void cache_engine::drain() {
   auto const now = clock::now();
   arrivals_.fetch([&](detail::caller_ptr caller) { look_for(std::move(caller), now); },
                   [&](detail::caller_ptr caller) { accept(std::move(caller), now); });
-  looks_.send_all([this](look_group group) { send_look(std::move(group)); });
+  looks_.send_some([this](look_group group) { send_look(std::move(group)); });
 }
 
 void cache_engine::look_again(detail::caller_ptr caller) {

@@ -71,13 +71,11 @@ void cache_engine::expire(clock::time_point now) {
 
 void cache_engine::warn_of_slow_loads() {
   if (std::exchange(warned_of_slow_loads_, true)) return;
-  auto const& prefix = options().prefix;
-  counters.warnings.add(
-      values_->display_name() + ": loads of the cache " +
-      (prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix)) +
-      " take longer than `wait` (" + std::to_string(options().wait.count()) +
-      " ms), and their calls wait for them: give the cache a loader of its own, "
-      "cache(store, options, loader), which goes on when a call has ended");
+  counters.warnings.add(cache_in_words(values_->display_name(), options().prefix) +
+                        " has loads that take longer than `wait` (" +
+                        std::to_string(options().wait.count()) +
+                        " ms), and their calls wait for them: give the cache a loader of its own, "
+                        "cache(store, options, loader), which goes on when a call has ended");
 }
 
 void cache_engine::on_closing() {

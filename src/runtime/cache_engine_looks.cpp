@@ -57,6 +57,7 @@ void keep_near(cache_engine const& engine, cache_key const& key, found_entry& fo
 void cache_engine::send_look(look_group group) {
   auto const& values = values_->values();
   if (!values) {
+    looks_.ended();
     group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
     return;
   }
@@ -95,16 +96,25 @@ void cache_engine::send_look(look_group group) {
 }
 
 void cache_engine::on_look(look_group const& group, result<near_read> got) {
+  bool const in_trouble = got.has_error() && is_store_trouble(got.error());
+  if (in_trouble) trouble_.failed(algo::store_step::read, got.error());
+  if (got.has_value()) trouble_.read_worked();
+  if (looks_.ended()) {
+    // A store that hangs costs its timeout once, however many wait.
+    looks_.send_some([this](look_group next) {
+      if (!trouble_.reads_fail()) return send_look(std::move(next));
+      looks_.ended();
+      next.for_each([&](auto const& caller) { do_without_store(caller, trouble_.latest()); });
+    });
+  }
   bool const killed = group.sent != 0 && freshness_->look_over(group.head->key, group.sent);
   if (got.has_error()) {
     auto const& why = got.error();
-    if (!is_store_trouble(why)) {
-      return group.for_each([&](auto const& caller) { finish(*caller, why); });
-    }
-    trouble_.read_failed(why);
-    return group.for_each([&](auto const& caller) { do_without_store(caller, why); });
+    return group.for_each([&](auto const& caller) {
+      if (in_trouble) return do_without_store(caller, why);
+      finish(*caller, why);
+    });
   }
-  trouble_.read_worked();
   // One time for all that is decided of it: an entry that was there does not end in between.
   auto const now = clock::now();
   std::optional<found_entry> found;
@@ -201,11 +211,14 @@ void cache_engine::probe(cache_key const& key) {
   auto const& values = values_->values();
   if (!values) return;
   auto on_reply = [self = shared_from_this()](result<cache_lookup> reply) {
-    if (reply.has_error() && is_store_trouble(reply.error())) {
-      self->trouble_.read_failed(reply.error());
-    } else {
-      self->trouble_.read_worked();
-    }
+    auto& trouble = self->trouble_;
+    if (reply.has_value()) return trouble.read_worked();
+    auto const& why = reply.error();
+    auto const scope = is_store_trouble(why) ? trouble.failed(algo::store_step::read, why)
+                                             : algo::trouble_scope::none;
+    // At a bound of our own nothing was asked. Else who refuses one key answers.
+    if (why == errc::overloaded) return trouble.read_probe_over();
+    if (scope != algo::trouble_scope::reads) trouble.read_worked();
   };
   values->get(key, settings_.form, std::move(on_reply));
 }

@@ -48,7 +48,11 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
   }
   send(*values, [self = shared_from_this(), at_work, key, copies,
                  done = std::move(done)](result<Reply> reply) mutable {
-    if (reply.has_error()) cache_counters::add(self->counters.store_errors);
+    if (reply.has_error()) {
+      cache_counters::add(self->counters.store_errors);
+    } else {
+      self->trouble_.write_worked();
+    }
     self->void_loads(key, copies);
     at_work->end();
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));

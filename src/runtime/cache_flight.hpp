@@ -106,6 +106,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
   struct {
+    bool refused_alone = false;    // this key by the store, which has no other trouble
     detail::cache_answer found;    // an entry, from claim or watch
     std::string shared_error;      // the store's word of another's failed load
     failure refusal;               // the store's

@@ -80,9 +80,16 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
   if (what == algo::load_result::storable && !said_.extensions) {
     what = algo::load_result::unstorable;
   }
+  bool const guarded = !unguarded && !machine_.claim_is_lost();
+  auto& answers = home.answers_kept();
+  // Where an entry is refreshed it is there, and would be removed.
+  bool const is_sent = purpose_.refresh_below != milliseconds{0} || answers.may_be_taken(key_);
+  if (what == algo::load_result::storable && guarded && !is_sent) {
+    if (!outdated_) answers.add_refused(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+    return algo::load_result::unstorable;
+  }
   bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
-  bool const stored =
-      what == algo::load_result::storable && !unguarded && !machine_.claim_is_lost();
+  bool const stored = what == algo::load_result::storable && guarded;
   if (stored && home.lasting()) {
     said_.admission =
         home.lasting()->admit_loaded(key_, *said_.outcome.encoded, purpose_.refresh_below);
@@ -97,13 +104,15 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
   bool const unstorable = has_value && what == algo::load_result::unstorable;
   if (unstorable) cache_counters::add(home.counters.unstorable);
   if (unstorable && !outdated_) {
-    home.answers_kept().add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+    answers.add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home.counters.superseded);
   if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    home.answers_kept().add_unguarded(key_, {answer_for(kind), said_.bytes}, load_began_);
+    auto const add =
+        said_.refused_alone ? &kept_answers::add_refused : &kept_answers::add_unguarded;
+    (answers.*add)(key_, {answer_for(kind), said_.bytes}, load_began_);
   }
   return what;
 }

@@ -40,6 +40,18 @@ std::uint32_t take_count(std::string& text) {
   return count;
 }
 
+// Each text is kept once, and this one names no key.
+void warn_without_clock(cache_engine& home, failure const& why) {
+  bool const may_pass = why == errc::unavailable || why == errc::timed_out ||
+                        why == errc::canceled || why == errc::overloaded;
+  if (may_pass) return;
+  home.counters.warnings.add(
+      cache_in_words(home.home().display_name(), home.options().prefix) +
+      " cannot ask the store for its time: what it stores has no grace, and it loads anew what "
+      "others have stored with one, unless the store's claim says that it is fresh: " +
+      why.message + "; permit TIME");
+}
+
 milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<milliseconds>(span); }
 
 }  // namespace
@@ -60,6 +72,7 @@ void cache_freshness::ask_clock(cache_store& values, handler<void> done) {
       return std::move(done)(boost::system::in_place_value);
     }
     ask_again_ = clock::now() + pause_of_clock;
+    warn_without_clock(home_, said.error());
     std::move(done)(std::move(said).error());
   });
 }
@@ -209,11 +222,9 @@ void cache_freshness::load_succeeded(cache_key const& key, clock::duration took)
   auto const usual = grace_check_.load_took(took);
   if (!usual) return;
   auto const& options = home_.options();
-  std::string const name =
-      options.prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(options.prefix);
   std::string const time = std::to_string(usual->count()) + " ms";
   home_.counters.warnings.add(
-      home_.home().display_name() + ": the cache " + name + " keeps stale entries for " +
+      cache_in_words(home_.home().display_name(), options.prefix) + " keeps stale entries for " +
       std::to_string(options.grace.count()) + " ms (grace), but its loads usually take " + time +
       ": when the grace is over, callers wait for the load that runs; use a grace longer than " +
       time + ", or a faster loader");

@@ -3,6 +3,7 @@
 
 #include <herdlock/detail/cache_core.hpp>
 
+#include "algo/key_pauses.hpp"
 #include "algo/load_machine.hpp"
 #include "algo/recent_answers.hpp"
 #include "runtime/store_core.hpp"
@@ -18,13 +19,14 @@ class kept_answers {
 
   /// How long what was loaded without the store is given again, at most.
   static constexpr milliseconds longest_unguarded{250};
-  /// Of each of the two kinds. The newest answer is kept however large it is.
+  /// Of each of the three kinds. The newest answer is kept however large it is.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
   static constexpr std::size_t most_unguarded = 1024;
   static constexpr std::size_t most_unstored = 64;
 
   kept_answers(store_core& home, cache_options const& options)
       : unguarded_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
+        refused_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
         unstored_(home, options, {options.error_back_off, {most_unstored, most_bytes}}) {}
 
   /// An answer, and the bytes that it takes.
@@ -37,22 +39,42 @@ class kept_answers {
   void add_unguarded(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) unguarded_.add(key, std::move(what));
   }
+  /// The same where the store refused this key alone: other claims work, and are not left alone.
+  void add_refused(cache_key const& key, sized_answer what, clock::time_point began) {
+    if (began > fenced_) refused_.add(key, std::move(what));
+  }
+  /// The same of a value that the store has not taken. The next ones of its key are not sent for
+  /// longer and longer: one that is too large takes the server's room, or the connection, each
+  /// time.
+  void add_untaken(cache_key const& key, sized_answer what, clock::time_point began) {
+    untaken_.failed(key.str(), clock::now());
+    add_refused(key, std::move(what), began);
+  }
+  /// Whether a value of the key is to be sent now.
+  bool may_be_taken(cache_key const& key) const {
+    return !untaken_.pauses(key.str(), clock::now());
+  }
+  void taken(cache_key const& key) { untaken_.forget(key.str()); }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
   void add_unstored(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) unstored_.add(key, std::move(what));
   }
   /// What answers a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
-    auto const* const unstored = unstored_.find(key);
-    return unstored || guard == algo::load_guard::guarded ? unstored : unguarded_.find(key);
+    if (auto const* const unstored = unstored_.find(key)) return unstored;
+    auto const* const refused = refused_.find(key);
+    return refused || guard == algo::load_guard::guarded ? refused : unguarded_.find(key);
   }
   void erase(cache_key const& key) {
     unguarded_.erase(key);
+    refused_.erase(key);
     unstored_.erase(key);
+    untaken_.forget(key.str());
   }
   template <class Condition>
   void erase_if(Condition&& of_key) {
     unguarded_.erase_if(of_key);
+    refused_.erase_if(of_key);
     unstored_.erase_if(of_key);
   }
   /// What began to be loaded before now answers nobody any more.
@@ -94,7 +116,9 @@ class kept_answers {
   };
 
   list unguarded_;
+  list refused_;
   list unstored_;
+  algo::key_pauses untaken_;
   clock::time_point fenced_ = clock::time_point::min();
 };
 

@@ -25,8 +25,7 @@ milliseconds life_of(cache_options const& options) {
 // As when the entry itself could not be read: no judgement is possible, and the store is to be left
 // alone. Anything else is the tag's own trouble.
 bool is_of_the_store(failure const& why) {
-  if (why == errc::access_denied) return false;
-  return is_store_trouble(why) || why == errc::canceled;
+  return (is_store_trouble(why) && !is_of_one_key(why)) || why == errc::canceled;
 }
 
 }  // namespace
@@ -279,7 +278,11 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
                    claims = std::move(claims),
                    done = std::move(done)](result<bool> const& reply) mutable {
     write->end();
-    if (reply.has_error()) cache_counters::add(home_.counters.store_errors);
+    if (reply.has_error()) {
+      cache_counters::add(home_.counters.store_errors);
+    } else {
+      home_.trouble().write_worked();
+    }
     // Not before: whoever claims then finds the tag's record as it is now.
     for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);
     for (auto& [flight_key, owner] : void_loads(tag, how)) home_.give_up_claim(flight_key, owner);

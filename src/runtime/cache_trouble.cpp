@@ -1,50 +1,55 @@
 #include "runtime/cache_trouble.hpp"
 
+#include <string_view>
+
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
 namespace {
 
-// What the next request, whatever it asks for, would meet as well.
-bool is_out_of_reach(failure const& why) {
-  if (why.code.category() != category()) return true;
-  return why == errc::unavailable || why == errc::timed_out;
+using algo::store_step;
+using algo::trouble_scope;
+
+// What cannot be done, and what becomes of it. None for waiting: the store itself warns of that.
+std::string_view in_words(store_step step) {
+  switch (step) {
+    case store_step::read:
+      return "cannot read entries, and loads each of them again and again";
+    case store_step::claim:
+      return "cannot claim keys, so each process loads for itself, and stores nothing";
+    case store_step::extend:
+      return "cannot extend its claims, so what takes longer than claim_ttl is loaded twice";
+    case store_step::fill:
+      return "cannot store values, so each process loads for itself";
+    case store_step::end:
+      return "cannot end its claims, so others wait for claim_ttl when a load has failed";
+    case store_step::wait:
+      break;
+  }
+  return {};
 }
 
 }  // namespace
 
-bool is_store_trouble(failure const& why) {
-  if (why.code.category() != category()) return true;
-  switch (static_cast<errc>(why.code.value())) {
-    case errc::unavailable:
-    case errc::timed_out:
-    case errc::access_denied:
-    case errc::protocol:
-    case errc::overloaded:
-      return true;
-    default:
-      return false;
-  }
+std::string cache_in_words(std::string const& store, std::string const& prefix) {
+  return store + ": the cache " +
+         (prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix));
 }
 
-void cache_trouble::read_failed(failure const& why) {
-  reads_.failed(clock::now(), random_unit());
-  note(why);
-}
-
-// A server that refuses writes (no rights, no memory, a full disk, too few replicas) still has
-// hits, and it says "unavailable" as one does that is gone: the next read finds out which of the
-// two it is. One that is silent is silent to reads as well. What a lock store does is no matter of
-// reads.
-void cache_trouble::step_failed(failure const& why) {
-  if (is_out_of_reach(why)) {
-    claims_.failed(clock::now(), random_unit());
-    bool const is_silent = why != errc::unavailable;
-    if (where_ == claims_in::value_store && is_silent) {
-      reads_.failed(clock::now(), random_unit());
-    }
-  }
-  note(why);
+// What a lock store does is no matter of reads.
+trouble_scope cache_trouble::failed(store_step step, failure const& why) {
+  auto scope = algo::scope_of(step, why);
+  bool const of_locks = where_ == claims_in::lock_store && step != store_step::read;
+  if (of_locks && scope == trouble_scope::store) scope = trouble_scope::claims;
+  auto const now = clock::now();
+  bool const of_reads = scope == trouble_scope::reads || scope == trouble_scope::store;
+  if (of_reads) reads_.failed(now, random_unit());
+  bool const of_claims = scope == trouble_scope::claims || scope == trouble_scope::store;
+  if (of_claims) claims_.failed(now, random_unit());
+  cache_counters::add(counters_.store_errors);
+  if (why == errc::access_denied || why == errc::protocol) warn(step, why);
+  tell(why);
+  return scope;
 }
 
 void cache_trouble::claims_worked() {
@@ -52,9 +57,20 @@ void cache_trouble::claims_worked() {
   if (where_ == claims_in::value_store) reads_.succeeded();
 }
 
-void cache_trouble::note(failure const& why) {
-  cache_counters::add(counters_.store_errors);
-  tell(why);
+void cache_trouble::write_worked() {
+  reads_.succeeded();
+  if (where_ == claims_in::value_store) claims_.succeeded();
+}
+
+void cache_trouble::warn(store_step step, failure const& why) {
+  auto const what = in_words(step);
+  if (what.empty() || !warned_.emplace(step, why.code.value()).second) return;
+  std::string const way_out =
+      why == errc::access_denied
+          ? "`herdlock doctor` names the right that is missing"
+          : "look at what is at the key and at {key}:herdlock:*, the keys beside it";
+  counters_.warnings.add(who_ + " " + std::string(what) + ". The first refusal: " + why.message +
+                         "; " + way_out);
 }
 
 void cache_trouble::tell(failure const& why) {

@@ -1,12 +1,15 @@
-// The reads of a cache that have not been sent yet: callers of one key share one.
+// The reads of a cache that have not been sent yet: callers of one key share one. So many are under
+// way at once, and the others wait here: a store has a bound of its own, beyond which it refuses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <herdlock/detail/cache_core.hpp>
+#include <herdlock/types.hpp>
 
 #include "algo/tag_check.hpp"
 
@@ -14,6 +17,9 @@ namespace herdlock::runtime {
 
 class shared_looks {
  public:
+  /// Each may ask for the records of limits::max_tags tags besides, and a store takes 65,536.
+  static constexpr std::size_t most_under_way = 65'536 / (1 + limits::max_tags);
+
   /// Callers who share one read. The first is apart so that one caller alone costs no vector.
   struct group {
     detail::caller_ptr head;
@@ -30,25 +36,49 @@ class shared_looks {
   };
 
   void add(detail::caller_ptr caller) {
-    if (!groups_.empty()) {
+    if (next_ < groups_.size()) {
       // One caller alone is not looked for, and costs no entry.
-      if (by_key_.empty()) by_key_.emplace(groups_.front().head->key.str(), 0);
+      if (by_key_.empty()) by_key_.emplace(groups_[next_].head->key.str(), next_);
       auto const [found, fresh] = by_key_.try_emplace(caller->key.str(), groups_.size());
       if (!fresh) return groups_[found->second].rest.push_back(std::move(caller));
     }
     groups_.push_back({std::move(caller), {}});
   }
 
+  /// Each that is sent is to be told of by ended(). O(1) for each, amortized.
   template <class Send>
-  void send_all(Send&& send) {
-    by_key_.clear();
-    for (auto& one : groups_) send(std::move(one));
-    groups_.clear();
+  void send_some(Send&& send) {
+    while (next_ < groups_.size() && under_way_ < most_under_way) {
+      auto one = std::move(groups_[next_]);
+      if (!by_key_.empty()) by_key_.erase(one.head->key.str());
+      if (++next_ == groups_.size()) {
+        groups_.clear();
+        next_ = 0;
+      }
+      ++under_way_;
+      send(std::move(one));
+    }
+    drop_sent();
+  }
+  /// True when another waits for that.
+  bool ended() {
+    --under_way_;
+    return next_ < groups_.size();
   }
 
  private:
-  std::vector<group> groups_;
-  std::unordered_map<std::string_view, std::size_t> by_key_;
+  // Where some wait all the time the list does not grow for ever.
+  void drop_sent() {
+    if (next_ < most_under_way || 2 * next_ < groups_.size()) return;
+    groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(next_));
+    for (auto& [_, at] : by_key_) at -= next_;
+    next_ = 0;
+  }
+
+  std::vector<group> groups_;  // from next_ on
+  std::size_t next_ = 0;
+  std::size_t under_way_ = 0;
+  std::unordered_map<std::string_view, std::size_t> by_key_;  // of those that wait
 };
 
 }  // namespace herdlock::runtime

@@ -44,6 +44,8 @@ struct herdlock_category final : std::error_category {
         return "the load failed";
       case errc::not_supported:
         return "not supported by this store";
+      case errc::moving:
+        return "the store is moving the key to another of its servers";
     }
     return "unknown herdlock error";
   }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include <herdlock/cache.hpp>
 #include "cluster_ports.hpp"
 
 namespace herdlock_test {
@@ -161,6 +162,27 @@ TEST(RedisClusterMove, CommandsWaitOutAMove) {
   });
   ASSERT_TRUE(ports.wait_for([&] { return outcome.has_value(); }));
   EXPECT_GT(fence_of(*outcome), 0u);
+}
+
+// S15: a claim in that slot waits for the end of the move; what is in others is claimed meanwhile.
+TEST(RedisClusterMove, AKeyThatCannotBeClaimedMeanwhileLeavesTheClaimsOfOthersAlone) {
+  auto& cluster = redis_cluster::shared();
+  cluster.flush();
+  cluster_ports ports(cluster.url());
+  cache<std::string> const strings(open_store(cluster.url() + "?timeout=500ms"));
+  auto const load = [](load_context const&) { return std::optional<std::string>("loaded"); };
+  std::string const there = "{moves}there", missing = "{moves}missing";
+  ASSERT_TRUE(ports.acquire(there, owner_token::generate()).has_value());  // the slot is not empty
+  std::uint64_t refused = 0;
+  int other = 0;
+  cluster.move_slot(cluster.slot_of(there), (cluster.home_of(there) + 1) % 3, [&] {
+    EXPECT_EQ(strings.get_or_load(missing, load), "loaded");
+    refused = strings.stats().unguarded_loads;
+    for (int i = 0; i < 20; ++i) strings.get_or_load("other" + std::to_string(other++), load);
+    EXPECT_EQ(strings.stats().unguarded_loads, refused);
+  });
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(strings.last_store_error(), errc::moving) << strings.last_store_error().message;
 }
 
 // Scripts are unknown to a node that just got the slot: NOSCRIPT after a redirection.

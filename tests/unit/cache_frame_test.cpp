@@ -149,6 +149,20 @@ TEST_F(StoreClock, AnEntryThatIsClaimedEarlyIsNotClaimedOnceItWasRefreshed) {
   EXPECT_LE(algo::refresh_below(header, times, now), milliseconds{550});
 }
 
+TEST_F(StoreClock, WithoutTheStoresClockAnEntryWithAGraceIsDead) {
+  auto header = some_header();
+  header.grace = seconds(3);
+  auto const times = algo::times_of(header, there);
+  EXPECT_EQ(algo::freshness_of(times, at(milliseconds{1}), {1}, 0.5), algo::freshness::dead);
+  // The store has been told of the grace, and judges by what is left.
+  EXPECT_GE(algo::refresh_below(header, times, at(milliseconds{1})), header.grace);
+  EXPECT_LT(algo::refresh_below(header, times, at(milliseconds{1})), header.grace + header.ttl);
+  header.state = algo::header_state::expired;
+  EXPECT_EQ(algo::refresh_below(header, algo::times_of(header, there), at(milliseconds{1})),
+            limits::max_ttl)
+      << "nobody knows for how long it is kept";
+}
+
 TEST_F(StoreClock, AnEntryWhoseTimesAreNotKnownIsFreshUntilTheStoreDropsIt) {
   auto header = some_header();
   auto const far = at(limits::max_ttl);

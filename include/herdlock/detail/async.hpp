@@ -57,7 +57,8 @@ template <class T, class Handler>
 struct user_handler {
   Handler h;
 
-  void operator()(result<T> r) {
+  // By reference: a T that has no move is copied as seldom as can be.
+  void operator()(result<T>&& r) {
     if constexpr (std::is_void_v<T>) {
       std::move(h)(r.has_error() ? std::move(r).error() : failure{});
     } else if (r.has_error()) {
@@ -102,6 +103,11 @@ struct bound_completion {
   result<T> r;
   void operator()() { std::move(h)(std::move(r)); }
 };
+
+/// What is told in place of a value that threw when it was copied or moved: errc::invalid_value
+/// with the text of the exception, or errc::overloaded where there was no memory. To be called in a
+/// catch block; the end of a thread goes on.
+failure copy_failure();
 
 /// What a user's code has thrown leaves in an event of its own: nothing of ours is left in the
 /// middle. To be called in a catch block.

@@ -71,9 +71,13 @@ result<T> wait_for(store_context const& context, Start&& start, Late late = {}) 
   auto const slot =
       wait.may_be_given_up() ? call->give_up.slot() : boost::asio::cancellation_slot();
   std::forward<Start>(start)(
-      boost::asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T> r) {
-        if (call->end()) return call->answer.set_value(std::move(r));
-        late(std::move(r));
+      boost::asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T>&& r) {
+        if (!call->end()) return late(std::move(r));
+        try {
+          call->answer.set_value(std::move(r));
+        } catch (...) {
+          call->answer.set_value(copy_failure());
+        }
       }));
   auto const answered_within = [&](milliseconds limit) {
     return answer.wait_for(limit) == std::future_status::ready;

@@ -34,6 +34,16 @@ result<std::optional<T>> value_of(result<cache_answer> answer) {
   return std::optional<T>(take_value<T>(*answer));
 }
 
+/// What the handler of a call takes, made of its answer: copying a T may throw.
+template <class Reply>
+auto reply_of(result<cache_answer> answer) -> decltype(Reply::from(std::move(answer))) {
+  try {
+    return Reply::from(std::move(answer));
+  } catch (...) {
+    return copy_failure();
+  }
+}
+
 /// The executor a loader runs on: the caller's own where it has one for coroutines.
 template <class Handler>
 boost::asio::any_io_executor loader_executor(Handler const& h,
@@ -139,7 +149,7 @@ class cache_call final : public cache_caller {
   struct completion {
     Handler h;
     result<cache_answer> answer;
-    void operator()() { std::move(h)(Reply::from(std::move(answer))); }
+    void operator()() { std::move(h)(reply_of<Reply>(std::move(answer))); }
   };
 
   static bool is_same(executor_type const& executor, boost::asio::any_io_executor const& other) {

@@ -188,7 +188,8 @@ void load_by_coroutine(boost::asio::any_io_executor const& executor, std::shared
     loader_keeper<Keeper> keep;
     void operator()(std::exception_ptr const& thrown, std::optional<T> value) {
       keep.ended();
-      sink(thrown ? failed_outcome(thrown) : loaded_outcome<T, Codec>(std::move(value)));
+      if (thrown) return sink(failed_outcome(thrown));
+      run_to(sink, [&] { return loaded_outcome<T, Codec>(std::move(value)); });
     }
   };
   auto const stop = context.stop();

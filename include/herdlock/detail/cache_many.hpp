@@ -165,7 +165,11 @@ class many_answers final : public answer_gathering {
         left_(keys) {}
 
   void answer(std::size_t at, result<cache_answer> what) override {
-    values_[at] = value_of<T>(std::move(what));
+    try {
+      values_[at] = value_of<T>(std::move(what));
+    } catch (...) {
+      values_[at] = copy_failure();
+    }
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) complete();
   }
   void abandon() override {

@@ -67,8 +67,14 @@ class answer_to_call {
     if (call_) call_->thread.forget();
   }
 
-  void operator()(result<T> r) {
-    call_->thread.answer([&] { call_->answer.emplace(std::move(r)); });
+  void operator()(result<T>&& r) {
+    call_->thread.answer([&] {
+      try {
+        call_->answer.emplace(std::move(r));
+      } catch (...) {
+        call_->answer.emplace(copy_failure());
+      }
+    });
     call_.reset();
   }
 
@@ -93,6 +99,7 @@ result<T> wait_for_load(store_context const& context, Start&& start) {
     wait.cancel_once_run({call, &call->give_up});
     return wait.nobody_runs_it();
   }
+  call->thread.serve(std::nullopt);  // where the store's own thread answers there is no limit
   if (!call->answer) return wait.closed();
   return *std::move(call->answer);
 }

@@ -52,11 +52,14 @@ class handler_joiner final : public flight_joiner {
     auto typed = std::static_pointer_cast<flight_outcome<T> const>(std::move(outcome));
     auto executor = std::exchange(executor_, {});
     boost::asio::post(executor, [done = std::move(done_), typed = std::move(typed)]() mutable {
-      if (typed->error) {
-        std::move(done)(typed->error, T());
-      } else {
-        std::move(done)(nullptr, *typed->value);
+      if (typed->error) return std::move(done)(typed->error, T());
+      std::optional<T> mine;
+      try {
+        mine.emplace(*typed->value);
+      } catch (...) {
+        return std::move(done)(std::current_exception(), T());
       }
+      std::move(done)(nullptr, *std::move(mine));
     });
   }
 

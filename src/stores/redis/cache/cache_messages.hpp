@@ -30,6 +30,7 @@ struct get_message {
 struct claim_message {
   using value_type = claim_reply;
   static constexpr std::string_view verb = "claim";
+  static constexpr errc in_moving_slot = errc::moving;
   claim_request asked;
 
   std::string_view name() const { return asked.key.str(); }
@@ -41,6 +42,7 @@ struct claim_message {
 struct extend_message {
   using value_type = renew_reply;
   static constexpr std::string_view verb = "extend the claim on";
+  static constexpr errc in_moving_slot = errc::moving;
   cache_key key;
   owner_token owner;
   milliseconds ttl;
@@ -55,6 +57,7 @@ struct extend_message {
 // What writes an entry, and tells those who watch it.
 template <class Request>
 struct entry_message {
+  static constexpr errc in_moving_slot = errc::moving;
   Request asked;
   std::string events;
   std::string event;
@@ -77,6 +80,7 @@ struct fill_message : entry_message<fill_request> {
 struct fail_message {
   using value_type = fill_reply;
   static constexpr std::string_view verb = "report the failed load of";
+  static constexpr errc in_moving_slot = errc::moving;
   cache_key key;
   owner_token owner;
   std::string error;
@@ -100,6 +104,7 @@ struct put_message : entry_message<put_request> {
 struct invalidate_message {
   using value_type = bool;
   static constexpr std::string_view verb = "invalidate";
+  static constexpr errc in_moving_slot = errc::moving;
   cache_key key;
   std::string events;
 
@@ -111,6 +116,7 @@ struct invalidate_message {
 struct expire_message {
   using value_type = bool;
   static constexpr std::string_view verb = "expire";
+  static constexpr errc in_moving_slot = errc::moving;
   cache_key key;
   milliseconds keep;
   std::string events;

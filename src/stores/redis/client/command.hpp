@@ -107,6 +107,8 @@ class command : public timer_queue::entry {
   virtual std::string_view step_in_bundle() const { return {}; }
   /// What has to go out right in front of it, each time that it is sent: a raw_command, or nothing.
   virtual std::unique_ptr<command> in_front() const { return nullptr; }
+  /// What it fails with when its slot is being moved for as long as its time is.
+  virtual errc in_moving_slot() const { return errc::unavailable; }
   /// Its reply came, though it is not open.
   virtual void overhear(reply const&) {}
 

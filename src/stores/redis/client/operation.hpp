@@ -14,8 +14,9 @@ namespace herdlock::redis {
 /// `result<value_type> parse(reply const&)`; parse sees no error replies. It may have
 /// `carried_by(connection&)`, called in front of each encode, and `for_this_server`: of the
 /// connection that it is started on, and never of another node of a cluster. It may have
-/// `step_in_bundle`, what scripts/many.lua calls its step, and `in_front(connection&)`, as
-/// command::in_front() and not called where ASKING goes out in its place.
+/// `in_moving_slot`, as command::in_moving_slot(); `step_in_bundle`, what scripts/many.lua calls
+/// its step, and `in_front(connection&)`, as command::in_front() and not called where ASKING goes
+/// out in its place.
 template <class Message>
 class operation final : public command {
  public:
@@ -46,6 +47,11 @@ class operation final : public command {
   std::string_view step_in_bundle() const override {
     if constexpr (requires { Message::step_in_bundle; }) return Message::step_in_bundle;
     return {};
+  }
+
+  errc in_moving_slot() const override {
+    if constexpr (requires { Message::in_moving_slot; }) return Message::in_moving_slot;
+    return errc::unavailable;
   }
 
   void complete(reply const& answer) override {

@@ -210,7 +210,8 @@ bool cluster::redirect(node& from, command_ptr& one, std::string_view line) {
   if (!to) return false;
   one->asking = false;
   auto const said = [&](std::string const& what) {
-    return how_.failed(errc::unavailable,
+    bool const moves = to->kind == redirection_kind::try_again;
+    return how_.failed(moves ? one->in_moving_slot() : errc::unavailable,
                        what + " (" + from.at().text() + " says " + in_quotes(line) + ")");
   };
   switch (to->kind) {
