@@ -32,15 +32,22 @@ enum class cache_format {
 /// is dropped when the server says so.
 enum class near_cache {
   off,
-  hot,  ///< those of hot keys (cache_options::hot_keys), and of pinned ones (cache::pin)
+  /// Those of hot keys (cache_options::hot_keys), and of pinned ones (cache::pin, and by a rule).
+  hot,
   all,  ///< whatever was read last
 };
+
+/// Whether a cache obeys what people say of its keys: the rules of herdlock/hot_rules.hpp.
+enum class key_rules { off, on };
 
 /// For cache_options::ttl: the entry does not end by itself, but for a store's longest ttl, a year
 /// after it was stored last. It stays until invalidate, or until the store evicts it.
 inline constexpr milliseconds lasting = milliseconds::max();
 
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
+///
+/// What is not named here is not done: by default no key is counted, nothing is kept in the
+/// process, nobody subscribes to anything, and no process reports to another.
 struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes.
   std::string prefix = {};
@@ -106,9 +113,9 @@ struct cache_options {
   std::size_t max_lasting_entries = 10'000;
   std::size_t max_lasting_bytes = 64 * 1024 * 1024;
   /// The near cache. Needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
-  /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `hot` where it can
-  /// be and keys are counted (hot_keys), and else `off`; then a server that refuses to push is no
-  /// reason for a warning. memory: has no use for it.
+  /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `off`; but `hot`
+  /// where `hot_keys` or `rules` is named and it can be, and then a server that refuses to push is
+  /// no reason for a warning. memory: has no use for it.
   std::optional<near_cache> near = std::nullopt;
   /// Which keys are hot in this process; counted for each call, however it is answered. While a key
   /// is hot and `near` is not `off`, it is kept here, and one call of the fleet loads it anew
@@ -116,15 +123,21 @@ struct cache_options {
   /// loader; without one that call waits for its own load; should that fail, or another process be
   /// at it, it has the value that is there. Callbacks are called on the store's executor and must
   /// not block; none is called once the last copy of the cache has gone, which waits for one that
-  /// runs on another thread. Some 250 KB for each cache, and 90 KB for each further thread that
-  /// asks it, up to 8. From its first call on a cache obeys the rules for its keys
-  /// (herdlock/hot_rules.hpp), over Redis where it can keep values: there it subscribes to a
-  /// channel, and reads them once a minute. Nothing: no key is counted, and no rule obeyed.
-  std::optional<herdlock::hot_keys_options> hot_keys = herdlock::hot_keys_options{};
-  /// Reads a second of all processes together from which a key is hot in each of them; and what is
-  /// hot in one of them is hot in all. So they report to each other their keys that are read often,
-  /// over the store: one command a second while there are such keys, twelve at most. Over Redis and
-  /// SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
+  /// runs on another thread. Some 250 KB for each cache, from its first call on, and 90 KB for each
+  /// further thread that asks it, up to 8. Nothing, the default: no key is counted.
+  std::optional<herdlock::hot_keys_options> hot_keys = std::nullopt;
+  /// Whether the rules for the keys of the cache are obeyed, from its first call on (at once where
+  /// the cache has a loader of its own). Over Redis it then subscribes to one channel, and reads
+  /// the rules once a minute; over SQLite the file is asked once a second. `keep` is for keys that
+  /// are counted (hot_keys). A store that keeps no rules (all but Redis, Valkey, SQLite, memory) is
+  /// refused.
+  key_rules rules = key_rules::off;
+  /// With hot_keys: reads a second of all processes together from which a key is hot in each of
+  /// them; and what is hot in one of them is hot in all. So they report to each other their keys
+  /// that are read often, over the store, and over Redis by a connection for that alone: one
+  /// command a second while there are such keys, twelve at most, and in a large fleet fewer, so
+  /// that the server sends no more than 16 MiB of reports a second (docs/guide/hot-keys.md). Over
+  /// Redis and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
   double fleet_threshold = 10'000;
   /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
   /// have one: called with the key without the prefix, on the store's executor, before each load

@@ -1,6 +1,6 @@
 // What people know of keys in advance: which are to be kept in the processes, and which never; for
-// a time, if they say so. Kept in the store, told to all processes, and obeyed by their caches
-// while they run.
+// a time, if they say so. Kept in the store, told to all processes, and obeyed while they run by
+// the caches that were made with cache_options::rules = key_rules::on.
 //
 //     herdlock::change_hot_rules(store, "product:", [&](std::vector<herdlock::hot_rule>& rules) {
 //       rules.push_back({.key = "sale", .from = noon, .until = noon + 2h});
@@ -72,6 +72,8 @@ namespace detail {
 // Without an edit it reads.
 void start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
                      handler<hot_rules> done);
+void start_count_of_rule_listeners(store const& in, std::string prefix,
+                                   handler<std::optional<std::uint64_t>> done);
 }  // namespace detail
 
 /// The rules for caches whose cache_options::prefix is this one: `void(failure, hot_rules)`.
@@ -107,10 +109,27 @@ auto async_change_hot_rules(store const& in, std::string prefix, hot_rules_edit 
       std::forward<Token>(token));
 }
 
+/// How many store handles, which is as a rule how many processes, have a cache of the prefix that
+/// listens for its rules (cache_options::rules) and has been called:
+/// `void(failure, std::optional<std::uint64_t>)`; nothing where the store cannot tell (SQLite,
+/// whose listeners read the file). Over Redis by PUBSUB NUMSUB, which sees those who are connected
+/// now and may subscribe; who may not reads the rules once a minute and is not counted. Errors and
+/// the rest as for async_read_hot_rules.
+template <class Token = boost::asio::deferred_t>
+auto async_count_rule_listeners(store const& in, std::string prefix, Token&& token = {}) {
+  return detail::initiate<std::optional<std::uint64_t>>(
+      in.get_executor(),
+      [in, prefix = std::move(prefix)](handler<std::optional<std::uint64_t>> h) mutable {
+        detail::start_count_of_rule_listeners(in, std::move(prefix), std::move(h));
+      },
+      std::forward<Token>(token));
+}
+
 // Blocking, throwing herdlock::error. Not on the store's own thread.
 
 hot_rules read_hot_rules(store const& in, std::string prefix);
 hot_rules change_hot_rules(store const& in, std::string prefix, hot_rules_edit edit);
+std::optional<std::uint64_t> count_rule_listeners(store const& in, std::string prefix);
 
 }  // namespace v0
 }  // namespace herdlock

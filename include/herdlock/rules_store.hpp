@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <herdlock/backend.hpp>
@@ -31,6 +32,9 @@ struct prolong_request {
   milliseconds at_most;  ///< and so much beyond the first expiry that the store saw of it
 };
 
+/// Store handles that listen for rules: of a process as a rule one. Nothing: the store cannot tell.
+using listener_count = std::optional<std::uint64_t>;
+
 /// Called on the executor.
 class rules_listener {
  public:
@@ -53,6 +57,8 @@ class rules_store {
   /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
   /// that has gone hears nothing more.
   virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
+  /// Who listens for the rules of the topic now, as far as the store can tell.
+  virtual void count_listeners(std::string topic, handler<listener_count> done) = 0;
   /// Lengthens the time to live of an entry, whoever has written it, in one step; when less than
   /// three quarters of `to` are left, so that many who ask do not write again and again. It is
   /// never shortened. An entry without an expiry is left alone, and one that has gone stays so. The

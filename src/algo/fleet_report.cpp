@@ -57,6 +57,13 @@ bool is_plausible(fleet_report const& report) {
   });
 }
 
+std::size_t encoded_bytes(fleet_report const& report) noexcept {
+  constexpr std::size_t head = 26, of_each_key = 35;
+  std::size_t bytes = first_bytes.size() + head;
+  for (fleet_key const& one : report.keys) bytes += of_each_key + one.key.size();
+  return bytes;
+}
+
 std::string encode(fleet_report const& report) {
   std::string out(first_bytes);
   add_bytes_of(out, report.process, 8);

@@ -40,6 +40,8 @@ struct fleet_report {
 /// Within the bounds above, each key once, and `low` no more than `high`.
 bool is_plausible(fleet_report const& report);
 
+/// Of encode().
+std::size_t encoded_bytes(fleet_report const& report) noexcept;
 /// REQUIRES: is_plausible().
 std::string encode(fleet_report const& report);
 /// Nothing for what is no report, is cut short, is of another version, or is not plausible.

@@ -4,15 +4,31 @@
 #include <tuple>
 #include <utility>
 
+#include "algo/fleet_pace.hpp"
+
 namespace herdlock::algo {
+namespace {
+
+// From 0 to less than 1, and another one for each report: the process is a random number, which
+// splitmix64 spreads (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+double part_of(std::uint64_t number) {
+  std::uint64_t z = number * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return double((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+}  // namespace
 
 bool fleet_teller::is_untold(fleet_key const& one) const {
   return one.hot && !told_hot_.contains(one.key);
 }
 
-bool fleet_teller::is_due(std::vector<fleet_key> const& named, clock::time_point now) const {
+bool fleet_teller::is_due(std::vector<fleet_key> const& named, std::size_t processes,
+                          clock::time_point now) const {
   if (!last_) return !named.empty();
   auto const passed = now - *last_;
+  if (passed < fleet_pace::pause(processes, last_bytes_, part_)) return false;
   if (passed >= interval) return !named.empty() || has_named_;
   if (has_cooled_ && passed >= gap_of_cooled) return true;
   if (last_news_ && now - *last_news_ < least_gap) return false;
@@ -21,7 +37,7 @@ bool fleet_teller::is_due(std::vector<fleet_key> const& named, clock::time_point
 }
 
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
-                                                 std::uint64_t uncounted, std::uint64_t least,
+                                                 std::uint64_t uncounted, fleet_view const& fleet,
                                                  clock::time_point now) {
   std::set<std::string> still_hot;
   for (fleet_key const& one : known) {
@@ -45,13 +61,13 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
     one.high = std::min(one.high, fleet_report::most_uses);
     one.low = std::min(one.low, one.high);
     one.writes = std::min(one.writes, fleet_report::most_uses);
-    if (has_name && has_room && (one.hot || one.high >= least)) {
+    if (has_name && has_room && (one.hot || one.high >= fleet.least)) {
       named.push_back(std::move(one));
     } else {
       rest = std::max(rest, one.high);
     }
   }
-  if (!is_due(named, now)) return std::nullopt;
+  if (!is_due(named, fleet.processes, now)) return std::nullopt;
   last_ = now;
   has_named_ = !named.empty();
   has_cooled_ = false;
@@ -60,7 +76,10 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
     last_news_ = now;
     told_hot_.insert(one.key);
   }
-  return fleet_report{process_, ++number_, rest, std::move(named)};
+  fleet_report made{process_, ++number_, rest, std::move(named)};
+  last_bytes_ = encoded_bytes(made);
+  part_ = part_of(process_ ^ number_);
+  return made;
 }
 
 }  // namespace herdlock::algo

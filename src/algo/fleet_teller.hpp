@@ -2,9 +2,12 @@
 //
 // Each `interval` while there is something to name, or was; at once when a key has become hot, but
 // not before least_gap has passed since that was told last; and when one has cooled, but not before
-// gap_of_cooled has passed since the last report. So there are at most twelve in a second.
+// gap_of_cooled has passed since the last report. So there are at most twelve in a second. In a
+// large fleet there are fewer: whatever has happened, a process that has reported is silent for the
+// pause that algo/fleet_pace.hpp says.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -17,6 +20,12 @@
 
 namespace herdlock::algo {
 
+/// What a process knows of its fleet when it reports.
+struct fleet_view {
+  std::uint64_t least = 1;    ///< hot_fleet::least_to_name()
+  std::size_t processes = 1;  ///< that report, as far as it knows
+};
+
 class fleet_teller {
  public:
   static constexpr milliseconds interval{1000};
@@ -27,17 +36,20 @@ class fleet_teller {
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
 
   /// What is to be sent now. `known`: of this process, in any order; `uncounted`: the reads a
-  /// second, at most, of a key that is not among them; `least`: hot_fleet::least_to_name().
+  /// second, at most, of a key that is not among them.
   std::optional<fleet_report> report(std::vector<fleet_key> known, std::uint64_t uncounted,
-                                     std::uint64_t least, clock::time_point now);
+                                     fleet_view const& fleet, clock::time_point now);
 
  private:
-  bool is_due(std::vector<fleet_key> const& named, clock::time_point now) const;
+  bool is_due(std::vector<fleet_key> const& named, std::size_t processes,
+              clock::time_point now) const;
   bool is_untold(fleet_key const& one) const;
 
   std::uint64_t const process_;
   std::uint64_t number_ = 0;
   std::optional<clock::time_point> last_;
+  std::size_t last_bytes_ = 0;                  // of the last report
+  double part_ = 0;                             // random, of the pause behind it
   std::optional<clock::time_point> last_news_;  // of these, one that told of a hot key first
   bool has_named_ = false;                      // in the last report
   std::set<std::string> told_hot_;              // in the last report, and hot since then

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "algo/fleet_pace.hpp"
+
 namespace herdlock::algo {
 namespace {
 
@@ -20,11 +22,13 @@ fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
   if (known == members_.end()) {
     if (members_.size() >= most_processes) return fleet_hearing::refused;
     auto const process = report.process;
-    members_.emplace(process, member{std::move(report), now});
+    auto const bytes = encoded_bytes(report);
+    members_.emplace(process, member{std::move(report), bytes, now});
     return fleet_hearing::news;
   }
   if (report.number <= known->second.newest.number) return fleet_hearing::old;
-  known->second = {std::move(report), now};
+  auto const bytes = encoded_bytes(report);
+  known->second = {std::move(report), bytes, now};
   return fleet_hearing::news;
 }
 
@@ -110,8 +114,10 @@ void hot_fleet::cool_by_writes(std::string_view key, clock::time_point now) {
 }
 
 std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
-  std::erase_if(members_,
-                [&](auto const& each) { return now - each.second.heard >= rules_.silence; });
+  std::erase_if(members_, [&, processes = members_.size()](auto const& each) {
+    auto const& [newest, bytes, heard] = each.second;
+    return now - heard >= fleet_pace::silence(processes, bytes, rules_.silence);
+  });
   std::vector<fleet_change> changes;
   auto const sums = sum_up();
   find_cooled(sums, now, changes);

@@ -14,7 +14,8 @@
 // it sees all its writes, so the greatest of their numbers is that of all; when nobody keeps it any
 // more nobody sees them. So one that cools by its writes is not hot in the fleet for twice
 // cool_time, whatever is said of it, and for twice that time when it soon cools by them again, up
-// to 64 times. A process that has said nothing for `silence` is gone.
+// to 64 times. A process that has said nothing for `silence`, or for longer where the fleet is so
+// large that all report seldom (algo/fleet_pace.hpp), is gone.
 //
 // Pure: no clock, no store. Reports carry no times; they are as old as their coming here.
 #pragma once
@@ -37,7 +38,7 @@ struct fleet_rules {
   std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
   double reads_per_write = 20;       ///< at least; half of it when it is hot
   clock::duration cool_time{0};
-  clock::duration silence = std::chrono::seconds(5);
+  clock::duration silence = std::chrono::seconds(5);  ///< at least
   std::size_t most_hot = 256;
 };
 
@@ -93,6 +94,7 @@ class hot_fleet {
  private:
   struct member {
     fleet_report newest;
+    std::size_t bytes;  // as it was sent
     clock::time_point heard;
   };
   struct hot_key_state {

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string_view>
 
@@ -24,17 +23,22 @@ namespace detail {
 class hot_counter {
  public:
   /// `seed`: nobody outside may know it, or they make keys that are counted together.
-  /// `most_shards`: a power of two, up to most_numbered_threads. Throws std::bad_alloc.
+  /// `most_shards`: a power of two, up to most_numbered_threads. It takes no memory before the
+  /// first use, or prepare().
   explicit hot_counter(std::uint64_t seed, std::size_t most_shards = most_numbered_threads);
   ~hot_counter();
   hot_counter(hot_counter const&) = delete;
   hot_counter& operator=(hot_counter const&) = delete;
 
+  /// The common shard is there from now on: so no use is lost where memory ends. Throws
+  /// std::bad_alloc. Before any use.
+  void prepare();
+
   algo::hot_key_id id_of(std::string_view key) const noexcept;
 
   /// Waits for nobody but a tick, or another thread, that is just at this shard. The first use
   /// allocates the shard; without memory it counts in the common one, and a later use after a tick
-  /// tries again.
+  /// tries again. Where there is none either the use is lost.
   void used(std::string_view key, algo::hot_uses uses) noexcept;
 
   /// Calls `look(algo::hot_shard&)` for each shard, under its lock, and `behind()` after each.
@@ -47,7 +51,7 @@ class hot_counter {
       }
       behind();
     };
-    at(*common_);
+    if (locked_shard* const common = common_.load(std::memory_order_acquire)) at(*common);
     for (auto const& own : own_) {
       if (locked_shard* const one = own.load(std::memory_order_acquire)) at(*one);
     }
@@ -62,14 +66,17 @@ class hot_counter {
     algo::hot_shard shard;
   };
 
-  locked_shard& own() noexcept;
-  locked_shard* make(std::size_t which) noexcept;
+  using shard_place = std::atomic<locked_shard*>;
+
+  locked_shard* own() noexcept;
+  locked_shard* make(shard_place& at) noexcept;
+  locked_shard* there_or_made(shard_place& at) noexcept;
 
   std::uint64_t const seed_;
   std::size_t const most_shards_;
-  std::unique_ptr<locked_shard> const common_;
+  shard_place common_{nullptr};
   // By the last bits of the thread's number.
-  std::array<std::atomic<locked_shard*>, most_numbered_threads> own_{};
+  std::array<shard_place, most_numbered_threads> own_{};
   alignas(64) std::atomic<bool> no_memory_{false};
 };
 

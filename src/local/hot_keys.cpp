@@ -1,5 +1,6 @@
 #include <herdlock/hot_keys.hpp>
 
+#include <new>
 #include <random>
 #include <utility>
 
@@ -50,15 +51,27 @@ hot_keys_core::hot_keys_core(hot_keys_options const& options, std::size_t most_s
                              listener told)
     : told_(std::move(told)),
       counter_(fresh_seed(), most_shards),
-      reports_(algo::hot_shard::counters),
-      ledger_(rules_of(options), options.max_hot) {
-  changes_.reserve(algo::hot_ledger::most_changes);
+      ledger_(rules_of(options), options.max_hot) {}
+
+void hot_keys_core::prepare() {
+  counter_.prepare();
+  if (!has_room()) throw std::bad_alloc();
+}
+
+bool hot_keys_core::has_room() noexcept {
+  try {
+    reports_.resize(algo::hot_shard::counters);
+    changes_.reserve(algo::hot_ledger::most_changes);
+    return true;
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
 }
 
 void hot_keys_core::tick(std::shared_ptr<hot_keys_core> const& self,
                          std::optional<clock::time_point> given) {
   if (self->ticking_.test_and_set(std::memory_order_acquire)) return;
-  self->sum_up(given);
+  if (self->has_room()) self->sum_up(given);
   for (algo::hot_change const& change : self->changes_) {
     if (self.use_count() == 1) break;
     self->tell(change);
@@ -71,9 +84,11 @@ void hot_keys_core::sum_up(std::optional<clock::time_point> given) {
   std::lock_guard hold(guard_);
   algo::hot_half const half = ledger_.begin(given ? *given : clock::now());
   std::size_t taken = 0;
+  is_used_ = false;
   counter_.each_shard(
       [&](algo::hot_shard& shard) { taken = shard.take(algo::hot_shard::reports(reports_), half); },
       [&] {
+        is_used_ = is_used_ || taken > 0;
         for (std::size_t i = 0; i < taken; ++i) {
           if (!ledger_.add(reports_[i].id(), reports_[i].uses)) ++stats_.reports_left_out;
         }
@@ -83,6 +98,11 @@ void hot_keys_core::sum_up(std::optional<clock::time_point> given) {
   for (algo::hot_change const& change : changes_) {
     ++(change.what == algo::hot_change::kind::hot ? stats_.became_hot : stats_.cooled);
   }
+}
+
+bool hot_keys_core::is_used() {
+  std::lock_guard hold(guard_);
+  return is_used_;
 }
 
 void hot_keys_core::tell(algo::hot_change const& change) noexcept {
@@ -160,6 +180,7 @@ hot_keys::hot_keys(hot_keys_options options) {
   };
   core_ = std::make_shared<detail::hot_keys_core>(options, detail::most_numbered_threads,
                                                   std::move(told));
+  core_->prepare();
 }
 
 hot_keys::~hot_keys() = default;

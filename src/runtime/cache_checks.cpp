@@ -117,7 +117,8 @@ near_cache check_near(cache_options const& options, store const& values,
   constexpr milliseconds none{0};
   auto const& core = *context_of(values)->core();
   auto const by_itself = core.pushes_changes() && !locks ? near_cache::hot : near_cache::off;
-  auto const mode = options.near.value_or(options.hot_keys ? by_itself : near_cache::off);
+  bool const names_keys = options.hot_keys || options.rules == key_rules::on;
+  auto const mode = options.near.value_or(names_keys ? by_itself : near_cache::off);
   bool const on = mode != near_cache::off;
   check_that(on || options.near_max_age == none, "near_max_age: needs near");
   check_that(on || options.near_untracked_age == none, "near_untracked_age: needs near");
@@ -140,6 +141,14 @@ near_cache check_near(cache_options const& options, store const& values,
                                "Redis store, or near_cache::off"));
 }
 
+void check_rules(cache_options const& options, store const& values) {
+  if (options.rules == key_rules::off || context_of(values)->core()->rules()) return;
+  throw error(make_failure(errc::not_supported,
+                           "cache option rules: store " + values.display_name() +
+                               " keeps no rules; use a Redis, a Valkey, sqlite: or memory:, or "
+                               "key_rules::off"));
+}
+
 // A store of leases alone (Redlock, a plain dialect) can lock for a cache, but not be one.
 void check_keeps_values(store const& values) {
   if (context_of(values)->core()->keeps_values()) return;
@@ -159,6 +168,7 @@ near_cache check_cache(cache_options const& options, store const& values,
   check_that(options.fleet_threshold == 0 ||
                  (options.fleet_threshold >= 1 && options.fleet_threshold <= 1e12),
              "fleet_threshold: use 0, or 1 to 1e12 reads a second");
+  check_rules(options, values);
   return check_near(options, values, locks);
 }
 

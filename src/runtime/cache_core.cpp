@@ -72,7 +72,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
     if (engine->has_loader()) runtime::warm_by_rules(engine);
   });
   near_ = engine_->near();
-  hot_ = engine_->hot();
+  hot_ = engine_->local().hot;
   if (auto const& over = engine_->over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
     over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));

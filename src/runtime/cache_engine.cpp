@@ -51,17 +51,16 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
-  bool const keeps_near = settings_.near != near_cache::off && values_->pushes_changes();
-  // Where nothing can be kept near there are rules for what is in the store.
-  bool const obeys = keeps_near || !values_->pushes_changes();
-  if (obeys && local_.hot && values_->rules()) {
-    auto rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
-    auto entries = std::make_shared<cache_keep>(values_, counters, options().prefix, rules);
-    local_.hot->obey(std::move(rules), std::move(entries));
+  if (options().rules == key_rules::on) {
+    local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
   }
-  if (keeps_near) {
-    local_.near =
-        std::make_shared<cache_near>(values_, counters, options(), settings_.near, local_.hot);
+  if (local_.hot && local_.rules) {
+    local_.hot->keep_entries(
+        std::make_shared<cache_keep>(values_, counters, options().prefix, local_.rules));
+  }
+  if (settings_.near != near_cache::off && values_->pushes_changes()) {
+    local_.near = std::make_shared<cache_near>(values_, counters, options(), settings_.near,
+                                               key_sources{local_.hot, local_.rules});
   }
   counters.add_other_counts = [this](cache_stats& into) {
     if (local_.near) add_counts(local_.near->table(), options().max_staleness, into);
@@ -73,7 +72,8 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     lasting_ = std::make_unique<cache_lasting>(*this);
   }
   bool const refreshes_plain = !is_framed(options()) && options().early_refresh > 0;
-  if (is_framed(options()) || refreshes_plain || (local_.near && local_.hot))
+  bool const has_due_keys = local_.near && (local_.hot || local_.rules);
+  if (is_framed(options()) || refreshes_plain || has_due_keys)
     freshness_ = std::make_unique<cache_freshness>(*this);
   if (refreshes_plain) plain_times_ = std::make_unique<cache_plain_times>(*this);
   if (!locks) return;
@@ -147,6 +147,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
     auto const who = loads ? detail::near_look::first : detail::near_look::any;
     auto hit = local_.near ? local_.near->find(own, who) : detail::near_hit();
     if (hit) return finish(*caller, answer_of(std::move(hit)));
+    if (local_.rules) local_.rules->open();
     if (local_.hot) local_.hot->read(own, now);
   }
   look_for(std::move(caller), now);

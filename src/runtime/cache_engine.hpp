@@ -68,8 +68,9 @@ class load_slots {
 
 /// What is known of keys in this process alone.
 struct local_parts {
-  std::shared_ptr<cache_hot> hot;    // null when no key is counted
-  std::shared_ptr<cache_near> near;  // null when nothing is kept
+  std::shared_ptr<cache_hot> hot;      // null when no key is counted
+  std::shared_ptr<cache_rules> rules;  // null when none is obeyed
+  std::shared_ptr<cache_near> near;    // null when nothing is kept
 };
 
 /// Of a key of the cache.
@@ -123,8 +124,7 @@ class cache_engine final : public closing_listener,
   cache_plain_times* plain_times() const { return plain_times_.get(); }
   /// Null when nothing is kept in the process. Its `find` and pins are for any thread.
   std::shared_ptr<cache_near> const& near() const { return local_.near; }
-  /// Null when no key is counted.
-  std::shared_ptr<cache_hot> const& hot() const { return local_.hot; }
+  local_parts const& local() const { return local_; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
   load_slots& slots() { return slots_; }

@@ -83,6 +83,7 @@ void cache_engine::on_closing() {
   slots_.close();
   if (lasting_) lasting_->close();
   if (local_.hot) local_.hot->close();
+  if (local_.rules) local_.rules->close();
   if (local_.near) local_.near->close();
   for (auto const id : flights_.running()) {
     auto* const state = flights_.state(id);

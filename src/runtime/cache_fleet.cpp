@@ -78,12 +78,12 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   if (reads_often) listen();
   if (!listens_) return;
   if (now < due_.report) return tell_changes(now);
-  std::uint64_t least = 0;
+  algo::fleet_view view;
   {
     std::lock_guard const lock(guard_);
-    least = fleet_.least_to_name();
+    view = {fleet_.least_to_name(), fleet_.processes()};
   }
-  auto report = teller_.report(std::move(known), uncounted, least, now);
+  auto report = teller_.report(std::move(known), uncounted, view, now);
   if (report) {
     send(*report);
     take(*std::move(report), now);

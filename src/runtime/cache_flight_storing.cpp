@@ -35,7 +35,7 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   }
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
-  if (home.hot()) home.hot()->filled(without_prefix(key_, home.options()));
+  if (home.local().hot) home.local().hot->filled(without_prefix(key_, home.options()));
   auto const write = std::make_shared<near_write>(home.near(), key_);
   auto on_reply = [self = shared_from_this(), write,
                    bracket = give_back_bracket(home.home())](result<fill_reply> const& reply) {

@@ -1,5 +1,6 @@
 #include "runtime/cache_hot.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace herdlock::runtime {
@@ -37,7 +38,6 @@ void cache_hot::join(fleet_settings settings) {
 void cache_hot::keep_by(keeper near) {
   if (closed_) return;
   near_ = std::move(near);
-  home_->timers().schedule(*this, clock::now() + slow_tick);
 }
 
 void cache_hot::wrote(std::string_view key) {
@@ -81,7 +81,8 @@ void cache_hot::on_due(clock::time_point now) {
   // What nobody reads any more cools.
   if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
   if (!near_.on_hot) return;
-  home_->timers().schedule(*this, core_->known() != 0 ? next_tick_ : now + slow_tick);
+  pause_ = core_->is_used() ? tick : std::min(2 * pause_, slow_tick);
+  home_->timers().schedule(*this, now + (core_->known() != 0 ? pause_ : slow_tick));
 }
 
 void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how) {
@@ -171,7 +172,6 @@ void cache_hot::add_counts(cache_stats& into) const {
 void cache_hot::close() {
   closed_ = true;
   if (fleet_) fleet_->close();
-  if (rules_) rules_->close();
   if (entries_) entries_->close();
   timer_queue::remove(*this);
   hot_.clear();

@@ -18,7 +18,6 @@
 #include "local/hot_keys_core.hpp"
 #include "runtime/cache_fleet.hpp"
 #include "runtime/cache_keep.hpp"
-#include "runtime/cache_rules.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -43,14 +42,15 @@ class callback_gate {
   bool open_ = true;
 };
 
-/// Keys are without the prefix of the cache. It ticks when something is used; and by a timer while
-/// a key is hot, and where hot keys are kept, whose hits it does not see.
+/// Keys are without the prefix of the cache. It takes its memory and ticks from the first use on:
+/// when something is used; and by a timer while a key is hot, and where hot keys are kept, whose
+/// hits it does not see. That timer is slow while nothing is used.
 class cache_hot final : public timed, public std::enable_shared_from_this<cache_hot> {
  public:
   /// Threads share them: a cache is not the only one in its process.
   static constexpr std::size_t most_shards = 8;
   static constexpr milliseconds tick{50};
-  /// While no key is known.
+  /// The pause is doubled up to this while nothing is used, and is this while no key is known.
   static constexpr milliseconds slow_tick{1000};
 
   /// Who keeps what is hot. Called on the executor.
@@ -65,14 +65,11 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
   /// Its processes tell each other. Before anything else.
   void join(fleet_settings settings);
-  /// What people have ruled of its keys counts. Before anything else.
-  void obey(std::shared_ptr<cache_rules> rules, std::shared_ptr<cache_keep> entries) {
-    rules_ = std::move(rules);
+  /// Who is told which keys are hot, for the rule `keep`. Before anything else.
+  void keep_entries(std::shared_ptr<cache_keep> entries) {
     entries_ = std::move(entries);
     entries_->open();
   }
-  /// Null when nobody can rule.
-  std::shared_ptr<cache_rules> const& rules() const noexcept { return rules_; }
   ~cache_hot() override { timer_queue::remove(*this); }
 
   // Any thread.
@@ -88,10 +85,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
   // On the executor.
   void keep_by(keeper near);
-  void read(std::string_view key, clock::time_point now) {
-    if (rules_) rules_->open();
-    used(key, {1, 0}, now);
-  }
+  void read(std::string_view key, clock::time_point now) { used(key, {1, 0}, now); }
   /// By a call of ours.
   void wrote(std::string_view key);
   /// By a load of ours, which is no change.
@@ -132,14 +126,14 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   keeper near_;
   callback_gate callbacks_;
   std::shared_ptr<detail::hot_keys_core> const core_;
-  std::shared_ptr<cache_fleet> fleet_;  // null when processes tell each other nothing
-  std::shared_ptr<cache_rules> rules_;
-  std::shared_ptr<cache_keep> entries_;  // there with rules
+  std::shared_ptr<cache_fleet> fleet_;   // null when processes tell each other nothing
+  std::shared_ptr<cache_keep> entries_;  // null when no rule is obeyed
   algo::hot_places places_;
   // Those that have a place, by the hash. Two keys of one hash would be hot together, which harms
   // nobody.
   std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};
+  milliseconds pause_ = tick;  // of the timer, while no key is hot
   bool closed_ = false;
 };
 

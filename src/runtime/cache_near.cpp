@@ -73,12 +73,12 @@ void trust(detail::near_table& table, algo::near_action const& one) {
 }  // namespace
 
 cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
-                       cache_options const& options, near_cache mode,
-                       std::shared_ptr<cache_hot> hot)
+                       cache_options const& options, near_cache mode, key_sources by)
     : home_(std::move(home)),
       counters_(counters),
-      hot_(std::move(hot)),
-      which_(mode, options, hot_),
+      hot_(std::move(by.hot)),
+      rules_(std::move(by.rules)),
+      which_(mode, options, {hot_, rules_}),
       asked_for_(options.near.has_value() || options.near_untracked_age != milliseconds{0}),
       untracked_age_(options.near_untracked_age),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
@@ -196,14 +196,15 @@ void cache_near::open() {
       return self && self->table_->find_record(key, clock::now());
     };
     hot_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
+  }
+  if (rules_) {
     auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
-    auto on_ruled = [weak = weak_from_this(), sweep] {
+    rules_->follow([weak = weak_from_this(), sweep] {
       auto const self = weak.lock();
       if (!self) return;
-      if (self->hot_->rules()->have_pins()) self->listen();
+      if (self->rules_->have_pins()) self->listen();
       sweep->start(self->which_, self);
-    };
-    if (hot_->rules()) hot_->rules()->follow(std::move(on_ruled));
+    });
   }
   if (asked_for_) listen();
 }

@@ -57,7 +57,7 @@ class cache_near final : public tracking_listener,
   /// `counters` outlive it.
   /// `mode`: not `off`. `hot` may be null.
   cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
-             cache_options const& options, near_cache mode, std::shared_ptr<cache_hot> hot);
+             cache_options const& options, near_cache mode, key_sources by);
   ~cache_near() override;
 
   // Any thread.
@@ -110,7 +110,8 @@ class cache_near final : public tracking_listener,
 
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;
-  std::shared_ptr<cache_hot> const hot_;  // null when no key is counted
+  std::shared_ptr<cache_hot> const hot_;      // null when no key is counted
+  std::shared_ptr<cache_rules> const rules_;  // null when none is obeyed
   near_selection which_;
   bool const asked_for_;  // else it is there by default
   milliseconds const untracked_age_;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/random.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -109,7 +111,10 @@ void cache_rules::on_due(clock::time_point now) {
 }
 
 void cache_rules::look(clock::time_point now) {
-  next_look_ = now + pause_of_looks;
+  // Processes that began together do not look together.
+  next_look_ = now + pause_of_looks * 3 / 4 +
+               milliseconds(static_cast<milliseconds::rep>(
+                   static_cast<double>(pause_of_looks.count()) / 4 * random_unit()));
   auto const& rules = home_->rules();
   if (!rules) return;
   rules->read_rules(hot_keys_topic(prefix_),

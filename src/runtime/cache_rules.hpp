@@ -37,7 +37,8 @@ class cache_rules final : public rules_listener,
                           public timed,
                           public std::enable_shared_from_this<cache_rules> {
  public:
-  /// Between two looks at the store, for what was told and did not come.
+  /// Between two looks at the store, at most, and three quarters of it at least: for what was told
+  /// and did not come.
   static constexpr milliseconds pause_of_looks{60'000};
   /// A single key that is pinned from some time on is so already that long before.
   static constexpr milliseconds head_start{10'000};

@@ -27,7 +27,7 @@ void ask(cache_engine& home, cache_key const& key, detail::caller_wish wish, tol
 }  // namespace
 
 void warm_by_rules(std::shared_ptr<cache_engine> const& engine) {
-  auto const rules = engine->hot() ? engine->hot()->rules() : nullptr;
+  auto const& rules = engine->local().rules;
   if (!rules) return;
   rules->warm_by([weak = std::weak_ptr(engine)](std::string const& key, told done) {
     auto const home = weak.lock();

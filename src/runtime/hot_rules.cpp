@@ -215,6 +215,29 @@ void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit
   asio::post(home->executor(), [call] { call->read(); });
 }
 
+void detail::start_count_of_rule_listeners(store const& in, std::string prefix,
+                                           handler<listener_count> done) {
+  auto const& home = context_of(in)->core();
+  asio::post(home->executor(),
+             [home, prefix = std::move(prefix),
+              done = runtime::with_work(home->executor(), std::move(done))]() mutable {
+               if (home->closing()) return std::move(done)(home->closed_failure());
+               if (auto const& rules = home->rules()) {
+                 return rules->count_listeners(runtime::hot_keys_topic(prefix), std::move(done));
+               }
+               std::move(done)(make_failure(
+                   errc::not_supported,
+                   "cannot count who listens for rules: " + home->display_name() + " keeps none"));
+             });
+}
+
+std::optional<std::uint64_t> count_rule_listeners(store const& in, std::string prefix) {
+  auto start = [&](handler<listener_count> done) {
+    detail::start_count_of_rule_listeners(in, std::move(prefix), std::move(done));
+  };
+  return detail::wait_for<listener_count>(*detail::context_of(in), start).value();
+}
+
 hot_rules read_hot_rules(store const& in, std::string prefix) {
   return change_hot_rules(in, std::move(prefix), nullptr);
 }

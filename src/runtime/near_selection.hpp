@@ -10,22 +10,28 @@
 #include <herdlock/cache_options.hpp>
 
 #include "runtime/cache_hot.hpp"
+#include "runtime/cache_rules.hpp"
 #include "runtime/pinned_keys.hpp"
 #include "runtime/tag_names.hpp"
 
 namespace herdlock::runtime {
 
+/// Who knows which keys are to be kept. Each may be null.
+struct key_sources {
+  std::shared_ptr<cache_hot> hot;
+  std::shared_ptr<cache_rules> rules;
+};
+
 /// A cache_key has the prefix. On the executor, but for `pins` and stays().
 class near_selection {
  public:
-  /// `hot` may be null.
-  near_selection(near_cache mode, cache_options const& options, std::shared_ptr<cache_hot> hot)
+  near_selection(near_cache mode, cache_options const& options, key_sources by)
       : pins(options.near_entries),
         mode_(mode),
         prefix_(options.prefix),
         has_tags_(options.format == cache_format::framed),
-        hot_(std::move(hot)),
-        rules_(hot_ ? hot_->rules() : nullptr) {}
+        hot_(std::move(by.hot)),
+        rules_(std::move(by.rules)) {}
 
   std::string const& prefix() const noexcept { return prefix_; }
   /// Without the prefix; nothing for a key of another cache.
@@ -72,9 +78,9 @@ class near_selection {
   /// Or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
-    if (!its || !hot_) return false;
+    if (!its) return false;
     auto const ruled = ruled_of(*its);
-    return !ruled.denied && (ruled.pinned || hot_->has(*its));
+    return !ruled.denied && (ruled.pinned || (hot_ && hot_->has(*its)));
   }
 
   pinned_keys pins;
@@ -97,7 +103,7 @@ class near_selection {
   std::string const prefix_;
   bool const has_tags_;
   std::shared_ptr<cache_hot> const hot_;
-  std::shared_ptr<cache_rules> const rules_;  // null when nobody can rule
+  std::shared_ptr<cache_rules> const rules_;
 };
 
 }  // namespace herdlock::runtime

@@ -131,6 +131,16 @@ TEST_P(rules_contract, OfATopicAreNotThoseOfAnother) {
   EXPECT_EQ(read_rules(c, "other").version, others);
 }
 
+TEST_P(rules_contract, HowManyHandlesListenIsToldWhereTheStoreKnows) {
+  auto const none = count_listeners(c);
+  auto const first = listen_for_rules(*other), second = listen_for_rules(*other);
+  if (none) EXPECT_EQ(*none, 0u);
+  auto const version = write_rules(c, 0, "a");
+  ASSERT_TRUE(other->run_until([&] { return second->last.version == version; }));
+  EXPECT_EQ(count_listeners(c), none ? listener_count(1) : std::nullopt) << "one handle";
+  EXPECT_EQ(count_listeners(c, "another"), none);
+}
+
 TEST_P(rules_contract, AListenerThatHasGoneHearsNothingAndTheOthersGoOn) {
   auto gone = listen_for_rules(c);
   auto const heard = listen_for_rules(c);

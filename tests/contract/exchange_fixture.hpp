@@ -62,6 +62,14 @@ inline std::shared_ptr<heard_rules> listen_for_rules(client& by, std::string top
   return to;
 }
 
+/// Nothing where the store cannot tell.
+inline listener_count count_listeners(client& by, std::string topic = "t") {
+  auto const told = by.get(by.start<listener_count>(
+      [&](auto done) { by.store().rules->count_listeners(std::move(topic), std::move(done)); }));
+  EXPECT_TRUE(told.has_value()) << told.error().message;
+  return told.has_value() ? *told : std::nullopt;
+}
+
 inline bool prolong(client& by, cache_key const& key, milliseconds to, milliseconds at_most) {
   auto const said = by.get(by.start<bool>([&](auto done) {
     by.store().rules->prolong({key, to, at_most}, std::move(done));

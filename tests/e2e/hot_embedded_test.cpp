@@ -79,6 +79,7 @@ TEST_F(HotEmbedded, WhatOneProcessFindsHotIsHotInAll) {
 TEST_F(HotEmbedded, RulesAreAddedListedAndRemoved) {
   auto const added = rule({"add", "k", "--keep", "--at-most", "10m"});
   EXPECT_EQ(added.code, 0) << added.err;
+  EXPECT_TRUE(tells(added.out, "not known, the store cannot tell")) << added.out;
   auto const listed = rule({"list"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_TRUE(tells(listed.out, "keep")) << listed.out;

@@ -54,12 +54,17 @@ class HotRulesCommand : public ::testing::Test {
 // 2099-12-01T12:00 in central Europe.
 constexpr std::int64_t noon = 4'099'806'000;
 
+std::string const nobody_listens =
+    "processes that listen: none; a cache does once it is called, if it was made with rules = on "
+    "(cache_options::rules)\n";
+
 TEST_F(HotRulesCommand, AddWritesARuleAndTellsIt) {
   auto const done = hot({"add", "sale", "--from", "2099-12-01T12:00", "--for", "2h"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out,
             "added: pin 'sale', from 2099-12-01T12:00:00+01:00 until "
-            "2099-12-01T14:00:00+01:00\n");
+            "2099-12-01T14:00:00+01:00\n" +
+                nobody_listens);
   ASSERT_EQ(rules().size(), 1u);
   EXPECT_EQ(rules()[0],
             (hot_rule{.key = "sale", .from = unix_time(noon), .until = unix_time(noon + 7200)}));
@@ -97,7 +102,8 @@ TEST_F(HotRulesCommand, TheSameRuleIsReplacedAndTold) {
   auto const done = hot({"add", "sale", "--until", "2099-12-01T12:00"});
   EXPECT_EQ(done.out,
             "replaced: pin 'sale', from 2099-12-01T12:00:00+01:00\n"
-            "added: pin 'sale', until 2099-12-01T12:00:00+01:00\n");
+            "added: pin 'sale', until 2099-12-01T12:00:00+01:00\n" +
+                nobody_listens);
   EXPECT_EQ(rules().size(), 3u) << "the others are other rules";
   auto const told = json::parse(hot({"add", "sale", "--json"}).out);
   EXPECT_EQ(told["replaced"]["until"], "2099-12-01T11:00:00Z");
@@ -177,8 +183,7 @@ TEST_F(HotRulesCommand, ListHasTheDocumentedJson) {
 }
 
 TEST_F(HotRulesCommand, ACacheObeysWhatWasAdded) {
-  herdlock::cache_options how{.prefix = "p:"};
-  how.hot_keys = herdlock::hot_keys_options{.threshold = 1e12};
+  herdlock::cache_options const how{.prefix = "p:", .rules = herdlock::key_rules::on};
   herdlock::cache<std::string> const cache(herdlock::open_store(server.url()), how);
   auto const is_kept = [&] {
     auto const load = [] { return std::string("loaded"); };
@@ -190,6 +195,31 @@ TEST_F(HotRulesCommand, ACacheObeysWhatWasAdded) {
   EXPECT_TRUE(eventually(is_kept));
   expect_done({"remove", "sale"});
   EXPECT_TRUE(eventually([&] { return !is_kept(); }));
+}
+
+TEST_F(HotRulesCommand, AddTellsHowManyProcessesListen) {
+  EXPECT_EQ(json::parse(hot({"add", "k", "--json"}).out)["listeners"], 0);
+  herdlock::cache_options const how{.prefix = "p:", .rules = herdlock::key_rules::on};
+  herdlock::cache<std::string> const one(herdlock::open_store(server.url()), how);
+  herdlock::cache<std::string> const two(herdlock::open_store(server.url()), how);
+  herdlock::cache<std::string> const deaf(herdlock::open_store(server.url()), {.prefix = "p:"});
+  for (auto const* each : {&one, &two, &deaf}) each->get("k");
+  EXPECT_TRUE(eventually([&] {
+    return json::parse(hot({"add", "k", "--json"}).out)["listeners"] == 2;
+  }));
+  EXPECT_TRUE(says(hot({"add", "k"}).out, "processes that listen: 2\n"));
+}
+
+TEST_F(HotRulesCommand, WhereTheServerDoesNotTellWhoListensTheRuleIsAddedAllTheSame) {
+  redis_server const silent({.arguments = {"--rename-command", "PUBSUB", ""}});
+  words const add{"hot", "add", "k", "--cache", "p:", "--store", silent.url()};
+  auto const done = run_herdlock(add);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(says(done.out, "added: pin 'k'")) << done.out;
+  EXPECT_TRUE(says(done.out, "processes that listen: not known")) << done.out;
+  auto with_json = add;
+  with_json.emplace_back("--json");
+  EXPECT_EQ(json::parse(run_herdlock(with_json).out)["listeners"], nullptr);
 }
 
 TEST_F(HotRulesCommand, AKeyMayBeCalledAsACommandIsOrAnOption) {

@@ -174,6 +174,7 @@ struct redis_keep_in_caches : testing::Test {
     cache_options how{.prefix = "p:"};
     how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
     if (on_cooled) how.hot_keys->on_cooled = [on_cooled](std::string_view) { on_cooled(); };
+    how.rules = key_rules::on;
     how.fleet_threshold = 0;
     return cache<std::string>(open_store(url), how);
   }
@@ -254,6 +255,7 @@ TEST_F(redis_keep_in_caches, WhereTheRightIsMissingItIsAWarningWithoutThePasswor
   auto const hers = open_store(url);
   cache_options how{.prefix = "p:"};
   how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  how.rules = key_rules::on;
   cache<std::string> const one(hers, how);
   change_hot_rules(hers, "p:", [](std::vector<hot_rule>& all) {
     all = {{.does = hot_rule::action::keep, .key = "k"}};

@@ -48,16 +48,37 @@ TEST_F(redis_reports, WhoMissesOneAsksForAll) {
   auto const heard = listen(one);
   ASSERT_TRUE(report(two, "p", 1, "first"));
   ASSERT_TRUE(one.sees([&] { return heard->has("first"); }));
-  for (auto const* key : {"{t}:herdlock:reports:0", "{t}:herdlock:reports:1"}) {
-    if (server.command({"EXISTS", key}) == "1") server.command({"HSET", key, "q", "1 kept"});
-  }
-  // Once in a second it asks: so it is told of gaps until it does.
-  int number = 100;
-  EXPECT_TRUE(one.wait_for([&] {
+  // It asks within seconds: so the report of somebody else is kept meanwhile, and told to nobody.
+  std::uint64_t number = 100;
+  EXPECT_TRUE(one.sees([&] {
     number += 2;
+    report(two, "p", number, "again");
+    for (auto const* key : {"{t}:herdlock:reports:0", "{t}:herdlock:reports:1"}) {
+      if (server.command({"EXISTS", key}) == "1") server.command({"HSET", key, "q", "1 kept"});
+    }
     server.command({"PUBLISH", "{t}:herdlock:events:0:reports", std::to_string(number) + " x"});
     return heard->has("kept");
   }));
+}
+
+TEST_F(redis_reports, AReconnectionCostsOneLook) {
+  relay wire(server.port());
+  redis_ports cut("redis://127.0.0.1:" + std::to_string(wire.port()));
+  auto const far = listen(cut);
+  auto const looked = [&](long times) { return server.calls("hgetall") == 2 * times; };
+  server.command({"CONFIG", "RESETSTAT"});
+  ASSERT_TRUE(cut.sees([&] { return looked(1); })) << "of both windows";
+  wire.cut_all();
+  ASSERT_TRUE(report(two, "p", 1, "first"));
+  ASSERT_TRUE(cut.wait_for([&] { return far->has("first"); }));
+  // The numbers that it hears behind that are none that it has missed.
+  for (std::uint64_t number = 2; number < 5; ++number) {
+    auto const text = "report " + std::to_string(number);
+    ASSERT_TRUE(report(two, "p", number, text));
+    ASSERT_TRUE(cut.wait_for([&] { return far->has(text); }));
+  }
+  ASSERT_TRUE(cut.sees([&] { return server.calls("hgetall") >= 4; }));
+  EXPECT_TRUE(looked(2));
 }
 
 TEST_F(redis_reports, WhoWasCutOffIsToldAll) {

@@ -27,7 +27,8 @@ TEST_F(redis_survey, ACommandThatTheServerDoesNotKnowIsNamedWithWhatToAskInstead
         disabled_command{"OBJECT", survey_source::lfu, "no command OBJECT FREQ",
                          "clients, monitor"},
         disabled_command{"SCAN", survey_source::lfu, "no command SCAN", "clients, monitor"},
-        disabled_command{"EVAL", survey_source::clients, "no command EVAL", "lfu, monitor"}}) {
+        disabled_command{"HGETALL", survey_source::clients, "no command HGETALL",
+                         "lfu, monitor"}}) {
     redis_server const limited(counting_without(name));
     // Its error repeats the words of the command, so what the key is called must not matter.
     limited.command({"SET", "p:LFU", "value"});

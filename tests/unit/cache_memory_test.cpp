@@ -128,13 +128,13 @@ class CacheNearHits : public CacheTest {
 };
 
 TEST_F(CacheNearHits, TakeNoMemoryWhereNobodyCountsKeys) {
-  keep({.hot_keys = std::nullopt});
+  keep({});
   requests_of_hits();  // the thread's own lines
   EXPECT_EQ(requests_of_hits(), 0u);
 }
 
 TEST_F(CacheNearHits, TakeNoMemoryWhereKeysAreCounted) {
-  keep({});
+  keep({.hot_keys = hot_keys_options{}});
   requests_of_hits();  // and its counters
   EXPECT_EQ(requests_of_hits(), 0u);
 }

@@ -33,7 +33,8 @@ class CacheRules : public CacheTest {
   static cache_options terms(double threshold, std::optional<near_cache> near = std::nullopt) {
     return {.prefix = "p:",
             .near = near,
-            .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5}};
+            .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5},
+            .rules = key_rules::on};
   }
   template <class Loader>
   void give_loader(Loader own) {
@@ -271,13 +272,47 @@ TEST_F(CacheRules, AServerThatDoesNotAnswerIsNone) {
   EXPECT_TRUE(opened->warnings().empty());
 }
 
-TEST_F(CacheRules, WithoutHotKeysOrANearCacheNobodyAsksForThem) {
-  open({.prefix = "p:", .hot_keys = std::nullopt});
+TEST_F(CacheRules, WhoHasNotNamedThemDoesNotAskForThem) {
+  open({.prefix = "p:"});
   ask();
   EXPECT_EQ(rules->listeners, 0u);
-  open_with(never, near_cache::off);
+  open({.prefix = "p:", .near = near_cache::all, .hot_keys = hot_keys_options{}});
   ask();
+  settle();
   EXPECT_EQ(rules->listeners, 0u);
+  EXPECT_EQ(rules->reads, 0u);
+}
+
+TEST_F(CacheRules, TheyAreALineOfTheirOwn) {
+  open({.prefix = "p:", .rules = key_rules::on});
+  script->entries["p:k"].value = cache_value("there");
+  ask();
+  EXPECT_EQ(rules->listeners, 1u);
+  EXPECT_FALSE(is_kept());
+  rules->tell({{pins, whole, "k"}});
+  EXPECT_TRUE(ask_until_kept()) << "nobody counts its reads";
+  EXPECT_TRUE(strings->most_read(10).empty());
+}
+
+TEST_F(CacheRules, WhereNothingIsKeptTheyAreHeardForTheEntriesOfOthers) {
+  open_with(10, near_cache::off);
+  rules->tell({{rule::what::keep, whole, "k", 0, 0, 60'000}});
+  EXPECT_TRUE(run_until([&] {
+    ask();
+    return !rules->prolonged.empty();
+  }));
+  EXPECT_EQ(rules->listeners, 1u);
+}
+
+TEST_F(CacheRules, AStoreThatKeepsNoneIsRefused) {
+  keeps_rules = false;
+  try {
+    open({.prefix = "p:", .rules = key_rules::on});
+    FAIL() << "taken";
+  } catch (error const& why) {
+    EXPECT_TRUE(why.code() == errc::not_supported);
+    EXPECT_NE(std::string(why.what()).find("cache option rules"), std::string::npos) << why.what();
+  }
 }
 
 }  // namespace

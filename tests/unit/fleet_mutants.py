@@ -7,10 +7,13 @@ import sys
 
 from mutants import Machine, run
 
-FLEET = Machine(("fleet_report", "hot_fleet"), ("hot_fleet_test", "fleet_report_test"))
+FLEET = Machine(("fleet_pace", "fleet_report", "hot_fleet"),
+                ("hot_fleet_test", "fleet_report_test"))
 KEEPER = Machine(("entry_keeper",), ("entry_keeper_test",))
 PLACES = Machine(("hot_places",), ("hot_places_test",))
-TELLER = Machine(("fleet_report", "fleet_teller"), ("fleet_teller_test",))
+TELLER = Machine(("fleet_pace", "fleet_report", "fleet_teller"), ("fleet_teller_test",))
+PACE = Machine(("fleet_pace", "fleet_report", "fleet_teller", "hot_fleet"), ("fleet_pace_test",))
+LOOKS = Machine(("look_schedule",), ("look_schedule_test",))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -38,7 +41,8 @@ MUTANTS = [
      "{ known->second.heard = now; return fleet_hearing::old; }",
      "HotFleet.AProcessThatSaysNothingNewAgesOut"),
     ("a dead process counts for ever", FLEET,
-     "return now - each.second.heard >= rules_.silence;", "return false;",
+     "return now - heard >= fleet_pace::silence(processes, bytes, rules_.silence);",
+     "return false;",
      "HotFleet.AProcessThatSaysNothingNewAgesOut"),
     ("who does not name a key is taken not to read it", FLEET,
      "sum.high += rest - sum.rest;", "sum.high += 0;",
@@ -120,6 +124,49 @@ MUTANTS = [
     ("what is left out bounds nothing", TELLER,
      "rest = std::max(rest, one.high);", "",
      "FleetTeller.WhatMayHaveItsShareIsNamedAndTheRestIsBounded"),
+    ("reports grow with the square of the processes", PACE,
+     "if (passed < fleet_pace::pause(processes, last_bytes_, part_)) return false;", "",
+     "FleetPace.AllReportsTogetherStayBelowTheBound"),
+    ("the pause grows with the processes, not with their square", PACE,
+     "std::uint64_t(processes) * processes * (bytes", "std::uint64_t(processes) * (bytes",
+     "FleetPace.GrowsWithTheSquareOfTheProcessesAndWithTheBytes"),
+    ("news do not wait in a large fleet", PACE,
+     "if (passed < fleet_pace::pause(processes, last_bytes_, part_)) return false;",
+     "if (passed < fleet_pace::pause(processes, last_bytes_, part_)) "
+     "return std::any_of(named.begin(), named.end(), "
+     "[this](auto const& one) { return is_untold(one); });",
+     "FleetPace.AKeyThatHasBecomeHotWaitsForThePauseOfALargeFleet"),
+    ("all report at the same moment, again and again", PACE,
+     "part_ = part_of(process_ ^ number_);", "part_ = 0.5;",
+     "FleetPace.ThoseWhoBeganTogetherDoNotGoOnTogether"),
+    ("who reports seldom is taken for gone", PACE,
+     "fleet_pace::silence(processes, bytes, rules_.silence)", "rules_.silence",
+     "FleetPace.WhoReportsSeldomSinceTheFleetIsLargeIsNotTakenForGone"),
+    ("all look at the moment of a reconnection", LOOKS,
+     "subscribed_before_ ? now + part_of(longest_pause, part) : now", "now",
+     "LookSchedule.BehindALossItLooksAfterARandomPause"),
+    ("the first number behind a reconnection is taken for a missed one", LOOKS,
+     "heard_ && number != *heard_ + 1", "!heard_ || number != *heard_ + 1",
+     "LookSchedule.ALossCostsOneLook"),
+    ("a missing number makes all look at once", LOOKS,
+     "std::max(now, quiet_until_) + part_of(longest_pause, part)",
+     "std::max(now, quiet_until_)",
+     "LookSchedule.ANumberThatIsMissingIsLookedForAfterARandomPause"),
+    ("junk makes all look again and again", LOOKS,
+     "quiet_until_ = now + least_between_looks;", "",
+     "LookSchedule.JunkBringsOneLookInTenSeconds"),
+    ("a look that fails is repeated without an end to its pace", LOOKS,
+     "retry_ = std::min(2 * retry_, longest_retry);", "",
+     "LookSchedule.ALookThatFailedIsRepeatedMoreAndMoreSeldom"),
+    ("a look that fails is repeated by all at the same moment", LOOKS,
+     "now + retry_ / 2 + part_of(retry_ / 2, part)", "now + retry_",
+     "LookSchedule.ALookThatFailedIsRepeatedMoreAndMoreSeldom"),
+    ("a second listener makes all look again", LOOKS,
+     "  if (listens_) return;\n", "",
+     "LookSchedule.OneThatIsSubscribedAlreadyLooksForNothing"),
+    ("an answer from before the loss counts", LOOKS,
+     "if (!under_way_) return;  // it was sent before a loss", "",
+     "LookSchedule.TheAnswerToALookOfBeforeTheLossChangesNothing"),
     ("an entry is asked for again and again", KEEPER,
      "one.not_before = now + to / 3;", "one.not_before = now;",
      "EntryKeeper.AsksAgainAfterAThirdAndNotSooner"),

@@ -22,6 +22,12 @@ TEST(FleetReport, ComesBackAsItWasSent) {
   EXPECT_EQ(decode_report(encode(empty)), empty);
 }
 
+TEST(FleetReport, ItsBytesAreKnownBeforeItIsSent) {
+  EXPECT_EQ(encoded_bytes(some_report()), encode(some_report()).size());
+  fleet_report const empty{.process = 1, .number = 1, .rest = 0, .keys = {}};
+  EXPECT_EQ(encoded_bytes(empty), encode(empty).size());
+}
+
 TEST(FleetReport, OneThatIsCutShortAnywhereIsRefused) {
   auto const text = encode(some_report());
   for (std::size_t size = 0; size < text.size(); ++size) {

@@ -17,7 +17,7 @@ class FleetTeller : public ::testing::Test {
   }
   static fleet_key hot(std::string key) { return {std::move(key), 1, 1, 0, true}; }
   auto say(std::vector<fleet_key> known, int ms, std::uint64_t uncounted = 0) {
-    return teller.report(std::move(known), uncounted, 10, at(ms));
+    return teller.report(std::move(known), uncounted, {.least = 10, .processes = 1}, at(ms));
   }
 
   fleet_teller teller{77};

@@ -26,6 +26,7 @@ TEST(HotCounter, AHashIsKnownToNobodyOutside) {
 
 TEST(HotCounter, UsesAreInOneOfItsShards) {
   hot_counter counter(1);
+  counter.prepare();
   counter.used("a", {5, 2});
   counter.used("b", {1, 0});
   hot_uses all;

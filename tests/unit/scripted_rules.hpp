@@ -58,6 +58,9 @@ class scripted_rules final : public rules_store {
       if (tells && told && stored.version != 0) told->on_rules(stored);
     });
   }
+  void count_listeners(std::string, handler<listener_count> done) override {
+    detail::post_result<listener_count>(executor_, std::move(done), listener_count(listeners));
+  }
   void prolong(prolong_request what, handler<bool> done) override {
     prolonged.push_back(std::move(what));
     auto said = prolong_failure.code ? result<bool>(prolong_failure) : result<bool>(true);

@@ -120,11 +120,11 @@ class hotkey_worker {
     how.wait = longest_wait;
     if (terms_.run == hotkey_run::without) {
       how.near = near_cache::off;
-      how.hot_keys = std::nullopt;
       return how;
     }
     if (terms_.keeping == hotkey_keeping::can) how.near = near_cache::hot;
     how.fleet_threshold = options_.fleet_threshold();
+    how.hot_keys.emplace();
     how.hot_keys->threshold = options_.threshold;
     how.hot_keys->window = options_.window();
     how.hot_keys->on_hot = [this](std::string_view key) {

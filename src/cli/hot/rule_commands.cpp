@@ -25,8 +25,10 @@ namespace {
 constexpr std::chrono::hours longest_rule{24 * 3660};
 
 constexpr char const* add_footer = R"(
-Rules are kept in the store, for all caches (cache<T>) with the prefix of --cache.
-All running processes obey within moments.
+Rules are kept in the store, for the caches (cache<T>) with the prefix of --cache
+that were made with rules = on (cache_options::rules). Those that run obey within
+moments. Behind the rule it says how many processes listen for it now, where the
+store can tell (Redis, Valkey): who was never called yet does not.
 
   (nothing)  pin: KEY is kept in each process, read often or not. One key is so
              from ten seconds before its time, so that it can be loaded by then.
@@ -39,7 +41,8 @@ All running processes obey within moments.
 A TIME is 2026-12-01T12:00, of this machine's zone, or with Z or +01:00 behind
 it. A rule without --from holds at once, one without --until and --for until it
 is removed. A rule for the same KEY that does the same is replaced, and told.
---json prints {added, replaced}, each as list does, replaced null for none.
+--json prints {added, replaced, listeners}, the first two as list does, replaced
+null for none; listeners null where the store cannot tell.
 
 Examples:
   herdlock hot add sale --cache product: --from 2026-12-01T12:00 --for 2h
@@ -170,25 +173,56 @@ bool replaces(hot_rule const& one, hot_rule const& other) {
   return one.key == other.key && one.by == other.by && one.does == other.does;
 }
 
+/// Who obeys. The rule is there, whatever can be told of that.
+struct told_listeners {
+  std::optional<std::uint64_t> count{};
+  std::string unknown{};  ///< why, when there is no count
+};
+
+told_listeners listeners_of(store const& in, std::string const& prefix) {
+  try {
+    if (auto const known = count_rule_listeners(in, prefix)) return {.count = *known};
+    return {.unknown = "the store cannot tell"};
+  } catch (herdlock::error const& why) {
+    return {.unknown = why.what()};
+  }
+}
+
+std::string listeners_line(told_listeners const& known) {
+  if (!known.count) {
+    return "processes that listen: not known, " + known.unknown +
+           "; caches with rules = on obey it (cache_options::rules)";
+  }
+  if (*known.count == 0) {
+    return "processes that listen: none; a cache does once it is called, if it was made with "
+           "rules = on (cache_options::rules)";
+  }
+  return fmt::format("processes that listen: {}", *known.count);
+}
+
 int add_rule(store_arguments const& where, rule_arguments const& given) {
   auto const added = rule_of(given);
+  auto const in = store_of_rules(where);
   std::optional<hot_rule> before;
-  change_hot_rules(store_of_rules(where), given.cache, [&](std::vector<hot_rule>& all) {
+  change_hot_rules(in, given.cache, [&](std::vector<hot_rule>& all) {
     auto const same = [&](hot_rule const& one) { return replaces(added, one); };
     auto const at = std::find_if(all.begin(), all.end(), same);
     before = at == all.end() ? std::nullopt : std::optional(*at);
     all.erase(std::remove_if(at, all.end(), same), all.end());
     all.push_back(added);
   });
+  auto const listening = listeners_of(in, given.cache);
   if (given.json) {
     auto const now = hot_rule::time::clock::now();
-    nlohmann::ordered_json told{{"added", rule_json(added, now)}, {"replaced", nullptr}};
+    nlohmann::ordered_json told{
+        {"added", rule_json(added, now)}, {"replaced", nullptr}, {"listeners", nullptr}};
     if (before) told["replaced"] = rule_json(*before, now);
+    if (listening.count) told["listeners"] = *listening.count;
     fmt::print("{}\n", json_text(told, json_form::indented));
     return 0;
   }
   if (before) fmt::print("replaced: {}\n", rule_line(*before));
-  fmt::print("added: {}\n", rule_line(added));
+  fmt::print("added: {}\n{}\n", rule_line(added), listeners_line(listening));
   return 0;
 }
 

@@ -45,6 +45,12 @@ class exchange_port final : public report_store, public rules_store {
       return true;
     });
   }
+  void count_listeners(std::string topic, handler<listener_count> done) override {
+    on_.tell<listener_count>(topic, std::move(done),
+                             on_.state->visit_exchange([&](auto& table, auto) {
+                               return result<listener_count>(table.rules_listeners(topic));
+                             }));
+  }
   void prolong(prolong_request what, handler<bool> done) override {
     on_.tell<bool>(what.key.str(), std::move(done),
                    on_.state->visit([&](lease_table&, cache_table& values, auto now) {

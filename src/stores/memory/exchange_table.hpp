@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,15 @@ class listeners {
   void leave(endpoint const& home) {
     std::erase_if(all_, [&](auto const& one) { return one.home.get() == &home; });
   }
+  /// Handles through which somebody listens.
+  std::uint64_t count(std::string_view topic) {
+    drop_gone();
+    std::set<endpoint const*> homes;
+    for (auto const& one : all_) {
+      if (one.topic == topic) homes.insert(one.home.get());
+    }
+    return homes.size();
+  }
   void tell(std::string_view topic, std::string const& sender, Message const& what) {
     drop_gone();
     for (auto const& one : all_) {
@@ -106,6 +116,8 @@ class exchange_table {
   result<std::uint64_t> write_rules(rules_change what);
   void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to,
                         std::shared_ptr<endpoint> home);
+
+  std::uint64_t rules_listeners(std::string_view topic) { return rules_listeners_.count(topic); }
 
   /// Nobody listens through this handle any more.
   void leave(endpoint const& home);

@@ -45,8 +45,13 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   auto warnings = std::make_shared<store_warnings>();
   if (how->tls.source) how->tls.source->tell(warnings);
   auto const check = std::make_shared<redis::connection_check>(*how, warnings);
-  auto const all = std::make_shared<server_parts>(
-      std::make_shared<redis::connection>(executor, *how, check), std::move(warnings));
+  auto const commands = std::make_shared<redis::connection>(executor, *how, check);
+  auto make_wires = [commands] {
+    auto const one = commands->make_event_connection();
+    return redis::report_wires{one, one, [one] { one->close(); }};
+  };
+  auto const all =
+      std::make_shared<server_parts>(commands, std::move(warnings), std::move(make_wires));
   all->grants->add(all->commands, all->pushes);
   if (how->durable.on()) all->confirmed = std::make_shared<redis::confirmation>(all->commands);
   all->tie_together();

@@ -19,17 +19,18 @@ namespace herdlock::redis {
 template <class Servers>
 class store_parts {
  public:
-  store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> found)
+  /// `wires` makes the connections of the reports.
+  store_parts(std::shared_ptr<Servers> to, std::shared_ptr<store_warnings> found,
+              report_exchange::maker wires)
       : commands(std::move(to)),
         warnings(std::move(found)),
         pushes(commands->make_event_connection()),
         watches(std::make_shared<cache_watches>(commands, pushes, warnings)),
         grants(std::make_shared<grant_subscriptions>()),
         queues(std::make_shared<lease_queues>(commands, grants)),
-        reports(std::make_shared<report_exchange>(commands, pushes)),
+        reports(std::make_shared<report_exchange>(std::move(wires))),
         rules(std::make_shared<rules_exchange>(commands, pushes)) {
     pushes->attach(watches);
-    pushes->attach(reports);
     pushes->attach(rules);
   }
   store_parts(store_parts const&) = delete;
@@ -37,14 +38,17 @@ class store_parts {
 
   // From whatever thread: the closing itself happens on the executor.
   ~store_parts() {
-    asio::dispatch(commands->executor(), [servers = commands, events = pushes, waits = watches,
-                                          leases = queues, proofs = confirmed] {
-      if (proofs) proofs->close();
-      leases->close();
-      waits->close();
-      events->close();
-      servers->close();
-    });
+    asio::dispatch(commands->executor(),
+                   [servers = commands, events = pushes, waits = watches, leases = queues,
+                    told = reports, ruled = rules, proofs = confirmed] {
+                     if (proofs) proofs->close();
+                     leases->close();
+                     waits->close();
+                     told->close();
+                     ruled->close();
+                     events->close();
+                     servers->close();
+                   });
   }
 
   /// Of a single server: commands and pushes lead to the same one. Before they are opened.

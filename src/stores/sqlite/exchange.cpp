@@ -84,6 +84,10 @@ void exchange::listen_for_rules(std::string topic, std::weak_ptr<rules_listener>
   rules_->listen({std::move(topic), to, std::move(hear)});
 }
 
+void exchange::count_listeners(std::string, handler<listener_count> done) {
+  detail::post_result<listener_count>(file_->executor(), std::move(done), listener_count());
+}
+
 void exchange::prolong(prolong_request what, handler<bool> done) {
   auto name = what.key.str();
   file_->write("prolong", std::move(name), std::move(done),

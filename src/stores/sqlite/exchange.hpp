@@ -25,6 +25,8 @@ class exchange final : public report_store, public rules_store {
   void read_rules(std::string topic, handler<store_rules> done) override;
   void write_rules(rules_change what, handler<std::uint64_t> done) override;
   void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) override;
+  /// Nobody is told, so nobody is known: those who listen read the file.
+  void count_listeners(std::string topic, handler<listener_count> done) override;
   void prolong(prolong_request what, handler<bool> done) override;
 
  private:

@@ -24,9 +24,18 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   auto warnings = std::make_shared<store_warnings>();
   if (how->tls.source) how->tls.source->tell(warnings);
   auto links = std::make_shared<redis::tracking>();
+  auto make_wires = [executor, how = *how, seeds, warnings] {
+    auto const servers = std::make_shared<redis::cluster>(executor, how, seeds, warnings);
+    servers->open();
+    auto const events = servers->make_event_connection();
+    return redis::report_wires{servers, events, [servers, events] {
+                                 events->close();
+                                 servers->close();
+                               }};
+  };
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings, links);
-  auto const all =
-      std::make_shared<redis::store_parts<redis::cluster>>(std::move(nodes), std::move(warnings));
+  auto const all = std::make_shared<redis::store_parts<redis::cluster>>(
+      std::move(nodes), std::move(warnings), std::move(make_wires));
   all->leases = redis::make_lease_port(all->commands, all->queues, nullptr);
   all->values = redis::make_cache_port(all->commands, all->watches);
   all->tracked = redis::make_tracked_reads(all->commands, std::move(links), redis::key_slot);

@@ -1,17 +1,22 @@
 #include "stores/redis/exchange/report_exchange.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "stores/redis/client/operation.hpp"
+#include "stores/redis/exchange/kept_reports.hpp"
 #include "stores/redis/exchange/subscriptions.hpp"
+#include "stores/redis/jitter.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/fleet_scripts.hpp"
+#include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {
 namespace {
 
-// Under the name of the topic, and of cache entries' channels: a user has rights to both.
-constexpr std::string_view even_role = "reports:0", odd_role = "reports:1";
+std::string channel_of(std::string_view topic, router const& at) {
+  return side_key_of(topic, events_role(at.how().database) + ":reports");
+}
 
 struct report_message {
   using value_type = void;
@@ -22,8 +27,8 @@ struct report_message {
   std::string_view name() const { return what.topic; }
   void encode(command_writer& out, script_form form) const {
     out.begin(fleet_scripts().report, form);
-    out.add_side_key(what.topic, even_role);
-    out.add_side_key(what.topic, odd_role);
+    out.add_side_key(what.topic, even_reports_role);
+    out.add_side_key(what.topic, odd_reports_role);
     out.add_number(report_store::keeps_for.count());
     out.add(what.process);
     out.add_number(static_cast<std::int64_t>(what.number));
@@ -34,47 +39,67 @@ struct report_message {
   result<void> parse(reply const&) const { return boost::system::in_place_value; }
 };
 
+// No script: the server copies the hash into its answer, and works a tenth as long at that.
 struct reports_message {
-  using value_type = report_exchange::kept_reports;
+  using value_type = std::vector<std::string>;
   static constexpr std::string_view verb = "ask for the reports of the fleet of";
   std::string topic;
+  std::string_view role;
 
   std::string_view name() const { return topic; }
-  void encode(command_writer& out, script_form form) const {
-    out.begin(fleet_scripts().reports, form);
-    out.add_side_key(topic, even_role);
-    out.add_side_key(topic, odd_role);
-    out.add_number(report_store::keeps_for.count());
+  void encode(command_writer& out, script_form) const {
+    out.begin("HGETALL");
+    out.add_side_key(topic, role);
     out.end();
   }
   result<value_type> parse(reply const& answer) const {
-    auto const told = answer.kind() == reply_kind::list ? answer.number(1) : std::nullopt;
-    if (!told || *told < 0) return unexpected_reply(name());
-    value_type kept{static_cast<std::uint64_t>(*told), {}};
-    for (std::size_t i = 2; i < answer.nodes(); ++i) kept.texts.emplace_back(answer.text(i));
-    return kept;
+    if (answer.kind() != reply_kind::list) return unexpected_reply(name());
+    value_type texts;
+    for (auto const text : kept_reports(answer)) texts.emplace_back(text);
+    return texts;
   }
 };
 
 }  // namespace
 
-std::string report_exchange::channel_of(std::string_view topic) const {
-  return side_key_of(topic, events_role(commands_->how().database) + ":reports");
+/// One look: both windows. Whoever holds it has a part of the answer to come.
+struct report_exchange::look {
+  explicit look(subscription_ptr of) : at(std::move(of)) {}
+
+  subscription_ptr at;
+  int open = 2;
+  algo::look_schedule::outcome how = algo::look_schedule::outcome::done;
+};
+
+report_wires& report_exchange::wires() {
+  if (wires_.events) return wires_;
+  wires_ = make_();
+  wires_.events->attach(weak_from_this());
+  return wires_;
 }
 
 void report_exchange::report(store_report what, handler<void> done) {
-  auto channel = channel_of(what.topic);
-  operation<report_message>::start(*commands_, report_message{std::move(what), std::move(channel)},
+  auto& to = *wires().commands;
+  wires().events->open();
+  auto channel = channel_of(what.topic, to);
+  operation<report_message>::start(to, report_message{std::move(what), std::move(channel)},
                                    std::move(done));
 }
 
 void report_exchange::listen(std::string topic, std::weak_ptr<report_listener> to) {
-  drop_without_listener(subscriptions_, *events_);
-  auto channel = channel_of(topic);
+  auto const events = wires().events;
+  drop_without_listener(subscriptions_, *events);
+  auto channel = channel_of(topic, *wires().commands);
   subscriptions_.push_back(std::make_shared<subscription>(
-      subscription{std::move(topic), std::move(channel), std::move(to)}));
-  events_->open();
-  if (events_->up()) subscribe(*subscriptions_.back());
+      subscription{std::move(topic), std::move(channel), std::move(to),
+                   asio::steady_timer(events->executor())}));
+  events->open();
+  if (events->up()) subscribe(*subscriptions_.back());
+}
+
+void report_exchange::close() {
+  subscriptions_.clear();
+  if (wires_.close) wires_.close();
 }
 
 void report_exchange::on_connection_up() {
@@ -84,8 +109,8 @@ void report_exchange::on_connection_up() {
 // What was told while we did not listen is lost.
 void report_exchange::on_connection_down() {
   for (auto const& one : subscriptions_) {
-    one->heard.reset();
-    one->missed = true;
+    one->looks.lost();
+    one->timer.cancel();
   }
 }
 
@@ -94,40 +119,50 @@ void report_exchange::on_connection_down() {
 void report_exchange::on_message(reply const& message) {
   if (message.is_error() || message.nodes() < 4) return;
   auto const keep = shared_from_this();
-  drop_without_listener(subscriptions_, *events_);
+  drop_without_listener(subscriptions_, *wires().events);
   // Listeners may come meanwhile.
   auto const all = subscriptions_;
   for (auto const& one : all) {
     if (one->channel != message.text(2)) continue;
-    if (message.text(1) == "subscribe") one->looked.reset();
+    if (message.text(1) == "subscribe") one->looks.subscribed(clock::now(), random_part());
     if (message.text(1) == "message") on_event(*one, message.text(3));
-    if (one->missed) look(one);
+    schedule(one);
   }
 }
 
 void report_exchange::on_event(subscription& at, std::string_view event) {
   auto const number = take_number<std::uint64_t>(event, ' ');
   if (!number) return;
-  at.missed = at.missed || !at.heard || *number != *at.heard + 1;
-  at.heard = *number;
+  at.looks.heard(*number, clock::now(), random_part());
   if (auto const to = at.to.lock()) to->on_report(event);
 }
 
-void report_exchange::look(subscription_ptr const& at) {
-  auto const now = clock::now();
-  if (at->looked && now - *at->looked < least_between_looks) return;
-  at->looked = now;
-  at->missed = false;
-  auto on_kept = [at](result<kept_reports> found) {
-    if (found.has_error()) {
-      at->missed = true;  // at the next word
-      return;
+void report_exchange::schedule(subscription_ptr const& at) {
+  auto const due = at->looks.due();
+  if (!due) return;
+  auto const left = std::chrono::ceil<milliseconds>(*due - clock::now());
+  if (left <= milliseconds{0}) return send_look(at);
+  run_after(at->timer, left, weak_from_this(), [of = std::weak_ptr(at)](report_exchange& self) {
+    if (auto const still = of.lock()) self.schedule(still);
+  });
+}
+
+void report_exchange::send_look(subscription_ptr const& at) {
+  at->looks.sent(clock::now());
+  auto const both = std::make_shared<look>(at);
+  auto const on_kept = [both, weak = weak_from_this()](result<texts> const& found) {
+    if (found.has_error()) both->how = algo::look_schedule::outcome::failed;
+    for (auto const& text : found.has_value() ? *found : texts()) {
+      if (auto const to = both->at->to.lock()) to->on_report(text);
     }
-    for (auto const& text : found->texts) {
-      if (auto const to = at->to.lock()) to->on_report(text);
-    }
+    auto const self = weak.lock();
+    if (--both->open != 0 || !self) return;
+    both->at->looks.answered(both->how, clock::now(), random_part());
+    self->schedule(both->at);
   };
-  operation<reports_message>::start(*commands_, reports_message{at->topic}, std::move(on_kept));
+  for (auto const role : {even_reports_role, odd_reports_role}) {
+    operation<reports_message>::start(*wires().commands, reports_message{at->topic, role}, on_kept);
+  }
 }
 
 }  // namespace herdlock::redis

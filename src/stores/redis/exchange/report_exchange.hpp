@@ -1,61 +1,74 @@
 // Reports between the processes that share a server: a hash for each window, and a channel.
 //
-// What is told has a number that grows by one, so whoever misses one sees that by the next, and
-// asks for all that are kept: once a second at most, since each process reports anew in that time.
+// They go over a connection of their own, which is made when somebody listens or reports first: a
+// look is an answer of megabytes, and many reports come at once, which must not stand before a
+// grant, a renewal or a fill.
+//
+// What is told has a number that grows by one, so whoever misses one sees that by the next.
+// algo/look_schedule.hpp says when he asks for all that are kept.
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <herdlock/report_store.hpp>
+#include "algo/look_schedule.hpp"
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
 
-/// All members on the executor. To be attached to `events` by the maker.
+/// How reports go: apart from all that others wait for.
+struct report_wires {
+  std::shared_ptr<router> commands;
+  std::shared_ptr<connection> events;  ///< not opened yet
+  std::function<void()> close;         ///< of both
+};
+
+/// All members on the executor.
 class report_exchange final : public report_store,
                               public connection_listener,
                               public std::enable_shared_from_this<report_exchange> {
  public:
-  /// `events` has the pushes; opened by the first who listens.
-  report_exchange(std::shared_ptr<router> commands, std::shared_ptr<connection> events)
-      : commands_(std::move(commands)), events_(std::move(events)) {}
+  using maker = std::function<report_wires()>;
+
+  /// `make`: called once, by the first who listens or reports.
+  explicit report_exchange(maker make) : make_(std::move(make)) {}
 
   void report(store_report what, handler<void> done) override;
   void listen(std::string topic, std::weak_ptr<report_listener> to) override;
-
-  struct kept_reports {
-    std::uint64_t told = 0;  ///< so far
-    std::vector<std::string> texts;
-  };
+  void close();
 
  private:
-  static constexpr milliseconds least_between_looks{1000};
+  using texts = std::vector<std::string>;
 
   struct subscription {
     std::string topic;
     std::string channel;
     std::weak_ptr<report_listener> to;
-    std::optional<std::uint64_t> heard{};  // the number that was heard last
-    bool missed = true;                    // something, perhaps, since the last look
-    std::optional<clock::time_point> looked{};
+    asio::steady_timer timer;  // until the next look
+    algo::look_schedule looks{};
   };
   using subscription_ptr = std::shared_ptr<subscription>;
+  struct look;
 
   void on_connection_up() override;
   void on_connection_down() override;
   void on_message(reply const& message) override;
 
-  std::string channel_of(std::string_view topic) const;
-  void subscribe(subscription const& one) { events_->subscription("SUBSCRIBE", one.channel); }
+  report_wires& wires();
+  void subscribe(subscription const& one) {
+    wires().events->subscription("SUBSCRIBE", one.channel);
+  }
   void on_event(subscription& at, std::string_view event);
-  void look(subscription_ptr const& at);
+  void schedule(subscription_ptr const& at);
+  void send_look(subscription_ptr const& at);
 
-  std::shared_ptr<router> commands_;
-  std::shared_ptr<connection> events_;
+  maker const make_;
+  report_wires wires_;  // empty until it is made
   std::vector<subscription_ptr> subscriptions_;
 };
 

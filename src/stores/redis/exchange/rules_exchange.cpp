@@ -1,14 +1,17 @@
 #include "stores/redis/exchange/rules_exchange.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "stores/redis/cache/entry_codec.hpp"
 #include "stores/redis/client/operation.hpp"
 #include "stores/redis/exchange/subscriptions.hpp"
+#include "stores/redis/jitter.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/fleet_scripts.hpp"
+#include "stores/redis/timers.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -98,6 +101,48 @@ struct prolong_message {
   result<bool> parse(reply const& answer) const { return yes_or_no<bool>(answer, name()); }
 };
 
+struct count_message {
+  using value_type = std::uint64_t;
+  static constexpr std::string_view verb = "count who listens to";
+  // An event is told by the node to which the listener is connected.
+  static constexpr bool for_this_server = true;
+  std::string channel;
+
+  std::string_view name() const { return channel; }
+  void encode(command_writer& out, script_form) const {
+    out.begin("PUBSUB");
+    out.add("NUMSUB");
+    out.add(channel);
+    out.end();
+  }
+  result<std::uint64_t> parse(reply const& answer) const {
+    auto const listen = answer.nodes() == 3 ? answer.number(2) : std::nullopt;
+    if (!listen || *listen < 0) return unexpected_reply(name());
+    return static_cast<std::uint64_t>(*listen);
+  }
+};
+
+/// What all servers say. The first error is the answer.
+class listener_sum {
+ public:
+  listener_sum(handler<listener_count> done, std::size_t servers)
+      : done_(std::move(done)), missing_(servers) {}
+
+  void add(result<std::uint64_t> const& said) {
+    if (said.has_error() && !why_.code) why_ = said.error();
+    if (said.has_value()) sum_ += *said;
+    if (--missing_ != 0) return;
+    tell(why_.code ? result<listener_count>(why_) : result<listener_count>(listener_count(sum_)));
+  }
+  void tell(result<listener_count> answer) { std::move(done_)(std::move(answer)); }
+
+ private:
+  handler<listener_count> done_;
+  std::size_t missing_;
+  std::uint64_t sum_ = 0;
+  failure why_;
+};
+
 }  // namespace
 
 // Under the name of the topic, and of cache entries' channels: a user has rights to both.
@@ -116,6 +161,17 @@ void rules_exchange::write_rules(rules_change what, handler<std::uint64_t> done)
       *commands_, write_rules_message{std::move(what), std::move(channel)}, std::move(done));
 }
 
+void rules_exchange::count_listeners(std::string topic, handler<listener_count> done) {
+  auto const servers = commands_->servers();
+  auto const all = std::make_shared<listener_sum>(std::move(done), servers.size());
+  for (auto const& each : servers) {
+    operation<count_message>::start(*each, count_message{channel_of(topic)},
+                                    [all](result<std::uint64_t> said) { all->add(said); });
+  }
+  if (!servers.empty()) return;
+  asio::post(commands_->executor(), [all] { all->tell(std::nullopt); });
+}
+
 void rules_exchange::prolong(prolong_request what, handler<bool> done) {
   operation<prolong_message>::start(*commands_, prolong_message{std::move(what)}, std::move(done));
 }
@@ -123,14 +179,21 @@ void rules_exchange::prolong(prolong_request what, handler<bool> done) {
 void rules_exchange::listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) {
   drop_without_listener(subscriptions_, *events_);
   auto channel = channel_of(topic);
-  subscriptions_.push_back(
-      std::make_shared<subscription>(subscription{std::move(topic), channel, std::move(to)}));
+  subscriptions_.push_back(std::make_shared<subscription>(subscription{
+      std::move(topic), channel, std::move(to), asio::steady_timer(commands_->executor())}));
   events_->open();
   if (events_->up()) events_->subscription("SUBSCRIBE", channel);
 }
 
 void rules_exchange::on_connection_up() {
   for (auto const& one : subscriptions_) events_->subscription("SUBSCRIBE", one->channel);
+}
+
+void rules_exchange::on_connection_down() {
+  for (auto const& one : subscriptions_) {
+    one->looks.lost();
+    one->timer.cancel();
+  }
 }
 
 // ["subscribe", channel, count] or ["message", channel, rules]; an error when the user may not.
@@ -141,20 +204,38 @@ void rules_exchange::on_message(reply const& message) {
   auto const channel = message.text(2);
   if (message.text(1) == "subscribe") {
     // From here on nothing is missed; what was written before is asked for.
-    auto const at = std::find_if(subscriptions_.begin(), subscriptions_.end(),
-                                 [&](auto const& one) { return one->channel == channel; });
-    if (at != subscriptions_.end()) look(**at);
+    for (auto const& one : subscriptions_) {
+      if (one->channel != channel) continue;
+      one->looks.subscribed(clock::now(), random_part());
+      schedule(one);
+    }
   } else if (message.text(1) == "message") {
     if (auto const now = told_rules(message.text(3))) tell(channel, *now);
   }
 }
 
-void rules_exchange::look(subscription const& at) {
-  auto on_found = [weak = weak_from_this(), channel = at.channel](result<store_rules> found) {
+void rules_exchange::schedule(subscription_ptr const& at) {
+  auto const due = at->looks.due();
+  if (!due) return;
+  auto const left = std::chrono::ceil<milliseconds>(*due - clock::now());
+  if (left <= milliseconds{0}) return look(at);
+  run_after(at->timer, left, weak_from_this(), [of = std::weak_ptr(at)](rules_exchange& self) {
+    if (auto const still = of.lock()) self.schedule(still);
+  });
+}
+
+void rules_exchange::look(subscription_ptr const& at) {
+  at->looks.sent(clock::now());
+  auto on_found = [weak = weak_from_this(), at](result<store_rules> found) {
     auto const self = weak.lock();
-    if (self && found.has_value() && found->version != 0) self->tell(channel, *found);
+    if (!self) return;
+    using outcome = algo::look_schedule::outcome;
+    auto const how = found.has_error() ? outcome::failed : outcome::done;
+    at->looks.answered(how, clock::now(), random_part());
+    self->schedule(at);
+    if (found.has_value() && found->version != 0) self->tell(at->channel, *found);
   };
-  read_rules(at.topic, std::move(on_found));
+  read_rules(at->topic, std::move(on_found));
 }
 
 void rules_exchange::tell(std::string_view channel, store_rules const& now) {

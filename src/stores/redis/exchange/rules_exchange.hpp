@@ -1,12 +1,14 @@
 // Rules for the processes that share a server: a hash that does not end, and a channel.
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <herdlock/rules_store.hpp>
+#include "algo/look_schedule.hpp"
 #include "stores/redis/client/connection.hpp"
 
 namespace herdlock::redis {
@@ -23,25 +25,33 @@ class rules_exchange final : public rules_store,
   void read_rules(std::string topic, handler<store_rules> done) override;
   void write_rules(rules_change what, handler<std::uint64_t> done) override;
   void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) override;
+  /// By PUBSUB NUMSUB; of a cluster the sum over its nodes.
+  void count_listeners(std::string topic, handler<listener_count> done) override;
   void prolong(prolong_request what, handler<bool> done) override;
+  void close() { subscriptions_.clear(); }
 
  private:
   struct subscription {
     std::string topic;
     std::string channel;
     std::weak_ptr<rules_listener> to;
+    asio::steady_timer timer;  // until the next look
+    algo::look_schedule looks{};
   };
+  using subscription_ptr = std::shared_ptr<subscription>;
 
   void on_connection_up() override;
+  void on_connection_down() override;
   void on_message(reply const& message) override;
 
   std::string channel_of(std::string_view topic) const;
-  void look(subscription const& at);
+  void schedule(subscription_ptr const& at);
+  void look(subscription_ptr const& at);
   void tell(std::string_view channel, store_rules const& now);
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<connection> events_;
-  std::vector<std::shared_ptr<subscription>> subscriptions_;
+  std::vector<subscription_ptr> subscriptions_;
 };
 
 }  // namespace herdlock::redis

@@ -6,11 +6,11 @@
 #include <herdlock/report_store.hpp>
 #include "stores/common/client_survey.hpp"
 #include "stores/redis/client/one_shot_client.hpp"
+#include "stores/redis/exchange/kept_reports.hpp"
 #include "stores/redis/hot/glob.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
 #include "stores/redis/hot/surveys.hpp"
 #include "stores/redis/keys.hpp"
-#include "stores/redis/scripts/fleet_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
@@ -79,35 +79,34 @@ class survey_of_servers {
   }
 
   failure ask_for_reports(std::string const& topic) {
-    auto const even = side_key_of(topic, "reports:0"), odd = side_key_of(topic, "reports:1");
+    auto const even = side_key_of(topic, even_reports_role);
+    auto const odd = side_key_of(topic, odd_reports_role);
     auto const home = servers_.home_of(even);
     if (!home) {
       made_.note("nobody serves the slot of " + in_quotes(topic));
       return {};
     }
     auto& client = clients_[*home];
-    std::string source(fleet_scripts().reports.source);
-    auto const answers = client.ask({{"EVAL", std::move(source), "2", even, odd,
-                                      std::to_string(report_store::keeps_for.count())}});
+    auto const answers = client.ask({{"HGETALL", even}, {"HGETALL", odd}});
     if (!answers) return answers.error();
-    ++commands_;
-    reply const& reports = answers->at(0);
-    if (reports.text().starts_with("WRONGTYPE")) {
-      made_.note(in_quotes(even) + " or " + in_quotes(odd) +
-                 " holds a value of another type, so nobody can report there; delete "
-                 "it");
-      return {};
-    }
-    if (reports.is_error()) {
-      return refused(client.how(), reports.text(),
-                     {.name = "EVAL",
-                      .serves = "reads " + in_quotes(even),
-                      .right = "+eval +hget +hgetall +time ~*",
-                      .instead = "ask another source: lfu, monitor"});
-    }
-    // The first node is how many were told; see fleet_reports.lua.
+    commands_ += answers->size();
     std::vector<std::string_view> texts;
-    for (std::size_t i = 2; i < reports.nodes(); ++i) texts.push_back(reports.text(i));
+    for (reply const& reports : *answers) {
+      if (reports.text().starts_with("WRONGTYPE")) {
+        made_.note(in_quotes(even) + " or " + in_quotes(odd) +
+                   " holds a value of another type, so nobody can report there; delete it");
+        return {};
+      }
+      if (reports.is_error()) {
+        return refused(client.how(), reports.text(),
+                       {.name = "HGETALL",
+                        .serves = "reads " + in_quotes(even),
+                        .right = "+hgetall ~*",
+                        .instead = "ask another source: lfu, monitor"});
+      }
+      auto const kept = kept_reports(reports);
+      texts.insert(texts.end(), kept.begin(), kept.end());
+    }
     made_.add(topic, texts);
     return {};
   }

@@ -4,8 +4,13 @@
 -- report, channel. 1, or 0 for one that is no newer than what is there.
 --
 -- A hash for each window: `#window` says which, `#sequence` how many were told so far, in all
--- windows; `PROCESS` has `NUMBER REPORT`. So who is silent goes by itself.
---@include parts/window.lua
+-- windows; `PROCESS` has `NUMBER REPORT`. It ends with the next window: so who is silent goes by
+-- itself, and what is there counts for whoever reads it (HGETALL; kept_reports.hpp).
+-- The number of the present `window`, of ARGV[1] ms; and the ms until the next one ends.
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + time[2] / 1000
+local window = math.floor(now_ms / ARGV[1])
+local left_ms = math.ceil((window + 2) * ARGV[1] - now_ms)
 local live, last = KEYS[window % 2 + 1], KEYS[2 - window % 2]
 
 local function field_of(key, number, name)
@@ -24,7 +29,7 @@ if not sequence then
 end
 sequence = string.format('%d', sequence + 1)
 redis.call('HSET', live, '#sequence', sequence, ARGV[2], ARGV[3] .. ' ' .. ARGV[4])
-redis.call('PEXPIRE', live, 2 * ARGV[1])
+redis.call('PEXPIRE', live, string.format('%d', left_ms))
 -- Who may not publish is heard by those who ask.
 redis.pcall('PUBLISH', ARGV[5], sequence .. ' ' .. ARGV[4])
 return 1

@@ -5,10 +5,8 @@
 namespace herdlock::redis {
 
 fleet_script_set const& fleet_scripts() {
-  static fleet_script_set const set{{lua::fleet_report, "2"},
-                                    {lua::fleet_reports, "2"},
-                                    {lua::fleet_rules, "1"},
-                                    {lua::cache_prolong, "2"}};
+  static fleet_script_set const set{
+      {lua::fleet_report, "2"}, {lua::fleet_rules, "1"}, {lua::cache_prolong, "2"}};
   return set;
 }
 

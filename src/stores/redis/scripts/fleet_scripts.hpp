@@ -6,7 +6,7 @@
 namespace herdlock::redis {
 
 struct fleet_script_set {
-  script report, reports, rules, prolong;
+  script report, rules, prolong;
 };
 
 fleet_script_set const& fleet_scripts();
