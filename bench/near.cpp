@@ -60,9 +60,10 @@ double nanoseconds_per_hit(std::size_t threads, std::function<void()> const& hit
 
 texts open_near(std::string const& url,
                 std::optional<hot_keys_options> counting = hot_keys_options()) {
-  return texts(
-      open_store(url),
-      {.ttl = std::chrono::hours(1), .near = near_cache::hot, .hot_keys = std::move(counting)});
+  return texts(open_store(url), {.prefix = no_prefix,
+                                 .ttl = std::chrono::hours(1),
+                                 .near = near_cache::hot,
+                                 .hot_keys = std::move(counting)});
 }
 
 // Until it is answered by what the process keeps.
@@ -127,7 +128,8 @@ class reader {
       : store_(open_store(server.url(),
                           {.executor = io_.get_executor(), .guard = executor_guard::none})),
         cache_(std::in_place, *store_,
-               cache_options{.ttl = std::chrono::hours(1), .near = near_cache::off}) {}
+               cache_options{
+                   .prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off}) {}
   ~reader() {
     cache_.reset();
     store_.reset();

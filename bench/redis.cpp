@@ -41,10 +41,11 @@ class setting {
     store_.emplace(open_store(server_->url(),
                               {.executor = io_.get_executor(), .guard = executor_guard::none}));
     // What a read of the server costs, with its key counted, and without.
-    cache_options options{.ttl = std::chrono::hours(1), .near = near_cache::off};
-    cache_.emplace(*store_, options);
-    options.hot_keys = std::nullopt;
+    cache_options options{
+        .prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off};
     uncounted_.emplace(*store_, options);
+    options.hot_keys = hot_keys_options();
+    cache_.emplace(*store_, options);
     boost::redis::config config;
     config.addr.port = std::to_string(server_->port());
     config.health_check_interval = std::chrono::seconds::zero();

@@ -1,7 +1,8 @@
 // The guarded cache: one load per miss, from one process to a fleet.
 //
-//     herdlock::cache<std::string> products(herdlock::open_store("redis://cache"));
-//     auto name = products.get_or_load("product:1", [&] { return database.find_name(1); });
+//     auto store = herdlock::open_store("redis://cache");
+//     herdlock::cache<std::string> names(store, {.prefix = "name:"});
+//     auto name = names.get_or_load("42", [&] { return database.find_name(42); });
 //
 // What happens on a miss: the cache takes the claim on the key in the store, looking a second time
 // in the same step; whoever gets the claim runs its loader and stores the result, everyone else,

@@ -44,13 +44,19 @@ enum class key_rules { off, on };
 /// after it was stored last. It stays until invalidate, or until the store evicts it.
 inline constexpr milliseconds lasting = milliseconds::max();
 
+/// For cache_options::prefix: none, on purpose. A key of the cache and a lock of the same name then
+/// get in each other's way.
+inline constexpr char const* no_prefix = "";
+
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 ///
 /// What is not named here is not done: by default no key is counted, nothing is kept in the
 /// process, nobody subscribes to anything, and no process reports to another.
 struct cache_options {
-  /// Put in front of every key; counts towards limits::max_name_bytes.
-  std::string prefix = {};
+  /// Put in front of every key; counts towards limits::max_name_bytes. A cache in Redis needs one
+  /// that no lock's name begins with, since locks and entries share the server's keys; `no_prefix`
+  /// says that there are no such locks. Without it the constructor throws errc::invalid_name.
+  std::optional<std::string> prefix = std::nullopt;
   /// How long a value is kept; `lasting` for as long as can be.
   milliseconds ttl = std::chrono::minutes(5);
   /// The ttl varies by ± this share, so that what was filled together does not expire together.

@@ -47,6 +47,7 @@ struct store_traits {
   bool pushes_fills = false;      ///< cache_store::watch is woken by the event itself
   bool across_processes = false;  ///< excludes other processes
   bool across_hosts = false;      ///< excludes other machines
+  bool one_keyspace = false;      ///< locks and the entries of caches share their names
   bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
   /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
   /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.

@@ -119,6 +119,11 @@ class owner_token {
 /// another client wrote) is shown as "another client".
 std::string owner_label(std::string_view stored_owner);
 
+/// Whether it is a text that owner_token::generate() makes: `host/pid:` and 32 hex digits. Tokens
+/// with a label of the user's own are not known by it. Linear in the length, up to
+/// limits::max_owner_bytes; longer texts are none.
+bool is_own_token(std::string_view text) noexcept;
+
 /// 64-bit number, strictly greater at each grant of a resource. Hand it to the system that the
 /// lease protects, and let that system refuse anything smaller than the largest it has seen.
 struct fencing_token {

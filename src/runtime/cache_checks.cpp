@@ -102,13 +102,22 @@ void check_options(cache_options const& options) {
   check_that(options.max_loads > 0, "max_loads: use 1 or more");
   check_that(options.max_loads_without_store > 0, "max_loads_without_store: use 1 or more");
   check_that(options.max_waiting > 0, "max_waiting: use 1 or more");
-  // A prefix that leaves no room for a key would make every call fail.
-  if (!options.prefix.empty()) {
-    auto const key = cache_key::parse(options.prefix + "k");
-    if (key.has_error()) {
-      throw error(failure{key.error().code, "cache option prefix: " + key.error().message});
-    }
+}
+
+void check_prefix(cache_options const& options, store const& values) {
+  auto const refuse = [](failure const& why) {
+    throw error(failure{why.code, "cache option prefix: " + why.message});
+  };
+  if (!options.prefix && context_of(values)->core()->traits().one_keyspace) {
+    refuse(
+        make_failure(errc::invalid_name,
+                     "locks and entries share the keys of " + values.display_name() +
+                         "; name a prefix that no lock begins with ({.prefix = \"product:\"}), or "
+                         "say that there are no such locks ({.prefix = no_prefix})"));
   }
+  // A prefix that leaves no room for a key would make every call fail.
+  auto const key = cache_key::parse(options.prefix.value_or(no_prefix) + "k");
+  if (key.has_error()) refuse(key.error());
 }
 
 // What `near` comes to.
@@ -164,6 +173,7 @@ near_cache check_cache(cache_options const& options, store const& values,
   check_options(options);
   check_freshness(options, locks);
   check_keeps_values(values);
+  check_prefix(options, values);
   if (options.hot_keys) detail::check_hot_keys(*options.hot_keys, "cache option hot_keys.");
   check_that(options.fleet_threshold == 0 ||
                  (options.fleet_threshold >= 1 && options.fleet_threshold <= 1e12),

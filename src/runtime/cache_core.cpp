@@ -8,6 +8,7 @@
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/cache_warming.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 #include "runtime/with_work.hpp"
 
@@ -54,8 +55,9 @@ load_sink::~load_sink() {
 
 cache_core::cache_core(store values, std::optional<store> locks, cache_options options, layout form,
                        cache_decode decode, std::shared_ptr<owned_load> owned)
-    : locks_(std::move(locks)), values_(std::move(values)), prefix_(options.prefix), form_(form) {
+    : locks_(std::move(locks)), values_(std::move(values)), form_(form) {
   auto const near_mode = runtime::check_cache(options, values_, locks_);
+  prefix_ = options.prefix.emplace(std::move(options.prefix).value_or(no_prefix));
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
@@ -111,6 +113,12 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
                         "the key " + in_quotes(key) + " is of the kind that tags have");
   }
   auto full = prefix_ + std::string(key);
+  if (runtime::is_side_name(full)) {
+    return make_failure(errc::invalid_name,
+                        "the key " + in_quotes(full) +
+                            " is of the kind that herdlock keeps beside other keys "
+                            "({key}:herdlock:*)");
+  }
   if (locks_) {
     auto const lock = resource::parse(full + std::string(runtime::lock_suffix));
     if (lock.has_error()) return lock.error();

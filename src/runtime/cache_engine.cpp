@@ -12,7 +12,7 @@ namespace {
 
 fleet_settings fleet_of(cache_options const& options) {
   auto const& hot = *options.hot_keys;
-  return {.topic = hot_keys_topic(options.prefix),
+  return {.topic = hot_keys_topic(*options.prefix),
           .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
                     .reads_per_write = hot.reads_per_write,
                     // A sum is of the window before it: so what nobody reads is cool within two.
@@ -47,16 +47,16 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       slots_(settings_.options),
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store,
-               cache_in_words(values_->display_name(), settings_.options.prefix)) {
+               cache_in_words(values_->display_name(), *settings_.options.prefix)) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
   if (options().rules == key_rules::on) {
-    local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
+    local_.rules = std::make_shared<cache_rules>(values_, counters, *options().prefix);
   }
   if (local_.hot && local_.rules) {
     local_.hot->keep_entries(
-        std::make_shared<cache_keep>(values_, counters, options().prefix, local_.rules));
+        std::make_shared<cache_keep>(values_, counters, *options().prefix, local_.rules));
   }
   if (settings_.near != near_cache::off && values_->pushes_changes()) {
     local_.near = std::make_shared<cache_near>(values_, counters, options(), settings_.near,

@@ -75,7 +75,7 @@ struct local_parts {
 
 /// Of a key of the cache.
 inline std::string_view without_prefix(cache_key const& key, cache_options const& options) {
-  return std::string_view(key.str()).substr(options.prefix.size());
+  return std::string_view(key.str()).substr(options.prefix->size());
 }
 
 /// Whether entries have times of their own.

@@ -71,7 +71,7 @@ void cache_engine::expire(clock::time_point now) {
 
 void cache_engine::warn_of_slow_loads() {
   if (std::exchange(warned_of_slow_loads_, true)) return;
-  counters.warnings.add(cache_in_words(values_->display_name(), options().prefix) +
+  counters.warnings.add(cache_in_words(values_->display_name(), *options().prefix) +
                         " has loads that take longer than `wait` (" +
                         std::to_string(options().wait.count()) +
                         " ms), and their calls wait for them: give the cache a loader of its own, "

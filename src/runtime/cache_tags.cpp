@@ -71,7 +71,7 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
   if (!options.tags) return std::vector<std::string>();
   std::vector<std::string> names;
   try {
-    names = options.tags(std::string_view(key.str()).substr(options.prefix.size()));
+    names = options.tags(std::string_view(key.str()).substr(options.prefix->size()));
   } catch (...) {
     return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
                                                  detail::exception_text(std::current_exception()));
@@ -95,7 +95,7 @@ result<cache_key> cache_tags::record_key(std::string_view tag) const {
   if (auto const own = cache_key::parse(tag); own.has_error()) {
     why = own.error();
   } else {
-    auto full = cache_key::parse(home_.options().prefix + std::string(tag_record_prefix) +
+    auto full = cache_key::parse(*home_.options().prefix + std::string(tag_record_prefix) +
                                  std::string(tag));
     if (full.has_value()) return full;
     why = full.error();

@@ -32,7 +32,7 @@ void warm_by_rules(std::shared_ptr<cache_engine> const& engine) {
   rules->warm_by([weak = std::weak_ptr(engine)](std::string const& key, told done) {
     auto const home = weak.lock();
     if (!home) return;
-    auto const full = cache_key::parse(home->options().prefix + key);
+    auto const full = cache_key::parse(*home->options().prefix + key);
     if (full.has_error()) return done(full.error());
     // What was loaded is kept from its next read on.
     auto on_loaded = [weak, key = *full, done = std::move(done)](failure const& why) {

@@ -72,12 +72,15 @@ class secret_source {
   std::string label_;
 };
 
-bool is_token(std::string_view text) {
+bool ends_with_secret(std::string_view text) {
   if (text.size() < secret_digits + 1 || text.size() > limits::max_owner_bytes) return false;
   auto const secret = text.substr(text.size() - secret_digits);
   return text[text.size() - secret_digits - 1] == ':' &&
-         text.find('\0') == std::string_view::npos &&
          secret.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_token(std::string_view text) {
+  return ends_with_secret(text) && text.find('\0') == std::string_view::npos;
 }
 
 }  // namespace
@@ -101,6 +104,14 @@ std::string_view owner_token::label() const noexcept {
 std::string owner_label(std::string_view stored_owner) {
   if (!is_token(stored_owner)) return "another client";
   return std::string(stored_owner.substr(0, stored_owner.size() - secret_digits - 1));
+}
+
+bool is_own_token(std::string_view text) noexcept {
+  if (!ends_with_secret(text)) return false;
+  auto const label = text.substr(0, text.size() - secret_digits - 1);
+  auto const slash = label.rfind('/');
+  auto const pid = slash == label.npos ? std::string_view{} : label.substr(slash + 1);
+  return !pid.empty() && pid.find_first_not_of("0123456789") == pid.npos;
 }
 
 }  // namespace v0

@@ -37,7 +37,7 @@ void lock_a_resource(herdlock::store const& store) {
 }
 
 void load_once(herdlock::store const& store) {
-  herdlock::cache<std::string> names(store);
+  herdlock::cache<std::string> names(store, {.prefix = "name:"});
   herdlock::cache_key const key("product:1");
   int loads = 0;
   auto load = [&loads](herdlock::load_context const&) {

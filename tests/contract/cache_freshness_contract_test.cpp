@@ -18,9 +18,13 @@ class cache_freshness_contract : public testing::TestWithParam<store_case> {
   static constexpr auto key = "product:1";
 
   static cache_options framed() {
-    return {.ttl = 50ms, .ttl_jitter = 0, .format = cache_format::framed, .grace = 10min};
+    return {.prefix = no_prefix,
+            .ttl = 50ms,
+            .ttl_jitter = 0,
+            .format = cache_format::framed,
+            .grace = 10min};
   }
-  static cache_options plain() { return {.ttl = 10min}; }
+  static cache_options plain() { return {.prefix = no_prefix, .ttl = 10min}; }
 
   auto loader(std::string value) {
     return [this, value = std::move(value)](load_context const&) -> maybe_text {

@@ -85,7 +85,8 @@ TEST_P(cache_lasting_contract, TheFirstFiveMegabytesArePutAndTheNextValueIsRefus
 }
 
 TEST_P(cache_lasting_contract, OneProcessOfTwoRefreshesOnScheduleAndNobodyWaits) {
-  cache_options const options{.ttl = lasting,
+  cache_options const options{.prefix = no_prefix,
+                              .ttl = lasting,
                               .ttl_jitter = 0,
                               .format = cache_format::framed,
                               .refresh_every = milliseconds(200)};

@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(stores, cache_many_contract, testing::ValuesIn(stores_t
                          case_name);
 
 TEST_P(cache_many_contract, WhatIsThereIsReadAndWhatIsMissingIsLoadedAtOnce) {
-  cache<std::string> const one(open_store(url_));
+  cache<std::string> const one(open_store(url_), {.prefix = no_prefix});
   one.put("there", "old");
   std::atomic<int> calls{0};
   auto counted = [&](names const& keys) {

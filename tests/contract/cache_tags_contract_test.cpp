@@ -17,7 +17,8 @@ class cache_tags_contract : public testing::TestWithParam<store_case> {
   static constexpr auto key = "product:1";
 
   static cache_options tagged() {
-    cache_options options{.ttl = 10min, .format = cache_format::framed, .grace = 10min};
+    cache_options options{
+        .prefix = no_prefix, .ttl = 10min, .format = cache_format::framed, .grace = 10min};
     options.tags = [](std::string_view of) {
       return std::vector<std::string>{"products", "of " + std::string(of)};
     };

@@ -134,7 +134,7 @@ TEST_P(rules_contract, OfATopicAreNotThoseOfAnother) {
 TEST_P(rules_contract, HowManyHandlesListenIsToldWhereTheStoreKnows) {
   auto const none = count_listeners(c);
   auto const first = listen_for_rules(*other), second = listen_for_rules(*other);
-  if (none) EXPECT_EQ(*none, 0u);
+  EXPECT_EQ(none.value_or(0), 0u);
   auto const version = write_rules(c, 0, "a");
   ASSERT_TRUE(other->run_until([&] { return second->last.version == version; }));
   EXPECT_EQ(count_listeners(c), none ? listener_count(1) : std::nullopt) << "one handle";

@@ -42,8 +42,8 @@ INSTANTIATE_TEST_SUITE_P(stores, guarded_cache_contract,
                          testing::ValuesIn(stores_that(keeps_values)), case_name);
 
 TEST_P(guarded_cache_contract, AHerdInTwoHandlesLoadsOnce) {
-  cache<std::string> const one(open_store(url_));
-  cache<std::string> const other(open_store(url_));
+  cache<std::string> const one(open_store(url_), {.prefix = no_prefix});
+  cache<std::string> const other(open_store(url_), {.prefix = no_prefix});
   herd(one, other);
   EXPECT_EQ(loads, 1);
   EXPECT_GT(fencing, 0u);
@@ -54,8 +54,8 @@ TEST_P(guarded_cache_contract, AHerdInTwoHandlesLoadsOnce) {
 TEST_P(guarded_cache_contract, WithSeparateLocksAHerdLoadsOnceAndTheLockIsGivenBack) {
   auto const locks = open_store(url_);
   {
-    cache<std::string> const one(open_store(url_), locks);
-    cache<std::string> const other(open_store(url_), open_store(url_));
+    cache<std::string> const one(open_store(url_), locks, {.prefix = no_prefix});
+    cache<std::string> const other(open_store(url_), open_store(url_), {.prefix = no_prefix});
     herd(one, other);
     EXPECT_EQ(loads, 1);
     EXPECT_EQ(*one.get(key), "loaded");
@@ -69,7 +69,8 @@ TEST_P(guarded_cache_contract, DestroyedWhileItLoadsWithSeparateLocksItGivesTheL
   lock const where(locks, "product:1:lock");
   std::atomic<bool> answered{false};
   {
-    cache<std::string> const brief(open_store(url_), open_store(url_), {.claim_ttl = 1min});
+    cache<std::string> const brief(open_store(url_), open_store(url_),
+                                   {.prefix = no_prefix, .claim_ttl = 1min});
     auto hang = [this](load_context) -> asio::awaitable<std::optional<std::string>> {
       ++loads;
       asio::steady_timer never(co_await asio::this_coro::executor, 1h);

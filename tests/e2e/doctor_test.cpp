@@ -32,6 +32,13 @@ TEST(DoctorRedis, FindsNothingOnAHealthyServer) {
   EXPECT_EQ(report.skipped(), 0u) << report.text;
 }
 
+TEST(DoctorRedis, SaysThatACacheTakesLocksOfADialectForValues) {
+  redis_server server(with({"--appendonly", "yes"}));
+  auto const report = examined(server.url() + "?dialect=plain&prefix=locks:");
+  EXPECT_EQ(report.skipped(), 1u) << report.text;
+  EXPECT_NE(report.text.find("keep the prefixes apart"), std::string::npos) << report.text;
+}
+
 TEST(DoctorRedis, FindsEvictionWithTheSeverityThatItHas) {
   redis_server limited(
       with({"--appendonly", "yes", "--maxmemory-policy", "allkeys-lru", "--maxmemory", "100mb"}));

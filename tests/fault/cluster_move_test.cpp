@@ -169,7 +169,8 @@ TEST(RedisClusterMove, AKeyThatCannotBeClaimedMeanwhileLeavesTheClaimsOfOthersAl
   auto& cluster = redis_cluster::shared();
   cluster.flush();
   cluster_ports ports(cluster.url());
-  cache<std::string> const strings(open_store(cluster.url() + "?timeout=500ms"));
+  cache<std::string> const strings(open_store(cluster.url() + "?timeout=500ms"),
+                                   {.prefix = no_prefix});
   auto const load = [](load_context const&) { return std::optional<std::string>("loaded"); };
   std::string const there = "{moves}there", missing = "{moves}missing";
   ASSERT_TRUE(ports.acquire(there, owner_token::generate()).has_value());  // the slot is not empty

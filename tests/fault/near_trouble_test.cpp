@@ -28,7 +28,7 @@ using texts = cache<std::string>;
 
 struct redis_near_trouble : testing::Test {
   static cache_options keeping_all() {
-    return {.ttl = 10min, .ttl_jitter = 0, .near = near_cache::all};
+    return {.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .near = near_cache::all};
   }
   static texts open(std::string const& url, cache_options options = keeping_all()) {
     return texts(open_store(url), std::move(options));

@@ -18,7 +18,7 @@ using maybe_text = std::optional<std::string>;
 void expect_hits_beside_misses(redis_server& server, std::function<void()> const& refuse_writes,
                                std::string const& word) {
   SCOPED_TRACE(word);
-  cache<std::string> const strings(open_store(server.url()), {.ttl = 10min});
+  cache<std::string> const strings(open_store(server.url()), {.prefix = no_prefix, .ttl = 10min});
   for (int i = 0; i < 10; ++i) strings.put(cache_key("hot" + std::to_string(i)), "stored");
   refuse_writes();
   ASSERT_NE(server.cli("SET other x").find(word), std::string::npos);
@@ -74,7 +74,8 @@ TEST(redis_cache_refusal, WithoutChannelsThereIsOneLoadAndAWarning) {
   auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(server.port());
   store const loading = open_store(url);
   store const waiting = open_store(url);
-  cache<std::string> const first(loading), second(waiting);
+  cache<std::string> const first(loading, {.prefix = no_prefix}),
+      second(waiting, {.prefix = no_prefix});
   gate started, go_on;
   auto loaded = std::async(std::launch::async, [&] {
     return first.get_or_load(cache_key("k"), [&](load_context const&) {

@@ -56,7 +56,7 @@ TEST(redis_cache_refusal, WithoutTheSideKeysEachKeyIsLoadedOnceInAQuarterOfASeco
 TEST(redis_cache_refusal, WithoutScriptsEachKeyIsLoadedOnceInAQuarterOfASecond) {
   redis_server server({.users = {"app on >sesame ~* &* +@all -eval -evalsha"}});
   store const home = open_store(url_of(server, "app"));
-  cache<std::string> const strings(home);
+  cache<std::string> const strings(home, {.prefix = no_prefix});
   expect_few_loads(strings, "k");
   EXPECT_EQ(warnings_with(home, "cannot claim keys"), 1);
 }
@@ -65,7 +65,7 @@ TEST(redis_cache_refusal, AClaimThatMeetsAnothersSideKeyIsRefusedForThatKeyAlone
   auto& server = redis_server::shared();
   server.flush();
   store const home = open_store(server.url());
-  cache<std::string> const strings(home);
+  cache<std::string> const strings(home, {.prefix = no_prefix});
   server.command({"SET", "{odd}:herdlock:claim-fence", "no number"});
   expect_few_loads(strings, "odd");
   EXPECT_EQ(warnings_with(home, "cannot claim keys"), 1);
@@ -92,7 +92,7 @@ TEST(redis_cache_refusal, ADeniedKeyLeavesTheReadsOfOthersAlone) {
 // With room for small entries, and for a request that brings a large one, but not for its entry.
 TEST(redis_cache_refusal, AValueThatFindsNoRoomLeavesTheOthersAlone) {
   redis_server server;
-  cache<std::string> const strings(open_store(server.url()));
+  cache<std::string> const strings(open_store(server.url()), {.prefix = no_prefix});
   auto const info = server.cli("INFO memory");
   auto const used = std::stoull(info.substr(info.find("used_memory:") + 12));
   server.cli("CONFIG SET maxmemory " + std::to_string(used + 5'000'000));
@@ -122,7 +122,7 @@ TEST(redis_cache_refusal, MoreCachedKeysThanAConnectionTakesAreHits) {
   server.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'k' .. i, 'v') end",
                   "0", std::to_string(keys)});
   cache<std::string> const strings(open_store(server.url()),
-                                   {.wait = 60s, .max_waiting = 2 * keys});
+                                   {.prefix = no_prefix, .wait = 60s, .max_waiting = 2 * keys});
   std::vector<std::string> names;
   for (int i = 1; i <= keys; ++i) names.push_back("k" + std::to_string(i));
   int runs = 0;
@@ -139,7 +139,7 @@ TEST(redis_cache_refusal, MoreCachedKeysThanAConnectionTakesAreHits) {
 // Who may not ask for the time of the store has no other way to tell what is stale.
 TEST(redis_cache_refusal, WithoutTimeAStaleEntryIsNoAnswer) {
   redis_server server({.users = {"timeless on >sesame ~* &* +@all -time"}});
-  cache_options options{.ttl = 300ms, .ttl_jitter = 0};
+  cache_options options{.prefix = no_prefix, .ttl = 300ms, .ttl_jitter = 0};
   options.format = cache_format::framed;
   options.grace = 60s;
   options.hot_keys = std::nullopt;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using maybe_text = std::optional<std::string>;
 using texts = cache<std::string>;
 
-cache_options near_by(near_cache how) { return {.ttl = 10min, .ttl_jitter = 0, .near = how}; }
+cache_options near_by(near_cache how) { return {.prefix = no_prefix, .ttl = 10min, .near = how}; }
 
 struct redis_near : testing::Test {
   redis_near() { server.flush(); }
@@ -216,8 +216,9 @@ TEST_F(redis_near, AChangeThatChangesNothingIsCounted) {
 
 // A framed entry that is loaded anew has other times, and the value is the same.
 TEST_F(redis_near, AFramedEntryIsComparedByItsValue) {
-  texts const one(open_store(server.url()),
-                  {.ttl = 10min, .format = cache_format::framed, .near = near_cache::all});
+  auto framed = near_by(near_cache::all);
+  framed.format = cache_format::framed;
+  texts const one(open_store(server.url()), framed);
   one.put("k", "there");
   read_until_kept(one, "k");
   one.put("k", "there");

@@ -129,7 +129,7 @@ TEST_P(ThrowingThreads, ALeaseThatIsThrownAwayIsTheNextOnes) {
 TEST_P(ThrowingThreads, EachCallerOfACacheIsAnswered) {
   using text = std::optional<std::string>;
   constexpr int many = 200;
-  cache<std::string> const strings(*opened, {.error_back_off = 0ms});
+  cache<std::string> const strings(*opened, {.prefix = no_prefix, .error_back_off = 0ms});
   std::atomic<int> values = 0;
   std::atomic<int> errors = 0;
   auto const on_value = [&](result<text> got) {
@@ -156,7 +156,7 @@ TEST_P(ThrowingThreads, EachCallerOfACacheIsAnswered) {
 
 TEST_P(ThrowingThreads, EachWriteToACacheIsAnswered) {
   constexpr int many = 50;
-  cache<std::string> const strings(*opened);
+  cache<std::string> const strings(*opened, {.prefix = no_prefix});
   std::atomic<int> done = 0;
   auto const on_done = [&](auto const& told) {
     if (told.has_value()) ++done;

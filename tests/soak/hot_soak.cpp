@@ -144,9 +144,10 @@ class soak {
   }
 
   void crowd() {
-    cache<std::string> const writer(
-        open_store(options_.url),
-        {.ttl = options_.ttl, .near = near_cache::off, .hot_keys = std::nullopt});
+    cache<std::string> const writer(open_store(options_.url), {.prefix = no_prefix,
+                                                               .ttl = options_.ttl,
+                                                               .near = near_cache::off,
+                                                               .hot_keys = std::nullopt});
     auto const from = clock::now();
     wait_for([&] { return clock::now() >= from + 2s && each_keeps_it(); });
     auto const before = commands();

@@ -134,7 +134,7 @@ class worker {
 }  // namespace
 
 cache_options options_of(soak_options const& options) {
-  cache_options how{.ttl = options.ttl, .ttl_jitter = 0};
+  cache_options how{.prefix = no_prefix, .ttl = options.ttl, .ttl_jitter = 0};
   how.hot_keys = hot_keys_options{.threshold = 1000, .window = options.window};
   return how;
 }

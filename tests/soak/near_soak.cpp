@@ -101,7 +101,8 @@ class race {
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       readers.emplace_back([this, i](std::stop_token const& stop) { read(i, stop); });
     }
-    texts const writer(open_store(where_.url_of_writer), {.ttl = 1h, .ttl_jitter = 0});
+    texts const writer(open_store(where_.url_of_writer),
+                       {.prefix = no_prefix, .ttl = 1h, .ttl_jitter = 0});
     for (std::uint64_t i = 0; i <= options_.events; ++i) {
       for (std::uint64_t n = 0; n < options_.writes; ++n) write(writer);
       if (i == options_.events) break;
@@ -148,7 +149,10 @@ class race {
 
   void read(std::size_t reader_number, std::stop_token const& stop) {
     texts const reader(open_store(where_.url_of_readers),
-                       {.ttl = 1h, .near = options_.near, .max_staleness = options_.max_staleness});
+                       {.prefix = no_prefix,
+                        .ttl = 1h,
+                        .near = options_.near,
+                        .max_staleness = options_.max_staleness});
     bool const fences = reader_number > 0 && options_.fence_every > 0;
     std::uint64_t swaps = 0;
     for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {

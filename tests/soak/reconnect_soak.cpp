@@ -66,7 +66,7 @@ struct soak_options {
   std::size_t members = 300;
   std::size_t processes = 20;
   std::size_t keys = 64;
-  std::size_t key_bytes = 20;
+  std::size_t key_bytes = 250;
   milliseconds time{15'000};
   int judge = 1;
   // Of the processes that it starts.

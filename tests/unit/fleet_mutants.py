@@ -147,7 +147,7 @@ MUTANTS = [
      "LookSchedule.BehindALossItLooksAfterARandomPause"),
     ("the first number behind a reconnection is taken for a missed one", LOOKS,
      "heard_ && number != *heard_ + 1", "!heard_ || number != *heard_ + 1",
-     "LookSchedule.ALossCostsOneLook"),
+     "LookSchedule.TheFirstNumberBehindALookIsNoneThatWasMissed"),
     ("a missing number makes all look at once", LOOKS,
      "std::max(now, quiet_until_) + part_of(longest_pause, part)",
      "std::max(now, quiet_until_)",

@@ -65,6 +65,18 @@ TEST(LookSchedule, ALossCostsOneLook) {
   EXPECT_FALSE(one.due());
 }
 
+TEST(LookSchedule, TheFirstNumberBehindALookIsNoneThatWasMissed) {
+  auto one = that_has_looked();
+  one.heard(50, at(20'000), 0.2);
+  EXPECT_FALSE(one.due());
+  one.lost();
+  one.subscribed(at(21'000), 0.0);
+  one.sent(at(21'000));
+  one.answered(outcome::done, at(21'001), 0.0);
+  one.heard(70, at(40'000), 0.2);
+  EXPECT_FALSE(one.due());
+}
+
 TEST(LookSchedule, WhatIsLostAgainBeforeItsLookIsLookedForOnce) {
   auto one = that_has_looked();
   one.lost();

@@ -47,6 +47,20 @@ TEST(OwnerToken, ComesBackFromItsTextAndNothingElseIsTaken) {
   EXPECT_FALSE(owner_token::parse("l" + longest + digits).has_value());
 }
 
+TEST(OwnerToken, OfOurOwnIsKnownByItsShape) {
+  std::string const digits = ":0123456789abcdef0123456789abcdef";
+  EXPECT_TRUE(is_own_token(owner_token::generate().str()));
+  EXPECT_TRUE(is_own_token("/1" + digits));
+  EXPECT_TRUE(is_own_token(std::string(limits::max_owner_bytes - 35, 'h') + "/1" + digits));
+  EXPECT_FALSE(is_own_token(std::string(limits::max_owner_bytes - 34, 'h') + "/1" + digits));
+  for (std::string const text : {"", "session", "host/", "host/1x", "host/x1", "1", "host/1/"}) {
+    EXPECT_FALSE(is_own_token(text + digits)) << text;
+  }
+  EXPECT_FALSE(is_own_token("host/1:0123456789abcdef0123456789abcdeF"));
+  EXPECT_FALSE(is_own_token("host/1"));
+  EXPECT_FALSE(is_own_token(""));
+}
+
 TEST(Ttl, IsAcceptedInsideItsLimitsOnly) {
   EXPECT_FALSE(check_ttl(limits::min_ttl).code);
   EXPECT_FALSE(check_ttl(limits::max_ttl).code);

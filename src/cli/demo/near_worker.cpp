@@ -70,8 +70,10 @@ class near_reader {
         number_(number),
         board_(board),
         store_(open_here(terms)),
-        values_(store_,
-                {.ttl = terms.ttl, .near = near_cache::hot, .max_staleness = terms.max_staleness}) {
+        values_(store_, {.prefix = no_prefix,
+                         .ttl = terms.ttl,
+                         .near = near_cache::hot,
+                         .max_staleness = terms.max_staleness}) {
     values_.pin(terms.key);
   }
 
@@ -215,7 +217,7 @@ class near_writer {
   near_writer(near_terms const& terms, near_board& board)
       : terms_(terms),
         board_(board),
-        values_(open_here(terms), {.ttl = terms.ttl, .ttl_jitter = 0}) {}
+        values_(open_here(terms), {.prefix = no_prefix, .ttl = terms.ttl, .ttl_jitter = 0}) {}
 
   void run() {
     values_.put(terms_.key, 0);

@@ -23,7 +23,7 @@ constexpr milliseconds between_gets{5};
 // The entry as its load leaves it, for the rest of the demo.
 cache_options lasting(worker_orders const& orders) {
   milliseconds const load_time = orders.origin.load_time;
-  cache_options options;
+  cache_options options{.prefix = no_prefix};  // its name is drawn for the run
   // So many load times that nobody is elected to refresh it.
   options.ttl = std::chrono::minutes(10) + 100 * load_time;
   options.ttl_jitter = 0;

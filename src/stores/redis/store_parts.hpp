@@ -88,6 +88,7 @@ backend backend_of(std::shared_ptr<store_parts<Servers>> const& parts) {
                 .pushes_fills = ours,
                 .across_processes = true,
                 .across_hosts = how.unix_path.empty(),
+                .one_keyspace = true,
                 .fences = ours},
                how.display_name,
                parts->warnings};

@@ -67,6 +67,9 @@ result<cache_lookup> get_message::parse(reply const& answer) const {
   } else if (answer.kind() == reply_kind::text) {
     found = string_entry(answer.text());
   }
+  if (found) {
+    if (auto const bad = check_no_lock(key, *found); bad.code) return bad;
+  }
   if (found && read != asked) {
     if (auto const bad = check_layout(key, *found, asked); bad.code) return bad;
   }

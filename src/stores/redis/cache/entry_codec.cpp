@@ -55,6 +55,19 @@ cache_value hash_entry(hash_fields fields) {
   return fields;
 }
 
+bool is_lock(cache_value const& value) {
+  auto const* const text = std::get_if<std::string>(&value);
+  return text && is_own_token(*text);
+}
+
+failure check_no_lock(cache_key const& key, cache_value const& value) {
+  if (!is_lock(value)) return {};
+  return make_failure(errc::wrong_type,
+                      "a lock of the name " + in_quotes(key.str()) +
+                          " is held, so it is no entry; give the cache a prefix of its own "
+                          "(cache_options::prefix)");
+}
+
 failure check_entry(cache_key const& key, cache_value const& value) {
   auto refuse = [&](std::string_view why) {
     return make_failure(errc::invalid_value,
@@ -62,6 +75,9 @@ failure check_entry(cache_key const& key, cache_value const& value) {
   };
   if (auto const* text = std::get_if<std::string>(&value); text && *text == absent_marker) {
     return refuse("is the marker of a negative entry; store `absent` for that");
+  }
+  if (is_lock(value)) {
+    return refuse("is what the owner token of a lock looks like; the framed format can store it");
   }
   if (auto const* fields = std::get_if<hash_fields>(&value)) {
     if (fields->empty()) return refuse("is a hash without fields, which Redis cannot hold");

@@ -26,6 +26,10 @@ inline constexpr std::size_t max_error_bytes = 4 * 1024;
 cache_value string_entry(std::string_view text);
 cache_value hash_entry(hash_fields fields);
 
+/// Whether it is the text of an owner token that this library has made.
+bool is_lock(cache_value const& value);
+/// errc::wrong_type for what was read under the name of a lock that is held.
+failure check_no_lock(cache_key const& key, cache_value const& value);
 /// errc::invalid_value for what Redis cannot hold or what would be read as something else.
 failure check_entry(cache_key const& key, cache_value const& value);
 

@@ -59,6 +59,7 @@ class server_examination {
     role();
     eviction(*answers);
     persistence_of();
+    names_apart();
     replicas(answers->at(replication).text());
     if (how_.part == server_part::cluster_node) cluster_state(answers->at(cluster));
     clock_of(before, after);
@@ -116,6 +117,14 @@ class server_examination {
                   "after a restart it has forgotten the leases that are held, and grants "
                   "them to others while their holders still work",
                   "set appendonly yes, or quarantine=on in the store URL"});
+  }
+  // The value of a lock of the dialects does not tell that it is one.
+  void names_apart() {
+    if (how_.speaks == dialect::herdlock) return;
+    into_.skip("redis.names",
+               "whether a cache in this database has keys of the names of these "
+               "locks cannot be seen, and it would replace them: keep the prefixes "
+               "apart");
   }
   void replicas(std::string_view info) {
     if (!facts_.replicas || facts_.role != "master") return;

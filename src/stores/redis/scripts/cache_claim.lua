@@ -15,6 +15,9 @@
 -- gets no counter; what was taken is given back.
 --@include parts/keep_counter.lua
 --@include parts/kind.lua
+
+local kind, refused = kind_of(KEYS[1])
+if refused then return refused end
 local refreshed = false
 if ARGV[4] ~= '0' and kind ~= 'none' then
   local left = redis.call('PTTL', KEYS[1])

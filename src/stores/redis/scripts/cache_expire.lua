@@ -9,8 +9,11 @@
 -- The claim goes first, since a full server never refuses DEL, and nothing behind a write.
 --@include parts/publish.lua
 
-local begins = ARGV[5]
 --@include parts/kind.lua
+
+local begins = ARGV[5]
+local kind, refused = kind_of(KEYS[1])
+if refused then return refused end
 local header = ''
 if kind == 'string' then header = redis.call('GETRANGE', KEYS[1], 0, #begins) end
 if kind == 'hash' then header = redis.call('HGET', KEYS[1], ARGV[4]) or '' end

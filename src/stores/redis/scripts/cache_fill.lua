@@ -2,6 +2,7 @@
 --
 -- KEYS: value, claim, error, fence. ARGV: owner, ttl, kind, channel, message, value or fields...
 -- 1, or 0 when the claim is not the owner's any more.
+--@include parts/kind.lua
 --@include parts/write_entry.lua
 --@include parts/publish.lua
 

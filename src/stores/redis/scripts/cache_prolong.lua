@@ -9,13 +9,16 @@
 -- entry.
 --
 -- The mark is written behind PEXPIRE, since a full server refuses nothing behind a write.
+--@include parts/kind.lua
+
 local left = redis.call('PTTL', KEYS[1])
 local to = tonumber(ARGV[1])
 -- Gone, or without an expiry; or much is left, mostly since another process was first.
 if left < 0 or left * 4 > to * 3 then return 0 end
 
 -- "No such thing" is to be asked about again when it says so.
-local kind = redis.call('TYPE', KEYS[1]).ok
+local kind, refused = kind_of(KEYS[1])
+if refused then return 0 end
 if kind == 'hash' and redis.call('HEXISTS', KEYS[1], ARGV[3]) == 1 then return 0 end
 local is_short = kind == 'string' and redis.call('STRLEN', KEYS[1]) == #ARGV[3]
 if is_short and redis.call('GET', KEYS[1]) == ARGV[3] then return 0 end

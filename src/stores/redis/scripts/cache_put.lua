@@ -1,6 +1,7 @@
 -- Writes a value without a claim. A claim that runs is void.
 --
 -- KEYS: value, claim, error, fence. ARGV: ttl, kind, channel, message, value or fields...
+--@include parts/kind.lua
 --@include parts/write_entry.lua
 --@include parts/publish.lua
 

@@ -1,5 +1,15 @@
--- `kind` is none, string or hash; with a value of another kind the script ends here.
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind ~= 'none' and kind ~= 'string' and kind ~= 'hash' then
-  return redis.error_reply('WRONGTYPE it is a ' .. kind)
+-- kind_of answers none, string or hash, and behind it the error for what a cache never touches: a
+-- value of another kind, or the owner token of a lock that is held under this name. That is a text
+-- of at most 128 bytes which ends with /PID:SECRET (is_own_token in types.hpp).
+local function kind_of(key)
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'none' or kind == 'hash' then return kind end
+  if kind ~= 'string' then return kind, redis.error_reply('WRONGTYPE it is a ' .. kind) end
+  local size = redis.call('STRLEN', key)
+  local secret = string.rep('[0-9a-f]', 32)
+  if size > 34 and size <= 128 and
+     string.find(redis.call('GET', key), '/%d+:' .. secret .. '$') then
+    return kind, redis.error_reply('ISALOCK its owner holds it')
+  end
+  return kind
 end
