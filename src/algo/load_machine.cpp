@@ -7,6 +7,13 @@ namespace {
 
 constexpr auto never = clock::time_point::max();
 
+// The next renewal of a claim that is planned for `at`: none behind `until`, for the loader has had
+// its time.
+clock::time_point extension_due(clock::time_point at, clock::time_point until,
+                                clock::time_point held_until) {
+  return at < until ? std::min(at, held_until) : held_until;
+}
+
 }  // namespace
 
 load_plan load_machine::start(load_guard guard) {
@@ -86,7 +93,7 @@ load_plan load_machine::claim_granted(clock::time_point now) {
   }
   state_ = state::loading;
   extend_until_ = now + settings_.max_load_time;
-  plan_extension(sent_ + settings_.claim_ttl / 3);
+  due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
   return {.call = load_call::run_loader};
 }
 
@@ -212,7 +219,7 @@ load_plan load_machine::load_again(load_result what, clock::time_point now) {
     if (guard_ == load_guard::unguarded) {
       due_ = extend_until_;
     } else if (!extending_) {
-      plan_extension(sent_ + settings_.claim_ttl / 3);
+      due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
     }
     return {.call = load_call::run_loader};
   }
@@ -228,15 +235,11 @@ load_plan load_machine::load_again(load_result what, clock::time_point now) {
   return {.call = load_call::give_up, .free_slot = true, .detach = true};
 }
 
-void load_machine::plan_extension(clock::time_point at) {
-  due_ = at < extend_until_ ? std::min(at, held_until_) : held_until_;
-}
-
 load_plan load_machine::extend_renewed() {
   extending_ = false;
   if (state_ != state::loading || claim_ != claim::held) return {};
   held_until_ = sent_ + settings_.claim_ttl;
-  plan_extension(sent_ + settings_.claim_ttl / 3);
+  due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
   return {};
 }
 
@@ -249,7 +252,7 @@ load_plan load_machine::extend_lost() {
 load_plan load_machine::extend_failed(clock::time_point now) {
   extending_ = false;
   if (state_ != state::loading || claim_ != claim::held) return {};
-  plan_extension(now + settings_.claim_ttl / 10);
+  due_ = extension_due(now + settings_.claim_ttl / 10, extend_until_, held_until_);
   return {};
 }
 

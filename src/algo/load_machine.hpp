@@ -175,7 +175,6 @@ class load_machine {
   load_plan lose();
   load_plan load_again(load_result what, clock::time_point now);
   load_plan store_ended();
-  void plan_extension(clock::time_point at);
 
   load_settings settings_;
   backoff busy_backoff_;

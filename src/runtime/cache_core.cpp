@@ -70,10 +70,10 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
     if (!engine) return;
     if (engine->home().closing()) return engine->on_closing();
     engine->home().tell_when_closing(*engine);
-    if (auto const& near = engine->near()) near->open();
-    if (engine->has_loader()) runtime::warm_by_rules(engine);
+    if (auto const& near = engine->local().near) near->open();
+    if (engine->owned()) runtime::warm_by_rules(engine);
   });
-  near_ = engine_->near();
+  near_ = engine_->local().near;
   hot_ = engine_->local().hot;
   if (auto const& over = engine_->over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
@@ -133,7 +133,7 @@ cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const
 }
 
 failure cache_core::check_call(loader_from whose) const {
-  if (engine_->has_loader()) return {};
+  if (engine_->owned()) return {};
   constexpr auto way_out = ": give it one, cache(store, options, loader)";
   if (whose == loader_from::cache) {
     return make_failure(
@@ -215,7 +215,7 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
     auto live = call.lock();
     if (!live) return;
     auto cancel = [weak, live = std::move(live)] {
-      if (auto const engine = weak.lock()) engine->cancel(*live);
+      if (auto const engine = weak.lock()) engine->callers().cancel(*live);
     };
     back->post(cancel);
   };

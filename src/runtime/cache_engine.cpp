@@ -41,7 +41,6 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     : values_(std::move(values)),
       settings_(std::move(settings)),
       back_(std::make_shared<posting_gate>(values_->executor())),
-      answers_(std::make_shared<cache_answers>(values_->executor())),
       flights_({.max_flights = settings_.options.max_waiting,
                 .max_joiners_per_flight = settings_.options.max_waiting,
                 .max_joiners = settings_.options.max_waiting}),
@@ -85,7 +84,24 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
 cache_engine::~cache_engine() {
   values_->caches().close(counters);
   back_->shut();
-  callers_.clear();
+}
+
+void cache_engine::on_closing() {
+  if (std::exchange(closed_, true)) return;
+  slots_.close();
+  if (lasting_) lasting_->close();
+  if (local_.hot) local_.hot->close();
+  if (local_.rules) local_.rules->close();
+  if (local_.near) local_.near->close();
+  for (auto const id : flights_.running()) {
+    auto* const state = flights_.state(id);
+    if (!state) continue;
+    auto const flight = *state;
+    flight->close();
+  }
+  callers_.end_all();
+  // What a loader comes to from now on goes to its call alone.
+  back_->shut();
 }
 
 // -------------------------------------------------------------------------- callers come
@@ -103,9 +119,10 @@ void cache_engine::submit(std::span<detail::caller_ptr> callers) {
 
 void cache_engine::turn_away(detail::cache_caller& caller) {
   cache_counters::add(counters.overloaded);
-  finish(caller, make_failure(errc::overloaded, "cache in " + values_->display_name() + ": " +
-                                                    std::to_string(settings_.options.max_waiting) +
-                                                    " callers are waiting already (max_waiting)"));
+  callers_.finish(caller,
+                  make_failure(errc::overloaded, "cache in " + values_->display_name() + ": " +
+                                                     std::to_string(settings_.options.max_waiting) +
+                                                     " callers are waiting already (max_waiting)"));
 }
 
 // Everyone who came since the last turn. Reads are sent after all have been looked at, so that
@@ -132,21 +149,15 @@ void cache_engine::look_again(algo::flight_id id) {
 
 void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;  // cancelled before its turn
-  auto const wait = settings_.options.wait;
-  caller->deadline = wait > limits::max_ttl ? clock::time_point::max() : now + wait;
-  bool const full = callers_.size() >= settings_.options.max_waiting;
-  callers_.push_back(*caller);
-  if (closed_) return finish(*caller, values_->closed_failure());
-  if (full) return turn_away(*caller);
-  if (!deadlines_.is_linked() && caller->deadline != clock::time_point::max()) {
-    values_->timers().schedule(deadlines_, caller->deadline);
-  }
+  bool const has_room = callers_.add(*caller, now);
+  if (closed_) return callers_.finish(*caller, values_->closed_failure());
+  if (!has_room) return turn_away(*caller);
   if (caller->wish != detail::caller_wish::refresh) {
     auto const own = without_prefix(caller->key, options());
     bool const loads = caller->wish == detail::caller_wish::load;
     auto const who = loads ? detail::near_look::first : detail::near_look::any;
     auto hit = local_.near ? local_.near->find(own, who) : detail::near_hit();
-    if (hit) return finish(*caller, answer_of(std::move(hit)));
+    if (hit) return callers_.finish(*caller, answer_of(std::move(hit)));
     if (local_.rules) local_.rules->open();
     if (local_.hot) local_.hot->read(own, now);
   }
@@ -155,12 +166,12 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
 
 void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;
-  if (closed_) return finish(*caller, values_->closed_failure());
+  if (closed_) return callers_.finish(*caller, values_->closed_failure());
   if (caller->wish == detail::caller_wish::load) {
     // Where there is a value to be served meanwhile, it is looked for.
     auto const running = flying(flights_, caller->key);
     if (running && !(*flights_.state(*running))->behind_answer()) {
-      count_miss(*caller);
+      count_miss(*caller, counters);
       return launch(std::move(caller), algo::load_guard::guarded);
     }
   }
@@ -174,7 +185,7 @@ void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
 
 void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
   if (caller->answered) return;
-  if (closed_) return finish(*caller, values_->closed_failure());
+  if (closed_) return callers_.finish(*caller, values_->closed_failure());
   bool const joins = flying(flights_, caller->key).has_value();
   bool const claims = guard == algo::load_guard::guarded && !joins;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
@@ -191,7 +202,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
     if (probe) trouble_.claim_probe_over();
     if (refreshes) return;
     cache_counters::add(counters.joined);
-    return finish(*caller, best_of(freshness_.get(), *caller, *known));
+    return callers_.finish(*caller, best_of(freshness_.get(), *caller, *known));
   }
   auto const reply = flights_.join(caller->key.str(), detail::caller_ptr(caller));
   if (!reply.accepted()) {
@@ -202,7 +213,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
                 make_failure(errc::overloaded, "too many loads of the cache in " +
                                                    values_->display_name() + " (max_waiting)"));
     if (end.has_error()) cache_counters::add(counters.overloaded);
-    return finish(*caller, std::move(end));
+    return callers_.finish(*caller, std::move(end));
   }
   caller->seated = true;
   caller->flight = reply.ticket.flight.value;
@@ -241,7 +252,7 @@ algo::load_settings load_settings_of(cache_engine const& home, load_purpose cons
           .max_load_time = home.options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
           // Else there is nobody who could load behind it.
-          .behind_answer = purpose.behind_answer() && (home.has_loader() || purpose.caller_waits),
+          .behind_answer = purpose.behind_answer() && (home.owned() || purpose.caller_waits),
           .caller_waits = purpose.caller_waits};
 }
 
@@ -252,7 +263,7 @@ cache_store* cache_engine::claims() const {
 void cache_engine::finish_with_best(detail::cache_caller& caller,
                                     result<detail::cache_answer> answer) {
   auto* const aged = closed_ ? nullptr : freshness_.get();
-  finish(caller, best_of(aged, caller, std::move(answer)));
+  callers_.finish(caller, best_of(aged, caller, std::move(answer)));
 }
 
 void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer,
@@ -271,13 +282,9 @@ void cache_engine::forget(algo::flight_id id) {
     if (end.has_error() && !closed_) {
       launch(caller, algo::load_guard::guarded);
     } else {
-      finish(*caller, std::move(end));
+      callers_.finish(*caller, std::move(end));
     }
   }
-}
-
-void cache_engine::count_miss(detail::cache_caller& caller) {
-  if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
 }
 
 std::optional<found_entry> cache_engine::read(cache_value stored) {

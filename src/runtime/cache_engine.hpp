@@ -1,7 +1,6 @@
 // The state of one cache: its callers, its flights, its bounds. What cache<T> is a template over.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,8 +13,8 @@
 #include "algo/flight_table.hpp"
 #include "algo/load_gate.hpp"
 #include "algo/load_machine.hpp"
-#include "runtime/cache_answers.hpp"
 #include "runtime/cache_arrivals.hpp"
+#include "runtime/cache_callers.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/cache_flight.hpp"
 #include "runtime/cache_freshness.hpp"
@@ -41,6 +40,10 @@ struct engine_settings {
   std::shared_ptr<detail::owned_load> owned;  ///< null where the cache has no loader of its own
   std::weak_ptr<loader_pool> pool;            ///< for that
 };
+
+inline void count_miss(detail::cache_caller& caller, cache_counters& counters) {
+  if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
+}
 
 /// Which loads may run.
 class load_slots {
@@ -101,7 +104,6 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<posting_gate> const& back() const { return back_; }
 
   // From the handles, posted.
-  void cancel(detail::cache_caller& caller);
   void put(put_request request, handler<void> done);
   void invalidate(cache_key key, handler<bool> done);
   /// REQUIRES: framed entries.
@@ -122,8 +124,7 @@ class cache_engine final : public closing_listener,
   cache_freshness* freshness() const { return freshness_.get(); }
   /// Null when entries have times of their own, or need none.
   cache_plain_times* plain_times() const { return plain_times_.get(); }
-  /// Null when nothing is kept in the process. Its `find` and pins are for any thread.
-  std::shared_ptr<cache_near> const& near() const { return local_.near; }
+  /// Of what is kept in the process, `find` and pins are for any thread.
   local_parts const& local() const { return local_; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
@@ -131,10 +132,10 @@ class cache_engine final : public closing_listener,
   using flights_type = algo::flight_table<detail::caller_ptr, std::shared_ptr<load_flight>>;
   flights_type& flights() { return flights_; }
   bool is_loading(cache_key const& key) const { return live_.contains(key.str()); }
-  bool has_loader() const { return settings_.owned != nullptr; }
-  void start_owned(load_context context, detail::load_sink sink) {
-    settings_.owned->start(std::move(context), std::move(sink), {settings_.pool, back_});
-  }
+  /// Null when the cache has no loader of its own.
+  detail::owned_load* owned() const { return settings_.owned.get(); }
+  detail::home_of_loads home_of_loads() const { return {settings_.pool, back_}; }
+  cache_callers& callers() { return callers_; }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);
   /// The flight is over, and has loaded nothing: who is still in it has an answer at hand. If that
@@ -143,19 +144,13 @@ class cache_engine final : public closing_listener,
   /// `loaded`: who shares the answer, and is not in the flight any more; or null.
   void answer(algo::flight_id id, result<detail::cache_answer> const& answer,
               detail::caller_ptr const& loaded);
-  void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
   /// With the old value, if there is an error and he has it at hand.
   void finish_with_best(detail::cache_caller& caller, result<detail::cache_answer> answer);
-  /// He is in no flight any more, and waits on.
-  void unseat(detail::cache_caller& caller);
   /// They go on as calls that have just come.
   void look_again(algo::flight_id id);
   void look_again(detail::caller_ptr caller);
   /// Nothing when the entry cannot be decoded.
   std::optional<found_entry> read(cache_value stored);
-  /// Something else than a load ended the call: its time, its cancellation. Answered with that at
-  /// once, but one whose loader runs when that has ended.
-  void end_call(detail::cache_caller& caller, result<detail::cache_answer> end);
   cache_trouble& trouble() { return trouble_; }
   kept_answers& answers_kept() { return answers_kept_; }
   void give_up_claim(cache_key key, owner_token owner);
@@ -164,16 +159,7 @@ class cache_engine final : public closing_listener,
   cache_counters counters;
 
  private:
-  using callers_type = boost::intrusive::list<detail::cache_caller>;
-
   using look_group = shared_looks::group;
-
-  struct deadline_watch final : timed {
-    explicit deadline_watch(cache_engine& e) : engine(e) {}
-    ~deadline_watch() override { timer_queue::remove(*this); }
-    void on_due(clock::time_point now) override { engine.expire(now); }
-    cache_engine& engine;
-  };
 
   void drain();
   void turn_away(detail::cache_caller& caller);
@@ -187,10 +173,6 @@ class cache_engine final : public closing_listener,
   void launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose = {});
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
   void look_for(detail::caller_ptr caller, clock::time_point now);
-  void count_miss(detail::cache_caller& caller);
-  void warn_of_slow_loads();
-  void leave_flight(detail::cache_caller& caller);
-  void expire(clock::time_point now);
   template <class Reply, class Send>
   void write(cache_key const& key, stale_copies copies, handler<Reply> done, Send&& send);
   void void_loads(cache_key const& key, stale_copies copies);
@@ -199,12 +181,10 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
   engine_settings settings_;
   std::shared_ptr<posting_gate> back_;
-  std::shared_ptr<cache_answers> answers_;
 
   cache_arrivals arrivals_;
-  shared_looks looks_;    // of this turn, not sent yet
-  callers_type callers_;  // in the order of their deadlines, which is that of their coming
-  deadline_watch deadlines_{*this};
+  shared_looks looks_;  // of this turn, not sent yet
+  cache_callers callers_{*this};
   flights_type flights_;
   // Those that may still store something, by their own keys; detached and answered ones included.
   std::unordered_multimap<std::string_view, load_flight*> live_;
@@ -216,7 +196,6 @@ class cache_engine final : public closing_listener,
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
   local_parts local_;
   bool closed_ = false;
-  bool warned_of_slow_loads_ = false;
 };
 
 algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose);

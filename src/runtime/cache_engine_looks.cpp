@@ -36,7 +36,7 @@ struct stored_facts {
 void keep_near(cache_engine const& engine, cache_key const& key, found_entry& found,
                near_reading const& of, stored_facts const& is) {
   auto const now = clock::now();
-  auto& near = *engine.near();
+  auto& near = *engine.local().near;
   try {
     auto const extensions = found.age ? std::string_view(found.age->header.extensions) : "";
     auto supports = supports_of(near, extensions, now);
@@ -58,7 +58,8 @@ void cache_engine::send_look(look_group group) {
   auto const& values = values_->values();
   if (!values) {
     looks_.ended();
-    group.for_each([&](auto const& caller) { finish(*caller, values_->closed_failure()); });
+    group.for_each(
+        [&](auto const& caller) { callers_.finish(*caller, values_->closed_failure()); });
     return;
   }
   if (is_framed(options())) {
@@ -112,7 +113,7 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
     auto const& why = got.error();
     return group.for_each([&](auto const& caller) {
       if (in_trouble) return do_without_store(caller, why);
-      finish(*caller, why);
+      callers_.finish(*caller, why);
     });
   }
   // One time for all that is decided of it: an entry that was there does not end in between.
@@ -134,16 +135,16 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
     group.for_each([&](auto const& caller) {
       if (!caller->missed) counters.count_hits(found->answer.kind, 1);
     });
-    if (group.rest.empty()) return finish(*group.head, std::move(found->answer));
-    return group.for_each([&](auto const& caller) { finish(*caller, found->answer); });
+    if (group.rest.empty()) return callers_.finish(*group.head, std::move(found->answer));
+    return group.for_each([&](auto const& caller) { callers_.finish(*caller, found->answer); });
   }
   if (lasting_) lasting_->missed(group.head->key);
   if (plain_times_) plain_times_->forget(group.head->key);
   group.for_each([&](auto const& caller) {
     if (caller->answered) return;
-    if (caller->wish != detail::caller_wish::refresh) count_miss(*caller);
+    if (caller->wish != detail::caller_wish::refresh) count_miss(*caller, counters);
     if (caller->wish != detail::caller_wish::load) {
-      return finish(*caller, detail::cache_answer{});
+      return callers_.finish(*caller, detail::cache_answer{});
     }
     launch(caller, algo::load_guard::guarded);
   });
@@ -161,7 +162,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
                        .by_tags = entry.age->by_tags != algo::tag_verdict::fresh};
   bool const is_answer = !stale || !entry.age->killed;
   if (by_schedule && entry.age->by_tags == algo::tag_verdict::gone) {
-    return finish(*caller, detail::cache_answer{});
+    return callers_.finish(*caller, detail::cache_answer{});
   }
   if (by_schedule) {
     if (!stale) lasting_->fresh_until(caller->key, entry.age->times.expires);
@@ -174,16 +175,16 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     purpose.refresh = freshness_->refresh_id();
     // Nothing that a call was given is used behind its answer: without a loader of the cache's own
     // this call waits for its load, with the value at hand.
-    purpose.caller_waits = !has_loader();
+    purpose.caller_waits = !owned();
     if (purpose.caller_waits) {
       freshness_->meanwhile().keep(*caller, entry.answer, entry.age->times);
     }
     refresh(caller, purpose);
     waits = purpose.caller_waits && (caller->seated || caller->loads || caller->answered);
-    if (!waits) leave_flight(*caller);
+    if (!waits) callers_.leave_flight(*caller);
   } else if (use != algo::entry_use::serve) {
-    count_miss(*caller);
-    if (looks) return finish(*caller, detail::cache_answer{});
+    count_miss(*caller, counters);
+    if (looks) return callers_.finish(*caller, detail::cache_answer{});
     purpose.waits_softly = use == algo::entry_use::wait_softly;
     if (purpose.waits_softly) freshness_->keep(caller, entry);
     return launch(caller, algo::load_guard::guarded, purpose);
@@ -192,18 +193,18 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     counters.count_hits(entry.answer.kind, 1);
     if (stale) cache_counters::add(counters.stale_hits);
   }
-  if (!waits) finish(*caller, entry.answer);
+  if (!waits) callers_.finish(*caller, entry.answer);
 }
 
 // The store failed, or did so a moment ago (S9): whoever has a loader loads under this process' own
 // bounds. A call that was let through although a value is kept has that (near_look::first).
 void cache_engine::do_without_store(detail::caller_ptr const& caller, failure const& why) {
   if (caller->answered) return;
-  if (caller->wish != detail::caller_wish::load) return finish(*caller, why);
+  if (caller->wish != detail::caller_wish::load) return callers_.finish(*caller, why);
   auto const own = without_prefix(caller->key, options());
   auto hit = local_.near ? local_.near->find(own, detail::near_look::any) : detail::near_hit();
-  if (hit) return finish(*caller, answer_of(std::move(hit)));
-  count_miss(*caller);
+  if (hit) return callers_.finish(*caller, answer_of(std::move(hit)));
+  count_miss(*caller, counters);
   launch(caller, algo::load_guard::unguarded);
 }
 

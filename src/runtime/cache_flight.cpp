@@ -9,6 +9,32 @@
 #include "runtime/tagged_load.hpp"
 
 namespace herdlock::runtime {
+namespace {
+
+void end_probe(cache_engine& home, load_purpose& purpose) {
+  if (std::exchange(purpose.probes_claims, false)) home.trouble().claim_probe_over();
+}
+
+}  // namespace
+
+result<detail::cache_answer> load_words::answer(algo::load_answer what,
+                                                cache_key const& key) const {
+  switch (what) {
+    case algo::load_answer::found:
+      return found;
+    case algo::load_answer::loaded:
+      return outcome.answer;
+    case algo::load_answer::shared_error:
+      return make_failure(errc::load_failed, shared_error);
+    case algo::load_answer::load_error:
+      return make_failure(errc::load_failed, outcome.error.value_or(std::string()));
+    case algo::load_answer::refused:
+      return refusal;
+    case algo::load_answer::closed:
+      break;
+  }
+  return make_failure(errc::canceled, "the cache was closed while " + key.str() + " was loading");
+}
 
 load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
                          cache_key key, load_purpose const& purpose)
@@ -18,26 +44,34 @@ load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight
       owner_(owner_token::generate()),
       purpose_(purpose),
       machine_(load_settings_of(*home, purpose)),
-      callers_(id, {.has_owned = home->has_loader(), .behind_answer = purpose.behind_answer()}) {}
+      callers_(id,
+               {.has_owned = home->owned() != nullptr, .behind_answer = purpose.behind_answer()}) {}
 
 load_flight::~load_flight() {
   timer_queue::remove(*this);
   auto const home = home_.lock();
   if (!home) return;
   home->unlist(*this);
-  end_probe(*home);
+  end_probe(*home, purpose_);
   if (home->freshness()) home->freshness()->tags().load_ended(*this);
 }
 
-void load_flight::end_probe(cache_engine& home) {
-  if (std::exchange(purpose_.probes_claims, false)) home.trouble().claim_probe_over();
+// A call's run is over that could not claim meanwhile.
+void load_flight::start(algo::load_guard guard) {
+  callers_.when_able([weak = weak_from_this()] {
+    auto const self = weak.lock();
+    auto const engine = self ? self->home_.lock() : nullptr;
+    bool const waits = engine && std::exchange(self->waits_for_turn_, false);
+    if (waits) self->take_slot(*engine, algo::load_call::take_slot);
+  });
+  apply(machine_.start(guard));
 }
 
 bool load_flight::slot_granted() {
   bool const queued = std::exchange(queued_at_, std::nullopt).has_value();
   auto const home = home_.lock();
   // A call that could claim when it queued may have begun to load other keys.
-  if (queued && home && !machine_.done() && !callers_.choose(*home, turn_later())) {
+  if (queued && home && !machine_.done() && !callers_.choose(*home)) {
     waits_for_turn_ = true;
     return false;
   }
@@ -50,7 +84,7 @@ bool load_flight::slot_granted() {
 void load_flight::joined(detail::caller_ptr const& caller) {
   machine_.joined();
   auto const home = home_.lock();
-  if (!home || !waits_for_turn_ || !callers_.choose(caller, turn_later())) return;
+  if (!home || !waits_for_turn_ || !callers_.choose(caller)) return;
   waits_for_turn_ = false;
   queue_for_slot(*home, algo::load_call::take_slot);
 }
@@ -96,13 +130,13 @@ void load_flight::apply(algo::load_plan const& plan, algo::stop_reason why) {
     callers_.stop(*home, why);
   }
   if (plan.clean_up) home->give_up_claim(key_, owner_);
-  if (plan.answer) home->answer(id_, answer_for(*plan.answer), callers_.take_sharer());
+  if (plan.answer) home->answer(id_, said_.answer(*plan.answer, key_), callers_.take_sharer());
   // Before the call, which may be for a slot of the other kind.
   if (plan.free_slot) home->slots().free(slot_kind_);
   begin(*home, plan.call);
   if (machine_.done()) {
     home->unlist(*this);
-    end_probe(*home);
+    end_probe(*home, purpose_);
   }
   // A loader that hangs has lost its claim, and is not waited for.
   if (purpose_.is_refresh() && (machine_.done() || plan.signal_lost)) {
@@ -129,7 +163,10 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
     case algo::load_call::claim:
       return claim(home, *claims);
     case algo::load_call::clear:
-      return clear(*claims);
+      // However this ends, the claim's own step finds out what is there now.
+      return remove_entry(home.local().near, *claims, key_, [self = shared_from_this()] {
+        self->apply(self->machine_.clear_replied());
+      });
     case algo::load_call::watch:
       return watch(home, *claims);
     case algo::load_call::extend:
@@ -145,41 +182,13 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
   }
 }
 
-result<detail::cache_answer> load_flight::answer_for(algo::load_answer what) {
-  switch (what) {
-    case algo::load_answer::found:
-      return said_.found;
-    case algo::load_answer::loaded:
-      return said_.outcome.answer;
-    case algo::load_answer::shared_error:
-      return make_failure(errc::load_failed, said_.shared_error);
-    case algo::load_answer::load_error:
-      return make_failure(errc::load_failed, said_.outcome.error.value_or(std::string()));
-    case algo::load_answer::refused:
-      return said_.refusal;
-    case algo::load_answer::closed:
-      break;
-  }
-  return make_failure(errc::canceled, "the cache was closed while " + key_.str() + " was loading");
-}
-
 // ------------------------------------------------------------------------- taking the claim
 
 void load_flight::take_slot(cache_engine& home, algo::load_call how) {
   slot_kind_ = machine_.guard();
-  if (callers_.choose(home, turn_later())) return queue_for_slot(home, how);
+  if (callers_.choose(home)) return queue_for_slot(home, how);
   if (how == algo::load_call::take_free_slot) return everyone_left();
   waits_for_turn_ = true;
-}
-
-// What is called when a call's run is over that could not claim.
-std::function<void()> load_flight::turn_later() {
-  return [weak = weak_from_this()] {
-    auto const self = weak.lock();
-    auto const engine = self ? self->home_.lock() : nullptr;
-    bool const waits = engine && std::exchange(self->waits_for_turn_, false);
-    if (waits) self->take_slot(*engine, algo::load_call::take_slot);
-  };
 }
 
 void load_flight::queue_for_slot(cache_engine& home, algo::load_call how) {
@@ -212,7 +221,7 @@ void load_flight::claim(cache_engine& home, cache_store& claims) {
 void load_flight::on_claim(result<claim_reply> reply) {
   auto const home = home_.lock();
   if (!home) return;
-  end_probe(*home);
+  end_probe(*home, purpose_);
   bool const ours = reply.has_value() && std::holds_alternative<claimed>(*reply);
   if (!ours) callers_.decided();
   if (reply.has_error()) {
@@ -254,14 +263,6 @@ void load_flight::on_claim(result<claim_reply> reply) {
   }
   said_.shared_error = error_told(*home, key_, std::get<load_backing_off>(std::move(*reply)));
   apply(machine_.claim_backing_off());
-}
-
-void load_flight::clear(cache_store& claims) {
-  // However this ends, the claim's own step finds out what is there now.
-  auto const home = home_.lock();
-  if (!home) return;
-  remove_entry(home->near(), claims, key_,
-               [self = shared_from_this()] { self->apply(self->machine_.clear_replied()); });
 }
 
 void load_flight::watch(cache_engine& home, cache_store& claims) {

@@ -36,6 +36,22 @@ struct load_purpose {
   bool behind_answer() const noexcept { return is_refresh() || waits_softly; }
 };
 
+/// What store and loader have said.
+struct load_words {
+  bool refused_alone = false;    // this key by the store, which has no other trouble
+  detail::cache_answer found;    // an entry, from claim or watch
+  std::string shared_error;      // the store's word of another's failed load
+  failure refusal;               // the store's
+  detail::load_outcome outcome;  // of our loader
+  std::size_t bytes = 0;         // of its outcome, also when the store has that
+  lasting_admission admission;   // of what it loaded
+  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
+  /// Of what is loaded. None: what its tags are in could not be found out, it cannot be stored.
+  std::optional<std::string> extensions = std::string();
+
+  result<detail::cache_answer> answer(algo::load_answer what, cache_key const& key) const;
+};
+
 /// All members on the executor of the value store. Kept alive by the flight table while callers
 /// may join or the loader runs, and by the operation that is on its way.
 class load_flight final : public std::enable_shared_from_this<load_flight>, private timed {
@@ -47,7 +63,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   ~load_flight() override;
 
   bool behind_answer() const { return purpose_.behind_answer(); }
-  void start(algo::load_guard guard) { apply(machine_.start(guard)); }
+  void start(algo::load_guard guard);
   /// False when it has no use for the slot now.
   bool slot_granted();
   bool waits_for_slot() const { return queued_at_.has_value(); }
@@ -68,15 +84,11 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void on_due(clock::time_point now) override { apply(machine_.timer(now)); }
 
   void apply(algo::load_plan const& plan, algo::stop_reason why = algo::stop_reason::claim_lost);
-  void end_probe(cache_engine& home);
   void begin(cache_engine& home, algo::load_call call);
-  result<detail::cache_answer> answer_for(algo::load_answer what);
 
   void take_slot(cache_engine& home, algo::load_call how);
   void queue_for_slot(cache_engine& home, algo::load_call how);
-  std::function<void()> turn_later();
   void claim(cache_engine& home, cache_store& claims);
-  void clear(cache_store& claims);
   void watch(cache_engine& home, cache_store& claims);
   void run_loader(cache_engine& home);
   void extend(cache_engine& home, cache_store& claims);
@@ -88,7 +100,6 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   void begin_loader(cache_engine& home);
   void on_loaded(std::uint64_t run, detail::load_outcome outcome);
   algo::load_result judge_loaded(cache_engine& home);
-  void on_extend(result<renew_reply> const& reply);
   void on_stored(result<fill_reply> const& reply);
 
   std::weak_ptr<cache_engine> home_;
@@ -105,18 +116,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   bool outdated_ = false;  // what it loads: by a put, an invalidate, or a load that came after
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
-  struct {
-    bool refused_alone = false;    // this key by the store, which has no other trouble
-    detail::cache_answer found;    // an entry, from claim or watch
-    std::string shared_error;      // the store's word of another's failed load
-    failure refusal;               // the store's
-    detail::load_outcome outcome;  // of our loader
-    std::size_t bytes = 0;         // of its outcome, also when the store has that
-    lasting_admission admission;   // of what it loaded
-    algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
-    /// Of what is loaded. None: what its tags are in could not be found out, it cannot be stored.
-    std::optional<std::string> extensions = std::string();
-  } said_;
+  load_words said_;
   clock::time_point load_began_;
 };
 

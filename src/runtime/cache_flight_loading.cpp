@@ -112,7 +112,7 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
     auto const add =
         said_.refused_alone ? &kept_answers::add_refused : &kept_answers::add_unguarded;
-    (answers.*add)(key_, {answer_for(kind), said_.bytes}, load_began_);
+    (answers.*add)(key_, {said_.answer(kind, key_), said_.bytes}, load_began_);
   }
   return what;
 }

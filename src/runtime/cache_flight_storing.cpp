@@ -8,22 +8,19 @@ namespace herdlock::runtime {
 
 void load_flight::extend(cache_engine& home, cache_store& claims) {
   auto on_reply = [self = shared_from_this()](result<renew_reply> const& reply) {
-    self->on_extend(reply);
+    auto const engine = self->home_.lock();
+    if (!engine) return;
+    auto& machine = self->machine_;
+    if (reply.has_error()) {
+      auto const& why = reply.error();
+      if (is_store_trouble(why)) engine->trouble().failed(algo::store_step::extend, why);
+      return self->apply(machine.extend_failed(clock::now()));
+    }
+    if (*reply == renew_reply::renewed) return self->apply(machine.extend_renewed());
+    // By a put or invalidate of another process, most likely: its call looks again, as for ours.
+    self->apply(machine.extend_lost(), algo::stop_reason::voided);
   };
   claims.extend(key_, owner_, home.options().claim_ttl, std::move(on_reply));
-}
-
-void load_flight::on_extend(result<renew_reply> const& reply) {
-  auto const home = home_.lock();
-  if (!home) return;
-  if (reply.has_error()) {
-    if (is_store_trouble(reply.error()))
-      home->trouble().failed(algo::store_step::extend, reply.error());
-    return apply(machine_.extend_failed(clock::now()));
-  }
-  if (*reply == renew_reply::renewed) return apply(machine_.extend_renewed());
-  // By a put or invalidate of another process, most likely: its call looks again, as for ours.
-  apply(machine_.extend_lost(), algo::stop_reason::voided);
 }
 
 void load_flight::fill(cache_engine& home, cache_store& claims) {
@@ -36,7 +33,7 @@ void load_flight::fill(cache_engine& home, cache_store& claims) {
   if (home.plain_times()) home.plain_times()->stored(key_, request.ttl, load_time);
   if (home.lasting()) home.lasting()->fresh_until(key_, clock::now() + ttl);
   if (home.local().hot) home.local().hot->filled(without_prefix(key_, home.options()));
-  auto const write = std::make_shared<near_write>(home.near(), key_);
+  auto const write = std::make_shared<near_write>(home.local().near, key_);
   auto on_reply = [self = shared_from_this(), write,
                    bracket = give_back_bracket(home.home())](result<fill_reply> const& reply) {
     write->end();
@@ -58,7 +55,7 @@ void load_flight::end_claim(cache_engine& home, cache_store& claims, shared_fail
     if (!values || !goes) return self->on_stored(reply);
     // Else the old value would be served for as long as its grace lasts.
     if (still->lasting()) still->lasting()->gone(self->key_);
-    remove_entry(still->near(), *values, self->key_,
+    remove_entry(still->local().near, *values, self->key_,
                  [self, bracket, reply] { self->on_stored(reply); });
   };
   claims.fail(key_, owner_, std::move(what.text), what.back_off, std::move(on_reply));
@@ -77,7 +74,7 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
     // The callers have their value, whatever the store thinks of it.
     if (reply.error() == errc::invalid_value && machine_.filling()) {
       auto* const values = purpose_.refresh_below != milliseconds{0} ? home->claims() : nullptr;
-      if (values) remove_entry(home->near(), *values, key_, [] {});
+      if (values) remove_entry(home->local().near, *values, key_, [] {});
       cache_counters::add(home->counters.unstorable);
       if (!outdated_) {
         home->answers_kept().add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);

@@ -157,7 +157,7 @@ void cache_freshness::plan_near(cache_key const& key, found_entry& found, algo::
                                 clock::time_point now) const {
   auto const& options = home_.options();
   auto& age = found.age;
-  if (home_.near()->is_hot(key) && !home_.lasting()) {
+  if (home_.local().near->is_hot(key) && !home_.lasting()) {
     bool const negative = found.answer.kind == detail::entry_kind::absent;
     auto const ttl = negative ? options.negative_ttl : options.ttl;
     if (!is_framed(options)) {
@@ -313,7 +313,7 @@ void cache_freshness::on_due(clock::time_point now) {
     auto stale = end_wait(*caller, algo::wait_end::soft_timeout);
     if (!stale) continue;
     cache_counters::add(home_.counters.soft_timeouts);
-    home_.end_call(*caller, *std::move(stale));
+    home_.callers().end(*caller, *std::move(stale));
   }
   schedule();
 }

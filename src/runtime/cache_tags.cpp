@@ -145,7 +145,7 @@ algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement c
                                          clock::time_point now) const {
   // What is kept may be older than tag_max_age: it answers only for what is kept by the same rules.
   bool const is_kept = about.future == entry_future::is_kept;
-  if (is_kept && agrees(*home_.near(), one, now)) return algo::tag_verdict::fresh;
+  if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);
   // It is known, but who keeps the entry has to be told when that changes.
   bool const is_to_be_tracked = is_kept && about.rounds == 0;
@@ -198,12 +198,12 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
     known_.told(about->tag(), found, sent);
     // One that is kept with these generations is as good, and entries rest on it already.
-    bool const is_news =
-        found && reply->reading && !agrees(*home_.near(), {about->tag(), found->now}, clock::now());
-    if (is_news) keep_record(*home_.near(), key, *reply->reading, *found);
+    bool const is_news = found && reply->reading &&
+                         !agrees(*home_.local().near, {about->tag(), found->now}, clock::now());
+    if (is_news) keep_record(*home_.local().near, key, *reply->reading, *found);
     about->answer({});
   };
-  auto const& near = home_.near();
+  auto const& near = home_.local().near;
   bool const is_kept = future == entry_future::is_kept && near && near->keeps(key);
   if (is_kept) return near->read(key, layout::string, std::move(on_reply));
   auto on_found = [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
@@ -273,7 +273,7 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
   if (!values) {
     return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
   }
-  auto const write = std::make_shared<near_write>(home_.near(), *key);
+  auto const write = std::make_shared<near_write>(home_.local().near, *key);
   auto on_reply = [this, keep = home_.shared_from_this(), write, tag, how,
                    claims = std::move(claims),
                    done = std::move(done)](result<bool> const& reply) mutable {

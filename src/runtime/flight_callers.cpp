@@ -21,12 +21,12 @@ std::size_t flight_callers::waiting(cache_engine& home) const {
   return home.flights().waiting(id_);
 }
 
-bool flight_callers::choose(cache_engine& home, std::function<void()> const& later) {
+bool flight_callers::choose(cache_engine& home) {
   auto const before = std::exchange(chosen_, nullptr);
   bool const is_caches = machine_.next(algo::first_caller::none) == algo::loader_of::cache;
   if (!is_caches) {
     auto const* const able = home.flights().first_of(
-        id_, [&](detail::caller_ptr const& one) { return one->may_claim(later); });
+        id_, [&](detail::caller_ptr const& one) { return one->may_claim(later_); });
     if (able) chosen_ = *able;
   }
   // It does not lead any more: its call waits for its other keys alone.
@@ -34,8 +34,8 @@ bool flight_callers::choose(cache_engine& home, std::function<void()> const& lat
   return is_caches || chosen_;
 }
 
-bool flight_callers::choose(detail::caller_ptr const& caller, std::function<void()> const& later) {
-  if (!caller->may_claim(later)) return false;
+bool flight_callers::choose(detail::caller_ptr const& caller) {
+  if (!caller->may_claim(later_)) return false;
   chosen_ = caller;
   return true;
 }
@@ -78,13 +78,13 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
       case algo::loader_of::cache:
         decided();
         machine_.begun(algo::loader_of::cache);
-        home.start_owned(std::move(context), std::move(sink));
+        home.owned()->start(std::move(context), std::move(sink), home.home_of_loads());
         return true;
       case algo::loader_of::call:
         break;
     }
     chosen_ = nullptr;
-    home.unseat(*caller);
+    home.callers().unseat(*caller);
     loading_ = caller;
     caller->loads = true;
     machine_.begun(algo::loader_of::call);
@@ -99,7 +99,7 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
     loading_ = nullptr;
     caller->loads = false;
     machine_.begun(algo::loader_of::nobody);
-    home.finish(*caller, home.home().closed_failure());  // which nobody takes
+    home.callers().finish(*caller, home.home().closed_failure());  // which nobody takes
   }
 }
 

@@ -27,11 +27,12 @@ class flight_callers {
   flight_callers(algo::flight_id id, algo::loader_settings settings)
       : id_(id), machine_(settings) {}
 
-  /// Whether there is a caller who can load, or the cache can. Else `later` is called once that may
-  /// have changed.
-  bool choose(cache_engine& home, std::function<void()> const& later);
+  /// Called when choose() has said no, and may say yes now.
+  void when_able(std::function<void()> call) { later_ = std::move(call); }
+  /// Whether there is a caller who can load, or the cache can.
+  bool choose(cache_engine& home);
   /// The same of one caller of the flight.
-  bool choose(detail::caller_ptr const& caller, std::function<void()> const& later);
+  bool choose(detail::caller_ptr const& caller);
   /// The load does not begin now.
   void decided();
   /// It begins when a slot is free.
@@ -67,6 +68,7 @@ class flight_callers {
 
   algo::flight_id id_;
   algo::load_callers machine_;
+  std::function<void()> later_;
   detail::caller_ptr chosen_;   // who is to load, and has not begun
   detail::caller_ptr loading_;  // whose loader runs
   detail::caller_ptr sharer_;   // whose loader came to the answer of the load

@@ -119,7 +119,7 @@ void tag_write::fill(algo::tag_generations const& now) {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
   fill_request request{key_, owner_, tags_.encode(now), tags_.record_ttl()};
-  auto const write = std::make_shared<near_write>(home_->near(), key_);
+  auto const write = std::make_shared<near_write>(home_->local().near, key_);
   auto on_reply = [self = shared_from_this(), write, now, sent = clock::now(),
                    bracket = give_back_bracket(home_->home())](result<fill_reply> const& reply) {
     write->end();
@@ -138,7 +138,7 @@ void tag_write::fill(algo::tag_generations const& now) {
 void tag_write::remove() {
   auto const& values = home_->home().values();
   if (!values) return finish(home_->home().closed_failure());
-  auto const write = std::make_shared<near_write>(home_->near(), key_);
+  auto const write = std::make_shared<near_write>(home_->local().near, key_);
   values->invalidate(key_, [self = shared_from_this(), write](result<bool> const& reply) {
     write->end();
     if (reply.has_error()) return self->finish(reply.error());
