@@ -168,7 +168,7 @@ class cache : public cache_load_calls<T, Codec> {
   cached<T> get(std::string_view key) const {
     auto kept = core_->find_near(key, detail::caller_wish::look);
     if (kept.kind != detail::entry_kind::miss) {
-      return detail::look_reply<T>::from(std::move(kept)).value();
+      return detail::reply_of<detail::look_reply<T>>(std::move(kept)).value();
     }
     return this->template wait_for<cached<T>, detail::look_reply<T>>(key, detail::only_looks{});
   }

@@ -129,7 +129,7 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
         "nothing, and returns a T or a std::optional<T>");
     auto kept = core_->find_near(key, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
-      return detail::value_of<T>(std::move(kept)).value();
+      return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
     }
     return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>>(key, loader);
   }
@@ -137,7 +137,7 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
   std::optional<T> get_or_load(std::string_view key) const {
     auto kept = core_->find_near(key, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
-      return detail::value_of<T>(std::move(kept)).value();
+      return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
     }
     core_->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(

@@ -138,7 +138,7 @@ class cache_near_calls : public cache_tag_calls {
   cached<std::shared_ptr<T const>> get_shared(std::string_view key) const {
     auto kept = core_->find_near(key, detail::caller_wish::look);
     if (kept.kind != detail::entry_kind::miss) {
-      return detail::shared_look_reply<T>::from(std::move(kept)).value();
+      return detail::reply_of<detail::shared_look_reply<T>>(std::move(kept)).value();
     }
     return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(
         key, detail::only_looks{});

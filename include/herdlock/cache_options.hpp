@@ -45,8 +45,8 @@ enum class key_rules { off, on };
 inline constexpr milliseconds lasting = milliseconds::max();
 
 /// For cache_options::prefix: none, on purpose. A key of the cache and a lock of the same name then
-/// get in each other's way.
-inline constexpr char const* no_prefix = "";
+/// get in each other's way. (A text that is no prefix: so an empty one is never taken for it.)
+inline std::string const no_prefix{"\0none", 5};
 
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 ///
@@ -56,7 +56,7 @@ struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes. A cache in Redis needs one
   /// that no lock's name begins with, since locks and entries share the server's keys; `no_prefix`
   /// says that there are no such locks. Without it the constructor throws errc::invalid_name.
-  std::optional<std::string> prefix = std::nullopt;
+  std::string prefix = {};
   /// How long a value is kept; `lasting` for as long as can be.
   milliseconds ttl = std::chrono::minutes(5);
   /// The ttl varies by ± this share, so that what was filled together does not expire together.
@@ -142,8 +142,8 @@ struct cache_options {
   /// them; and what is hot in one of them is hot in all. So they report to each other their keys
   /// that are read often, over the store, and over Redis by a connection for that alone: one
   /// command a second while there are such keys, twelve at most, and in a large fleet fewer, so
-  /// that the server sends no more than 16 MiB of reports a second (docs/guide/hot-keys.md). Over
-  /// Redis and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
+  /// that the server sends 16 MiB of reports a second in the mean (docs/guide/hot-key-fleets.md).
+  /// Over Redis and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
   double fleet_threshold = 10'000;
   /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
   /// have one: called with the key without the prefix, on the store's executor, before each load

@@ -2,7 +2,7 @@
 //
 //     struct product { int id = 0; std::string name; };
 //     BOOST_DESCRIBE_STRUCT(product, (), (id, name))
-//     herdlock::cache<product> products(store);
+//     herdlock::cache<product> products(store, {.prefix = "product:"});
 #pragma once
 
 #include <boost/describe/bases.hpp>

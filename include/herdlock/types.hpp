@@ -35,6 +35,7 @@ struct clock {
 namespace limits {
 inline constexpr std::size_t max_name_bytes = 512;                ///< resource names and cache keys
 inline constexpr std::size_t max_owner_bytes = 128;               ///< owner token, label included
+inline constexpr std::size_t max_label_bytes = 80;                ///< label of one's own in it
 inline constexpr std::size_t max_value_bytes = 16 * 1024 * 1024;  ///< one cache value, encoded
 inline constexpr std::size_t max_tags = 8;                        ///< of one cache entry
 inline constexpr std::size_t max_listed = 100;                    ///< waiters, warnings in a list
@@ -100,6 +101,8 @@ class owner_token {
  public:
   /// A fresh token labelled with this host and process.
   static owner_token generate();
+  /// With a label of one's own, of which at most limits::max_label_bytes are taken; no NUL in it.
+  static owner_token generate(std::string_view label);
   /// A token from its text, as another process handed it over. Fails with errc::invalid_owner.
   static result<owner_token> parse(std::string_view text);
 
@@ -119,9 +122,8 @@ class owner_token {
 /// another client wrote) is shown as "another client".
 std::string owner_label(std::string_view stored_owner);
 
-/// Whether it is a text that owner_token::generate() makes: `host/pid:` and 32 hex digits. Tokens
-/// with a label of the user's own are not known by it. Linear in the length, up to
-/// limits::max_owner_bytes; longer texts are none.
+/// Whether it is a text that owner_token::generate() makes: what ends with `/pid:` and 32 hex
+/// digits. Linear in the length, up to limits::max_owner_bytes; longer texts are none.
 bool is_own_token(std::string_view text) noexcept;
 
 /// 64-bit number, strictly greater at each grant of a resource. Hand it to the system that the

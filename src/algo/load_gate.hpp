@@ -87,6 +87,12 @@ class store_health {
     probing_ = false;
   }
 
+  /// There is reason to believe that it is back: the next request is a probe.
+  void ask_soon() {
+    probing_ = false;
+    pause_until_ = {};
+  }
+
   /// The probe ended without an answer: the next request is one.
   void probe_over() { probing_ = false; }
 

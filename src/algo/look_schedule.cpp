@@ -16,12 +16,13 @@ void look_schedule::subscribed(clock::time_point now, double part) noexcept {
   if (listens_) return;
   listens_ = true;
   heard_.reset();
-  retry_ = first_retry;
-  due_ = subscribed_before_ ? now + part_of(longest_pause, part) : now;
+  due_ = now + part_of(subscribed_before_ ? retry_ : first_, part);
   subscribed_before_ = true;
 }
 
 void look_schedule::lost() noexcept {
+  // The store may have been too slow for it, and would be again.
+  if (under_way_) retry_ = std::min(2 * retry_, longest_retry);
   listens_ = under_way_ = false;
   due_.reset();
 }

@@ -1,7 +1,8 @@
 // When a process asks for what was told while it did not listen: never together with all others.
 //
-//   first subscription                     -> at once: it is one process that begins
-//   subscribed again behind a loss         -> after a random pause of up to longest_pause
+//   first subscription                     -> after a random pause of up to `first`
+//   subscribed again behind a loss         -> after a random pause of up to longest_pause, doubled
+//                                             with each look that a loss has cut off
 //   a number is missing among what is told -> the same, and once in least_between_looks at most
 //   a look has failed                      -> after first_retry, doubled up to longest_retry, each
 //                                             time a random part between half of it and all
@@ -24,10 +25,14 @@ class look_schedule {
  public:
   static constexpr milliseconds longest_pause{5'000};
   static constexpr milliseconds least_between_looks{10'000};
-  static constexpr milliseconds first_retry{5'000};
+  static constexpr milliseconds first_retry = longest_pause;
   static constexpr milliseconds longest_retry{60'000};
 
   enum class outcome { done, failed };
+
+  /// `first`: the longest pause behind the first subscription. 0 where what is read is small: then
+  /// a process that begins knows it at once. Else all those of a fleet that begins would look.
+  explicit look_schedule(milliseconds first) noexcept : first_(first) {}
 
   /// When a look is to be sent; nothing: none is needed, or one is under way.
   std::optional<clock::time_point> due() const noexcept { return due_; }
@@ -43,6 +48,7 @@ class look_schedule {
   void answered(outcome how, clock::time_point now, double part) noexcept;
 
  private:
+  milliseconds first_;
   bool listens_ = false;
   bool subscribed_before_ = false;
   bool under_way_ = false;

@@ -4,6 +4,7 @@
 
 #include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
+#include "runtime/side_names.hpp"
 
 namespace herdlock::runtime {
 namespace {
@@ -42,10 +43,7 @@ void acquire_op::stand_as(std::string label, on_trouble trouble) {
 }
 
 owner_token acquire_op::fresh_owner() const {
-  auto token = owner_token::generate();
-  if (label_.empty()) return token;
-  auto const secret = token.str().substr(token.label().size());
-  return owner_token::parse(label_ + secret).value();
+  return label_.empty() ? owner_token::generate() : owner_token::generate(label_);
 }
 
 void acquire_op::start() {
@@ -96,6 +94,12 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases || core_->closing()) return fail_closed();
+  if (core_->traits().one_keyspace && is_side_name(name_.str())) {
+    return finish(make_failure(errc::invalid_name,
+                               "the name " + in_quotes(name_.str()) +
+                                   " is of the kind that herdlock keeps beside other keys "
+                                   "({key}:herdlock:*)"));
+  }
   if (!sent_) {
     sent_ = clock::now();
     first_ttl_ = options_.ttl;

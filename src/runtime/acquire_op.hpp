@@ -21,16 +21,13 @@ bool may_pass(failure const& why);
 /// What becomes of trouble with the store that may pass, while there is time left.
 enum class on_trouble { retry, report };
 
-/// What limits::max_owner_bytes leaves for the label: the rest is ':' and 32 digits.
-inline constexpr std::size_t max_label_bytes = limits::max_owner_bytes - 33;
-
 /// Created on any thread; runs on the store's executor; keeps itself alive.
 class acquire_op final : public closing_listener, public std::enable_shared_from_this<acquire_op> {
  public:
   acquire_op(std::shared_ptr<detail::store_context> const& context, resource name,
              acquire_options const& options, handler<acquired> done);
 
-  /// Before start(): tokens with a label of the caller's, 1 to max_label_bytes long.
+  /// Before start(): tokens with a label of the caller's, 1 to limits::max_label_bytes long.
   void stand_as(std::string label, on_trouble trouble);
 
   void start();

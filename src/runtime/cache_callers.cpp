@@ -92,7 +92,7 @@ void cache_callers::on_due(clock::time_point now) {
 void cache_callers::warn_of_slow_loads() {
   if (std::exchange(warned_, true)) return;
   home_.counters.warnings.add(
-      cache_in_words(home_.home().display_name(), *home_.options().prefix) +
+      cache_in_words(home_.home().display_name(), home_.options().prefix) +
       " has loads that take longer than `wait` (" + std::to_string(home_.options().wait.count()) +
       " ms), and their calls wait for them: give the cache a loader of its own, "
       "cache(store, options, loader), which goes on when a call has ended");

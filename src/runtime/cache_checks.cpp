@@ -1,6 +1,7 @@
 #include "runtime/cache_checks.hpp"
 
 #include "local/hot_keys_core.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock::runtime {
@@ -108,16 +109,23 @@ void check_prefix(cache_options const& options, store const& values) {
   auto const refuse = [](failure const& why) {
     throw error(failure{why.code, "cache option prefix: " + why.message});
   };
-  if (!options.prefix && context_of(values)->core()->traits().one_keyspace) {
-    refuse(
-        make_failure(errc::invalid_name,
-                     "locks and entries share the keys of " + values.display_name() +
-                         "; name a prefix that no lock begins with ({.prefix = \"product:\"}), or "
-                         "say that there are no such locks ({.prefix = no_prefix})"));
+  bool const one_keyspace = context_of(values)->core()->traits().one_keyspace;
+  if (options.prefix.empty() && one_keyspace) {
+    refuse(make_failure(errc::invalid_name,
+                        "locks and entries share the keys of " + values.display_name() +
+                            "; name a prefix that no lock begins with ({.prefix = \"product:\"}), "
+                            "or say that there are no such locks ({.prefix = no_prefix})"));
   }
-  // A prefix that leaves no room for a key would make every call fail.
-  auto const key = cache_key::parse(options.prefix.value_or(no_prefix) + "k");
+  if (options.prefix.empty() || options.prefix == no_prefix) return;
+  // A prefix that leaves no room for a key, or none for one that is an entry's, would make every
+  // call fail.
+  auto const key = cache_key::parse(options.prefix + "k");
   if (key.has_error()) refuse(key.error());
+  if (one_keyspace && is_side_name(key->str())) {
+    refuse(make_failure(errc::invalid_name, in_quotes(options.prefix) +
+                                                " is of the kind that herdlock keeps beside "
+                                                "other keys ({key}:herdlock:*)"));
+  }
 }
 
 // What `near` comes to.

@@ -57,7 +57,8 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
                        cache_decode decode, std::shared_ptr<owned_load> owned)
     : locks_(std::move(locks)), values_(std::move(values)), form_(form) {
   auto const near_mode = runtime::check_cache(options, values_, locks_);
-  prefix_ = options.prefix.emplace(std::move(options.prefix).value_or(no_prefix));
+  if (options.prefix == no_prefix) options.prefix.clear();
+  prefix_ = options.prefix;
   pool_ =
       std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
@@ -113,11 +114,17 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
                         "the key " + in_quotes(key) + " is of the kind that tags have");
   }
   auto full = prefix_ + std::string(key);
-  if (runtime::is_side_name(full)) {
-    return make_failure(errc::invalid_name,
-                        "the key " + in_quotes(full) +
-                            " is of the kind that herdlock keeps beside other keys "
-                            "({key}:herdlock:*)");
+  if (context_of(values_)->core()->traits().one_keyspace) {
+    if (runtime::is_side_name(full)) {
+      return make_failure(errc::invalid_name,
+                          "the key " + in_quotes(full) +
+                              " is of the kind that herdlock keeps beside other keys "
+                              "({key}:herdlock:*)");
+    }
+    if (locks_ && key.ends_with(runtime::lock_suffix)) {
+      return make_failure(errc::invalid_name, "the key " + in_quotes(full) +
+                                                  " is what the lock of another key is called");
+    }
   }
   if (locks_) {
     auto const lock = resource::parse(full + std::string(runtime::lock_suffix));
@@ -160,7 +167,9 @@ void cache_core::refuse_own_key(std::string_view key) const {
                                                   "itself"));
 }
 
-std::shared_ptr<runtime::posting_gate> const& cache_core::back() const { return engine_->back(); }
+std::shared_ptr<runtime::posting_gate> cache_core::back() const {
+  return engine_->home_of_loads().back;
+}
 
 std::vector<hot_key> cache_core::most_read(std::size_t most) const {
   return hot_ ? hot_->top(most) : std::vector<hot_key>();
@@ -211,7 +220,8 @@ void cache_core::submit_all(std::vector<caller_ptr> callers) { engine_->submit(c
 
 std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   using weak_caller = std::weak_ptr<cache_caller>;
-  return [back = engine_->back(), weak = std::weak_ptr(engine_), call = weak_caller(caller)] {
+  return [back = engine_->home_of_loads().back, weak = std::weak_ptr(engine_),
+          call = weak_caller(caller)] {
     auto live = call.lock();
     if (!live) return;
     auto cancel = [weak, live = std::move(live)] {

@@ -12,7 +12,7 @@ namespace {
 
 fleet_settings fleet_of(cache_options const& options) {
   auto const& hot = *options.hot_keys;
-  return {.topic = hot_keys_topic(*options.prefix),
+  return {.topic = hot_keys_topic(options.prefix),
           .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
                     .reads_per_write = hot.reads_per_write,
                     // A sum is of the window before it: so what nobody reads is cool within two.
@@ -46,16 +46,16 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                 .max_joiners = settings_.options.max_waiting}),
       slots_(settings_.options),
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store,
-               cache_in_words(values_->display_name(), *settings_.options.prefix)) {
+               cache_in_words(values_->display_name(), settings_.options.prefix)) {
   if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
   bool const tells = options().fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
   if (options().rules == key_rules::on) {
-    local_.rules = std::make_shared<cache_rules>(values_, counters, *options().prefix);
+    local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
   }
   if (local_.hot && local_.rules) {
     local_.hot->keep_entries(
-        std::make_shared<cache_keep>(values_, counters, *options().prefix, local_.rules));
+        std::make_shared<cache_keep>(values_, counters, options().prefix, local_.rules));
   }
   if (settings_.near != near_cache::off && values_->pushes_changes()) {
     local_.near = std::make_shared<cache_near>(values_, counters, options(), settings_.near,
@@ -187,11 +187,13 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (caller->answered) return;
   if (closed_) return callers_.finish(*caller, values_->closed_failure());
   bool const joins = flying(flights_, caller->key).has_value();
-  bool const claims = guard == algo::load_guard::guarded && !joins;
+  bool const is_first = guard == algo::load_guard::guarded && !joins;
+  bool const moves = is_first && answers_kept_.is_moving(caller->key);
+  bool const claims = is_first && !moves;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
   bool const probe = use == algo::store_use::skip_and_probe;
-  if (use == algo::store_use::skip) {
+  if (use == algo::store_use::skip || moves) {
     if (purpose.is_refresh()) return;
     guard = algo::load_guard::unguarded;
   }
@@ -237,7 +239,8 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 // The caller's loader runs, unless somebody is at it, or claims cannot be had.
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
-  bool const begins = !flying(flights_, caller->key);
+  // A value that the store does not take is loaded less and less often.
+  bool const begins = !flying(flights_, caller->key) && answers_kept_.may_be_taken(caller->key);
   if (begins) launch(caller, algo::load_guard::guarded, purpose);
   // In the flight, or its loader runs already.
   if (begins && (caller->seated || caller->loads || caller->answered)) return;

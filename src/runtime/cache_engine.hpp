@@ -78,7 +78,7 @@ struct local_parts {
 
 /// Of a key of the cache.
 inline std::string_view without_prefix(cache_key const& key, cache_options const& options) {
-  return std::string_view(key.str()).substr(options.prefix->size());
+  return std::string_view(key.str()).substr(options.prefix.size());
 }
 
 /// Whether entries have times of their own.
@@ -101,7 +101,8 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }
   failure last_store_error() const { return trouble_.latest(); }
-  std::shared_ptr<posting_gate> const& back() const { return back_; }
+  /// Where the loads of the cache's own loader run, and the way back for any.
+  detail::home_of_loads home_of_loads() const { return {settings_.pool, back_}; }
 
   // From the handles, posted.
   void put(put_request request, handler<void> done);
@@ -134,7 +135,6 @@ class cache_engine final : public closing_listener,
   bool is_loading(cache_key const& key) const { return live_.contains(key.str()); }
   /// Null when the cache has no loader of its own.
   detail::owned_load* owned() const { return settings_.owned.get(); }
-  detail::home_of_loads home_of_loads() const { return {settings_.pool, back_}; }
   cache_callers& callers() { return callers_; }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);

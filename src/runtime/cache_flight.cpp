@@ -221,6 +221,7 @@ void load_flight::claim(cache_engine& home, cache_store& claims) {
 void load_flight::on_claim(result<claim_reply> reply) {
   auto const home = home_.lock();
   if (!home) return;
+  bool const probed = purpose_.probes_claims;
   end_probe(*home, purpose_);
   bool const ours = reply.has_value() && std::holds_alternative<claimed>(*reply);
   if (!ours) callers_.decided();
@@ -231,6 +232,10 @@ void load_flight::on_claim(result<claim_reply> reply) {
     }
     auto const scope = home->trouble().failed(algo::store_step::claim, reply.error());
     said_.refused_alone = scope == algo::trouble_scope::key;
+    if (reply.error() == errc::moving) home->answers_kept().moves(key_);
+    // It was refused to this key alone: so others' claims are judged.
+    bool const answers = said_.refused_alone && reply.error() != errc::overloaded;
+    if (probed && answers) home->trouble().claims_worked();
     return apply(machine_.claim_failed());
   }
   home->trouble().claims_worked();
@@ -240,6 +245,8 @@ void load_flight::on_claim(result<claim_reply> reply) {
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     auto entry = home->read(std::move(hit->value));
+    // What comes of a load behind that is another program's key's alone.
+    said_.refused_alone = !entry;
     if (!entry) return apply(machine_.claim_unreadable());
     // Stale already, by a grace that is longer than ours, or by its tags: it is claimed as what it
     // is.

@@ -35,9 +35,9 @@ void load_flight::run_loader(cache_engine& home) {
 
 void load_flight::begin_loader(cache_engine& home) {
   load_began_ = clock::now();
-  auto deliver = [weak = weak_from_this(), back = home.back()](std::uint64_t run,
-                                                               detail::caller_ptr const& caller,
-                                                               detail::load_outcome outcome) {
+  auto deliver = [weak = weak_from_this(), back = home.home_of_loads().back](
+                     std::uint64_t run, detail::caller_ptr const& caller,
+                     detail::load_outcome outcome) {
     told_outcome told{weak, run, caller, std::move(outcome)};
     if (back->post(told)) return;
     // Nothing of the cache is left but the call. Destroyed with its loader, it has no answer.

@@ -87,8 +87,12 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
     }
     return apply(machine_.store_failed());
   }
-  home->trouble().write_worked();
-  if (is_stored && machine_.filling()) home->answers_kept().taken(key_);
+  // The end of a claim may be another store's.
+  if (machine_.filling() ? is_stored : !home->over_locks()) home->trouble().write_worked();
+  if (is_stored && machine_.filling()) {
+    home->trouble().claims_worked();
+    home->answers_kept().taken(key_);
+  }
   if (*reply == fill_reply::superseded && machine_.filling()) {
     cache_counters::add(home->counters.superseded);
   }

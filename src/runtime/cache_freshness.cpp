@@ -46,7 +46,7 @@ void warn_without_clock(cache_engine& home, failure const& why) {
                         why == errc::canceled || why == errc::overloaded;
   if (may_pass) return;
   home.counters.warnings.add(
-      cache_in_words(home.home().display_name(), *home.options().prefix) +
+      cache_in_words(home.home().display_name(), home.options().prefix) +
       " cannot ask the store for its time: what it stores has no grace, and it loads anew what "
       "others have stored with one, unless the store's claim says that it is fresh: " +
       why.message + "; permit TIME");
@@ -224,7 +224,7 @@ void cache_freshness::load_succeeded(cache_key const& key, clock::duration took)
   auto const& options = home_.options();
   std::string const time = std::to_string(usual->count()) + " ms";
   home_.counters.warnings.add(
-      cache_in_words(home_.home().display_name(), *options.prefix) + " keeps stale entries for " +
+      cache_in_words(home_.home().display_name(), options.prefix) + " keeps stale entries for " +
       std::to_string(options.grace.count()) + " ms (grace), but its loads usually take " + time +
       ": when the grace is over, callers wait for the load that runs; use a grace longer than " +
       time + ", or a faster loader");

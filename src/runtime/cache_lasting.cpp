@@ -10,8 +10,9 @@ namespace {
 // Asks for a key as a caller does. Nobody waits for it.
 class scheduled_call final : public detail::cache_caller {
  public:
-  explicit scheduled_call(cache_key key)
-      : cache_caller(std::move(key), detail::caller_wish::refresh, detail::loader_from::cache) {}
+  explicit scheduled_call(cache_key full_key)
+      : cache_caller(std::move(full_key), detail::caller_wish::refresh,
+                     detail::loader_from::cache) {}
   void complete(result<detail::cache_answer>) override {}
   bool start_load(load_context, detail::load_sink) override { return false; }
   void abandon() override {}

@@ -17,6 +17,9 @@ load_outcome not_begun() { return {.answer = {}, .error = "asked to stop before 
 }  // namespace
 
 struct load_gathering::parts {
+  parts(std::shared_ptr<runtime::posting_gate> gate, std::size_t keys)
+      : back(std::move(gate)), bundle(keys) {}
+
   std::shared_ptr<runtime::posting_gate> back;
   algo::load_bundle bundle;
   bool posted = false;
@@ -27,7 +30,7 @@ struct load_gathering::parts {
 };
 
 load_gathering::load_gathering(std::shared_ptr<runtime::posting_gate> back, std::size_t keys)
-    : parts_(std::make_unique<parts>(std::move(back), algo::load_bundle(keys))), users_(keys) {}
+    : parts_(std::make_unique<parts>(std::move(back), keys)), users_(keys) {}
 
 load_gathering::~load_gathering() = default;
 
@@ -167,7 +170,7 @@ void cache_part::abandon() {
 
 void cache_part::drop_loader() {
   load_decided();
-  if (auto const loads = std::exchange(part_.loads, nullptr)) loads->part_ended();
+  if (auto const gathering = std::exchange(part_.loads, nullptr)) gathering->part_ended();
 }
 
 bool cache_part::may_claim(std::function<void()> const& later) {

@@ -29,7 +29,7 @@ detail::near_table_options table_options(store_core const& home, cache_options c
                                   .uses = hot ? &hot->counter() : nullptr};
   auto const& source = home.tracking();
   if (auto const slot_of = source ? source->slot_of() : nullptr) {
-    made.slot_of = [slot_of, prefix = *options.prefix](std::string_view key) {
+    made.slot_of = [slot_of, prefix = options.prefix](std::string_view key) {
       return slot_of(prefix + std::string(key));
     };
   }
@@ -82,7 +82,7 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       asked_for_(options.near.has_value() || options.near_untracked_age != milliseconds{0}),
       untracked_age_(options.near_untracked_age),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
-      upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, *options.prefix)),
+      upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
       fences_(home_->executor(), options.max_waiting) {}
 

@@ -71,7 +71,7 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
   if (!options.tags) return std::vector<std::string>();
   std::vector<std::string> names;
   try {
-    names = options.tags(std::string_view(key.str()).substr(options.prefix->size()));
+    names = options.tags(std::string_view(key.str()).substr(options.prefix.size()));
   } catch (...) {
     return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
                                                  detail::exception_text(std::current_exception()));
@@ -92,10 +92,14 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
 
 result<cache_key> cache_tags::record_key(std::string_view tag) const {
   failure why;
+  // Behind the name of its record begins what belongs to another tag's.
+  bool const is_side = tag.find(":herdlock:") != tag.npos;
   if (auto const own = cache_key::parse(tag); own.has_error()) {
     why = own.error();
+  } else if (is_side) {
+    why = make_failure(errc::invalid_name, "it must not contain \":herdlock:\"");
   } else {
-    auto full = cache_key::parse(*home_.options().prefix + std::string(tag_record_prefix) +
+    auto full = cache_key::parse(home_.options().prefix + std::string(tag_record_prefix) +
                                  std::string(tag));
     if (full.has_value()) return full;
     why = full.error();

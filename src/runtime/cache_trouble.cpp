@@ -59,7 +59,8 @@ void cache_trouble::claims_worked() {
 
 void cache_trouble::write_worked() {
   reads_.succeeded();
-  if (where_ == claims_in::value_store) claims_.succeeded();
+  // It may take a deletion, and refuse a claim: it is full.
+  if (where_ == claims_in::value_store) claims_.ask_soon();
 }
 
 void cache_trouble::warn(store_step step, failure const& why) {

@@ -45,7 +45,8 @@ class cache_trouble {
   bool reads_fail() const { return reads_.failing(); }
   void read_worked() { reads_.succeeded(); }
   void claims_worked();
-  /// The value store has carried out a write. So it answers, and is asked again at once.
+  /// The value store has carried out a write. So it answers: it is read again at once, and the next
+  /// load finds out whether claims work.
   void write_worked();
   /// The read that was to find out whether reads work again did not get to the store.
   void read_probe_over() { reads_.probe_over(); }

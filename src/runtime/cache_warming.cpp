@@ -7,8 +7,9 @@ using told = std::function<void(failure)>;
 
 class warming_call final : public detail::cache_caller {
  public:
-  warming_call(cache_key key, detail::caller_wish wish, told done)
-      : cache_caller(std::move(key), wish, detail::loader_from::cache), done_(std::move(done)) {}
+  warming_call(cache_key full_key, detail::caller_wish what, told done)
+      : cache_caller(std::move(full_key), what, detail::loader_from::cache),
+        done_(std::move(done)) {}
   void complete(result<detail::cache_answer> answer) override {
     done_(answer.has_error() ? std::move(answer).error() : failure{});
   }
@@ -32,7 +33,7 @@ void warm_by_rules(std::shared_ptr<cache_engine> const& engine) {
   rules->warm_by([weak = std::weak_ptr(engine)](std::string const& key, told done) {
     auto const home = weak.lock();
     if (!home) return;
-    auto const full = cache_key::parse(*home->options().prefix + key);
+    auto const full = cache_key::parse(home->options().prefix + key);
     if (full.has_error()) return done(full.error());
     // What was loaded is kept from its next read on.
     auto on_loaded = [weak, key = *full, done = std::move(done)](failure const& why) {

@@ -25,7 +25,7 @@ std::string default_candidate() {
   // Of a token that is used for nothing else.
   std::string const tail =
       ":" + std::to_string(::getpid()) + ":" + secret.substr(secret.size() - random_digits);
-  return std::string(host.data()).substr(0, runtime::max_label_bytes - tail.size()) + tail;
+  return std::string(host.data()).substr(0, limits::max_label_bytes - tail.size()) + tail;
 }
 
 failure check(election_options const& options, milliseconds term) {
@@ -44,9 +44,9 @@ failure check(election_options const& options, milliseconds term) {
   auto const& id = options.candidate;
   bool const printable =
       std::none_of(id.begin(), id.end(), [](unsigned char c) { return std::iscntrl(c) != 0; });
-  if (id.size() <= runtime::max_label_bytes && printable) return {};
+  if (id.size() <= limits::max_label_bytes && printable) return {};
   return make_failure(errc::invalid_owner, "the candidate " + in_quotes(id) + " must have 1 to " +
-                                               std::to_string(runtime::max_label_bytes) +
+                                               std::to_string(limits::max_label_bytes) +
                                                " bytes and no control characters");
 }
 

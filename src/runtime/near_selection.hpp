@@ -28,7 +28,7 @@ class near_selection {
   near_selection(near_cache mode, cache_options const& options, key_sources by)
       : pins(options.near_entries),
         mode_(mode),
-        prefix_(*options.prefix),
+        prefix_(options.prefix),
         has_tags_(options.format == cache_format::framed),
         hot_(std::move(by.hot)),
         rules_(std::move(by.rules)) {}

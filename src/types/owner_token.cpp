@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t secret_bytes = 16;
 constexpr std::size_t secret_digits = 2 * secret_bytes;
-constexpr std::size_t max_label_bytes = limits::max_owner_bytes - secret_digits - 1;
+constexpr std::size_t longest_label = limits::max_owner_bytes - secret_digits - 1;
+static_assert(limits::max_label_bytes + 2 + 10 <= longest_label, "the process stands behind it");
 
 // Counts the forks behind this process, so that a child neither repeats its parent's random bytes
 // nor goes by its parent's name.
@@ -30,7 +31,7 @@ std::string process_label() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
   std::string const pid = "/" + std::to_string(::getpid());
-  return std::string(host.data()).substr(0, max_label_bytes - pid.size()) + pid;
+  return std::string(host.data()).substr(0, longest_label - pid.size()) + pid;
 }
 
 // Secrets from the kernel, fetched 32 at a time: a system call for each acquisition would cost as
@@ -79,6 +80,14 @@ bool ends_with_secret(std::string_view text) {
          secret.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// Without the process that stands behind a label of the user's own.
+std::string_view without_process(std::string_view label) {
+  auto const mark = label.rfind("//");
+  if (mark == label.npos || mark == 0 || mark + 2 == label.size()) return label;
+  bool const is_number = label.find_first_not_of("0123456789", mark + 2) == label.npos;
+  return is_number ? label.substr(0, mark) : label;
+}
+
 bool is_token(std::string_view text) {
   return ends_with_secret(text) && text.find('\0') == std::string_view::npos;
 }
@@ -90,6 +99,13 @@ owner_token owner_token::generate() {
   return owner_token(source.next_token());
 }
 
+owner_token owner_token::generate(std::string_view label) {
+  auto const plain = generate();
+  auto const secret = std::string_view(plain.text_).substr(plain.text_.size() - secret_digits - 1);
+  auto text = std::string(label.substr(0, limits::max_label_bytes));
+  return owner_token(text + "//" + std::to_string(::getpid()) + std::string(secret));
+}
+
 result<owner_token> owner_token::parse(std::string_view text) {
   if (!is_token(text)) {
     return make_failure(errc::invalid_owner, "not an owner token (label:32 hex digits)");
@@ -98,16 +114,17 @@ result<owner_token> owner_token::parse(std::string_view text) {
 }
 
 std::string_view owner_token::label() const noexcept {
-  return std::string_view(text_).substr(0, text_.size() - secret_digits - 1);
+  return without_process(std::string_view(text_).substr(0, text_.size() - secret_digits - 1));
 }
 
 std::string owner_label(std::string_view stored_owner) {
   if (!is_token(stored_owner)) return "another client";
-  return std::string(stored_owner.substr(0, stored_owner.size() - secret_digits - 1));
+  return std::string(
+      without_process(stored_owner.substr(0, stored_owner.size() - secret_digits - 1)));
 }
 
 bool is_own_token(std::string_view text) noexcept {
-  if (!ends_with_secret(text)) return false;
+  if (!is_token(text)) return false;
   auto const label = text.substr(0, text.size() - secret_digits - 1);
   auto const slash = label.rfind('/');
   auto const pid = slash == label.npos ? std::string_view{} : label.substr(slash + 1);

@@ -383,7 +383,8 @@ TEST_P(cache_contract, ConcurrentLoadersStoreOneValuePerClaim) {
         owner_token owner = owner_token::generate();
         auto reply = mine->claim(key, owner);
         if (!is<claimed>(reply)) continue;
-        if (mine->fill(key, owner, owner.str()).value() == fill_reply::stored) ++stored;
+        if (mine->fill(key, owner, "by " + owner.str() + ".").value() == fill_reply::stored)
+          ++stored;
         mine->invalidate(key).value();
       }
     });

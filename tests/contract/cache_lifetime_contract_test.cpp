@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(stores, cache_lasting_contract,
                          testing::ValuesIn(stores_that(keeps_values)), case_name);
 
 TEST_P(cache_lasting_contract, TheFirstFiveMegabytesArePutAndTheNextValueIsRefusedByName) {
-  auto const one = make({.ttl = lasting, .max_lasting_bytes = 5'000'000});
+  auto const one = make({.prefix = no_prefix, .ttl = lasting, .max_lasting_bytes = 5'000'000});
   std::string const value(10'000, 'x');
   for (int i = 0; i < 500; ++i) one.put("product:" + std::to_string(i), value);
   try {
@@ -104,7 +104,7 @@ TEST_P(cache_lasting_contract, OneProcessOfTwoRefreshesOnScheduleAndNobodyWaits)
 }
 
 TEST_P(cache_lasting_contract, APlainEntryIsLoadedAnewBeforeItEnds) {
-  auto const one = make({.ttl = 10min, .ttl_jitter = 0, .early_refresh = 10});
+  auto const one = make({.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .early_refresh = 10});
   // A load takes so long that nearly each caller is elected in the last 100 ms.
   auto slow = [&]() -> maybe_text {
     auto const until = herdlock::clock::now() + 20ms;
@@ -112,7 +112,7 @@ TEST_P(cache_lasting_contract, APlainEntryIsLoadedAnewBeforeItEnds) {
     return "slow";
   };
   EXPECT_EQ(one.get_or_load("another", slow), "slow");
-  auto const elsewhere = make({.ttl = 300ms, .ttl_jitter = 0});
+  auto const elsewhere = make({.prefix = no_prefix, .ttl = 300ms, .ttl_jitter = 0});
   EXPECT_TRUE(eventually([&] {
     auto const misses = one.stats().misses;
     elsewhere.put("k", "old");

@@ -58,8 +58,9 @@ TEST_P(cache_many_contract, WhatIsThereIsReadAndWhatIsMissingIsLoadedAtOnce) {
 
 TEST_P(cache_many_contract, ProcessesWhoseKeysOverlapLoadEachKeyOnceAndNeverWaitInACircle) {
   constexpr int processes = 4, keys = 30, rounds = 5;
+  cache_options const plain{.prefix = no_prefix};
   std::vector<cache<std::string>> fleet;
-  for (int i = 0; i < processes; ++i) fleet.emplace_back(open_store(url_));
+  for (int i = 0; i < processes; ++i) fleet.emplace_back(open_store(url_), plain);
   std::minstd_rand dice(std::random_device{}());
   for (int round = 0; round < rounds; ++round) {
     names all;

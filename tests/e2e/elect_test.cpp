@@ -251,7 +251,7 @@ TEST_F(ElectAlone, RefusesBadInputWithOneLineAndTheRightExitCode) {
   refused(with({"--rest", "0"}), 64, "--rest");
   refused(with({"--terms", "-1"}), 64, "--terms");
   refused(with({"--candidate", "a\nb"}), 64, "candidate");
-  refused(with({"--candidate", std::string(96, 'c')}), 64, "95");
+  refused(with({"--candidate", std::string(81, 'c')}), 64, "80");
   refused(with({"--frobnicate"}), 64, "frobnicate");
   refused({"--diagram", "watercolour"}, 64, "watercolour");
 }

@@ -299,7 +299,7 @@ TEST_F(redis_near_trouble, KeysOfAnyBytesAndOfTheLongestKindAreTracked) {
   for (std::string const prefix : {"", "p\xff:"}) {
     auto options = keeping_all();
     options.near = near_cache::hot;
-    options.prefix = prefix;
+    options.prefix = prefix.empty() ? no_prefix : prefix;
     auto const one = open(common.url(), options);
     std::string const longest(limits::max_name_bytes - prefix.size(), 'k');
     for (std::string const& key : {std::string("\xff\xfe"), std::string("\r\n$-1"), longest}) {

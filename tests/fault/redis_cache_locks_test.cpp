@@ -1,7 +1,12 @@
 // A cache and locks in one keyspace: neither is taken for the other.
+#include <future>
 #include <map>
+#include <stop_token>
+
+#include <boost/asio/detached.hpp>
 
 #include <herdlock/cache.hpp>
+#include <herdlock/election.hpp>
 #include <herdlock/lock.hpp>
 #include "redis_ports.hpp"
 #include "support/temp_dir.hpp"
@@ -79,6 +84,26 @@ TEST_F(redis_cache_locks, ACallSaysThatAPrefixKeepsThemApart) {
   EXPECT_EQ(held->renew(), renew_reply::renewed);
 }
 
+// Whatever its candidate is called.
+TEST_F(redis_cache_locks, NoStepOfACacheTouchesTheLeaseOfALeader) {
+  for (std::string const candidate : {"", "blue"}) {
+    auto const store = open_store(server.url());
+    auto const work = [](election_term& term) {
+      std::promise<void> ended;
+      std::stop_callback const told(term.stop_token(), [&] { ended.set_value(); });
+      ended.get_future().wait();
+    };
+    election leader(store, "nightly", {.start_work = in_thread(work)}, {.candidate = candidate});
+    leader.async_campaign(asio::detached);
+    ASSERT_TRUE(eventually([&] { return leader.state() == election_state::working; }));
+    texts const names(store, {.prefix = no_prefix});
+    EXPECT_THROW(names.invalidate("nightly"), error);
+    EXPECT_THROW(names.put("nightly", "x"), error);
+    EXPECT_THROW(names.get("nightly"), error);
+    EXPECT_EQ(leader.state(), election_state::working);
+  }
+}
+
 TEST_F(redis_cache_locks, AValueThatLooksLikeAnOwnerIsNotStoredAsItIs) {
   redis_ports ports(server.url());
   ASSERT_TRUE(std::holds_alternative<claimed>(ports.claim("k", loader).value()));
@@ -92,7 +117,7 @@ TEST_F(redis_cache_locks, AValueThatLooksLikeAnOwnerIsNotStoredAsItIs) {
   }
   texts const framed(open_store(server.url()), {.prefix = "f:", .format = cache_format::framed});
   framed.put("k", holder.str());
-  EXPECT_EQ(framed.get("k"), holder.str());
+  EXPECT_EQ(*framed.get("k"), holder.str());
 }
 
 TEST_F(redis_cache_locks, NoKeyReachesWhatBelongsToAnother) {
@@ -113,6 +138,16 @@ TEST_F(redis_cache_locks, NoKeyReachesWhatBelongsToAnother) {
     EXPECT_TRUE(refuses(plain, "{x}y::herdlock:" + role));
   }
   EXPECT_EQ(server.cli("DBSIZE"), "0");
+  // Neither does a tag, nor the name of a lock.
+  cache_options with_tags{.prefix = "{shop}:", .format = cache_format::framed};
+  with_tags.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  texts const of_tags(store, with_tags);
+  EXPECT_THROW(of_tags.invalidate_tag("t::herdlock:claim"), error);
+  EXPECT_THROW(lock(store, "{x}:herdlock:claim").acquire(), error);
+  // Where the claims are locks, they have names of their own.
+  texts const over_locks(store, open_store(server.url()), {.prefix = "over:"});
+  EXPECT_TRUE(refuses(over_locks, "x:lock"));
+  EXPECT_EQ(server.cli("DBSIZE"), "0");
   // A colon or a word more or less is nobody's.
   EXPECT_FALSE(refuses(plain, "app:herdlock:42"));
   EXPECT_FALSE(refuses(texts(store, {.prefix = "app:herdlock:"}), "42"));
@@ -126,6 +161,8 @@ TEST_F(redis_cache_locks, ACacheWithoutAPrefixIsRefused) {
     EXPECT_EQ(why.code(), errc::invalid_name);
     EXPECT_NE(std::string(why.what()).find("no_prefix"), std::string::npos) << why.what();
   }
+  EXPECT_THROW(texts(open_store(server.url()), {.prefix = ""}), error);
+  EXPECT_THROW(texts(open_store(server.url()), {.prefix = "a::herdlock:"}), error);
   texts const elsewhere(open_store("memory:"));
   EXPECT_EQ(elsewhere.get_or_load("42", [] { return std::string("x"); }), "x");
 }

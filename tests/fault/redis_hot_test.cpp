@@ -68,7 +68,7 @@ TEST_F(redis_hot, KeysOfAnyBytesAndOfTheLongestKindBecomeHot) {
 
 TEST_F(redis_hot, WithoutAHotKeyTheServerIsAskedForNothing) {
   auto const before = server.calls("client|tracking");
-  auto const one = open({.hot_keys = hot_keys_options{.threshold = 1e9}});
+  auto const one = open({.prefix = no_prefix, .hot_keys = hot_keys_options{.threshold = 1e9}});
   for (int i = 0; i < 200; ++i) read(one, "k");
   EXPECT_EQ(one.stats().near_hits, 0u);
   EXPECT_EQ(server.calls("client|tracking"), before);

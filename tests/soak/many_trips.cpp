@@ -92,6 +92,7 @@ class quiet_fleet {
  public:
   quiet_fleet(many_options const& options, cache_format format)
       : options_(options), store_(options.store, options.latency) {
+    terms_.prefix = no_prefix;
     terms_.ttl = 1h;
     terms_.claim_ttl = 1min;  // so that no claim is renewed while the other's steps are counted
     terms_.format = format;

@@ -263,6 +263,19 @@ TEST_F(CacheKeyTrouble, AfterAFillClaimsAreAskedForAgainAtOnce) {
   EXPECT_EQ(script->entries["next"].value, cache_value("loaded"));
 }
 
+// A full store takes deletions, and refuses claims.
+TEST_F(CacheKeyTrouble, ADeletionBetweenRefusedClaimsDoesNotEndWhatWasLoadedWithoutThem) {
+  loader.let_go();
+  refuse("claim", "k", errc::unavailable);
+  auto const began = clock::now();
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(ask("k").value(), "loaded");
+    strings->async_invalidate("other", herdlock_test::as_result([](result<bool> const&) {}));
+    settle();
+  }
+  EXPECT_LE(loader.runs, periods_since(began));
+}
+
 // -------------------------------------------------------------------------- more than a store
 // takes
 

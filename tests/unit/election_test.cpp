@@ -371,8 +371,9 @@ TEST_F(ElectionTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(code_of({.back_off_first = 0ms}), make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.back_off_first = 2s, .back_off_most = 1s}),
             make_error_code(errc::invalid_ttl));
-  EXPECT_EQ(code_of({.candidate = std::string(95, 'x')}), std::error_code());
-  EXPECT_EQ(code_of({.candidate = std::string(96, 'x')}), make_error_code(errc::invalid_owner));
+  EXPECT_EQ(code_of({.candidate = std::string(limits::max_label_bytes, 'x')}), std::error_code());
+  EXPECT_EQ(code_of({.candidate = std::string(limits::max_label_bytes + 1, 'x')}),
+            make_error_code(errc::invalid_owner));
   EXPECT_EQ(code_of({.candidate = "a\tb"}), make_error_code(errc::invalid_owner));
   EXPECT_EQ(code_of({}), std::error_code());
 }

@@ -41,6 +41,16 @@ TEST(StoreHealth, AFailingStoreIsSkippedThenProbedByOne) {
   EXPECT_EQ(health.next(start + milliseconds{3251}), store_use::ask);
 }
 
+TEST(StoreHealth, OneThatMayBeBackIsProbedAtOnce) {
+  store_health health;
+  health.failed(clock::time_point{}, 0.5);
+  EXPECT_EQ(health.next(clock::time_point{}), store_use::skip);
+  health.ask_soon();
+  EXPECT_EQ(health.next(clock::time_point{}), store_use::skip_and_probe);
+  EXPECT_EQ(health.next(clock::time_point{}), store_use::skip) << "by one";
+  EXPECT_TRUE(health.failing());
+}
+
 TEST(StoreHealth, AProbeThatEndsWithoutAnAnswerIsFollowedByAnother) {
   store_health health;
   auto const start = clock::time_point(std::chrono::seconds(1));

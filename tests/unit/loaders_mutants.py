@@ -59,7 +59,7 @@ MUTANTS = [
      "plan.ask_to_stop = running() && !asked_;", "plan.ask_to_stop = !asked_;",
      "LoadCallers.NobodyIsAskedWhereNoLoaderRuns"),
     ("a value of one that was asked to stop is dropped", CALLERS,
-     "if (how == loader_end::value) return", "if (how == loader_end::value && !asked_) return",
+     "if (how == loader_end::value) return", "if (how == loader_end::value && !was_asked) return",
      "LoadCallers.AValueCountsWhoeverAskedForTheEnd"),
     ("an error that was asked for is shared", CALLERS,
      "was_asked || (is_calls && how == loader_end::unfinished)",

@@ -35,7 +35,7 @@ MUTANTS = [
      "if (sent < known.sent) return;", "",
      "TagCheck.AReplyThatComesLateIsNoNews"),
     ("a read that was on its way undoes an own change", TAGS,
-     " || known.sent < known.asked_since", "",
+     " || known.sent < known.own.last", "",
      "TagCheck.WhatWasAskedBeforeAnOwnChangeSaysNothing"),
     ("a fence leaves what is known", TAGS,
      "known.sent >= asked_since_ && ", "",

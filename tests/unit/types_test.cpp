@@ -50,6 +50,7 @@ TEST(OwnerToken, ComesBackFromItsTextAndNothingElseIsTaken) {
 TEST(OwnerToken, OfOurOwnIsKnownByItsShape) {
   std::string const digits = ":0123456789abcdef0123456789abcdef";
   EXPECT_TRUE(is_own_token(owner_token::generate().str()));
+  EXPECT_TRUE(is_own_token(owner_token::generate("candidate").str()));
   EXPECT_TRUE(is_own_token("/1" + digits));
   EXPECT_TRUE(is_own_token(std::string(limits::max_owner_bytes - 35, 'h') + "/1" + digits));
   EXPECT_FALSE(is_own_token(std::string(limits::max_owner_bytes - 34, 'h') + "/1" + digits));
@@ -58,7 +59,22 @@ TEST(OwnerToken, OfOurOwnIsKnownByItsShape) {
   }
   EXPECT_FALSE(is_own_token("host/1:0123456789abcdef0123456789abcdeF"));
   EXPECT_FALSE(is_own_token("host/1"));
+  EXPECT_FALSE(is_own_token(std::string("\0host/1", 7) + digits));
   EXPECT_FALSE(is_own_token(""));
+}
+
+TEST(OwnerToken, ALabelOfOnesOwnIsShownWithoutTheProcessBehindIt) {
+  auto const token = owner_token::generate("blue/7");
+  EXPECT_EQ(token.label(), "blue/7");
+  EXPECT_EQ(owner_label(token.str()), "blue/7");
+  EXPECT_EQ(owner_token::parse(token.str()).value().label(), "blue/7");
+  auto const longest = owner_token::generate(std::string(limits::max_label_bytes + 1, 'x'));
+  EXPECT_EQ(longest.label(), std::string(limits::max_label_bytes, 'x'));
+  EXPECT_LE(longest.str().size(), limits::max_owner_bytes);
+  std::string const digits = ":0123456789abcdef0123456789abcdef";
+  for (std::string const label : {"//1", "a//", "a//1x", "host/1"}) {
+    EXPECT_EQ(owner_label(label + digits), label);
+  }
 }
 
 TEST(Ttl, IsAcceptedInsideItsLimitsOnly) {
@@ -113,10 +129,10 @@ TEST(Message, StaysOneLineWhateverTheNameHolds) {
 
 TEST(Error, EveryConditionHasItsOwnSentence) {
   std::set<std::string> sentences;
-  for (int e = 1; e <= static_cast<int>(errc::not_supported); ++e) {
+  for (int e = 1; e <= static_cast<int>(errc::moving); ++e) {
     sentences.insert(make_error_code(static_cast<errc>(e)).message());
   }
-  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::not_supported));
+  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::moving));
   EXPECT_EQ(sentences.count("unknown herdlock error"), 0u);
 }
 

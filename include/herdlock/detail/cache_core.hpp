@@ -197,7 +197,7 @@ class cache_core {
   /// Throws herdlock::error when this thread is loading the key already.
   void refuse_own_key(std::string_view key) const;
   /// The way onto the executor for what may outlive the cache.
-  std::shared_ptr<runtime::posting_gate> const& back() const;
+  std::shared_ptr<runtime::posting_gate> back() const;
 
   /// What a blocking call waits for.
   store_context const& context() const { return *context_of(values_); }

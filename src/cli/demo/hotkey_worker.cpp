@@ -257,16 +257,16 @@ class hotkey_worker {
 hotkey_keeping keeping_of(std::string const& url) {
   store const asked = value_or_raise(try_open_store(url));
   if (!asked.traits().across_processes) {
-    texts const one(asked);
+    texts const one(asked, {.prefix = no_prefix});
     return hotkey_keeping::needless;
   }
   try {
-    texts const one(asked, {.near = near_cache::hot});
+    texts const one(asked, {.prefix = no_prefix, .near = near_cache::hot});
     return hotkey_keeping::can;
   } catch (error const& e) {
     if (e.code() != errc::not_supported) throw;
   }
-  texts const one(asked);  // throws for what keeps no values at all
+  texts const one(asked, {.prefix = no_prefix});  // throws for what keeps no values at all
   return hotkey_keeping::cannot;
 }
 

@@ -45,7 +45,7 @@ std::string as_shown(std::string text, near_terms const& terms) {
 // Another try may do better: the store has not answered, or not yet.
 bool passes(error const& e) {
   return e.code() == errc::unavailable || e.code() == errc::timed_out ||
-         e.code() == errc::overloaded;
+         e.code() == errc::overloaded || e.code() == errc::moving;
 }
 
 // The demo has opened the same one before. What this process lacks is no matter of the store.

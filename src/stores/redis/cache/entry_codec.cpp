@@ -65,7 +65,7 @@ failure check_no_lock(cache_key const& key, cache_value const& value) {
   return make_failure(errc::wrong_type,
                       "a lock of the name " + in_quotes(key.str()) +
                           " is held, so it is no entry; give the cache a prefix of its own "
-                          "(cache_options::prefix)");
+                          "(cache_options::prefix), or, if no lock has this name, DEL the key");
 }
 
 failure check_entry(cache_key const& key, cache_value const& value) {

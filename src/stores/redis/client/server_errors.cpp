@@ -26,7 +26,8 @@ constexpr error_word error_words[] = {
     {"WRONGTYPE", errc::wrong_type,
      "the key holds a value of another type; use another name, or delete that key"},
     {"ISALOCK", errc::wrong_type,
-     "a lock of this name is held; give the cache a prefix of its own (cache_options::prefix)"},
+     "a lock of this name is held; give the cache a prefix of its own (cache_options::prefix), "
+     "or, if no lock has this name, DEL the key"},
     {"WRONGPASS", errc::access_denied, "wrong user or password; correct them in the store URL"},
     {"NOAUTH", errc::access_denied,
      "the server asks for a password; write one in the store URL: redis://:password@host"},

@@ -123,8 +123,8 @@ class server_examination {
     if (how_.speaks == dialect::herdlock) return;
     into_.skip("redis.names",
                "whether a cache in this database has keys of the names of these "
-               "locks cannot be seen, and it would replace them: keep the prefixes "
-               "apart");
+               "locks cannot be seen, and it would replace those of other clients: "
+               "keep the prefixes apart");
   }
   void replicas(std::string_view info) {
     if (!facts_.replicas || facts_.role != "master") return;

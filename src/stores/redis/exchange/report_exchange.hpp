@@ -49,8 +49,8 @@ class report_exchange final : public report_store,
     std::string topic;
     std::string channel;
     std::weak_ptr<report_listener> to;
-    asio::steady_timer timer;  // until the next look
-    algo::look_schedule looks{};
+    asio::steady_timer timer;                        // until the next look
+    algo::look_schedule looks{milliseconds{3'000}};  // less than what is told is kept for
   };
   using subscription_ptr = std::shared_ptr<subscription>;
   struct look;

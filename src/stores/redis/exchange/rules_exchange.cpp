@@ -162,14 +162,19 @@ void rules_exchange::write_rules(rules_change what, handler<std::uint64_t> done)
 }
 
 void rules_exchange::count_listeners(std::string topic, handler<listener_count> done) {
-  auto const servers = commands_->servers();
-  auto const all = std::make_shared<listener_sum>(std::move(done), servers.size());
-  for (auto const& each : servers) {
-    operation<count_message>::start(*each, count_message{channel_of(topic)},
-                                    [all](result<std::uint64_t> said) { all->add(said); });
-  }
-  if (!servers.empty()) return;
-  asio::post(commands_->executor(), [all] { all->tell(std::nullopt); });
+  // The nodes of a cluster are known behind the first command.
+  auto channel = channel_of(topic);
+  read_rules(std::move(topic), [at = commands_, channel = std::move(channel),
+                                done = std::move(done)](result<store_rules> const& found) mutable {
+    if (found.has_error()) return std::move(done)(found.error());
+    auto const servers = at->servers();
+    auto const all = std::make_shared<listener_sum>(std::move(done), servers.size());
+    for (auto const& each : servers) {
+      operation<count_message>::start(*each, count_message{channel},
+                                      [all](result<std::uint64_t> said) { all->add(said); });
+    }
+    if (servers.empty()) all->tell(std::nullopt);
+  });
 }
 
 void rules_exchange::prolong(prolong_request what, handler<bool> done) {

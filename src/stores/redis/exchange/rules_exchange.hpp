@@ -36,7 +36,7 @@ class rules_exchange final : public rules_store,
     std::string channel;
     std::weak_ptr<rules_listener> to;
     asio::steady_timer timer;  // until the next look
-    algo::look_schedule looks{};
+    algo::look_schedule looks{milliseconds{0}};
   };
   using subscription_ptr = std::shared_ptr<subscription>;
 

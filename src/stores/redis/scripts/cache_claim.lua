@@ -43,7 +43,7 @@ if is_new then
     fence = now
   else
     fence = now[1] * 1000000 + now[2]
-    redis.call('SET', KEYS[4], string.format('%.0f', fence))
+    redis.call('SET', KEYS[4], string.format('%.0f', fence), 'PX', ARGV[2] + 10000)
   end
 end
 if type(fence) ~= 'number' then
