@@ -37,7 +37,7 @@ enum class near_cache {
   all,  ///< whatever was read last
 };
 
-/// Whether a cache obeys what people say of its keys: the rules of herdlock/hot_rules.hpp.
+/// Says whether a cache obeys the rules that people make for its keys (herdlock/hot_rules.hpp).
 enum class key_rules { off, on };
 
 /// For cache_options::ttl: the entry does not end by itself, but for a store's longest ttl, a year
@@ -50,8 +50,8 @@ inline std::string const no_prefix{"\0none", 5};
 
 /// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
 ///
-/// What is not named here is not done: by default no key is counted, nothing is kept in the
-/// process, nobody subscribes to anything, and no process reports to another.
+/// The options of a cache. A feature that they do not name is off: by default no key is counted,
+/// nothing is kept in the process, nobody subscribes, and no process reports to another.
 struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes. A cache in Redis needs one
   /// that no lock's name begins with, since locks and entries share the server's keys; `no_prefix`
@@ -132,7 +132,7 @@ struct cache_options {
   /// runs on another thread. Some 250 KB for each cache, from its first call on, and 90 KB for each
   /// further thread that asks it, up to 8. Nothing, the default: no key is counted.
   std::optional<herdlock::hot_keys_options> hot_keys = std::nullopt;
-  /// Whether the rules for the keys of the cache are obeyed, from its first call on (at once where
+  /// `on`: the cache obeys the rules for its keys, from its first call on (at once where
   /// the cache has a loader of its own). Over Redis it then subscribes to one channel, and reads
   /// the rules once a minute; over SQLite the file is asked once a second. `keep` is for keys that
   /// are counted (hot_keys). A store that keeps no rules (all but Redis, Valkey, SQLite, memory) is
@@ -181,7 +181,7 @@ struct cache_options {
   std::size_t max_waiting = 1'000'000;
 };
 
-/// What a loader is given: of the one load that it is called for. A copy is good for as long as
+/// The load that a loader is called for: each loader is given one. A copy is good for as long as
 /// anybody has it.
 class load_context {
  public:
@@ -190,7 +190,7 @@ class load_context {
 
   /// The key as the caller gave it, without the prefix.
   cache_key const& key() const noexcept { return key_; }
-  /// Of the claim; 0 in a load without the store. Greater at each load of the key, but for what
+  /// The token of the claim; 0 in a load without the store. It grows with each load, but for what
   /// docs/guarantees.md says of clocks that are set back ("The fencing token of a load").
   fencing_token fencing() const noexcept { return fencing_; }
   /// Triggered when the loader is asked to end: its claim was lost (by a put, invalidate

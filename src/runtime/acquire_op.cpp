@@ -94,11 +94,8 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases || core_->closing()) return fail_closed();
-  if (core_->traits().one_keyspace && is_side_name(name_.str())) {
-    return finish(make_failure(errc::invalid_name,
-                               "the name " + in_quotes(name_.str()) +
-                                   " is of the kind that herdlock keeps beside other keys "
-                                   "({key}:herdlock:*)"));
+  if (core_->traits().one_keyspace) {
+    if (failure why = check_no_side_name("the name", name_.str()); why.code) return finish(why);
   }
   if (!sent_) {
     sent_ = clock::now();

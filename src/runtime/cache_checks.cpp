@@ -121,11 +121,8 @@ void check_prefix(cache_options const& options, store const& values) {
   // call fail.
   auto const key = cache_key::parse(options.prefix + "k");
   if (key.has_error()) refuse(key.error());
-  if (one_keyspace && is_side_name(key->str())) {
-    refuse(make_failure(errc::invalid_name, in_quotes(options.prefix) +
-                                                " is of the kind that herdlock keeps beside "
-                                                "other keys ({key}:herdlock:*)"));
-  }
+  if (!one_keyspace) return;
+  if (failure why = check_no_side_name("a key", key->str()); why.code) refuse(why);
 }
 
 // What `near` comes to.

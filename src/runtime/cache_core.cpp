@@ -115,12 +115,7 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
   }
   auto full = prefix_ + std::string(key);
   if (context_of(values_)->core()->traits().one_keyspace) {
-    if (runtime::is_side_name(full)) {
-      return make_failure(errc::invalid_name,
-                          "the key " + in_quotes(full) +
-                              " is of the kind that herdlock keeps beside other keys "
-                              "({key}:herdlock:*)");
-    }
+    if (failure why = runtime::check_no_side_name("the key", full); why.code) return why;
     if (locks_ && key.ends_with(runtime::lock_suffix)) {
       return make_failure(errc::invalid_name, "the key " + in_quotes(full) +
                                                   " is what the lock of another key is called");

@@ -184,7 +184,6 @@ class cache_engine final : public closing_listener,
 
   cache_arrivals arrivals_;
   shared_looks looks_;  // of this turn, not sent yet
-  cache_callers callers_{*this};
   flights_type flights_;
   // Those that may still store something, by their own keys; detached and answered ones included.
   std::unordered_multimap<std::string_view, load_flight*> live_;
@@ -196,6 +195,7 @@ class cache_engine final : public closing_listener,
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves
   local_parts local_;
   bool closed_ = false;
+  cache_callers callers_{*this};  // goes first: those above may have the last hold of a caller
 };
 
 algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose);

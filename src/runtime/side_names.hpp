@@ -1,16 +1,24 @@
-// Which names no entry has, since stores with one keyspace keep something else there.
+// Which names neither an entry nor a lock has, since stores with one keyspace keep something else
+// there.
 #pragma once
 
 #include <string_view>
 
+#include <herdlock/types.hpp>
+
 namespace herdlock::runtime {
 
 /// What belongs to K is kept under `{K}:herdlock:ROLE`, or `K::herdlock:ROLE` when K has a hash tag
-/// (stores/redis/keys.hpp): claims, errors, counters, queues. A key that a visitor chooses must not
-/// reach them, whatever the prefix.
-inline bool is_side_name(std::string_view full_key) {
-  return full_key.find("}:herdlock:") != full_key.npos ||
-         full_key.find("::herdlock:") != full_key.npos;
+/// (stores/redis/keys.hpp): claims, errors, counters, queues. A name that a visitor chooses must
+/// not reach them, whatever the prefix. `what`: how the error calls the name.
+inline failure check_no_side_name(std::string_view what, std::string_view name) {
+  bool const is_side =
+      name.find("}:herdlock:") != name.npos || name.find("::herdlock:") != name.npos;
+  if (!is_side) return {};
+  return make_failure(
+      errc::invalid_name,
+      std::string(what) + " " + in_quotes(name) +
+          " is of the kind that herdlock keeps beside other keys ({key}:herdlock:*)");
 }
 
 }  // namespace herdlock::runtime

@@ -104,7 +104,7 @@ struct bound_completion {
   void operator()() { std::move(h)(std::move(r)); }
 };
 
-/// What is told in place of a value that threw when it was copied or moved: errc::invalid_value
+/// The error in place of a value that threw when it was copied or moved: errc::invalid_value
 /// with the text of the exception, or errc::overloaded where there was no memory. To be called in a
 /// catch block; the end of a thread goes on.
 failure copy_failure();
