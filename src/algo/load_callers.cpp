@@ -58,13 +58,14 @@ loader_verdict load_callers::ended(loader_end how, std::size_t others_waiting) n
     return {load_end::result, own};
   }
   bool const goes_on = claim_held_ && others_waiting > 0;
-  auto const own = is_calls ? answer_without_end() : own_answer::none;
+  auto const own = is_calls ? answer_without_end(how) : own_answer::none;
   return {goes_on ? load_end::next : load_end::nothing, own};
 }
 
-own_answer load_callers::answer_without_end() const noexcept {
+own_answer load_callers::answer_without_end(loader_end how) const noexcept {
   if (caller_ended_) return own_answer::what_it_has;
-  return voided_ ? own_answer::looks_again : own_answer::error;
+  bool const is_first_load = how == loader_end::not_begun && !claim_held_;
+  return voided_ || is_first_load ? own_answer::looks_again : own_answer::error;
 }
 
 bool load_bundle::is_due() const noexcept { return !running() && undecided_ == 0 && wanted_ > 0; }

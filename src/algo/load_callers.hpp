@@ -40,6 +40,7 @@ enum class stop_reason {
 enum class loader_end {
   value,       ///< or "there is no such thing"
   error,       ///< it threw
+  not_begun,   ///< it had been asked to stop when its turn came
   unfinished,  ///< it was destroyed, or could not begin
 };
 
@@ -97,7 +98,7 @@ class load_callers {
 
  private:
   callers_plan ask(callers_plan plan) noexcept;
-  own_answer answer_without_end() const noexcept;
+  own_answer answer_without_end(loader_end how) const noexcept;
 
   loader_settings settings_;
   loader_of running_ = loader_of::nobody;

@@ -1,6 +1,4 @@
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/detail/stoppable_coroutine.hpp>
 
@@ -15,11 +13,6 @@ void stop_emitter::watch(std::stop_token token) {
     asio::post(self->executor_, [self] { self->signal_.emit(asio::cancellation_type::terminal); });
   };
   on_stop_.emplace(std::move(token), std::move(emit));
-}
-
-void throw_stopped() {
-  throw boost::system::system_error(asio::error::operation_aborted,
-                                    "asked to stop before it began");
 }
 
 }  // namespace detail

@@ -45,6 +45,17 @@ std::string exception_text(std::exception_ptr const& thrown) {
   }
 }
 
+load_outcome failed_outcome(std::exception_ptr const& thrown) {
+  load_outcome failed{.answer = {}, .error = exception_text(thrown)};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (stopped_before_it_began const&) {
+    failed.begun = false;
+  } catch (...) {  // it began
+  }
+  return failed;
+}
+
 bool cache_caller::may_claim(std::function<void()> const&) { return true; }
 
 load_sink::~load_sink() {

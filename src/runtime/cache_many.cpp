@@ -12,7 +12,9 @@ namespace detail {
 
 namespace {
 
-load_outcome not_begun() { return {.answer = {}, .error = "asked to stop before it began"}; }
+load_outcome not_begun() {
+  return failed_outcome(std::make_exception_ptr(stopped_before_it_began()));
+}
 
 }  // namespace
 

@@ -12,6 +12,7 @@ algo::first_caller kind_of(detail::caller_ptr const* first) {
 
 algo::loader_end end_of(detail::load_outcome const& outcome) {
   if (outcome.unfinished) return algo::loader_end::unfinished;
+  if (!outcome.begun) return algo::loader_end::not_begun;
   return outcome.error ? algo::loader_end::error : algo::loader_end::value;
 }
 

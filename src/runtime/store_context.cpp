@@ -4,10 +4,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdlib>
 #include <future>
 #include <herdlock/backend.hpp>
 #include <herdlock/while_held.hpp>
+#include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "runtime/require.hpp"
 #include "types/thread_name.hpp"
@@ -36,7 +40,7 @@ struct io_runner {
     runner->thread = std::thread([runner] {
       detail::name_this_thread("herdlock");
       run(runner->io);
-      runner->ended.set_value();
+      runner->ended.set_value_at_thread_exit();
     });
     return runner;
   }
@@ -50,6 +54,50 @@ namespace detail {
 namespace {
 
 constexpr milliseconds thread_grace{1000};
+
+/// The threads of stores that close behind their last handle. The end of the process waits for
+/// them: what they give back arrives, and what they use is still there.
+class closing_threads {
+ public:
+  static void detach(runtime::io_runner& runner) {
+    static auto& all = *new closing_threads;  // it may be called while the process ends
+    [[maybe_unused]] static int const once = std::atexit([] { all.wait(); });
+    all.add(runner);
+  }
+
+ private:
+  struct one {
+    std::thread::id thread;
+    std::future<void> ended;
+    bool is_over() const { return ended.wait_for(milliseconds{0}) == std::future_status::ready; }
+  };
+
+  void add(runtime::io_runner& runner) {
+    std::lock_guard const alone(mutex_);
+    std::erase_if(threads_, [](one const& each) { return each.is_over(); });
+    threads_.push_back({runner.thread.get_id(), runner.ended.get_future()});
+    runner.thread.detach();
+  }
+
+  std::optional<one> take() {
+    std::lock_guard const alone(mutex_);
+    if (threads_.empty()) return std::nullopt;
+    auto last = std::move(threads_.back());
+    threads_.pop_back();
+    return last;
+  }
+
+  void wait() {
+    auto const until = clock::now() + runtime::close_grace + thread_grace;
+    while (auto const next = take()) {
+      bool const is_here = next->thread == std::this_thread::get_id();
+      if (!is_here) next->ended.wait_until(until);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<one> threads_;
+};
 
 asio::any_io_executor one_at_a_time(open_options const& options) {
   if (options.guard == executor_guard::none) return *options.executor;
@@ -121,7 +169,7 @@ store_context::~store_context() {
   auto const executor = core_->executor();
   if (!runner_ || on_own_thread()) {
     // Nothing may block here: the closing goes on behind us, and takes the thread with it.
-    if (runner_) runner_->thread.detach();
+    if (runner_) closing_threads::detach(*runner_);
     asio::post(executor, [core = std::move(core_), runner = std::move(runner_)] {
       core->close([runner] {
         if (runner) runner->work.reset();

@@ -54,7 +54,7 @@ struct herdlock_category final : std::error_category {
 }  // namespace
 
 std::error_category const& category() noexcept {
-  static herdlock_category const instance;
+  static auto const& instance = *new herdlock_category;  // also while the process ends
   return instance;
 }
 

@@ -2,6 +2,7 @@
 //
 //   lock_holder URL NAME TTL_MS hold              acquire, then obey signals
 //   lock_holder URL NAME TTL_MS restore TICKET    the same with a lease handed over
+//   lock_holder URL NAME TTL_MS leave             acquire many, and end while the store closes
 //   lock_holder URL NAME TTL_MS work COUNT FOLDER COUNT times inside the lock, judged by FOLDER
 //
 // It prints a line per event: `held FENCING`, `lost`, `busy`, `released`, `done`, `overlap`.
@@ -10,10 +11,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <boost/asio/post.hpp>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <herdlock/herdlock.hpp>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -37,6 +43,32 @@ int obey_signals(lease held, sigset_t const& awaited) {
       return 0;
     }
   }
+}
+
+struct last_handles {
+  std::shared_ptr<std::promise<void>> gone;
+  std::optional<store> where;
+  std::vector<lease> held;
+  void operator()() {
+    held.clear();
+    where.reset();
+    gone->set_value();
+  }
+};
+
+int leave(store where, std::string const& name, milliseconds ttl) {
+  auto const on = where.get_executor();
+  std::vector<lease> held;
+  for (int i = 0; i < 500; ++i) {  // it has to do for a while
+    auto one = lock(where, name + std::to_string(i)).try_acquire({.ttl = ttl});
+    if (!one) return say("busy"), 1;
+    held.push_back(std::move(*one));
+  }
+  say("held " + std::to_string(held.back().fencing().value));
+  auto const gone = std::make_shared<std::promise<void>>();
+  boost::asio::post(on, last_handles{gone, std::move(where), std::move(held)});
+  gone->get_future().wait();
+  return 0;
 }
 
 // Creating a file that exists fails at the kernel: nobody judges himself here.
@@ -71,9 +103,10 @@ int main(int argc, char** argv) try {
   // Before the store starts its thread, which inherits the mask.
   ::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
 
-  lock const where(open_store(argv[1]), argv[2]);
   milliseconds const ttl{std::stol(argv[3])};
   std::string const mode = argv[4];
+  if (mode == "leave") return leave(open_store(argv[1]), argv[2], ttl);
+  lock const where(open_store(argv[1]), argv[2]);
   if (mode == "work" && argc == 7) return work(where, ttl, std::stoi(argv[5]), argv[6]);
   acquired held;
   if (mode == "restore" && argc == 6) {

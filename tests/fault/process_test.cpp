@@ -95,6 +95,15 @@ TEST_P(ProcessTest, AHolderRenewsForLongerThanItsTtl) {
   EXPECT_TRUE(where.acquire({.ttl = 10s, .wait = herdlock_test::patience}));
 }
 
+TEST_P(ProcessTest, WhatTheLastHandleGivesBackOnTheStoresThreadIsFreeWhenTheProcessHasEnded) {
+  auto child = holder(60s, {"leave"});
+  fencing_of(child);
+  auto const ended = child.wait();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->code, 0) << child.errors();
+  EXPECT_TRUE(store_->list().names.empty());
+}
+
 TEST_P(ProcessTest, ALeaseIsHandedOverToAnotherProcess) {
   lock const where(*store_, name);
   auto mine = where.try_acquire({.ttl = 30s});

@@ -183,7 +183,7 @@ TEST(CacheLoaders, AnOwnedLoaderThatEndsItsThreadIsAnErrorAndTheNextLoads) {
 TEST(CacheLoaders, ACallForVeryManyKeysLoadsEachOnce) {
   cache<std::string> const strings(open_store("memory:"), {.wait = wait_forever});
   std::vector<std::string> keys;
-  for (int i = 0; i < 100'000; ++i) keys.push_back(std::to_string(i));
+  for (int i = 0; i < 20'000; ++i) keys.push_back(std::to_string(i));
   std::size_t runs = 0, loaded = 0;
   auto const got = strings.get_many_or_load(keys, [&](std::vector<std::string> const& wanted) {
     ++runs;
@@ -194,7 +194,7 @@ TEST(CacheLoaders, ACallForVeryManyKeysLoadsEachOnce) {
   });
   EXPECT_EQ(loaded, keys.size());
   EXPECT_LE(runs, 2 * keys.size() / cache_options().max_loads);
-  for (auto const& one : {got.front(), got[50'000], got.back()}) EXPECT_TRUE(one.value());
+  for (auto const& one : {got.front(), got[10'000], got.back()}) EXPECT_TRUE(one.value());
 }
 
 using texts_by_key = std::map<std::string, std::string>;

@@ -176,6 +176,34 @@ INSTANTIATE_TEST_SUITE_P(, ExecutorGuardTest,
                            return one.param == executor_guard::none ? "none" : "strand";
                          });
 
+// It runs the executor, if it did not wait: on the strand itself the call is refused.
+TEST(ThreadThatRunsTheExecutor, IsTheOneThatABlockingCallNames) {
+  asio::io_context io{1};
+  {
+    auto const opened = open_store("memory:", {.executor = io.get_executor()});
+    detail::context_of(opened)->set_patience(50ms);
+    cache<std::string> const strings(opened);
+    auto const says = [](auto call) {
+      try {
+        call();
+      } catch (error const& why) {
+        return std::string(why.what());
+      }
+      return std::string();
+    };
+    std::vector<std::string> said;
+    asio::post(io, [&] {
+      said = {says([&] { std::ignore = lock(opened, "stock").try_acquire(); }),
+              says([&] { strings.get_or_load("k", [] { return std::string("loaded"); }); })};
+    });
+    io.poll();
+    ASSERT_EQ(said.size(), 2u);
+    for (auto const& why : said) EXPECT_NE(why.find("this very thread"), std::string::npos) << why;
+  }
+  io.restart();
+  io.run();
+}
+
 TEST(ThreadPoolTest, ABlockingCallOnTheStoresOwnStrandIsRefused) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   auto const call = [] {

@@ -179,6 +179,19 @@ TEST(LoadCallers, ACallLoadsASecondTimeOnlyAfterAWriteHasStoppedTheFirst) {
   expect_end(late.ended(loader_end::error, 0), load_end::nothing, own_answer::error);
 }
 
+TEST(LoadCallers, ACallWhoseLoaderDidNotBeginInTheTimeOfItsClaimLooksAgain) {
+  auto late = loading(loader_of::call);
+  late.stop(stop_reason::claim_lost);
+  expect_end(late.ended(loader_end::not_begun, 1), load_end::nothing, own_answer::looks_again);
+  auto closing = loading(loader_of::call);
+  closing.stop(stop_reason::closing);
+  expect_end(closing.ended(loader_end::not_begun, 0), load_end::nothing, own_answer::error);
+  auto over = loading(loader_of::call);
+  over.stop(stop_reason::claim_lost);
+  over.caller_ended(0);
+  expect_end(over.ended(loader_end::not_begun, 0), load_end::nothing, own_answer::what_it_has);
+}
+
 TEST(LoadCallers, ACallThatIsOverDoesNotLookAgain) {
   auto m = loading(loader_of::call);
   m.stop(stop_reason::voided);

@@ -76,7 +76,7 @@ TEST(RedisScriptBundle, HasTheKeysOfAllInFrontAndThenTheirSteps) {
     bundle.add(a);
     bundle.add(bc);
     bundle.write(out);
-    EXPECT_EQ(out.calls.back(), call_for_a_and_bc("EVALSHA", lease_scripts().many.sha));
+    EXPECT_EQ(out.calls.back(), call_for_a_and_bc("EVALSHA", lease_scripts().many.sha()));
   }
 }
 
@@ -89,9 +89,8 @@ TEST(RedisScriptBundle, BringsTheScriptOnceWhenTheServerDoesNotKnowIt) {
   ASSERT_FALSE(script_bundle::answers(refusal));
   bundle.prepare_again(a, refusal);
   EXPECT_FALSE(a.alone);
-  for (auto const& [verb, script] :
-       {std::pair{"EVAL", lease_scripts().many.source},
-        std::pair{"EVALSHA", std::string_view(lease_scripts().many.sha)}}) {
+  for (auto const& [verb, script] : {std::pair{"EVAL", lease_scripts().many.source},
+                                     std::pair{"EVALSHA", lease_scripts().many.sha()}}) {
     bundle.add(a);
     bundle.add(bc);
     bundle.write(out);

@@ -49,10 +49,17 @@ struct load_outcome {
   result<cache_value> encoded = cache_value(absent{});
   std::optional<std::string> error = std::nullopt;  ///< of a loader that threw: its text
   bool unfinished = false;  ///< the loader was destroyed or could not run: no word on the key
+  bool begun = true;        ///< false: it was asked to stop before, and its call may load again
+};
+
+/// Thrown instead of beginning a loader that has been asked to stop already.
+struct stopped_before_it_began : std::exception {
+  char const* what() const noexcept override { return "asked to stop before it began"; }
 };
 
 /// The text of a loader's exception.
 std::string exception_text(std::exception_ptr const& thrown);
+load_outcome failed_outcome(std::exception_ptr const& thrown);
 
 /// Takes a loader's outcome to the flight, from any thread, once. Dropped without a call (the
 /// loader's context was torn down) it reports the load as unfinished.

@@ -52,10 +52,6 @@ load_outcome loaded_outcome(std::optional<T> value) {
           .encoded = std::move(encoded)};
 }
 
-inline load_outcome failed_outcome(std::exception_ptr const& thrown) {
-  return {.answer = {}, .error = exception_text(thrown)};
-}
-
 // ------------------------------------------------------------------------- what a loader is
 
 template <class Loader>
@@ -179,7 +175,7 @@ void load_by_coroutine(boost::asio::any_io_executor const& executor, std::shared
     Loader* loader;
     load_context context;
     boost::asio::awaitable<std::optional<T>> operator()() {
-      if (context.stop().stop_requested()) throw_stopped();
+      if (context.stop().stop_requested()) throw stopped_before_it_began();
       return call_loader(*loader, context);
     }
   };

@@ -87,7 +87,7 @@ void load_many_by_coroutine(boost::asio::any_io_executor const& executor,
     Loader* loader;
     std::shared_ptr<load_run> loads;
     boost::asio::awaitable<values> operator()() {
-      if (loads->stop().stop_requested()) throw_stopped();
+      if (loads->stop().stop_requested()) throw stopped_before_it_began();
       return call_many_loader(*loader, loads->keys(), loads->stop());
     }
   };

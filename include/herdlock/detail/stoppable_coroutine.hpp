@@ -34,9 +34,6 @@ class stop_emitter : public std::enable_shared_from_this<stop_emitter> {
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
-/// Thrown instead of beginning a loader that has been asked to stop already.
-[[noreturn]] void throw_stopped();
-
 /// `body()` gives an awaitable, and has what that uses; `end(exception_ptr, value…)` is called when
 /// it has ended. Both are kept until then. It runs in a strand: the cancellation comes from
 /// elsewhere, also where many threads run the executor.

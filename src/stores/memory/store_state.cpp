@@ -11,7 +11,7 @@ namespace {
 // The spaces of this process that have a name.
 struct named_spaces {
   static named_spaces& shared() {
-    static named_spaces all;
+    static auto& all = *new named_spaces;  // also for a store's thread while the process ends
     return all;
   }
 

@@ -42,7 +42,7 @@ class command_writer {
   /// A script whose keys are counted: everything that is added up to end_keys() is one.
   void begin_keys(script const& what, script_form form) {
     begin(form == script_form::by_hash ? "EVALSHA" : "EVAL");
-    add(form == script_form::by_hash ? std::string_view(what.sha) : what.source);
+    add(form == script_form::by_hash ? what.sha() : what.source);
     add("0");
   }
   void end_keys() {
