@@ -56,7 +56,7 @@ struct open_options {
 /// A handle on an opened store: cheap to copy, safe to use from any thread. The store closes with
 /// its last handle (leases and caches hold one): leases still being given up get a second for it.
 /// When that handle goes on the store's own thread nothing waits for this but the end of the
-/// process, for two seconds at most.
+/// process, for two seconds at most, if that begins later.
 class store {
  public:
   /// Makes a backend that is to run on this executor.

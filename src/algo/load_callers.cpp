@@ -64,8 +64,9 @@ loader_verdict load_callers::ended(loader_end how, std::size_t others_waiting) n
 
 own_answer load_callers::answer_without_end(loader_end how) const noexcept {
   if (caller_ended_) return own_answer::what_it_has;
-  bool const is_first_load = how == loader_end::not_begun && !claim_held_;
-  return voided_ || is_first_load ? own_answer::looks_again : own_answer::error;
+  if (voided_) return own_answer::looks_again;
+  bool const may_load = how == loader_end::not_begun && !claim_held_;
+  return may_load ? own_answer::what_it_has_or_looks_again : own_answer::error;
 }
 
 bool load_bundle::is_due() const noexcept { return !running() && undecided_ == 0 && wanted_ > 0; }

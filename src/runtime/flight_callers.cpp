@@ -129,6 +129,15 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
       if (home.freshness()) home.freshness()->forget(*caller);
       home.look_again(caller);
       break;
+    case algo::own_answer::what_it_has_or_looks_again: {
+      auto best = home.freshness() ? home.freshness()->best_of(*caller, why()) : why();
+      if (best.has_value()) {
+        home.callers().finish(*caller, std::move(best));
+      } else {
+        home.look_again(caller);
+      }
+      break;
+    }
     case algo::own_answer::what_it_has:
     case algo::own_answer::error:
       home.finish_with_best(*caller, why());

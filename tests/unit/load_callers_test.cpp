@@ -182,7 +182,11 @@ TEST(LoadCallers, ACallLoadsASecondTimeOnlyAfterAWriteHasStoppedTheFirst) {
 TEST(LoadCallers, ACallWhoseLoaderDidNotBeginInTheTimeOfItsClaimLooksAgain) {
   auto late = loading(loader_of::call);
   late.stop(stop_reason::claim_lost);
-  expect_end(late.ended(loader_end::not_begun, 1), load_end::nothing, own_answer::looks_again);
+  expect_end(late.ended(loader_end::not_begun, 1), load_end::nothing,
+             own_answer::what_it_has_or_looks_again);
+  auto voided = loading(loader_of::call);
+  voided.stop(stop_reason::voided);
+  expect_end(voided.ended(loader_end::not_begun, 1), load_end::nothing, own_answer::looks_again);
   auto closing = loading(loader_of::call);
   closing.stop(stop_reason::closing);
   expect_end(closing.ended(loader_end::not_begun, 0), load_end::nothing, own_answer::error);
