@@ -54,8 +54,13 @@ struct herdlock_category final : std::error_category {
 }  // namespace
 
 std::error_category const& category() noexcept {
-  static auto const& instance = *new herdlock_category;  // also while the process ends
-  return instance;
+  union kept {  // also while the process ends: it is never destroyed
+    kept() noexcept : instance() {}
+    ~kept() {}
+    herdlock_category instance;
+  };
+  static kept const all;
+  return all.instance;
 }
 
 std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), category()}; }
