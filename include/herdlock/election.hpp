@@ -103,7 +103,7 @@ struct election_options {
   /// that was longer than the most.
   milliseconds back_off_first{200};
   milliseconds back_off_most{5'000};
-  /// What people see as the leader: 1 to 80 bytes, no control characters. By default
+  /// The name that people see as the leader: 1 to 80 bytes, no control characters. By default
   /// `host:pid:8 hex digits`.
   std::string candidate{};
   /// Where the services run, one handler at a time; by default the store's own executor, on which

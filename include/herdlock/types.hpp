@@ -122,7 +122,7 @@ class owner_token {
 /// another client wrote) is shown as "another client".
 std::string owner_label(std::string_view stored_owner);
 
-/// Whether it is a text that owner_token::generate() makes: what ends with `/pid:` and 32 hex
+/// True for a text that owner_token::generate() makes: one that ends with `/pid:` and 32 hex
 /// digits. Linear in the length, up to limits::max_owner_bytes; longer texts are none.
 bool is_own_token(std::string_view text) noexcept;
 

@@ -58,7 +58,7 @@ enum class own_answer {
   what_it_has,  ///< the old value, if it has one at hand; else the error that ended the call
   error,        ///< the old value, if it has one at hand; else why its loader did not end
   looks_again,  ///< it goes on as a call that has just come, and may load again
-  what_it_has_or_looks_again,
+  what_it_has_or_looks_again,  ///< the old value, if it has one at hand; else as looks_again
 };
 
 struct callers_plan {

@@ -101,7 +101,7 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<cache_over_locks> const& over_locks() const { return over_locks_; }
   cache_stats stats() const { return counters.read(); }
   failure last_store_error() const { return trouble_.latest(); }
-  /// Where the loads of the cache's own loader run, and the way back for any.
+  /// The pool that runs the cache's own loader, and the way back for any load.
   detail::home_of_loads home_of_loads() const { return {settings_.pool, back_}; }
 
   // From the handles, posted.

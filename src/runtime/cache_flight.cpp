@@ -245,7 +245,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     auto entry = home->read(std::move(hit->value));
-    // What comes of a load behind that is another program's key's alone.
+    // The key is another program's: the value that is loaded now answers for this key alone.
     said_.refused_alone = !entry;
     if (!entry) return apply(machine_.claim_unreadable());
     // Stale already, by a grace that is longer than ours, or by its tags: it is claimed as what it

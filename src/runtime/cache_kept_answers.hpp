@@ -57,7 +57,7 @@ class kept_answers {
   void taken(cache_key const& key) { untaken_.forget(key.str()); }
   /// The slot of the key is being moved: a claim there waits for the whole time of an answer.
   void moves(cache_key const& key) { moving_.failed(key.str(), clock::now()); }
-  /// Whether that was so a moment ago: the key is not claimed then.
+  /// The slot was being moved a moment ago: the key is not claimed.
   bool is_moving(cache_key const& key) const { return moving_.pauses(key.str(), clock::now()); }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
   void add_unstored(cache_key const& key, sized_answer what, clock::time_point began) {

@@ -1,11 +1,11 @@
 #include "runtime/store_context.hpp"
 
 #include <unistd.h>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-
 #include <cstdlib>
 #include <future>
 #include <herdlock/backend.hpp>

@@ -170,28 +170,28 @@ TEST(LoadCallers, WithoutTheClaimNobodyLoadsUnderIt) {
   expect_end(m.ended(loader_end::error, 1), load_end::nothing, own_answer::error);
 }
 
+load_callers stopped(stop_reason why) {
+  auto m = loading(loader_of::call);
+  m.stop(why);
+  return m;
+}
+
 TEST(LoadCallers, ACallLoadsASecondTimeOnlyAfterAWriteHasStoppedTheFirst) {
-  auto voided = loading(loader_of::call);
-  voided.stop(stop_reason::voided);
+  auto voided = stopped(stop_reason::voided);
   expect_end(voided.ended(loader_end::error, 0), load_end::nothing, own_answer::looks_again);
-  auto late = loading(loader_of::call);
-  late.stop(stop_reason::claim_lost);
+  auto late = stopped(stop_reason::claim_lost);
   expect_end(late.ended(loader_end::error, 0), load_end::nothing, own_answer::error);
 }
 
 TEST(LoadCallers, ACallWhoseLoaderDidNotBeginInTheTimeOfItsClaimLooksAgain) {
-  auto late = loading(loader_of::call);
-  late.stop(stop_reason::claim_lost);
+  auto late = stopped(stop_reason::claim_lost);
   expect_end(late.ended(loader_end::not_begun, 1), load_end::nothing,
              own_answer::what_it_has_or_looks_again);
-  auto voided = loading(loader_of::call);
-  voided.stop(stop_reason::voided);
+  auto voided = stopped(stop_reason::voided);
   expect_end(voided.ended(loader_end::not_begun, 1), load_end::nothing, own_answer::looks_again);
-  auto closing = loading(loader_of::call);
-  closing.stop(stop_reason::closing);
+  auto closing = stopped(stop_reason::closing);
   expect_end(closing.ended(loader_end::not_begun, 0), load_end::nothing, own_answer::error);
-  auto over = loading(loader_of::call);
-  over.stop(stop_reason::claim_lost);
+  auto over = stopped(stop_reason::claim_lost);
   over.caller_ended(0);
   expect_end(over.ended(loader_end::not_begun, 0), load_end::nothing, own_answer::what_it_has);
 }

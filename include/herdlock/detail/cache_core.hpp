@@ -59,6 +59,7 @@ struct stopped_before_it_began : std::exception {
 
 /// The text of a loader's exception.
 std::string exception_text(std::exception_ptr const& thrown);
+/// The outcome of a loader that threw, or that had been asked to stop before it began.
 load_outcome failed_outcome(std::exception_ptr const& thrown);
 
 /// Takes a loader's outcome to the flight, from any thread, once. Dropped without a call (the
