@@ -144,7 +144,7 @@ struct raw_pairs {
     --left;
     auto const& script = redis::lease_scripts().acquire;
     request.clear();
-    request.push("EVALSHA", script.sha, script.key_count, name, side + "fence", side + "queue",
+    request.push("EVALSHA", script.sha(), script.key_count, name, side + "fence", side + "queue",
                  at.owner.str(), ttl_text, "2");
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
       if (ec || std::get<0>(answer).has_error()) std::abort();
@@ -154,7 +154,7 @@ struct raw_pairs {
   void release() {
     auto const& script = redis::lease_scripts().release;
     request.clear();
-    request.push("EVALSHA", script.sha, script.key_count, name, side + "fence", side + "queue",
+    request.push("EVALSHA", script.sha(), script.key_count, name, side + "fence", side + "queue",
                  side + "last", at.owner.str(), "2");
     at.raw().async_exec(request, answer, [this](error_code ec, std::size_t) {
       if (ec || std::get<0>(answer).value() != "1") std::abort();

@@ -26,6 +26,10 @@ class CacheLasting : public CacheAge {
     settle();
     return done;
   }
+  /// The loads of this key from here on; its schedule may have come round before.
+  std::function<int()> loads_since_now(std::string const& key) {
+    return [this, key, before = runs[key]] { return runs[key] - before; };
+  }
   /// The schedule of a key that nobody disturbs has come round so often since.
   bool rounds_pass(int rounds) {
     int const before = runs["undisturbed"];
@@ -64,8 +68,8 @@ TEST_F(CacheLasting, ThatThereIsNoSuchThingDoesNotLast) {
 TEST_F(CacheLasting, TheLoaderRunsOnItsScheduleThoughNobodyAsks) {
   open(scheduled());
   load_counted("k");
-  EXPECT_TRUE(run_until([&] { return runs["k"] == 3; }));
-  EXPECT_TRUE(run_until([&] { return stored_text() == "loaded 3"; }));
+  EXPECT_TRUE(run_until([&] { return runs["k"] >= 3; }));
+  EXPECT_TRUE(run_until([&] { return stored_text() == "loaded " + std::to_string(runs["k"]); }));
   EXPECT_EQ(strings->stats().hits, 0u);
   EXPECT_EQ(strings->stats().misses, 1u);
   EXPECT_GE(strings->stats().refreshes, 2u);
@@ -81,7 +85,7 @@ TEST_F(CacheLasting, ALoaderThatFailedRunsOnItsScheduleAgain) {
   loader.error = "the database is down";
   EXPECT_TRUE(run_until([&] {
     script->entries["k"].error.clear();  // its back-off ends
-    return loader.runs == 3;
+    return loader.runs >= 3;
   }));
   loader.error.clear();
   loader.value = "newer";
@@ -97,11 +101,12 @@ TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItself) {
   loader.let_go();
   ask();
   loader.hold();
-  EXPECT_TRUE(run_until([&] { return loader.runs == 2; }));
+  auto const loads = [this, before = loader.runs] { return loader.runs - before; };
+  EXPECT_TRUE(run_until([&] { return loads() == 1; }));
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(loader.runs, 2);
+  EXPECT_EQ(loads(), 1);
   loader.let_go();
-  EXPECT_TRUE(run_until([&] { return loader.runs == 4; }));
+  EXPECT_TRUE(run_until([&] { return loads() >= 3; }));
 }
 
 TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItselfWhenItHasLostItsClaim) {
@@ -112,10 +117,11 @@ TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItselfWhenItHasLostItsClai
   loader.let_go();
   ask();
   loader.hold();
-  EXPECT_TRUE(run_until([&] { return loader.runs == 2 && loader.last->stop().stop_requested(); }));
+  auto const loads = [this, before = loader.runs] { return loader.runs - before; };
+  EXPECT_TRUE(run_until([&] { return loads() == 1 && loader.last->stop().stop_requested(); }));
   script->entries["k"].claimant.clear();  // it has ended
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(loader.runs, 2);
+  EXPECT_EQ(loads(), 1);
 }
 
 // R21: an old value must not be served for ever because the new one is too large.
@@ -140,8 +146,9 @@ TEST_F(CacheLasting, WhatAnotherProcessHasRefreshedIsNotLoaded) {
   load_counted("undisturbed");
   load_counted("k");
   store_entry(header_of(0ms), "another's");
+  auto const loads = loads_since_now("k");
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(runs["k"], 1);
+  EXPECT_EQ(loads(), 0);
   EXPECT_EQ(stored_text(), "another's");
 }
 
@@ -153,9 +160,11 @@ TEST_F(CacheLasting, WhatWasInvalidatedOrIsGoneIsNotLoadedByTheSchedule) {
   EXPECT_EQ(strings->stats().lasting_entries, 3u);
   invalidate();
   script->entries.erase("gone");
+  auto const loads = loads_since_now("k");
+  auto const loads_of_the_gone = loads_since_now("gone");
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(runs["k"], 1);
-  EXPECT_EQ(runs["gone"], 1);
+  EXPECT_EQ(loads(), 0);
+  EXPECT_EQ(loads_of_the_gone(), 0);
   EXPECT_EQ(strings->stats().lasting_entries, 1u);
 }
 
@@ -165,9 +174,10 @@ TEST_F(CacheLasting, AnInvalidateEndsTheScheduleThoughAnotherStoresTheKeyAnew) {
   load_counted("undisturbed");
   load_counted("k");
   invalidate();
+  auto const loads = loads_since_now("k");
   store_entry(header_of(ttl + 1s), "another's");
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(runs["k"], 1);
+  EXPECT_EQ(loads(), 0);
 }
 
 TEST_F(CacheLasting, AnEntryThatWasMissedHasNoScheduleThoughAnotherStoresItAnew) {
@@ -176,17 +186,18 @@ TEST_F(CacheLasting, AnEntryThatWasMissedHasNoScheduleThoughAnotherStoresItAnew)
   load_counted("k");
   script->entries.erase("k");
   EXPECT_TRUE(run_until([&] { return strings->stats().lasting_entries == 1; }));
+  auto const loads = loads_since_now("k");
   store_entry(header_of(ttl + 1s), "another's");
   EXPECT_TRUE(rounds_pass(4));
-  EXPECT_EQ(runs["k"], 1);
+  EXPECT_EQ(loads(), 0);
 }
 
 TEST_F(CacheLasting, WhatIsPutIsRefreshedByTheSchedule) {
   open(scheduled());
   load_counted("k");
   EXPECT_TRUE(put("k", "put").has_value());
-  EXPECT_EQ(stored_text(), "put");
-  EXPECT_TRUE(run_until([&] { return stored_text() == "loaded 2"; }));
+  auto const loads = loads_since_now("k");
+  EXPECT_TRUE(run_until([&] { return loads() >= 1 && stored_text() != "put"; }));
 }
 
 TEST_F(CacheLasting, PutIsRefusedByNameBeyondTheBoundOfBytes) {
