@@ -4,6 +4,7 @@
 #include <fstream>
 #include <herdlock/lock.hpp>
 #include <herdlock/open.hpp>
+#include <herdlock/rules_store.hpp>
 
 #include "cluster_ports.hpp"
 #include "owners.hpp"
