@@ -79,7 +79,7 @@ session::session(elect_options const& options)
                 terms()) {
   log_.emplace(event_log(options.name.str(), election_.candidate(), store_.display_name()),
                options.log);
-  if (options.store_named == store_choice::by_default) log_->warns(about_default_store);
+  if (options.store_named == store_choice::by_default) log_->warns(about_default_store());
   for (int const number : ends_us) {
     if (!ignored(number)) signals_.add(number);
   }

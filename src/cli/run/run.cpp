@@ -198,7 +198,7 @@ int session::finish(lease held, int status) {
 
 int session::go() {
   bool const quiet = options_.if_busy == busy_policy::quiet;
-  if (options_.store_named == store_choice::by_default && !quiet) log_.warns(about_default_store);
+  if (options_.store_named == store_choice::by_default && !quiet) log_.warns(about_default_store());
   log_.asks();
   acquired held;
   try {

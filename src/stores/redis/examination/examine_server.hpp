@@ -6,14 +6,12 @@
 
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/client/server_facts.hpp"
+#include "stores/redis/examination/rights.hpp"
 #include "stores/redis/settings.hpp"
 
 namespace herdlock::redis {
 
-/// One of each that locks and the cache send, or that their scripts call.
-std::vector<command_words> commands_in_use();
-
 /// Nothing when the server cannot be reached or refuses us: that is a finding.
-std::optional<server_facts> check_server(settings const& how, examination& into);
+std::optional<server_facts> check_server(settings const& how, access_use use, examination& into);
 
 }  // namespace herdlock::redis
