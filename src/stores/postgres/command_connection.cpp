@@ -116,11 +116,7 @@ void command_connection::look_for_schema() {
 void command_connection::make_schema() {
   auto then = [](command_connection& self, answer const& a) {
     if (a) return self.prepare();
-    auto why = a.error();
-    if (is_refusal(why)) {
-      why.message += "; let somebody who may create tables run:\n" + self.needed_.script;
-    }
-    self.set_up_failed(why);
+    self.set_up_failed(a.error());
   };
   connection_->run_script(needed_.script, of_this_connection(then));
 }
