@@ -7,6 +7,7 @@
 #include "stores/common/clock_skew.hpp"
 #include "stores/common/numbers.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/schema_choice.hpp"
 #include "stores/postgres/set_up_script.hpp"
 
 namespace herdlock {
@@ -83,6 +84,7 @@ class server_check {
       time_outs(db);
       skew(db);
       rights(db);
+      schema(db);
       pooling(db);
     } catch (query_failed const& why) {
       into_.find({"postgres.reachable", severity::error, why.text, "there is no lock to be had",
@@ -199,6 +201,18 @@ class server_check {
                                                  : quoted(how_.table.substr(0, dot));
     if (db.run("SELECT has_schema_privilege(" + schema + ", 'CREATE')") == "t") return {};
     return {" CREATE in the schema, where the table " + how_.table + " is still to be made", true};
+  }
+  void schema(exam_session& db) {
+    auto const told = [&](char const* column) {
+      return db.run("SELECT " + std::string(column) + " FROM (" + schema_choice_query(how_) +
+                    ") p(schema, database, by_user)");
+    };
+    chosen_schema const where{told("schema"), told("database"), told("by_user") == "t"};
+    if (where.schema.empty()) return into_.skip("postgres.schema", "there are no tables yet");
+    into_.note(where.in_words(how_));
+    into_.expect(!where.by_user,
+                 {"postgres.schema", severity::warning, where.in_words(how_), consequence_of(how_),
+                  "write " + qualified_option(how_, where) + " in the store's URL of all of them"});
   }
   // A pooler makes up the number that it announces. In transaction mode, a second client's
   // transaction gets the connection that the first one's last statement ran on.
