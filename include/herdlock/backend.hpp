@@ -258,17 +258,21 @@ class cache_store {
   virtual void watch(watch_request request, handler<watch_reply> done) = 0;
 };
 
-/// What a store finds out about its server that weakens what it promises, one sentence each: what
-/// it is, what follows, the way out. From any thread.
+/// What a store finds out about its server, one sentence each. From any thread.
 class store_warnings {
  public:
-  /// Each text is kept once; beyond limits::max_listed they are dropped.
+  /// Of what weakens its promises: what it is, what follows, the way out. Each text is kept once;
+  /// beyond limits::max_listed they are dropped.
   void add(std::string text);
   std::vector<std::string> list() const;
+  /// Of what a person wants to know and can tell from no URL, as where its leases live. Likewise.
+  void note(std::string text);
+  std::vector<std::string> notes() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> texts_;
+  std::vector<std::string> notes_;
 };
 
 /// One opened backend: its ports, what it is, and what it promises.
@@ -277,7 +281,7 @@ struct backend {
   std::shared_ptr<cache_store> values;  ///< null when the store keeps leases only
   store_traits traits;
   std::string display_name;                    ///< the URL without its password, for messages
-  std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
+  std::shared_ptr<store_warnings> warnings{};  ///< with its notes; null when it has none to give
   std::shared_ptr<tracking_store> tracking{};  ///< null when it cannot push changes of values
   std::shared_ptr<report_store> reports{};     ///< null when processes tell each other nothing
   std::shared_ptr<rules_store> rules{};        ///< null when it keeps no rules

@@ -26,6 +26,7 @@ asio::any_io_executor store::get_executor() const { return context_->executor();
 std::string const& store::display_name() const { return context_->core()->display_name(); }
 store_traits const& store::traits() const { return context_->core()->traits(); }
 std::vector<std::string> store::warnings() const { return context_->core()->warnings(); }
+std::vector<std::string> store::notes() const { return context_->core()->notes(); }
 store_metrics store::metrics() const { return context_->core()->metrics(); }
 
 void store::start_list(store const& self, list_request request, handler<lease_page> done) {

@@ -115,6 +115,10 @@ std::vector<std::string> store_core::warnings() const {
   return all;
 }
 
+std::vector<std::string> store_core::notes() const {
+  return warnings_ ? warnings_->notes() : std::vector<std::string>();
+}
+
 store_metrics store_core::metrics() const {
   auto all = counters_.read(display_name_);
   caches_.read(all);

@@ -58,8 +58,8 @@ struct closing_progress {
   std::vector<std::function<void()>> to_tell{};
 };
 
-/// All members on the executor, except executor(), traits(), display_name(), warnings(), caches()
-/// and metrics().
+/// All members on the executor, except executor(), traits(), display_name(), warnings(), notes(),
+/// caches() and metrics().
 class store_core : public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
@@ -69,6 +69,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
   std::vector<std::string> warnings() const;
+  std::vector<std::string> notes() const;
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
 

@@ -121,6 +121,7 @@ asio::awaitable<void> session::work(election_term& term) {
 
 asio::awaitable<void> session::run(election_term& term) {
   warnings_.tell(store_);
+  if (terms_ == 1) log_->notes(store_);
   if (term.stop_token().stop_requested()) co_return;
   std::string const number = std::to_string(term.number().value);
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},

@@ -213,6 +213,7 @@ int session::go() {
     log_.gives_up(make_failure(errc::canceled, fmt::format("signal {}", interrupted_by_)));
     return 128 + interrupted_by_;
   }
+  log_.notes(lock_.where());
   if (held || !quiet) warnings_.tell(lock_.where());
   if (!held) {
     std::string const holder = who_holds();

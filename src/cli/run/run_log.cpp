@@ -36,6 +36,10 @@ void run_log::holds(fencing_token token) {
   tell(election_event::granted, election_state::working, "start_work");
 }
 
+void run_log::notes(store const& where) const {
+  for (auto const& one : where.notes()) say(one);
+}
+
 void run_log::gives_up(failure const& why) {
   tell(election_event::failed, election_state::idle, "finish", why);
 }

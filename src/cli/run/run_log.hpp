@@ -15,6 +15,8 @@ class run_log {
 
   void asks();
   void holds(fencing_token token);
+  /// Where the lease lives.
+  void notes(store const& where) const;
   /// It will not: busy, interrupted, or trouble with the store.
   void gives_up(failure const& why);
   /// `line` is for people, and told in every form but JSON.

@@ -82,7 +82,8 @@ constexpr char give_back[] =
     " RETURNING CASE WHEN awaited THEN @_hand_over_v2(name) END";
 
 // p_how: 0 asks once, 1 waits, 2 stops waiting. Who finds it held by another and does not wait
-// learns so from a plain read.
+// learns so from a plain read; what is held by another, or waited for, is looked at once more under
+// the lock of the row. (No comments within: people paste it, and what stands in one line may.)
 constexpr char acquire[] = R"sql(
 CREATE OR REPLACE FUNCTION @_acquire_v2(p_name bytea, p_owner bytea, p_ttl bigint, p_how int,
   p_channel text, p_waiter bigint,
@@ -107,7 +108,6 @@ BEGIN
       fresh := FOUND;
       EXIT WHEN fresh;
     END IF;
-    -- Held by another, or others wait: from here on under the lock of the row.
     SELECT * INTO l FROM @ WHERE name = p_name FOR UPDATE;
     CONTINUE WHEN NOT FOUND;
     held := l.expires_at > clock_timestamp();

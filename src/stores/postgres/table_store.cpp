@@ -29,10 +29,12 @@ class table_store final : public lease_store,
                           public subscription_listener,
                           public std::enable_shared_from_this<table_store> {
  public:
-  table_store(settings what, std::shared_ptr<pending_operations> pending)
+  table_store(settings what, std::shared_ptr<pending_operations> pending,
+              std::shared_ptr<store_warnings> found)
       : what_(std::move(what)),
         pending_(std::move(pending)),
-        commands_(std::make_shared<command_connection>(pending_->executor(), what_, needed())),
+        commands_(std::make_shared<command_connection>(pending_->executor(), what_,
+                                                       needed(std::move(found)))),
         queue_(std::make_shared<table_queue>(pending_->executor(), commands_, channel_)),
         sweep_timer_(pending_->executor()) {}
 
@@ -104,8 +106,9 @@ class table_store final : public lease_store,
   }
 
  private:
-  preparation needed() const {
-    return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
+  preparation needed(std::shared_ptr<store_warnings> found) const {
+    return {schema_query(what_), schema_script(what_), table_statements(what_), channel_,
+            std::move(found)};
   }
 
   using acquisition = operation<acquire_reply>;
@@ -196,8 +199,9 @@ class table_store final : public lease_store,
 }  // namespace
 
 std::shared_ptr<lease_store> make_table_store(settings what,
-                                              std::shared_ptr<pending_operations> pending) {
-  auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
+                                              std::shared_ptr<pending_operations> pending,
+                                              std::shared_ptr<store_warnings> found) {
+  auto store = std::make_shared<table_store>(std::move(what), std::move(pending), std::move(found));
   store->listen();
   return store;
 }
