@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 
+#include "common/boot_alarm.hpp"
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
@@ -19,9 +20,12 @@
 #include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "run/run_log.hpp"
+#include "run/run_plan.hpp"
 
 namespace herdlock::cli {
 namespace {
+
+bool may_pass(failure const& why) { return why == errc::unavailable || why == errc::timed_out; }
 
 constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -36,7 +40,9 @@ class session {
   void on_signal(int number);
   acquire_options terms(milliseconds wait) const;
   acquired acquire();
-  acquired attempt(milliseconds wait);
+  result<acquired> attempt(milliseconds wait);
+  void rest(clock::time_point until, std::stop_token const& ended = {});
+  void keep(lease const& held, clock::time_point until);
   std::string who_holds();
   int run_under(lease& held);
   int finish(lease held, int status);
@@ -50,6 +56,8 @@ class session {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::signal_set signals_{io_};
   asio::cancellation_signal cancel_;
+  run_plan plan_;
+  clock::time_point granted_{};
   int interrupted_by_ = 0;
   guard* guard_ = nullptr;
   lock lock_;
@@ -60,6 +68,8 @@ class session {
 session::session(run_options const& options)
     : options_(options),
       command_(options.command),
+      plan_({.wait = options.wait, .retry = options.retry, .min_hold = options.min_hold},
+            clock::now()),
       lock_(value_or_raise(try_open_store(options.store_url)), options.name),
       log_(options.name.str(), lock_.where().display_name(), options.log) {
   // nohup and `&` of a script ignore signals on purpose.
@@ -90,6 +100,7 @@ void session::on_signal(int number) {
     default:
       interrupted_by_ = number;
       cancel_.emit(asio::cancellation_type::terminal);
+      io_.stop();  // a rest is over, too
   }
 }
 
@@ -123,10 +134,24 @@ acquire_options session::terms(milliseconds wait) const {
   return terms;
 }
 
-acquired session::attempt(milliseconds wait) {
+result<acquired> session::attempt(milliseconds wait) {
   acquire_options const asked = terms(wait);
-  return value_or_raise(
-      wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); }));
+  return wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); });
+}
+
+// Until then, or until a signal has come or `ended` is told.
+void session::rest(clock::time_point until, std::stop_token const& ended) {
+  bool over = false;
+  boot_alarm alarm(io_.get_executor());
+  alarm.set(until, [&] {
+    over = true;
+    io_.stop();
+  });
+  std::stop_callback const told(ended, [this] { asio::post(io_, [this] { io_.stop(); }); });
+  while (!over && !interrupted_by_ && !ended.stop_requested()) {
+    io_.restart();
+    io_.run();
+  }
 }
 
 // `held by db-1/4711 for at most 28 s more`, or less when nothing is known.
@@ -141,13 +166,24 @@ std::string session::who_holds() {
 // A signal cancels only the operation under way, and that may be the question who holds it. So each
 // step looks whether there is to be a next one.
 acquired session::acquire() {
-  acquired held = attempt(milliseconds{0});
-  if (held || options_.wait == milliseconds{0} || interrupted_by_) return held;
-  if (::isatty(STDERR_FILENO)) {
-    notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+  milliseconds wait{0};
+  bool told = false;
+  while (true) {
+    auto got = attempt(wait);
+    if (got && (*got || interrupted_by_)) return std::move(*got);
+    auto const next =
+        got ? plan_.busy(clock::now()) : plan_.failed(clock::now(), may_pass(got.error()));
+    if (!got && (interrupted_by_ || next.what == run_step::kind::give_up)) raise(got.error());
+    if (next.what == run_step::kind::give_up) return {};
+    if (!got) {
+      log_.tries_on(got.error());
+      rest(next.until);
+    } else if (!std::exchange(told, true) && ::isatty(STDERR_FILENO)) {
+      notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+    }
+    if (interrupted_by_) return {};
+    wait = plan_.wait_left(clock::now());
   }
-  if (interrupted_by_) return held;
-  return attempt(options_.wait);
 }
 
 int session::run_under(lease& held) {
@@ -175,7 +211,15 @@ int session::run_under(lease& held) {
   return *status;
 }
 
+void session::keep(lease const& held, clock::time_point until) {
+  log_.keeps(std::chrono::ceil<milliseconds>(until - clock::now()));
+  rest(until, held.lost_token());
+}
+
 int session::finish(lease held, int status) {
+  auto const next = plan_.ended(clock::now(), granted_);
+  bool const in_time = held.valid();
+  if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
   result<release_reply> const reply =
       wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
   bool const ours_no_more = reply && *reply == release_reply::lost;
@@ -188,6 +232,11 @@ int session::finish(lease held, int status) {
   }
   warnings_.tell(lock_.where());
   if (!reply) return status;
+  if (ours_no_more && in_time && next.what == run_step::kind::keep) {
+    notice(fmt::format("{}: the lease was lost before its --min-hold was over ({})",
+                       options_.name.str(), lock_.where().display_name()));
+    return status;
+  }
   if (ours_no_more && options_.on_loss != loss_policy::ignore) {
     throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
                                                      options_.name.str(), options_.command.front(),
@@ -198,7 +247,7 @@ int session::finish(lease held, int status) {
 
 int session::go() {
   bool const quiet = options_.if_busy == busy_policy::quiet;
-  if (options_.store_named == store_choice::by_default && !quiet) log_.warns(about_default_store());
+  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store());
   log_.asks();
   acquired held;
   try {
@@ -225,6 +274,7 @@ int session::go() {
     if (quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
+  granted_ = clock::now();
   log_.holds(held->fencing());
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});

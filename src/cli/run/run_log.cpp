@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/duration.hpp"
 #include "common/notice.hpp"
 
 namespace herdlock::cli {
@@ -28,6 +29,11 @@ void run_log::say(std::string const& what) const {
 void run_log::asks() {
   say(fmt::format("asks {} for the lease", events_.store()));
   tell(election_event::campaign, election_state::acquiring, "acquire");
+}
+
+// Once: how it ends is told, too.
+void run_log::tries_on(failure const& why) {
+  if (!std::exchange(tries_on_, true)) warns(fmt::format("tries on: {}", why.message));
 }
 
 void run_log::holds(fencing_token token) {
@@ -68,6 +74,10 @@ void run_log::ended(int status) {
   } else {
     tell(election_event::finished, election_state::releasing, "release");
   }
+}
+
+void run_log::keeps(milliseconds more) const {
+  say(fmt::format("keeps the lease for {} more", cli::say(more)));
 }
 
 void run_log::released(failure const& trouble) {

@@ -14,6 +14,8 @@ class run_log {
   run_log(std::string name, std::string store, event_form form);
 
   void asks();
+  /// It asks again, for a while: there is trouble with the store.
+  void tries_on(failure const& why);
   void holds(fencing_token token);
   /// Where the lease lives.
   void notes(store const& where) const;
@@ -25,6 +27,8 @@ class run_log {
   void warns(std::string const& text) const;
   /// The command has ended; what follows is the release, or nothing when the lease was lost.
   void ended(int status);
+  /// The lease is kept for so long, though the command has ended.
+  void keeps(milliseconds more) const;
   void released(failure const& trouble);
 
   bool lost_it() const { return lost_; }
@@ -38,6 +42,7 @@ class run_log {
   election_state state_ = election_state::idle;
   fencing_token token_{};
   bool lost_ = false;
+  bool tries_on_ = false;
   std::optional<int> status_;
 };
 

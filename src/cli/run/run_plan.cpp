@@ -1,0 +1,49 @@
+#include "run/run_plan.hpp"
+
+#include <algorithm>
+
+namespace herdlock::cli {
+namespace {
+
+constexpr milliseconds first_pause{100};
+constexpr milliseconds longest_pause{1'000};
+
+// A span that no clock can hold has no end.
+bool endless(milliseconds span) { return span > limits::max_ttl; }
+
+milliseconds left_of(milliseconds span, clock::time_point began, clock::time_point now) {
+  if (endless(span)) return wait_forever;
+  auto const left = std::chrono::floor<milliseconds>(began + span - now);
+  return std::max(left, milliseconds{0});
+}
+
+}  // namespace
+
+run_plan::run_plan(run_times times, clock::time_point began)
+    : times_(times), began_(began), pause_(first_pause) {}
+
+milliseconds run_plan::wait_left(clock::time_point now) const {
+  return left_of(times_.wait, began_, now);
+}
+
+run_step run_plan::failed(clock::time_point now, bool passes) {
+  auto const left = left_of(std::max(times_.wait, times_.retry), began_, now);
+  if (!passes || left == milliseconds{0}) return {run_step::kind::give_up};
+  auto const pause = std::min(pause_, left);
+  pause_ = std::min(pause_ * 2, longest_pause);
+  return {.what = run_step::kind::rest, .until = now + pause};
+}
+
+run_step run_plan::busy(clock::time_point now) {
+  pause_ = first_pause;
+  auto const left = wait_left(now);
+  if (left == milliseconds{0}) return {run_step::kind::give_up};
+  return {.what = run_step::kind::ask, .wait = left};
+}
+
+run_step run_plan::ended(clock::time_point now, clock::time_point granted) const {
+  if (granted + times_.min_hold <= now) return {run_step::kind::give_back};
+  return {.what = run_step::kind::keep, .until = granted + times_.min_hold};
+}
+
+}  // namespace herdlock::cli
