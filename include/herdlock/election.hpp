@@ -65,8 +65,8 @@ class election_term {
 /// A service of the caller's. The term outlives the coroutine.
 using election_service = std::function<boost::asio::awaitable<void>(election_term& term)>;
 
-/// Makes a service of a callable that blocks: it gets a thread of its own for the term, and stops
-/// when term.stop_token() says so.
+/// Makes a service of a callable that blocks: it gets a thread of its own for the term, with the
+/// signal mask of the thread that calls this, and stops when term.stop_token() says so.
 election_service in_thread(std::function<void(election_term& term)> work);
 
 struct election_services {

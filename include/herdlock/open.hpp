@@ -42,7 +42,8 @@ struct open_options {
   /// no sooner. Whoever calls a blocking function must leave it a thread to run on: where nothing
   /// runs on it, such a call ends after some seconds (errc::timed_out), whatever its wait. On a
   /// thread of its own a store drops what a handler of yours throws; an executor of yours sees it,
-  /// in an event of its own.
+  /// in an event of its own. That thread blocks all signals, as every thread of the library does: a
+  /// process that a handler of yours starts there begins with them blocked.
   std::optional<boost::asio::any_io_executor> executor;
   /// With `none` a call alone costs less (on Redis an eighth of its instructions), and what it ends
   /// (a wait for the loss) may be told inside of it. It is a promise: when two threads run the

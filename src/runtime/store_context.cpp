@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/require.hpp"
-#include "types/thread_name.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::runtime {
 
@@ -40,8 +40,7 @@ struct io_runner {
 
   static std::shared_ptr<io_runner> start() {
     auto runner = std::make_shared<io_runner>();
-    runner->thread = std::thread([mine = runner]() mutable {
-      detail::name_this_thread("herdlock");
+    runner->thread = detail::start_quiet_thread("herdlock", [mine = runner]() mutable {
       run(mine->io);
       // Behind it comes nothing that could take time: no handler of the user's is destroyed.
       auto told = std::move(mine->at_end);

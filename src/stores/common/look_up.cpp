@@ -17,7 +17,7 @@
 #include <mutex>
 #include <utility>
 
-#include "stores/common/quiet_thread.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::stores {
 namespace {
@@ -109,7 +109,7 @@ class directory {
   // Without one, those who are there work off the line.
   void start_thread(question& asked) {
     if (threads_ >= max_look_ups) return;
-    if (start_loose_thread("herdlock-dns", [this] { work(); })) ++threads_;
+    if (detail::start_loose_thread("herdlock-dns", [this] { work(); })) ++threads_;
     if (threads_ > 0) return;
     line_.clear();
     answer(asked, names_[asked.host], EAI_SYSTEM);
