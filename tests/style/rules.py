@@ -8,6 +8,7 @@ import documents
 import old_names
 import statements
 import store_pages
+import time_limits
 
 LONGEST = {".hpp": 300, ".cpp": 400, ".py": 400, ".lua": 150}
 LONGEST_FUNCTION = 70
@@ -296,5 +297,5 @@ def leads_somewhere(tree, file, link):
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(documents).items(),
                     *vars(old_names).items(), *vars(statements).items(),
-                    *vars(store_pages).items()]
+                    *vars(store_pages).items(), *vars(time_limits).items()]
        if name.startswith("rule_")}

@@ -165,6 +165,13 @@ BAD = {
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
                                            "lobby src/runtime/left.cpp\n"),
     ],
+    "time_limits": [
+        ("tests/fault/bad_test.cpp", "  EXPECT_LT(clock::now() - before, 100ms);\n"),
+        ("tests/fault/bad_test.cpp", "  ASSERT_LE(took, 2s) << took;\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_GT(reply.remaining, 29s);\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_GT(stol(cli(\"PTTL k\")),\n            29'000);\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_LE(ends(), first + reading_ms);\n"),
+    ],
     "no_choice_as_a_statement": [
         ("src/local/bad.cpp", "void f() { a ? g() : h(); }\n"),
         ("src/local/bad.cpp", "void f() {\n  if (x) a == b ? g() : h(1, 2);\n}\n"),
