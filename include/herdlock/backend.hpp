@@ -82,6 +82,14 @@ struct lease_end {
   std::string why;  ///< a clause: "its session has ended"
 };
 
+/// A lease that its holder leaves behind, see lease::leave.
+struct leave_request {
+  resource name;
+  owner_token owner;
+  owner_token left_to;  ///< the owner from now on
+  milliseconds ttl;     ///< what is left from now on, also where it was more
+};
+
 /// Leases by owner token. See the rules at the top of this file.
 class lease_store {
  public:
@@ -97,6 +105,11 @@ class lease_store {
 
   /// Gives the resource up if the owner still holds it; never touches another's.
   virtual void release(resource name, owner_token owner, handler<release_reply> done) = 0;
+
+  /// Gives the lease to the owner `left_to` for ttl, if `owner` still holds it: in one step, in
+  /// which nobody else gets it. Asked again, the answer is `released` while `left_to` holds it.
+  /// Only asked of stores with store_traits::leaves_leases.
+  virtual void leave(leave_request request, handler<release_reply> done);
 
   /// Whom to tell of leases that end with a session, as soon as the store sees it. Once, before any
   /// request. Called on the executor, in an event of its own, behind the answer that granted the

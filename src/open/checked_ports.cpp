@@ -62,6 +62,10 @@ class checked_leases final : public lease_store {
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     to_->release(std::move(name), std::move(owner), std::move(done));
   }
+  void leave(leave_request request, handler<release_reply> done) override {
+    if (says_.refuse("leave", request.name, check_ttl(request.ttl), done)) return;
+    to_->leave(std::move(request), std::move(done));
+  }
   void on_lease_end(std::function<void(lease_end const&)> told) override {
     to_->on_lease_end(std::move(told));
   }

@@ -41,6 +41,12 @@ result<lease_ticket> lease_ticket::parse(std::string_view text) {
                       milliseconds{*ttl}};
 }
 
+void lease_store::leave(leave_request request, handler<release_reply> done) {
+  auto why = make_failure(errc::not_supported,
+                          "the lease on '" + request.name.str() + "' cannot be left behind");
+  detail::post_result<release_reply>(asio::system_executor(), std::move(done), std::move(why));
+}
+
 lease::lease(std::shared_ptr<detail::store_context> context,
              std::shared_ptr<detail::lease_core> core) noexcept
     : context_(std::move(context)), core_(std::move(core)) {}
@@ -82,6 +88,11 @@ void lease::give_back(std::shared_ptr<detail::lease_core> const& core,
   core->give_back(std::move(done));
 }
 
+void lease::leave_behind(std::shared_ptr<detail::lease_core> const& core, milliseconds time,
+                         left_as how, handler<release_reply> done) {
+  core->leave(time, how, std::move(done));
+}
+
 void lease::ask_renewal(std::shared_ptr<detail::lease_core> const& core,
                         handler<renew_reply> done) {
   core->renew_now(std::move(done));
@@ -94,6 +105,11 @@ renew_reply lease::renew() {
 
 release_reply lease::release() {
   auto start = [this](handler<release_reply> done) { core_->give_back(std::move(done)); };
+  return detail::wait_for<release_reply>(*context_, start).value();
+}
+
+release_reply lease::leave(milliseconds time, left_as how) {
+  auto start = [&](handler<release_reply> done) { core_->leave(time, how, std::move(done)); };
   return detail::wait_for<release_reply>(*context_, start).value();
 }
 

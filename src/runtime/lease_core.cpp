@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cancelled_on.hpp"
+#include "runtime/left_lease.hpp"
 #include "runtime/random.hpp"
 #include "runtime/store_context.hpp"
 
@@ -190,6 +191,28 @@ void lease_core::give_back(handler<release_reply> done) {
   });
 }
 
+void lease_core::leave(milliseconds time, left_as how, handler<release_reply> done) {
+  failure why = check_ttl(time);
+  if (!why.code && !home_->traits().leaves_leases) {
+    why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() + "' in " +
+                                                store_name() +
+                                                " cannot be left behind: hold it for as long");
+  }
+  if (why.code) return post_result<release_reply>(executor(), std::move(done), std::move(why));
+  proof_.end();
+  auto plan = [self = shared_from_this(), time, how, done = std::move(done)]() mutable {
+    auto const left = std::chrono::ceil<milliseconds>(self->granted_ + time - clock::now());
+    // Not where the release is on its way already, nor where the time is over.
+    if (!self->releasing_ && !self->released_ && left >= limits::min_ttl) {
+      auto const& owner = self->what_.owner;
+      self->left_ =
+          leave_request{self->what_.name, owner, runtime::left_token(owner, how, left), left};
+    }
+    self->begin_release(std::move(done));
+  };
+  asio::dispatch(executor(), std::move(plan));
+}
+
 void lease_core::abandon() {
   proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
@@ -220,6 +243,7 @@ void lease_core::begin_release(handler<release_reply> done) {
   releasing_ = true;
   leave_lists();
   obey(machine_.release(clock::now()));
+  if (machine_.state() == algo::lease_state::lost) left_.reset();
   if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure());
   if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure());
   auto const& leases = home_->leases();
@@ -234,10 +258,12 @@ void lease_core::begin_release(handler<release_reply> done) {
 // Also after a loss: the owner-checked release can only ever remove what is still ours (B5).
 void lease_core::ask_release() {
   home_->give_back_begun();
-  home_->leases()->release(what_.name, what_.owner, [self = shared_from_this()](auto reply) {
+  handler<release_reply> on_reply = [self = shared_from_this()](result<release_reply> reply) {
     self->on_released(std::move(reply));
     self->home_->give_back_ended();
-  });
+  };
+  if (left_) return home_->leases()->leave(*left_, std::move(on_reply));
+  home_->leases()->release(what_.name, what_.owner, std::move(on_reply));
 }
 
 void lease_core::on_released(result<release_reply> reply) {
@@ -245,7 +271,8 @@ void lease_core::on_released(result<release_reply> reply) {
       reply.has_error() && (reply.error() == errc::unavailable || reply.error() == errc::timed_out);
   // The reply may be all that was lost: asked again, a store tells the first answer.
   if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
-  if (reply.has_error() && home_->leases()) {
+  // What was to be left is not cleaned up: it may have been left.
+  if (reply.has_error() && home_->leases() && !left_) {
     home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);
   } else if (what_.requests == runtime::arrival::may_be_late) {
     // One that had no answer, and was asked again, may be granted after this release.

@@ -53,6 +53,7 @@ class lease_core final : public runtime::timed,
   void wait_lost(handler<void> done);
   void renew_now(handler<renew_reply> done);
   void give_back(handler<release_reply> done);
+  void leave(milliseconds time, left_as how, handler<release_reply> done);
   void abandon();  // the handle is gone: give back, nobody waits for the answer
 
  private:
@@ -75,6 +76,7 @@ class lease_core final : public runtime::timed,
   std::shared_ptr<runtime::store_core> const home_;
   grant_record const what_;
   algo::lease_terms const terms_;
+  clock::time_point const granted_ = clock::now();  // or a little later: for what counts from it
 
   // On the executor only.
   algo::lease_machine machine_;
@@ -83,6 +85,7 @@ class lease_core final : public runtime::timed,
   std::vector<handler<release_reply>> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
+  std::optional<leave_request> left_;  // it is not released but left, as this says
   bool asked_again_ = false;
   bool ended_ = false;  // and counted
   std::string told_;    // why it ended, by the store's words

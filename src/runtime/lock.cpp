@@ -6,6 +6,7 @@
 #include "runtime/acquire_op.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
+#include "runtime/left_lease.hpp"
 
 namespace herdlock {
 inline namespace v0 {
@@ -70,7 +71,16 @@ void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> do
   done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
     auto const& leases = core->leases();
-    if (leases) return leases->inspect(std::move(name), std::move(done));
+    if (leases) {
+      auto slot = asio::get_associated_cancellation_slot(done);
+      auto on_seen = [core,
+                      done = std::move(done)](result<std::optional<lease_info>> seen) mutable {
+        if (seen.has_value() && *seen) runtime::read_left_label(**seen);
+        detail::dispatch_result(core->executor(), std::move(done), std::move(seen));
+      };
+      return leases->inspect(std::move(name),
+                             asio::bind_cancellation_slot(slot, std::move(on_seen)));
+    }
     detail::post_result<std::optional<lease_info>>(core->executor(), std::move(done),
                                                    core->closed_failure());
   });

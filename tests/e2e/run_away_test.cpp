@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 #include <support/eventually.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
@@ -30,7 +31,7 @@ class RunAway : public ::testing::TestWithParam<std::string> {
   redis_server server_;
 };
 
-// B26: the first look is the one that finds nobody there.
+// The first look is the one that finds nobody there.
 TEST_P(RunAway, AStoreThatComesBackInTimeIsUsed) {
   server_.kill();
   auto run = start_herdlock(run_of(url(), {GetParam(), "1h"}, "echo made"));
@@ -68,7 +69,7 @@ class RunHold : public each_store {
   }
 };
 
-// B25: machines whose clocks differ start the same night's job one after the other.
+// Machines whose clocks differ start the same night's job one after the other.
 TEST_P(RunHold, ShortWorkKeepsTheLeaseForAsLongAsItIsTold) {
   auto const began = herdlock::clock::now();
   EXPECT_EQ(run({"--min-hold", "1s"}, "exit 3").code, 3) << "whatever the command's status";
@@ -77,18 +78,70 @@ TEST_P(RunHold, ShortWorkKeepsTheLeaseForAsLongAsItIsTold) {
   EXPECT_GE(herdlock::clock::now() - began, 1s);
 }
 
-TEST_P(RunHold, WhoComesWhileItIsKeptIsTooLate) {
-  auto first = start_herdlock(
-      run_of(url(), {"--min-hold", "1h", "--verbose"}, "touch " + (folder_ / "made").string()));
-  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "made"); })) << first.errors();
-  ASSERT_TRUE(eventually([&] { return first.errors().find("keeps ") != std::string::npos; }))
-      << first.errors();
+TEST_P(RunHold, WhoComesBeforeIsTooLateAndTheCommandDoesNotStay) {
+  EXPECT_EQ(run({"--min-hold", "1h"}, "exit 3").code, 3);
   EXPECT_EQ(run({"--if-busy", "quiet"}, "echo twice").out, "");
   EXPECT_EQ(run({}, "true").code, 75);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, RunHold, ::testing::Values("sqlite", "redis"),
                          [](auto const& each) { return each.param; });
+
+class RunOnce : public RunHold {};
+
+TEST_P(RunOnce, WhatIsDoneIsNotDoneAgain) {
+  auto const first = run({"--once-per", "1h"}, "echo made");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out + first.err, "made\n");
+  auto const second = run({"--once-per", "1h"}, "echo made");
+  EXPECT_EQ(second.code, 0);
+  EXPECT_EQ(second.out + second.err, "") << "as for cron";
+  auto const third = run({"--once-per", "1h", "--verbose", "--wait", "1h"}, "echo made");
+  EXPECT_EQ(third.code, 0) << "who waits is told, too";
+  EXPECT_EQ(third.out, "");
+  EXPECT_NE(third.err.find("done already"), std::string::npos) << third.err;
+  EXPECT_EQ(run({}, "true").code, 75) << "to others it is busy";
+  auto const shown = run_herdlock({"show", "job", "--store", url()});
+  EXPECT_NE(shown.out.find(": done by "), std::string::npos) << shown.out;
+}
+
+TEST_P(RunOnce, WhoWaitsWhileItIsDoneEndsWithIt) {
+  auto const go = folder_ / "go";
+  auto first = start_herdlock(run_of(url(), {"--once-per", "1h"},
+                                     "touch " + (folder_ / "begun").string() + "; while [ ! -e " +
+                                         go.string() + " ]; do sleep 0.01; done"));
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_ / "begun"); })) << first.errors();
+  auto second = start_herdlock(
+      run_of(url(), {"--once-per", "1h", "--wait", "forever", "--verbose"}, "echo twice"));
+  ASSERT_TRUE(eventually([&] { return second.errors().find("asks ") != std::string::npos; }));
+  EXPECT_EQ(run({"--wait", "100ms"}, "true").code, 75);
+  std::ofstream(go).flush();
+  EXPECT_EQ(first.wait(), (exit_status{.code = 0, .signal = {}})) << first.errors();
+  EXPECT_EQ(second.wait(), (exit_status{.code = 0, .signal = {}})) << second.errors();
+  EXPECT_EQ(second.output(), "");
+}
+
+TEST_P(RunOnce, WhatFailedIsTriedAgain) {
+  EXPECT_EQ(run({"--once-per", "1h"}, "exit 3").code, 3);
+  EXPECT_EQ(run({"--once-per", "1h", "--min-hold", "1h"}, "exit 4").code, 4);
+  EXPECT_EQ(run({"--once-per", "1h"}, "true").code, 75) << "held, and not done";
+}
+
+TEST_P(RunOnce, TheNextNightFindsItFree) {
+  EXPECT_EQ(run({"--once-per", "1s"}, "echo made").out, "made\n");
+  EXPECT_TRUE(eventually([&] { return run({"--once-per", "1h"}, "echo made").out == "made\n"; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RunOnce, ::testing::Values("sqlite", "redis"),
+                         [](auto const& each) { return each.param; });
+
+TEST(RunRefusals, ALeaseThatCannotBeLeftCannotBeDone) {
+  auto const refused = run_herdlock(
+      run_of("redis://127.0.0.1:1?dialect=getset", {"--once-per", "1h"}, "echo never"));
+  EXPECT_EQ(refused.code, 64);
+  EXPECT_NE(refused.err.find("--once-per"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.out, "");
+}
 
 TEST(RunRefusals, AStoreInOneProcessExcludesNobody) {
   auto const refused = run_herdlock(run_of("memory:", {}, "echo never"));
@@ -102,12 +155,16 @@ TEST(RunRefusals, AStoreInOneProcessExcludesNobody) {
 TEST(RunRefusals, TimesThatCannotBeKept) {
   temp_dir folder;
   auto const url = "sqlite:" + (folder / "s.db").string();
-  for (char const* time : {"0", "1ms", "8761h", "soon", "30", "-1s"}) {
-    auto const refused = run_herdlock(run_of(url, {std::string("--min-hold=") + time}, "echo no"));
-    EXPECT_EQ(refused.code, 64) << time << refused.err;
-    EXPECT_NE(refused.err.find("--min-hold"), std::string::npos) << refused.err;
-    EXPECT_EQ(refused.out, "") << time;
+  for (std::string const option : {"--min-hold", "--once-per"}) {
+    for (char const* time : {"0", "1ms", "8761h", "soon", "30", "-1s"}) {
+      auto const refused = run_herdlock(run_of(url, {option + "=" + time}, "echo no"));
+      EXPECT_EQ(refused.code, 64) << time << refused.err;
+      EXPECT_NE(refused.err.find(option), std::string::npos) << refused.err;
+      EXPECT_EQ(refused.out, "") << time;
+    }
   }
+  auto const both = run_herdlock(run_of(url, {"--min-hold", "2h", "--once-per", "1h"}, "echo no"));
+  EXPECT_EQ(both.code, 64) << both.err;
   auto const retry = run_herdlock(run_of(url, {"--retry", "eternally"}, "echo no"));
   EXPECT_EQ(retry.code, 64);
   EXPECT_NE(retry.err.find("--retry"), std::string::npos) << retry.err;

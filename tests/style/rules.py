@@ -35,6 +35,8 @@ EXCEPTIONS = {
         "people give the times of rules, by their clock",
     ("no_wall_clock", "src/runtime/cache_rules.cpp"):
         "people give the times of rules, by their clock",
+    ("no_wall_clock", "src/cli/look/show_format.cpp"):
+        "people are told when, by their clock",
     ("no_wall_clock", "src/stores/redis/dialects/getset_dialect.cpp"):
         "the historical protocol stores Unix times; its clients compare their wall clocks",
 }

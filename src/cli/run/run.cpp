@@ -25,7 +25,20 @@
 namespace herdlock::cli {
 namespace {
 
-bool may_pass(failure const& why) { return why == errc::unavailable || why == errc::timed_out; }
+trouble kind_of(failure const& why) {
+  bool const passes = why == errc::unavailable || why == errc::timed_out;
+  return passes ? trouble::passing : trouble::lasting;
+}
+
+// `done by db-1/4711 12 min ago`.
+std::string done_by(lease_info const& seen) {
+  return fmt::format("done by {} {} ago", seen.holder, say(*seen.done));
+}
+
+std::string left_words(run_step const& next) {
+  return fmt::format("left{} for {} from its grant on", next.how == left_as::done ? " as done" : "",
+                     say(next.time));
+}
 
 constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -36,6 +49,7 @@ class session {
   int go();
 
  private:
+  void check_once() const;
   void await_signal();
   void on_signal(int number);
   acquire_options terms(milliseconds wait) const;
@@ -43,6 +57,7 @@ class session {
   result<acquired> attempt(milliseconds wait);
   void rest(clock::time_point until, std::stop_token const& ended = {});
   void keep(lease const& held, clock::time_point until);
+  std::optional<lease_info> look();
   std::string who_holds();
   int run_under(lease& held);
   int finish(lease held, int status);
@@ -56,11 +71,12 @@ class session {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::signal_set signals_{io_};
   asio::cancellation_signal cancel_;
-  run_plan plan_;
   clock::time_point granted_{};
   int interrupted_by_ = 0;
   guard* guard_ = nullptr;
   lock lock_;
+  run_plan plan_;
+  std::optional<std::string> done_by_;  // another has done the work
   warnings_teller warnings_;
   run_log log_;
 };
@@ -68,9 +84,10 @@ class session {
 session::session(run_options const& options)
     : options_(options),
       command_(options.command),
-      plan_({.wait = options.wait, .retry = options.retry, .min_hold = options.min_hold},
-            clock::now()),
       lock_(value_or_raise(try_open_store(options.store_url)), options.name),
+      plan_({options.wait, options.retry, options.min_hold, options.once_per},
+            lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
+            clock::now()),
       log_(options.name.str(), lock_.where().display_name(), options.log) {
   // nohup and `&` of a script ignore signals on purpose.
   for (int const number : forwarded) {
@@ -154,13 +171,19 @@ void session::rest(clock::time_point until, std::stop_token const& ended) {
   }
 }
 
+std::optional<lease_info> session::look() {
+  auto info =
+      wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
+  return info ? std::move(*info) : std::nullopt;
+}
+
 // `held by db-1/4711 for at most 28 s more`, or less when nothing is known.
 std::string session::who_holds() {
-  auto const info =
-      wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
-  if (!info || !*info) return "held by another until a moment ago";
-  return fmt::format("held by {} for at most {} more unless renewed", (*info)->holder,
-                     say((*info)->remaining));
+  auto const seen = look();
+  if (!seen) return "held by another until a moment ago";
+  if (seen->done) return done_by(*seen);
+  return fmt::format("held by {} for at most {} more unless renewed", seen->holder,
+                     say(seen->remaining));
 }
 
 // A signal cancels only the operation under way, and that may be the question who holds it. So each
@@ -171,10 +194,13 @@ acquired session::acquire() {
   while (true) {
     auto got = attempt(wait);
     if (got && (*got || interrupted_by_)) return std::move(*got);
-    auto const next =
-        got ? plan_.busy(clock::now()) : plan_.failed(clock::now(), may_pass(got.error()));
+    auto const seen = got && options_.once_per > milliseconds{0} ? look() : std::nullopt;
+    bool const done = seen && seen->done;
+    auto const next = got ? plan_.busy(clock::now(), done ? left_as::done : left_as::held)
+                          : plan_.failed(clock::now(), kind_of(got.error()));
     if (!got && (interrupted_by_ || next.what == run_step::kind::give_up)) raise(got.error());
-    if (next.what == run_step::kind::give_up) return {};
+    if (next.what == run_step::kind::done) done_by_ = done_by(*seen);
+    if (next.what == run_step::kind::give_up || done_by_) return {};
     if (!got) {
       log_.tries_on(got.error());
       rest(next.until);
@@ -217,18 +243,25 @@ void session::keep(lease const& held, clock::time_point until) {
 }
 
 int session::finish(lease held, int status) {
-  auto const next = plan_.ended(clock::now(), granted_);
+  auto const next = plan_.ended(clock::now(), granted_, status);
   bool const in_time = held.valid();
   if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
-  result<release_reply> const reply =
-      wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
+  bool const leaves = in_time && next.what == run_step::kind::leave;
+  result<release_reply> const reply = wait_for<release_reply>([&](auto done) {
+    if (leaves) {
+      held.async_leave(next.time, next.how, std::move(done));
+    } else {
+      held.async_release(std::move(done));
+    }
+  });
   bool const ours_no_more = reply && *reply == release_reply::lost;
   log_.released(!reply         ? reply.error()
                 : ours_no_more ? make_failure(errc::lost, "it was another's by then")
-                               : failure{});
+                               : failure{},
+                leaves ? left_words(next) : "given back");
   if (!reply) {
-    notice(fmt::format("{}: not given back, it ends by its ttl: {}", options_.name.str(),
-                       reply.error().message));
+    notice(fmt::format("{}: not {}, it ends by its ttl: {}", options_.name.str(),
+                       leaves ? left_words(next) : "given back", reply.error().message));
   }
   warnings_.tell(lock_.where());
   if (!reply) return status;
@@ -245,7 +278,16 @@ int session::finish(lease held, int status) {
   return status;
 }
 
+void session::check_once() const {
+  if (options_.once_per == milliseconds{0} || lock_.where().traits().leaves_leases) return;
+  throw command_error(exit_code::usage,
+                      fmt::format("--once-per: a lease in {} cannot be left behind as done; name "
+                                  "another store, or take --min-hold",
+                                  lock_.where().display_name()));
+}
+
 int session::go() {
+  check_once();
   bool const quiet = options_.if_busy == busy_policy::quiet;
   if (options_.store_named == store_choice::by_default) log_.warns(about_default_store());
   log_.asks();
@@ -264,6 +306,10 @@ int session::go() {
   }
   log_.notes(lock_.where());
   if (held || !quiet) warnings_.tell(lock_.where());
+  if (done_by_) {
+    log_.done_already("done already, " + *done_by_);
+    return 0;
+  }
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;

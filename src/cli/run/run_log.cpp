@@ -80,8 +80,14 @@ void run_log::keeps(milliseconds more) const {
   say(fmt::format("keeps the lease for {} more", cli::say(more)));
 }
 
-void run_log::released(failure const& trouble) {
-  say(trouble.code ? "not given back" : "given back");
+void run_log::done_already(std::string const& line) {
+  say(line);
+  tell(election_event::failed, election_state::idle, "finish",
+       make_failure(errc::unavailable, line));
+}
+
+void run_log::released(failure const& trouble, std::string const& how) {
+  say(trouble.code ? "not " + how : how);
   tell(election_event::released, election_state::idle, "finish", trouble);
 }
 

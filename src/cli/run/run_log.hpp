@@ -29,7 +29,10 @@ class run_log {
   void ended(int status);
   /// The lease is kept for so long, though the command has ended.
   void keeps(milliseconds more) const;
-  void released(failure const& trouble);
+  /// `how`: what became of it without trouble.
+  void released(failure const& trouble, std::string const& how = "given back");
+  /// Another has done the work: `line` says who.
+  void done_already(std::string const& line);
 
   bool lost_it() const { return lost_; }
 

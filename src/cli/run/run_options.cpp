@@ -30,9 +30,16 @@ as another user or without HERDLOCK_WORK in its environment, by which it would
 be found.
 
 One at a time is not once: machines whose clocks differ start the same night's
-job one after the other, and each short one finds the lease free. --min-hold,
-longer than clocks can differ, keeps it until the others have come and gone.
-herdlock stays for it; SIGTERM gives the lease back.
+job one after the other, and each short one finds the lease free. --once-per
+leaves the lease at the store when CMD has succeeded: who waits or comes before
+it ends is told "done already", status 0 (a line with --verbose). After a failure
+only --min-hold keeps it, else the next may try. TIME is shorter than the
+schedule, 23h for a nightly job, so that the next night finds it free. It is at
+least once: if herdlock, the machine or the store fails between the end of CMD
+and the mark, CMD runs again. --once-per is refused where a lease ends with a
+session (MySQL named and row, PostgreSQL advisory and row, ZooKeeper), on etcd,
+redlock and dialect=getset; there herdlock stays for --min-hold, and SIGTERM
+gives the lease back.
 
 --json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
 `action`, `resource`, `holder`, `fencing` (its token), `elapsed_ms` and,
@@ -42,6 +49,7 @@ is a line of text as ever.
 
 Exit status:
   CMD's own, or 128 + the signal that ended it
+  0    also: done already (--once-per)
   64   usage: a bad name, ttl, URL or option
   69   the store is unavailable, or refuses the password
   75   busy: another holds the lease, and the wait is over
@@ -52,7 +60,7 @@ Exit status:
 
 Examples:
   herdlock run nightly-backup -- ./backup.sh
-  herdlock run nightly-report --min-hold 10m --if-busy quiet -- ./report.sh
+  herdlock run nightly-report --once-per 23h --if-busy quiet -- ./report.sh
   herdlock run deploy --wait 5m -- make deploy
   export HERDLOCK_STORE=redis://:secret@cache.example:6379
   herdlock run reindex --ttl 1m -- python3 reindex.py
@@ -143,7 +151,11 @@ CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
       ->type_name("TIME");
   run->add_option("--min-hold", arguments.min_hold,
                   "Keep the lease so long from its grant, however CMD ends, so that short work\n"
-                  "does not run again on a machine whose clock is behind; run waits for it")
+                  "does not run again on a machine whose clock is behind")
+      ->type_name("TIME");
+  run->add_option("--once-per", arguments.once_per,
+                  "After success leave the lease, as done, until its grant is so old: who comes\n"
+                  "before ends with status 0. Shorter than the schedule: 23h for a nightly job")
       ->type_name("TIME");
   run->add_option("--retry", arguments.retry,
                   "How long to go on trying while the store is away: a time, none, forever;\n"
@@ -172,6 +184,10 @@ run_options check(run_arguments const& arguments) {
   auto const on_loss = loss_argument(arguments.on_loss);
   auto const max_hold = max_hold_argument(arguments.max_hold);
   auto const min_hold = hold_argument("--min-hold", arguments.min_hold);
+  auto const once_per = hold_argument("--once-per", arguments.once_per);
+  if (once_per > milliseconds{0} && min_hold > once_per) {
+    throw command_error(exit_code::usage, "--min-hold must not be longer than --once-per");
+  }
   auto const retry = wait_argument("--retry", arguments.retry);
   return run_options{std::move(name),
                      shared_store(arguments.store),
@@ -181,6 +197,7 @@ run_options check(run_arguments const& arguments) {
                      grace,
                      max_hold,
                      min_hold,
+                     once_per,
                      retry,
                      on_loss,
                      busy_argument(arguments.if_busy),

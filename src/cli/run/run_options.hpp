@@ -29,6 +29,7 @@ struct run_arguments {
   std::string grace;  ///< empty: a quarter of the ttl, at most 10 s
   std::string max_hold;
   std::string min_hold;  ///< empty: no longer than CMD runs
+  std::string once_per;
   std::string retry = "none";
   std::string on_loss = "term";
   std::string if_busy = "fail";
@@ -48,6 +49,7 @@ struct run_options {
   std::optional<milliseconds> grace;
   std::optional<milliseconds> max_hold;
   milliseconds min_hold;  ///< 0: no longer than the command runs
+  milliseconds once_per;  ///< 0: as often as it is started
   milliseconds retry;
   loss_policy on_loss;
   busy_policy if_busy;

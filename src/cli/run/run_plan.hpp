@@ -10,12 +10,16 @@
 // `wait` and `retry` both begin with the first look. While another holds the lease, `wait` counts;
 // while the store is away, the longer of the two does.
 //
-//   the command has ended ─▶ keep until the grant's age is min_hold ─▶ give_back
+//   the command has ended ─▶ leave, where the store can, else keep, until the grant is old enough:
+//                            once_per after success (it is left as done), else min_hold
+//
+// Who runs once is told by a look that the work is done, also while it waits: so it queues for a
+// second at a time.
 //
 // Pure: no clock, no store; time comes in as an argument.
 #pragma once
 
-#include <herdlock/types.hpp>
+#include <herdlock/lease.hpp>
 
 namespace herdlock::cli {
 
@@ -24,6 +28,7 @@ struct run_times {
   milliseconds wait{0};   ///< for another's lease; wait_forever: without a limit
   milliseconds retry{0};  ///< for a store that is away; the same
   milliseconds min_hold{0};
+  milliseconds once_per{0};  ///< not shorter than min_hold
 };
 
 struct run_step {
@@ -31,30 +36,41 @@ struct run_step {
     ask,        ///< for the lease, for `wait` at most
     rest,       ///< until `until`; then ask, for what wait_left() says
     give_up,    ///< the last answer stands
+    done,       ///< another has done the work already
+    leave,      ///< the lease, until its grant is `time` ago, as `how`
     keep,       ///< the lease until `until`; then give it back
     give_back,  ///< the lease, now
   };
   kind what = kind::give_up;
   milliseconds wait{0};
   clock::time_point until{};
+  milliseconds time{0};
+  left_as how = left_as::held;
 };
+
+/// Whether the store may answer later.
+enum class trouble { passing, lasting };
+
+/// Whether the store can keep a lease that nobody holds.
+enum class after_work { kept, left };
 
 class run_plan {
  public:
-  run_plan(run_times times, clock::time_point began);
+  run_plan(run_times times, after_work lease, clock::time_point began);
 
-  /// The store could not answer. `passes`: it may do so later.
-  run_step failed(clock::time_point now, bool passes);
-  /// Another holds the lease.
-  run_step busy(clock::time_point now);
+  /// The store could not answer.
+  run_step failed(clock::time_point now, trouble what);
+  /// Another holds the lease, or has left it.
+  run_step busy(clock::time_point now, left_as how);
   /// How long the next question may queue.
   milliseconds wait_left(clock::time_point now) const;
 
   /// The command has ended.
-  run_step ended(clock::time_point now, clock::time_point granted) const;
+  run_step ended(clock::time_point now, clock::time_point granted, int status) const;
 
  private:
   run_times const times_;
+  after_work const lease_;
   clock::time_point const began_;
   milliseconds pause_;
 };

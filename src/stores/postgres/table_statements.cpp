@@ -173,6 +173,17 @@ BEGIN
 END $f$;
 )sql";
 
+// The owner may be the one that it is left to already, after a lost answer. The end may be nearer
+// now: those who wait for it are woken.
+constexpr char pass_on[] =
+    "WITH passed AS (UPDATE @ SET owner = $3::bytea, expires_at = CASE WHEN owner = $3::bytea"
+    " THEN expires_at ELSE clock_timestamp() + $4::bigint * interval '1 ms' END"
+    " WHERE name = $1::bytea AND owner IN ($2::bytea, $3::bytea)"
+    " AND expires_at > clock_timestamp() RETURNING 1),"
+    " woken AS MATERIALIZED (SELECT pg_notify(channel, '') FROM"
+    " (SELECT DISTINCT channel FROM @_waiters WHERE name = $1::bytea) c)"
+    " SELECT (SELECT count(*) FROM passed) > 0, (SELECT count(*) FROM woken)";
+
 constexpr char inspect[] =
     "SELECT owner, fencing,"
     " ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint,"
@@ -221,6 +232,7 @@ std::vector<std::pair<std::string, std::string>> table_statements(settings const
       {"release", give_back},
       {"leave", "SELECT @_release_v2($1, $2)"},
       {"force", "SELECT @_release_v2($1, NULL)"},
+      {"pass_on", pass_on},
       {"inspect", inspect},
       {"list", list},
       {"sweep", sweep}};

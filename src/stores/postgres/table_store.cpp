@@ -82,6 +82,14 @@ class table_store final : public lease_store,
     commands_->run(how, std::move(on_reply));
   }
 
+  void leave(leave_request request, handler<release_reply> done) override {
+    auto const one = pending_->begin("leave", request.name.str(), std::move(done));
+    statement how{"pass_on",
+                  {as_bytes(request.name.str()), as_bytes(request.owner.str()),
+                   as_bytes(request.left_to.str()), as_number(request.ttl.count())}};
+    ask(*commands_, one, std::move(how), &table_store::released);
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one = pending_->begin("inspect", name.str(), std::move(done));
     statement how{"inspect", {as_bytes(name.str())}};

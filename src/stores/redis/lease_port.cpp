@@ -43,6 +43,9 @@ class lease_port final : public lease_store {
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     start(release_message{std::move(name), std::move(owner), floor()}, std::move(done));
   }
+  void leave(leave_request request, handler<release_reply> done) override {
+    start(pass_on_message{std::move(request)}, std::move(done));
+  }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_message{std::move(name)}, std::move(done));
   }

@@ -66,7 +66,10 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
     server->open();
     if (proofs) proofs->open();
   });
-  return redis::backend_of(all);
+  auto made = redis::backend_of(all);
+  // A value of dialect=getset has no room for another owner.
+  made.traits.leaves_leases = how->speaks != redis::dialect::getset;
+  return made;
 }
 
 std::span<url_scheme const> v0::redis_schemes() {

@@ -40,7 +40,9 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   all->values = redis::make_cache_port(all->commands, all->watches);
   all->tracked = redis::make_tracked_reads(all->commands, std::move(links), redis::key_slot);
   asio::post(executor, [cluster = all->commands] { cluster->open(); });
-  return redis::backend_of(all);
+  auto made = redis::backend_of(all);
+  made.traits.leaves_leases = true;
+  return made;
 }
 
 }  // namespace herdlock

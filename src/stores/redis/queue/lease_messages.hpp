@@ -139,6 +139,21 @@ struct renew_message {
   }
 };
 
+struct pass_on_message {
+  using value_type = release_reply;
+  static constexpr std::string_view verb = "leave";
+  leave_request asked;
+
+  std::string_view name() const { return asked.name.str(); }
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().pass_on, form}, asked.name,
+                {asked.owner.str(), asked.left_to.str(), asked.ttl.count()});
+  }
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no<release_reply>(answer, name());
+  }
+};
+
 struct release_message {
   using value_type = release_reply;
   static constexpr std::string_view verb = "release";
