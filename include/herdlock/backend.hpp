@@ -117,6 +117,12 @@ class lease_store {
   /// session it is never called.
   virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
 
+  /// Whom to tell when a connection over which leases were granted or renewed has come up anew,
+  /// whatever answers there: it may be another server, or one that has forgotten. The runtime then
+  /// renews what it holds. Once, before any request. Called on the executor, in an event of its
+  /// own. Where leases stand on a session, which tells by on_lease_end(), it is never called.
+  virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
+
   /// False when no request of this store, for leases or for values, has ever been sent to a server,
   /// which is certain: then nothing is left there, and closing waits for nothing. On the executor.
   virtual bool may_have_sent() const { return true; }

@@ -69,6 +69,9 @@ class checked_leases final : public lease_store {
   void on_lease_end(std::function<void(lease_end const&)> told) override {
     to_->on_lease_end(std::move(told));
   }
+  void on_new_connection(std::function<void()> told) override {
+    to_->on_new_connection(std::move(told));
+  }
   bool may_have_sent() const override { return to_->may_have_sent(); }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     to_->inspect(std::move(name), std::move(done));

@@ -30,6 +30,10 @@ std::string text_of(algo::loss why) {
   }
 }
 
+failure released_failure(resource const& name) {
+  return make_failure(errc::canceled, "the lease on '" + name.str() + "' was released");
+}
+
 }  // namespace
 
 lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
@@ -60,6 +64,8 @@ void lease_core::on_session_end(lease_end const& what) {
   told_ = what.why;
   obey(machine_.told_lost());
 }
+
+void lease_core::renew_by(clock::time_point at) { obey(machine_.renew_by(at)); }
 
 // The loss is told first, then others may have it.
 void lease_core::on_closing() {
@@ -138,10 +144,6 @@ void lease_core::note_end(lease_event_kind how, failure why) {
                           held);
 }
 
-failure lease_core::released_failure() const {
-  return make_failure(errc::canceled, "the lease on '" + what_.name.str() + "' was released");
-}
-
 void lease_core::wait_lost(handler<void> done) {
   runtime::enter_waiters(shared_from_this(), loss_waiters_, std::move(done),
                          [](lease_core& self, std::uint64_t id, handler<void> h) {
@@ -154,7 +156,7 @@ void lease_core::add_loss_waiter(std::uint64_t id, handler<void> done) {
     return post_result<void>(executor(), std::move(done), {});
   }
   if (machine_.state() == algo::lease_state::released) {
-    return post_result<void>(executor(), std::move(done), released_failure());
+    return post_result<void>(executor(), std::move(done), released_failure(what_.name));
   }
   loss_waiters_.add(id, std::move(done));
 }
@@ -172,7 +174,7 @@ void lease_core::add_renewal_waiter(std::uint64_t id, handler<renew_reply> done)
     return post_result<renew_reply>(executor(), std::move(done), renew_reply::lost);
   }
   if (machine_.state() == algo::lease_state::released) {
-    return post_result<renew_reply>(executor(), std::move(done), released_failure());
+    return post_result<renew_reply>(executor(), std::move(done), released_failure(what_.name));
   }
   if (machine_.held_too_long(now)) {
     auto why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() +
@@ -244,8 +246,8 @@ void lease_core::begin_release(handler<release_reply> done) {
   leave_lists();
   obey(machine_.release(clock::now()));
   if (machine_.state() == algo::lease_state::lost) left_.reset();
-  if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure());
-  if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure());
+  if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure(what_.name));
+  if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure(what_.name));
   auto const& leases = home_->leases();
   if (!leases) {
     return asio::post(executor(), [self = shared_from_this()] {

@@ -43,7 +43,7 @@ class lease_core final : public runtime::timed,
   resource const& name() const { return what_.name; }
   owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
-  milliseconds ttl() const { return terms_.ttl; }
+  milliseconds ttl() const override { return terms_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
   std::string const& store_name() const { return home_->display_name(); }
   runtime::lease_proof const& proof() const { return proof_; }
@@ -59,13 +59,13 @@ class lease_core final : public runtime::timed,
  private:
   void on_due(clock::time_point now) override;
   void on_session_end(lease_end const& what) override;
+  void renew_by(clock::time_point at) override;
   void on_closing() override;
   void leave_lists();
   void obey(algo::lease_action action);
   void renew();
   void on_renewed(result<renew_reply> reply);
   void lose();
-  failure released_failure() const;
   void add_loss_waiter(std::uint64_t id, handler<void> done);
   void add_renewal_waiter(std::uint64_t id, handler<renew_reply> done);
   void begin_release(handler<release_reply> done);

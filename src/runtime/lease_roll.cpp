@@ -1,5 +1,9 @@
 #include "runtime/lease_roll.hpp"
 
+#include <algorithm>
+
+#include "algo/lease_machine.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -22,6 +26,14 @@ void lease_roll::tell(lease_end const& what) {
     leave(one);
     one.on_session_end(what);
   }
+}
+
+void lease_roll::renew_all(clock::time_point now, double random) {
+  auto shortest = milliseconds::max();
+  for (auto const& one : all_) shortest = std::min(shortest, one.ttl());
+  auto const window = algo::new_connection_window(shortest);
+  auto const at = now + std::chrono::duration_cast<clock::duration>(window * random);
+  for (auto& one : all_) one.renew_by(at);
 }
 
 void lease_roll::tell_closing() {

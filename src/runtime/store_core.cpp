@@ -102,6 +102,9 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
   ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
     if (auto const roll = weak.lock()) roll->tell(what);
   });
+  ports_.leases->on_new_connection([weak = std::weak_ptr(roll_)] {
+    if (auto const roll = weak.lock()) roll->renew_all(clock::now(), random_unit());
+  });
 }
 
 store_core::~store_core() {

@@ -66,6 +66,13 @@ class scripted_lease_store : public lease_store {
     tell_end_ = std::move(told);
   }
 
+  void on_new_connection(std::function<void()> told) override {
+    tell_new_connection_ = std::move(told);
+  }
+
+  /// Another server answers, perhaps.
+  void come_up_anew() { asio::post(executor_, tell_new_connection_); }
+
   /// The session that this lease stood on has ended.
   void end_session_of(resource name, owner_token owner) {
     asio::post(executor_,
@@ -101,6 +108,7 @@ class scripted_lease_store : public lease_store {
  private:
   asio::any_io_executor executor_;
   std::function<void(lease_end const&)> tell_end_;
+  std::function<void()> tell_new_connection_;
 };
 
 /// A store over a scripted one, on an io_context that the test runs.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "stores/common/connection_news.hpp"
 #include "stores/common/name_hint.hpp"
 #include "stores/common/timer_queue.hpp"
 #include "stores/postgres/table_queue.hpp"
@@ -36,6 +37,7 @@ class table_store final : public lease_store,
         commands_(std::make_shared<command_connection>(pending_->executor(), what_,
                                                        needed(std::move(found)))),
         queue_(std::make_shared<table_queue>(pending_->executor(), commands_, channel_)),
+        news_(pending_->executor()),
         sweep_timer_(pending_->executor()) {}
 
   // Those who wait leave the queue before the connection ends.
@@ -50,6 +52,7 @@ class table_store final : public lease_store,
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    queue_->forget_leave(request);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
     auto const one =
         std::make_shared<acquisition>(pending_, std::move(what), clock::now() + what_.timeout);
@@ -106,11 +109,17 @@ class table_store final : public lease_store,
     ask_page(*commands_, pending_->begin("list", "leases", std::move(done)), request);
   }
 
-  void on_up() override { sweep(); }
+  void on_new_connection(std::function<void()> told) override { news_.listen(std::move(told)); }
+
+  void on_up() override {
+    sweep();
+    news_.tell();
+  }
   void on_notification(std::string const& payload) override { queue_->on_notification(payload); }
   void on_down(failure const& why) override {
     sweep_timer_.cancel();
     queue_->on_down(why);
+    news_.tell();  // it is opened again by the next command only: a renewal
   }
 
  private:
@@ -200,6 +209,7 @@ class table_store final : public lease_store,
   std::string const channel_ = random_channel();
   std::shared_ptr<command_connection> commands_;
   std::shared_ptr<table_queue> queue_;
+  stores::connection_news news_;
   asio::basic_waitable_timer<clock> sweep_timer_;
   stores::name_hint<256> busy_lately_;  // a wrong guess costs a round trip
 };

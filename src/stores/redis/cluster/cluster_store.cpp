@@ -33,6 +33,7 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
                                  servers->close();
                                }};
   };
+  how->news = std::make_shared<stores::connection_news>(executor);
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings, links);
   auto const all = std::make_shared<redis::store_parts<redis::cluster>>(
       std::move(nodes), std::move(warnings), std::move(make_wires));

@@ -37,6 +37,7 @@ redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how,
       how_(std::move(how)),
       gate_timer_(executor_),
       timers_(std::make_shared<timer_queue>(executor_)),
+      news_(executor_),
       warnings_(warnings),
       clocks_(how_.nodes.size()) {
   for (std::size_t i = 0; i < how_.nodes.size(); ++i) {

@@ -318,6 +318,7 @@ void redlock_node::on_checked(result<voting_delay::server> found, std::uint64_t 
   }
   voting_.met(*found, std::chrono::steady_clock::now());
   become(state::ready);
+  if (auto const owner = owner_.lock()) owner->on_node_ready();
   retry();
 }
 
