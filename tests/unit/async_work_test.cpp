@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <support/eventually.hpp>
 #include <thread>
 #include <vector>
 
@@ -63,7 +64,11 @@ class AsyncWorkTest : public testing::Test {
   AsyncWorkTest() {
     of->where.async_try_acquire(
         {.ttl = 1h}, [this](failure const&, acquired got) { of->held = std::move(got); });
-    own.run_for(10s);  // until there is nothing to do but to renew
+    EXPECT_TRUE(herdlock_test::eventually([this] {
+      own.restart();
+      own.poll();
+      return of->held.has_value();
+    }));
   }
   ~AsyncWorkTest() override {
     of.reset();
