@@ -26,11 +26,13 @@ namespace {
 
 using thread_end = asio::any_completion_handler<void(std::exception_ptr)>;
 
-// The thread ends by handing itself to the executor, which joins it.
+// The thread ends by handing itself to the executor, which joins it. Where none can be had the work
+// ends with that: the handler is no part of what goes with a thread that does not begin.
 void run_in_thread(asio::any_io_executor const& executor, std::function<void()> work,
-                   thread_end done) {
+                   thread_end end) {
+  auto done = std::make_shared<thread_end>(std::move(end));
   auto self = std::make_shared<std::promise<std::thread>>();
-  auto run = [executor, self, work = std::move(work), done = std::move(done)]() mutable {
+  auto run = [executor, self, work = std::move(work), done]() mutable {
     detail::name_this_thread("herdlock-term");
     std::exception_ptr thrown;
     try {
@@ -41,10 +43,14 @@ void run_in_thread(asio::any_io_executor const& executor, std::function<void()> 
     work = nullptr;
     asio::post(executor, [self = std::move(self), done = std::move(done), thrown]() mutable {
       self->get_future().get().join();
-      std::move(done)(thrown);
+      std::move (*done)(thrown);
     });
   };
-  self->set_value(std::thread(std::move(run)));
+  try {
+    self->set_value(std::thread(std::move(run)));
+  } catch (...) {
+    asio::post(executor, [done, thrown = std::current_exception()] { std::move (*done)(thrown); });
+  }
 }
 
 }  // namespace
