@@ -164,9 +164,20 @@ class [[nodiscard]] election {
 
   /// Blocking; throws herdlock::error. Not on the store's own thread.
   void campaign();
+  /// The same, and a stop resigns: it returns as after resign(), at once and without asking the
+  /// store when the stop was there first. For a thread of its own:
+  ///
+  ///     std::jthread stands([&](std::stop_token stop) { job.campaign(stop); });
+  void campaign(std::stop_token stop);
 
   /// Asks the candidate to stop the work, give the term back and end the campaign; does not wait.
+  /// It counts for a campaign that has begun. One that another thread is about to begin goes on:
+  /// close() and campaign(std::stop_token) are for that.
   void resign();
+
+  /// Ends the candidate for good, also before it has ever stood: resigns, and any campaign that
+  /// comes later completes with errc::canceled. Does not wait; async_resign() does.
+  void close();
 
   /// The same, and completes when the campaign has ended, at once when there is none.
   /// `void(failure)`. Cancellation ends the wait (errc::canceled), not the resignation.

@@ -62,6 +62,11 @@ failure blocking_wait::nobody_runs_it() const {
                                            ": a blocking call needs a thread that does");
 }
 
+failure blocking_wait::stopped_before_it_began() const {
+  return make_failure(errc::canceled, "the call on store " + context_.core()->display_name() +
+                                          " was stopped before it began");
+}
+
 failure blocking_wait::closed() const { return context_.core()->closed_failure(); }
 
 }  // namespace detail

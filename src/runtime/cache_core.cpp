@@ -8,16 +8,16 @@
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/cache_warming.hpp"
+#include "runtime/on_own_executor.hpp"
 #include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
-#include "runtime/with_work.hpp"
 
 namespace herdlock {
 inline namespace v0 {
 namespace detail {
 namespace {
 
-using runtime::with_work;
+using runtime::on_own_executor;
 
 using entry_ending = void (runtime::cache_engine::*)(cache_key key, handler<bool> done);
 
@@ -28,7 +28,7 @@ void end_entry(std::shared_ptr<runtime::cache_engine> engine, entry_ending how,
     return post_result<bool>(executor, std::move(done), std::move(full).error());
   }
   asio::post(executor, [engine = std::move(engine), how, key = *std::move(full),
-                        done = with_work<bool>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<bool>(executor, std::move(done))]() mutable {
     ((*engine).*how)(std::move(key), std::move(done));
   });
 }
@@ -195,15 +195,16 @@ void cache_core::fence(handler<void> done) {
   auto const executor = get_executor();
   asio::post(executor, [engine = engine_] { engine->fence(); });
   if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
-  asio::post(executor, [near = near_, done = with_work<void>(executor, std::move(done))]() mutable {
-    near->fence(std::move(done));
-  });
+  asio::post(executor,
+             [near = near_, done = on_own_executor<void>(executor, std::move(done))]() mutable {
+               near->fence(std::move(done));
+             });
 }
 
 void cache_core::drop_kept(handler<void> done) {
   auto const executor = get_executor();
   asio::post(executor, [engine = engine_, near = near_, executor,
-                        done = with_work<void>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
     engine->fence();
     if (near) near->drop_all();
     post_result<void>(executor, std::move(done), boost::system::in_place_value);
@@ -245,10 +246,11 @@ void cache_core::put(std::string_view key, result<cache_value> value, handler<vo
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
   auto const ttl = engine_->ttl_of(*value);
   put_request request{*std::move(full), *std::move(value), ttl};
-  asio::post(get_executor(), [engine = engine_, request = std::move(request),
-                              done = with_work<void>(get_executor(), std::move(done))]() mutable {
-    engine->put(std::move(request), std::move(done));
-  });
+  asio::post(get_executor(),
+             [engine = engine_, request = std::move(request),
+              done = on_own_executor<void>(get_executor(), std::move(done))]() mutable {
+               engine->put(std::move(request), std::move(done));
+             });
 }
 
 void cache_core::invalidate(std::string_view key, handler<bool> done) {
@@ -276,7 +278,7 @@ void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> don
     return post_result<void>(executor, std::move(done), std::move(why));
   }
   asio::post(executor, [engine = engine_, tag = std::string(tag), how,
-                        done = with_work<void>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
     engine->freshness()->tags().end(tag, how, std::move(done));
   });
 }

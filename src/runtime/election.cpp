@@ -67,20 +67,21 @@ election::election(election&&) noexcept = default;
 
 election& election::operator=(election&& other) noexcept {
   if (this == &other) return *this;
-  if (core_) core_->resign();
+  if (core_) core_->resign(detail::resignation::for_good);
   core_ = std::move(other.core_);
   where_ = std::move(other.where_);
   return *this;
 }
 
 election::~election() {
-  if (core_) core_->resign();
+  if (core_) core_->resign(detail::resignation::for_good);
 }
 
 resource const& election::name() const { return core_->name(); }
 std::string const& election::candidate() const { return core_->candidate(); }
 election_state election::state() const { return core_->state(); }
-void election::resign() { core_->resign(); }
+void election::resign() { core_->resign(detail::resignation::from_campaign); }
+void election::close() { core_->resign(detail::resignation::for_good); }
 asio::any_io_executor election::executor() const { return core_->executor(); }
 
 void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
@@ -96,6 +97,14 @@ void election::start_resign(std::shared_ptr<detail::election_core> const& core,
 void election::campaign() {
   auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
+}
+
+void election::campaign(std::stop_token stop) {
+  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  auto const ended =
+      detail::wait_for<void>(*detail::context_of(*where_), start, detail::dropped_answer{}, stop);
+  bool const is_stopped = ended.has_error() && ended.error() == errc::canceled;
+  if (!is_stopped || !stop.stop_requested()) ended.value();
 }
 
 }  // namespace v0

@@ -33,10 +33,12 @@ struct thread_work {
   std::function<void()> work;
 };
 
-// The thread ends by handing itself to the executor, which joins it.
-void run_in_thread(asio::any_io_executor const& executor, thread_work what, thread_end done) {
+// The thread ends by handing itself to the executor, which joins it. Where none can be had the work
+// ends with that: the handler is no part of what goes with a thread that does not begin.
+void run_in_thread(asio::any_io_executor const& executor, thread_work what, thread_end end) {
+  auto done = std::make_shared<thread_end>(std::move(end));
   auto self = std::make_shared<std::promise<std::thread>>();
-  auto run = [executor, self, what = std::move(what), done = std::move(done)]() mutable {
+  auto run = [executor, self, what = std::move(what), done]() mutable {
     detail::name_this_thread("herdlock-term");
     what.signals.take_on();
     std::exception_ptr thrown;
@@ -48,10 +50,14 @@ void run_in_thread(asio::any_io_executor const& executor, thread_work what, thre
     what.work = nullptr;
     asio::post(executor, [self = std::move(self), done = std::move(done), thrown]() mutable {
       self->get_future().get().join();
-      std::move(done)(thrown);
+      std::move (*done)(thrown);
     });
   };
-  self->set_value(std::thread(std::move(run)));
+  try {
+    self->set_value(std::thread(std::move(run)));
+  } catch (...) {
+    asio::post(executor, [done, thrown = std::current_exception()] { std::move (*done)(thrown); });
+  }
 }
 
 }  // namespace

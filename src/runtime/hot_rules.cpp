@@ -11,8 +11,8 @@
 
 #include "algo/hot_list.hpp"
 #include "runtime/cache_rules.hpp"
+#include "runtime/on_own_executor.hpp"
 #include "runtime/store_context.hpp"
-#include "runtime/with_work.hpp"
 
 namespace herdlock::runtime {
 namespace {
@@ -129,7 +129,7 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
       : home_(std::move(home)),
         prefix_(std::move(prefix)),
         edit_(std::move(edit)),
-        done_(with_work(home_->executor(), std::move(done))) {}
+        done_(on_own_executor(home_->executor(), std::move(done))) {}
 
   void read() {
     if (home_->closing()) return std::move(done_)(home_->closed_failure());
@@ -220,7 +220,7 @@ void detail::start_count_of_rule_listeners(store const& in, std::string prefix,
   auto const& home = context_of(in)->core();
   asio::post(home->executor(),
              [home, prefix = std::move(prefix),
-              done = runtime::with_work(home->executor(), std::move(done))]() mutable {
+              done = runtime::on_own_executor(home->executor(), std::move(done))]() mutable {
                if (home->closing()) return std::move(done)(home->closed_failure());
                if (auto const& rules = home->rules()) {
                  return rules->count_listeners(runtime::hot_keys_topic(prefix), std::move(done));

@@ -91,6 +91,13 @@ acquired lock::acquire(acquire_options const& options) const {
   return detail::wait_for<acquired>(*detail::context_of(store_), start).value();
 }
 
+acquired lock::acquire(acquire_options const& options, std::stop_token stop) const {
+  auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
+  return detail::wait_for<acquired>(*detail::context_of(store_), start, detail::dropped_answer{},
+                                    std::move(stop))
+      .value();
+}
+
 acquired lock::try_acquire(acquire_options options) const {
   options.wait = milliseconds{0};
   return acquire(options);

@@ -3,6 +3,7 @@
 import fnmatch
 import re
 
+import async_calls
 import boxes
 import documents
 import old_names
@@ -297,7 +298,7 @@ def leads_somewhere(tree, file, link):
 
 
 ALL = {name.removeprefix("rule_"): rule
-       for name, rule in [*globals().items(), *vars(documents).items(),
+       for name, rule in [*globals().items(), *vars(async_calls).items(), *vars(documents).items(),
                     *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items(), *vars(time_limits).items()]
        if name.startswith("rule_")}
