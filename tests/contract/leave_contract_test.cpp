@@ -69,7 +69,8 @@ TEST_P(leave_contract, WhatIsLeftAsDoneTellsWhoDidItAndHowLongAgo) {
   EXPECT_EQ(now->holder, holder);
   EXPECT_GE(*now->done, 0ms);
   // Both ends of it are told in whole milliseconds.
-  EXPECT_LE(*now->done, std::chrono::ceil<milliseconds>(clock::now() - began) + 2ms);
+  milliseconds const rounded_up{2};
+  EXPECT_LE(*now->done, std::chrono::ceil<milliseconds>(clock::now() - began) + rounded_up);
   EXPECT_FALSE(where.try_acquire());
 }
 
