@@ -113,6 +113,7 @@ std::vector<async_call> calls_for_leases() {
        }},
       {"async_renew", [](auto& o, auto n) { o.held->async_renew(n); }},
       {"async_release", [](auto& o, auto n) { o.held->async_release(n); }},
+      {"async_leave", [](auto& o, auto n) { o.held->async_leave(1min, left_as::held, n); }},
       {"async_with",
        [](auto& o, auto n) {
          lock const other(o.opened, "other");
