@@ -32,7 +32,7 @@ be found.
 One at a time is not once: machines whose clocks differ start the same night's
 job one after the other, and each short one finds the lease free. --once-per
 leaves the lease at the store when CMD has succeeded: who waits or comes before
-it ends is told "done already", status 0 (a line with --verbose). After a failure
+it ends is told "done already", status 0 (a line with --verbose). After failure
 only --min-hold keeps it, else the next may try. TIME is shorter than the
 schedule, 23h for a nightly job, so that the next night finds it free. It is at
 least once: if herdlock, the machine or the store fails between the end of CMD
