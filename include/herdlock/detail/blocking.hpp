@@ -21,7 +21,8 @@ class store_context;
 /// The compiled half of a blocking call: what it asks of the store that it waits for.
 class blocking_wait {
  public:
-  /// Stops the process on the store's own thread, where the call would wait for itself.
+  /// Stops the process on the store's own thread, where the call would wait for itself. In a child
+  /// of fork() nothing of the store is touched.
   explicit blocking_wait(store_context const& context);
 
   /// May nobody run the executor? Not where the store has a thread of its own.
@@ -32,6 +33,8 @@ class blocking_wait {
   /// Emits the cancellation on the executor, as soon as somebody runs it.
   void cancel_once_run(std::shared_ptr<boost::asio::cancellation_signal> signal) const;
 
+  /// errc::forked in a child of fork(), where nobody would ever answer.
+  failure inherited() const;
   failure nobody_runs_it() const;
   failure closed() const;
 
@@ -60,10 +63,12 @@ struct dropped_answer {
 /// errc::timed_out, and the operation is cancelled as soon as somebody does: a wait leaves its
 /// queue. What cannot be cancelled (a put, an invalidation, a release) is carried out then, and an
 /// answer that comes all the same goes to `late`: a lease that it drops is given back. A store that
-/// is torn down underneath gives errc::canceled.
+/// is torn down underneath gives errc::canceled, and one that was opened before fork()
+/// errc::forked.
 template <class T, class Start, class Late = dropped_answer>
 result<T> wait_for(store_context const& context, Start&& start, Late late = {}) {
   blocking_wait const wait(context);
+  if (failure why = wait.inherited(); why.code) return why;
   auto call = std::make_shared<blocking_call<T>>();
   auto answer = call->answer.get_future();
   // The handler alone keeps the call: one that is dropped uncalled breaks the promise.
