@@ -33,6 +33,7 @@ enum class errc {
   load_failed,      ///< the loader failed; the text is the loader's own
   not_supported,    ///< the store has no such operation
   moving,           ///< of a cache: the store is moving this key to another of its servers
+  forked,           ///< the store was opened before fork(), by the parent: a child opens its own
 };
 
 std::error_category const& category() noexcept;

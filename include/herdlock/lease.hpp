@@ -135,7 +135,7 @@ class [[nodiscard]] lease {
   release_reply leave(milliseconds time, left_as how);
 
   /// Stops renewing and lets go of the lease without giving it back: another process restores it
-  /// with lock::restore within the ttl.
+  /// with lock::restore within the ttl. Throws herdlock::error in a child of fork() (errc::forked).
   lease_ticket hand_over() &&;
 
  private:

@@ -57,7 +57,11 @@ struct open_options {
 /// A handle on an opened store: cheap to copy, safe to use from any thread. The store closes with
 /// its last handle (leases and caches hold one): leases still being given up get a second for it.
 /// When that handle goes on the store's own thread nothing waits for this but the end of the
-/// process, for two seconds at most, if that begins later.
+/// process (return from main, exit()), for two seconds at most. Handles in static storage close
+/// their store as others do.
+/// In a child of fork() each call of an inherited handle, or of what was made of it, ends with
+/// errc::forked (a handler that has no executor of its own is called on a thread of its own), a
+/// destructor returns and leaves all to the parent.
 class store {
  public:
   /// Makes a backend that is to run on this executor.

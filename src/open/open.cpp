@@ -6,6 +6,7 @@
 
 #include "open/checked_ports.hpp"
 #include "runtime/cancelled_on.hpp"
+#include "runtime/inherited.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -31,6 +32,7 @@ store_metrics store::metrics() const { return context_->core()->metrics(); }
 
 void store::start_list(store const& self, list_request request, handler<lease_page> done) {
   auto const& core = self.context_->core();
+  if (runtime::refused_in_child(*core, done)) return;
   done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(
       core->executor(), [core, request = std::move(request), done = std::move(done)]() mutable {
@@ -49,6 +51,7 @@ lease_page store::list(list_request request) const {
 
 void store::start_close(store const& self, handler<void> done) {
   auto const& core = self.context_->core();
+  if (runtime::refused_in_child(*core, done)) return;
   auto const executor = core->executor();
   asio::post(executor, [core, executor, done = std::move(done)]() mutable {
     auto const told = std::make_shared<handler<void>>(std::move(done));

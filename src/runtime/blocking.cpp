@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/inherited.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -26,7 +27,7 @@ failure copy_failure() {
 }
 
 blocking_wait::blocking_wait(store_context const& context) : context_(context) {
-  context.require_other_thread();
+  if (!context.core()->inherited()) context.require_other_thread();
 }
 
 bool blocking_wait::may_be_given_up() const { return !context_.has_own_thread(); }
@@ -49,6 +50,8 @@ void blocking_wait::cancel_once_run(std::shared_ptr<asio::cancellation_signal> s
   asio::post(context_.executor(),
              [once = std::move(once)] { once->emit(asio::cancellation_type::all); });
 }
+
+failure blocking_wait::inherited() const { return runtime::why_inherited(*context_.core()); }
 
 failure blocking_wait::nobody_runs_it() const {
   auto const& store = context_.core()->display_name();

@@ -10,6 +10,7 @@
 #include "runtime/acquire_op.hpp"
 #include "runtime/election_core.hpp"
 #include "runtime/fitted_ttl.hpp"
+#include "runtime/inherited.hpp"
 #include "runtime/require.hpp"
 
 namespace herdlock {
@@ -50,6 +51,13 @@ failure check(election_options const& options, milliseconds term) {
                                                " bytes and no control characters");
 }
 
+// A child of fork() leaves the candidate to its parent.
+void let_go(std::shared_ptr<detail::election_core> core) {
+  if (!core) return;
+  if (core->home().inherited()) return detail::leave_to_parent(std::move(core));
+  core->resign(detail::resignation::for_good);
+}
+
 }  // namespace
 
 election::election(store where, resource name, election_services services, election_options options)
@@ -67,30 +75,35 @@ election::election(election&&) noexcept = default;
 
 election& election::operator=(election&& other) noexcept {
   if (this == &other) return *this;
-  if (core_) core_->resign(detail::resignation::for_good);
-  core_ = std::move(other.core_);
+  let_go(std::exchange(core_, std::move(other.core_)));
   where_ = std::move(other.where_);
   return *this;
 }
 
-election::~election() {
-  if (core_) core_->resign(detail::resignation::for_good);
-}
+election::~election() { let_go(std::move(core_)); }
 
 resource const& election::name() const { return core_->name(); }
 std::string const& election::candidate() const { return core_->candidate(); }
-election_state election::state() const { return core_->state(); }
-void election::resign() { core_->resign(detail::resignation::from_campaign); }
-void election::close() { core_->resign(detail::resignation::for_good); }
+election_state election::state() const {
+  return core_->home().inherited() ? election_state::idle : core_->state();
+}
+void election::resign() {
+  if (!core_->home().inherited()) core_->resign(detail::resignation::from_campaign);
+}
+void election::close() {
+  if (!core_->home().inherited()) core_->resign(detail::resignation::for_good);
+}
 asio::any_io_executor election::executor() const { return core_->executor(); }
 
 void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
                               handler<void> done) {
+  if (runtime::refused_in_child(core->home(), done)) return;
   core->campaign(std::move(done));
 }
 
 void election::start_resign(std::shared_ptr<detail::election_core> const& core,
                             handler<void> done) {
+  if (runtime::refused_in_child(core->home(), done)) return;
   core->async_resign(std::move(done));
 }
 

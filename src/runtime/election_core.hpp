@@ -35,6 +35,7 @@ class election_core final : public runtime::timed,
   std::string const& candidate() const { return options_.candidate; }
   election_state state() const { return state_.load(std::memory_order_acquire); }
   asio::any_io_executor const& executor() const { return home_->executor(); }
+  runtime::store_core const& home() const { return *home_; }
 
   // From any thread; they move to the executor.
   void campaign(handler<void> done);

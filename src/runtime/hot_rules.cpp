@@ -11,6 +11,7 @@
 
 #include "algo/hot_list.hpp"
 #include "runtime/cache_rules.hpp"
+#include "runtime/inherited.hpp"
 #include "runtime/on_own_executor.hpp"
 #include "runtime/store_context.hpp"
 
@@ -210,6 +211,7 @@ inline namespace v0 {
 void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
                              handler<hot_rules> done) {
   auto const& home = context_of(in)->core();
+  if (runtime::refused_in_child(*home, done)) return;
   auto const call = std::make_shared<runtime::hot_rules_call>(home, std::move(prefix),
                                                               std::move(edit), std::move(done));
   asio::post(home->executor(), [call] { call->read(); });
@@ -218,6 +220,7 @@ void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit
 void detail::start_count_of_rule_listeners(store const& in, std::string prefix,
                                            handler<listener_count> done) {
   auto const& home = context_of(in)->core();
+  if (runtime::refused_in_child(*home, done)) return;
   asio::post(home->executor(),
              [home, prefix = std::move(prefix),
               done = runtime::on_own_executor(home->executor(), std::move(done))]() mutable {

@@ -112,7 +112,7 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    home_->counters().count({lease_event_kind::renew_failed, what_.name, store_name(),
+    home_->counters().count({lease_event_kind::renew_failed, what_.name, home_->display_name(),
                              what_.fencing, held, reply.error()});
     renewal_waiters_.answer(reply);
     return obey(machine_.renew_failed(clock::now(), random));
@@ -129,7 +129,7 @@ void lease_core::lose() {
   leave_lists();
   auto const why = told_.empty() ? text_of(machine_.why()) : told_;
   auto loss = make_failure(errc::lost, "the lease on '" + what_.name.str() + "' in " +
-                                           store_name() + " is lost: " + why);
+                                           home_->display_name() + " is lost: " + why);
   proof_.lose(loss);
   note_end(lease_event_kind::lost, std::move(loss));
   renewal_waiters_.answer(renew_reply::lost);
@@ -140,8 +140,8 @@ void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
-  home_->counters().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
-                          held);
+  home_->counters().ended(
+      {how, what_.name, home_->display_name(), what_.fencing, took, std::move(why)}, held);
 }
 
 void lease_core::wait_lost(handler<void> done) {

@@ -45,7 +45,7 @@ class lease_core final : public runtime::timed,
   fencing_token fencing() const { return what_.fencing; }
   milliseconds ttl() const override { return terms_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
-  std::string const& store_name() const { return home_->display_name(); }
+  runtime::store_core const& home() const { return *home_; }
   runtime::lease_proof const& proof() const { return proof_; }
   void forget();  // hand_over: no more renewals, no release
 

@@ -6,6 +6,7 @@
 #include "runtime/acquire_op.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
+#include "runtime/inherited.hpp"
 #include "runtime/left_lease.hpp"
 
 namespace herdlock {
@@ -39,6 +40,7 @@ failure check(acquire_options const& options, acquire_options const& fit) {
 }  // namespace
 
 void lock::start_acquire(lock const& self, acquire_options const& options, handler<acquired> done) {
+  if (runtime::refused_in_child(*detail::context_of(self.store_)->core(), done)) return;
   auto const fit = fitted(self.store_, options);
   if (failure why = check(options, fit); why.code) {
     return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
@@ -50,6 +52,7 @@ void lock::start_acquire(lock const& self, acquire_options const& options, handl
 
 void lock::start_restore(lock const& self, lease_ticket const& ticket,
                          acquire_options const& options, handler<acquired> done) {
+  if (runtime::refused_in_child(*detail::context_of(self.store_)->core(), done)) return;
   auto restored = fitted(self.store_, options);
   failure why = check(options, restored);
   if (!why.code && ticket.name != self.name_) {
@@ -68,6 +71,7 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
 
 void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
   auto const& core = detail::context_of(self.store_)->core();
+  if (runtime::refused_in_child(*core, done)) return;
   done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
     auto const& leases = core->leases();

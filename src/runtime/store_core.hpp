@@ -17,6 +17,7 @@
 #include "runtime/lease_counters.hpp"
 #include "runtime/lease_roll.hpp"
 #include "runtime/timer_queue.hpp"
+#include "types/process_bound.hpp"
 
 namespace herdlock::runtime {
 
@@ -59,8 +60,8 @@ struct closing_progress {
 };
 
 /// All members on the executor, except executor(), traits(), display_name(), warnings(), notes(),
-/// caches() and metrics().
-class store_core : public std::enable_shared_from_this<store_core> {
+/// caches(), metrics() and inherited().
+class store_core : public detail::process_bound, public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
   ~store_core();

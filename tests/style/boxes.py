@@ -8,7 +8,8 @@ PORTS = {"herdlock/" + name for name in
          ("backend.hpp", "report_store.hpp", "rules_store.hpp", "tracking_store.hpp", "inspect.hpp",
           "value.hpp", "types.hpp",
           "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp", "survey.hpp",
-          "detail/async.hpp")} | {"types/quiet_thread.hpp", "types/thread_name.hpp"}
+          "detail/async.hpp")} | {
+             "types/process_bound.hpp", "types/quiet_thread.hpp", "types/thread_name.hpp"}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
@@ -17,7 +18,8 @@ ALLOWED = {
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
-    "runtime": {"runtime", "algo", "include", "types/quiet_thread.hpp", "types/thread_name.hpp",
+    "runtime": {"runtime", "algo", "include", "types/process_bound.hpp",
+                "types/quiet_thread.hpp", "types/thread_name.hpp",
                 "local/hot_keys_core.hpp", "local/near_table.hpp"},
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},

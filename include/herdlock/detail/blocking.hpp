@@ -22,7 +22,8 @@ class store_context;
 /// The compiled half of a blocking call: what it asks of the store that it waits for.
 class blocking_wait {
  public:
-  /// Stops the process on the store's own thread, where the call would wait for itself.
+  /// Stops the process on the store's own thread, where the call would wait for itself. In a child
+  /// of fork() nothing of the store is touched.
   explicit blocking_wait(store_context const& context);
 
   /// May nobody run the executor? Not where the store has a thread of its own.
@@ -33,6 +34,8 @@ class blocking_wait {
   /// Emits the cancellation on the executor, as soon as somebody runs it.
   void cancel_once_run(std::shared_ptr<boost::asio::cancellation_signal> signal) const;
 
+  /// errc::forked in a child of fork(), where nobody would ever answer.
+  failure inherited() const;
   failure nobody_runs_it() const;
   failure stopped_before_it_began() const;
   failure closed() const;
@@ -62,12 +65,14 @@ struct dropped_answer {
 /// errc::timed_out, and the operation is cancelled as soon as somebody does: a wait leaves its
 /// queue. What cannot be cancelled (a put, an invalidation, a release) is carried out then, and an
 /// answer that comes all the same goes to `late`: a lease that it drops is given back. A store that
-/// is torn down underneath gives errc::canceled. A stop cancels the operation, whose answer is
-/// waited for; nothing is begun when it was there first (errc::canceled).
+/// is torn down underneath gives errc::canceled, and one that was opened before fork()
+/// errc::forked. A stop cancels the operation, whose answer is waited for; nothing is begun when it
+/// was there first (errc::canceled).
 template <class T, class Start, class Late = dropped_answer>
 result<T> wait_for(store_context const& context, Start&& start, Late late = {},
                    std::stop_token stop = {}) {
   blocking_wait const wait(context);
+  if (failure why = wait.inherited(); why.code) return why;
   if (stop.stop_requested()) return wait.stopped_before_it_began();
   auto call = std::make_shared<blocking_call<T>>();
   auto answer = call->answer.get_future();

@@ -1,0 +1,74 @@
+// The thread of one store, and what the end of the process waits for.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <herdlock/types.hpp>
+
+#include "types/process_bound.hpp"
+
+namespace herdlock::runtime {
+
+/// How long what a user has put on a store's thread may take when the store closes.
+inline constexpr milliseconds thread_grace{1000};
+
+/// A thread of its own for one store.
+struct io_runner {
+  boost::asio::io_context io{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
+  std::promise<void> at_end;  // the thread's
+  std::future<void> ended = at_end.get_future();
+  std::atomic<bool> closed = false;  // its store is
+  std::thread thread;
+  std::thread::id id;  // the thread's, also when it is joined
+
+  static std::shared_ptr<io_runner> start();
+  bool runs_here() const { return id == std::this_thread::get_id(); }
+};
+
+/// What the process does for its stores' threads when it ends by exit() or the end of main():
+///
+/// - What has been put on them by then is run. The last handle of a store may be in there.
+/// - The threads that close behind their last handle are waited for: what they give back arrives.
+///
+/// A store that still has handles goes on: those in static storage are destroyed later, or have
+/// been already, and nobody else may take away what other threads work under. Nothing of the
+/// library that a store's thread uses is destroyed before it. What comes after this has run is
+/// waited for anew, before older objects are destroyed.
+class process_end {
+ public:
+  static process_end& shared() { return detail::per_process<process_end>(); }
+
+  /// A store has got its thread.
+  void opened(std::shared_ptr<io_runner> const& one);
+  /// The runner's thread closes the store behind its last handle; it has not begun yet.
+  void take_over(std::shared_ptr<io_runner> const& one);
+
+ private:
+  struct closing {
+    std::weak_ptr<io_runner> runner;  // its thread destroys it
+    std::thread thread;
+    std::future<void> ended;
+  };
+
+  void arm();
+  void run();
+  void finish_what_was_begun(clock::time_point until);
+  void wait_for(closing& one, clock::time_point until);
+  std::vector<std::shared_ptr<io_runner>> running();
+  bool take(closing& into);
+
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<io_runner>> runners_;
+  std::vector<closing> closing_;
+  bool is_armed_ = false;
+};
+
+}  // namespace herdlock::runtime
