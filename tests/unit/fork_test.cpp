@@ -178,7 +178,7 @@ TEST_F(Fork, HandlesThatGoInTheChildStayWithTheParent) {
     where.reset();
     opened.reset();
   }));
-  EXPECT_EQ(job->state(), election_state::leading);
+  EXPECT_EQ(job->state(), election_state::working);
   EXPECT_EQ(held->release(), release_reply::released);
 }
 
