@@ -41,11 +41,12 @@ struct node_report {
   std::vector<std::string> run_ids;
 };
 
-node_report look_at_all(std::vector<settings> const& nodes, examination& into) {
+node_report look_at_all(std::vector<settings> const& nodes, examination& into,
+                        char const* against_forgetting) {
   node_report told;
   for (auto const& node : nodes) {
     examination one;
-    auto const facts = check_server(node, one);
+    auto const facts = check_server(node, one, against_forgetting);
     if (facts) {
       ++told.reached;
       told.run_ids.push_back(facts->run_id);
@@ -79,7 +80,10 @@ result<examination> examine_redlock(store_url url) {
   auto how = parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
   examination made;
-  auto const told = look_at_all(how->nodes, made);
+  // With a restart_delay a node that has forgotten its leases grants nothing until they are over.
+  bool const waits = how->restart_delay > milliseconds{0};
+  auto const told = look_at_all(
+      how->nodes, made, waits ? nullptr : "set appendonly yes, or leave restart_delay out (60s)");
   std::size_t const all = how->nodes.size();
   bool const majority = told.reached * 2 > all;
   made.expect(told.missing.empty(),
@@ -115,7 +119,7 @@ result<examination> examine_redis_cluster(store_url url) {
   std::vector<settings> nodes;
   for (auto const& at : hosts) nodes.push_back(how->at(at));
   examination made;
-  auto const told = look_at_all(nodes, made);
+  auto const told = look_at_all(nodes, made, "set appendonly yes on every node");
   made.expect(told.missing.empty(),
               {"cluster.nodes", told.reached == 0 ? severity::error : severity::warning,
                joined(told.missing) + " cannot be reached",

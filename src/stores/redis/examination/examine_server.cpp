@@ -41,8 +41,11 @@ bool denies_channels(std::string_view said) { return said.find("channel") != sai
 
 class server_examination {
  public:
-  server_examination(settings const& how, examination& into)
-      : how_(how), into_(into), at_("the server at " + how.address()) {}
+  server_examination(settings const& how, examination& into, char const* against_forgetting)
+      : how_(how),
+        into_(into),
+        against_forgetting_(against_forgetting),
+        at_("the server at " + how.address()) {}
 
   std::optional<server_facts> make() {
     auto const before = wall_clock_us();
@@ -111,12 +114,13 @@ class server_examination {
   }
   void persistence_of() {
     if (facts_.append_only.empty()) return;
-    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0;
+    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0 &&
+                         against_forgetting_ != nullptr;
     into_.expect(!forgets,
                  {"redis.persistence", severity::warning, at_ + " has no append-only file",
                   "after a restart it has forgotten the leases that are held, and grants "
                   "them to others while their holders still work",
-                  "set appendonly yes, or quarantine=on in the store URL"});
+                  against_forgetting_ ? against_forgetting_ : ""});
   }
   // The value of a lock of the dialects does not tell that it is one.
   void names_apart() {
@@ -247,6 +251,7 @@ class server_examination {
 
   settings const& how_;
   examination& into_;
+  char const* const against_forgetting_;
   std::string const at_;
   server_facts facts_;
 };
@@ -285,8 +290,9 @@ std::vector<command_words> commands_in_use() {
           {"SUBSCRIBE", events, grants}};
 }
 
-std::optional<server_facts> check_server(settings const& how, examination& into) {
-  return server_examination(how, into).make();
+std::optional<server_facts> check_server(settings const& how, examination& into,
+                                         char const* against_forgetting) {
+  return server_examination(how, into, against_forgetting).make();
 }
 
 }  // namespace herdlock::redis
