@@ -77,11 +77,18 @@ election::~election() {
   if (core_) core_->resign();
 }
 
-resource const& election::name() const { return core_->name(); }
-std::string const& election::candidate() const { return core_->candidate(); }
-election_state election::state() const { return core_->state(); }
-void election::resign() { core_->resign(); }
-asio::any_io_executor election::executor() const { return core_->executor(); }
+detail::election_core& election::core() const {
+  if (core_) return *core_;
+  throw error(make_failure(errc::not_supported, "this election was moved to another object"));
+}
+
+resource const& election::name() const { return core().name(); }
+std::string const& election::candidate() const { return core().candidate(); }
+election_state election::state() const { return core_ ? core_->state() : election_state::idle; }
+void election::resign() {
+  if (core_) core_->resign();
+}
+asio::any_io_executor election::executor() const { return core().executor(); }
 
 void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
                               handler<void> done) {
@@ -94,7 +101,7 @@ void election::start_resign(std::shared_ptr<detail::election_core> const& core,
 }
 
 void election::campaign() {
-  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  auto start = [&mine = core()](handler<void> done) { mine.campaign(std::move(done)); };
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
 }
 
