@@ -134,6 +134,8 @@ std::string session::who_holds() {
   auto const info =
       wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
   if (!info || !*info) return "held by another until a moment ago";
+  // A client of another kind may hold it without an end.
+  if ((*info)->remaining <= milliseconds{0}) return fmt::format("held by {}", (*info)->holder);
   return fmt::format("held by {} for at most {} more unless renewed", (*info)->holder,
                      say((*info)->remaining));
 }
