@@ -7,6 +7,8 @@
 // work writes to.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <exception>
@@ -129,6 +131,9 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
+///
+/// One that was moved from stands for nothing: it is idle, resign() does nothing, and what needs a
+/// candidate throws herdlock::error (errc::not_supported).
 class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
@@ -190,6 +195,8 @@ class [[nodiscard]] election {
 
  private:
   boost::asio::any_io_executor executor() const;
+  detail::election_core& core() const;
+  bool is_elsewhere() const;
   static void start_campaign(std::shared_ptr<detail::election_core> const&, handler<void>);
   static void start_resign(std::shared_ptr<detail::election_core> const&, handler<void>);
 

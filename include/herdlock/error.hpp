@@ -2,6 +2,8 @@
 // (an error_code and a sentence); a broken precondition is an assert that stays on.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/system/result.hpp>
 #include <iosfwd>
 #include <stdexcept>

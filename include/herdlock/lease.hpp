@@ -46,6 +46,9 @@ struct lease_ticket {
 /// Loss: when the right can no longer be proved (the store said so, or valid_until() less the
 /// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
 /// store's executor. A lost lease is never taken again behind your back.
+///
+/// One that was moved from, or handed over, is no lease: valid() is false, and what needs a lease
+/// throws herdlock::error (errc::lost).
 class [[nodiscard]] lease {
  public:
   lease(lease&&) noexcept;
@@ -143,6 +146,7 @@ class [[nodiscard]] lease {
   lease(std::shared_ptr<detail::store_context> context,
         std::shared_ptr<detail::lease_core> core) noexcept;
   boost::asio::any_io_executor executor() const;
+  detail::lease_core& core() const;
   static void wait_lost(std::shared_ptr<detail::lease_core> const&, handler<void>);
   static void ask_renewal(std::shared_ptr<detail::lease_core> const&, handler<renew_reply>);
   static void give_back(std::shared_ptr<detail::lease_core> const&, handler<release_reply>);

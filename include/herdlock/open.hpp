@@ -1,6 +1,8 @@
 // From a URL to something that locks and caches.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
@@ -69,6 +71,11 @@ class store {
 
   /// Runs over a backend of your own (herdlock/backend.hpp); `make` is called once.
   static result<store> over(backend_factory const& make, open_options options = {});
+
+  // A move copies: no handle becomes empty.
+  store(store const&) = default;
+  store& operator=(store const&) = default;
+  ~store() = default;
 
   /// All of herdlock's work for this store happens here, one handler at a time.
   boost::asio::any_io_executor get_executor() const;

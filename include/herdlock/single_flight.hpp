@@ -12,6 +12,8 @@
 // there is herdlock::cache.)
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/system_executor.hpp>
 #include <concepts>
 #include <memory>

@@ -82,18 +82,26 @@ election& election::operator=(election&& other) noexcept {
 
 election::~election() { let_go(std::move(core_)); }
 
-resource const& election::name() const { return core_->name(); }
-std::string const& election::candidate() const { return core_->candidate(); }
+detail::election_core& election::core() const {
+  if (core_) return *core_;
+  throw error(make_failure(errc::not_supported, "this election was moved to another object"));
+}
+
+// A child of fork() has nothing of it, as one that was moved from.
+bool election::is_elsewhere() const { return !core_ || core_->home().inherited(); }
+
+resource const& election::name() const { return core().name(); }
+std::string const& election::candidate() const { return core().candidate(); }
 election_state election::state() const {
-  return core_->home().inherited() ? election_state::idle : core_->state();
+  return is_elsewhere() ? election_state::idle : core_->state();
 }
 void election::resign() {
-  if (!core_->home().inherited()) core_->resign(detail::resignation::from_campaign);
+  if (!is_elsewhere()) core_->resign(detail::resignation::from_campaign);
 }
 void election::close() {
-  if (!core_->home().inherited()) core_->resign(detail::resignation::for_good);
+  if (!is_elsewhere()) core_->resign(detail::resignation::for_good);
 }
-asio::any_io_executor election::executor() const { return core_->executor(); }
+asio::any_io_executor election::executor() const { return core().executor(); }
 
 void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
                               handler<void> done) {
@@ -108,12 +116,12 @@ void election::start_resign(std::shared_ptr<detail::election_core> const& core,
 }
 
 void election::campaign() {
-  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  auto start = [&mine = core()](handler<void> done) { mine.campaign(std::move(done)); };
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
 }
 
 void election::campaign(std::stop_token stop) {
-  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  auto start = [&mine = core()](handler<void> done) { mine.campaign(std::move(done)); };
   auto const ended =
       detail::wait_for<void>(*detail::context_of(*where_), start, detail::dropped_answer{}, stop);
   bool const is_stopped = ended.has_error() && ended.error() == errc::canceled;

@@ -73,17 +73,29 @@ lease& lease::operator=(lease&& other) noexcept {
 
 lease::~lease() { let_go(std::move(core_)); }
 
-resource const& lease::name() const { return core_->name(); }
-fencing_token lease::fencing() const { return core_->fencing(); }
-owner_token const& lease::owner() const { return core_->owner(); }
-bool lease::valid() const noexcept { return !is_inherited(*core_) && core_->proof().valid(); }
-clock::time_point lease::valid_until() const noexcept { return core_->proof().until(); }
+detail::lease_core& lease::core() const {
+  if (core_) return *core_;
+  throw error(make_failure(errc::lost,
+                           "there is no lease in this object: it was moved to another one, or "
+                           "handed over"));
+}
+
+resource const& lease::name() const { return core().name(); }
+fencing_token lease::fencing() const { return core().fencing(); }
+owner_token const& lease::owner() const { return core().owner(); }
+bool lease::valid() const noexcept {
+  return core_ && !is_inherited(*core_) && core_->proof().valid();
+}
+clock::time_point lease::valid_until() const noexcept {
+  return core_ ? core_->proof().until() : clock::time_point::min();
+}
 milliseconds lease::remaining() const noexcept {
   if (!valid()) return milliseconds{0};
   auto const left = valid_until() - clock::now();
   return std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(left));
 }
 std::stop_token lease::lost_token() const noexcept {
+  if (!core_) return {};
   if (!is_inherited(*core_)) return core_->proof().lost();
   std::stop_source none_here;
   none_here.request_stop();
@@ -91,11 +103,11 @@ std::stop_token lease::lost_token() const noexcept {
 }
 
 failure lease::lost_reason() const {
-  if (is_inherited(*core_)) return runtime::why_inherited(core_->home());
+  if (is_inherited(core())) return runtime::why_inherited(core_->home());
   return core_->proof().why_lost();
 }
 
-asio::any_io_executor lease::executor() const { return core_->executor(); }
+asio::any_io_executor lease::executor() const { return core().executor(); }
 
 void lease::wait_lost(std::shared_ptr<detail::lease_core> const& core, handler<void> done) {
   if (runtime::refused_in_child(core->home(), done)) return;
@@ -121,25 +133,28 @@ void lease::ask_renewal(std::shared_ptr<detail::lease_core> const& core,
 }
 
 renew_reply lease::renew() {
-  auto start = [this](handler<renew_reply> done) { core_->renew_now(std::move(done)); };
+  auto start = [&mine = core()](handler<renew_reply> done) { mine.renew_now(std::move(done)); };
   return detail::wait_for<renew_reply>(*context_, start).value();
 }
 
 release_reply lease::release() {
-  auto start = [this](handler<release_reply> done) { core_->give_back(std::move(done)); };
+  auto start = [&mine = core()](handler<release_reply> done) { mine.give_back(std::move(done)); };
   return detail::wait_for<release_reply>(*context_, start).value();
 }
 
 release_reply lease::leave(milliseconds time, left_as how) {
-  auto start = [&](handler<release_reply> done) { core_->leave(time, how, std::move(done)); };
+  auto start = [&mine = core(), time, how](handler<release_reply> done) {
+    mine.leave(time, how, std::move(done));
+  };
   return detail::wait_for<release_reply>(*context_, start).value();
 }
 
 lease_ticket lease::hand_over() && {
-  if (failure why = runtime::why_inherited(core_->home()); why.code) throw error(std::move(why));
-  auto const core = std::move(core_);
-  core->forget();
-  return {core->name(), core->owner(), core->fencing(), core->ttl()};
+  auto& mine = core();
+  if (failure why = runtime::why_inherited(mine.home()); why.code) throw error(std::move(why));
+  auto const last = std::move(core_);
+  mine.forget();
+  return {mine.name(), mine.owner(), mine.fencing(), mine.ttl()};
 }
 
 }  // namespace v0

@@ -35,6 +35,17 @@ bool says(child_process const& who, std::string const& part) {
   return eventually([&] { return who.output().find(part) != std::string::npos; });
 }
 
+// redis-py's Lock without a timeout.
+TEST(LookAtOthers, ALockWithoutAnEndIsNotSaidToEndIn0Ms) {
+  redis_server server;
+  server.cli("SET job somebody");
+  auto const run = run_herdlock(
+      {"run", "job", "--try", "--store", server.url() + "?dialect=plain", "--", "true"});
+  EXPECT_EQ(run.code, 75) << run.err;
+  EXPECT_NE(run.err.find("held by another client"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("0 ms"), std::string::npos) << run.err;
+}
+
 TEST_P(Look, ShowTellsWhoHoldsAndWhatIsFree) {
   auto const mine = job().acquire({.ttl = std::chrono::hours(1)});
   ASSERT_TRUE(mine);

@@ -28,6 +28,22 @@ TEST_F(redlock, IsAPlainStringAtEachNodeThatOtherClientsUnderstand) {
   EXPECT_EQ(nodes.count("GET r", "theirs"), 3u);
 }
 
+// Without doctor, too: a majority of names is not one of servers.
+TEST_F(redlock, OneServerUnderTwoNamesIsAWarning) {
+  auto const port = std::to_string(nodes[0].port());
+  auto const third = std::to_string(nodes[1].port());
+  auto const store = open_store("redlock://127.0.0.1:" + port + ",localhost:" + port +
+                                ",127.0.0.1:" + third + "?restart_delay=0");
+  static_cast<void>(lock(store, "r").try_acquire());
+  EXPECT_TRUE(eventually([&] {
+    auto const all = store.warnings();
+    return std::any_of(all.begin(), all.end(), [&](std::string const& one) {
+      return one.find("127.0.0.1:" + port + " and localhost:" + port + " are one server") !=
+             one.npos;
+    });
+  }));
+}
+
 TEST_F(redlock, AllNodesTakeTheSameTokenWithoutASecondRound) {
   redis_ports ports(nodes.url(), &open_redlock);
   begin_counters(nodes);

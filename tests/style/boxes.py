@@ -52,7 +52,7 @@ CLIENTS = {
 ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
 
 # What the public headers may have of Boost: no network client, nothing that needs a library.
-PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr|describe|mp11)[./]"
+PUBLIC_BOOST = r"boost/((asio|system|intrusive|smart_ptr|describe|mp11)[./]|version\.hpp$)"
 
 # What the pure boxes may have of Boost.
 PURE_BOOST = {"algo": r"boost/intrusive/", "resp": r"boost/container/"}

@@ -6,6 +6,8 @@
 // miss. Inside, handlers take a result<T>.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>

@@ -1,6 +1,8 @@
 // How the blocking façade waits for asynchronous operations: locks, elections and caches alike.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -182,6 +182,8 @@ std::string session::who_holds() {
   auto const seen = look();
   if (!seen) return "held by another until a moment ago";
   if (seen->done) return done_by(*seen);
+  // A client of another kind may hold it without an end.
+  if (seen->remaining <= milliseconds{0}) return fmt::format("held by {}", seen->holder);
   return fmt::format("held by {} for at most {} more unless renewed", seen->holder,
                      say(seen->remaining));
 }

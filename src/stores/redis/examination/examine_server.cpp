@@ -41,8 +41,13 @@ bool is_about_news(command_words const& asked, std::string_view said) {
 
 class server_examination {
  public:
-  server_examination(settings const& how, access_use use, examination& into)
-      : how_(how), use_(use), into_(into), at_("the server at " + how.address()) {}
+  server_examination(settings const& how, access_use use, examination& into,
+                     char const* against_forgetting)
+      : how_(how),
+        use_(use),
+        into_(into),
+        against_forgetting_(against_forgetting),
+        at_("the server at " + how.address()) {}
 
   std::optional<server_facts> make() {
     auto const before = wall_clock_us();
@@ -111,12 +116,13 @@ class server_examination {
   }
   void persistence_of() {
     if (facts_.append_only.empty()) return;
-    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0;
+    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0 &&
+                         against_forgetting_ != nullptr;
     into_.expect(!forgets,
                  {"redis.persistence", severity::warning, at_ + " has no append-only file",
                   "after a restart it has forgotten the leases that are held, and grants "
                   "them to others while their holders still work",
-                  "set appendonly yes, or quarantine=on in the store URL"});
+                  against_forgetting_ ? against_forgetting_ : ""});
   }
   // The value of a lock of the dialects does not tell that it is one.
   void names_apart() {
@@ -246,14 +252,16 @@ class server_examination {
   settings const& how_;
   access_use const use_;
   examination& into_;
+  char const* const against_forgetting_;
   std::string const at_;
   server_facts facts_;
 };
 
 }  // namespace
 
-std::optional<server_facts> check_server(settings const& how, access_use use, examination& into) {
-  return server_examination(how, use, into).make();
+std::optional<server_facts> check_server(settings const& how, access_use use, examination& into,
+                                         char const* against_forgetting) {
+  return server_examination(how, use, into, against_forgetting).make();
 }
 
 }  // namespace herdlock::redis

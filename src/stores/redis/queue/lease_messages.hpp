@@ -113,7 +113,8 @@ struct enter_message {
 
 struct leave_message {
   using value_type = std::optional<held>;
-  static constexpr std::string_view verb = "leave the queue for";
+  // Its failure is what a waiter is told at the end: it wanted to acquire.
+  static constexpr std::string_view verb = "acquire";
   acquire_request asked;
   std::shared_ptr<member_name> member;
   std::int64_t fence_floor;

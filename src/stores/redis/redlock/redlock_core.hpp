@@ -99,6 +99,7 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
 
   void on_node_known() override;
   void on_node_ready() override { news_.tell(); }
+  void on_node_server(std::size_t node, std::string const& run_id) override;
   void on_node_time(std::size_t node, std::int64_t server_time) override;
 
   std::size_t ready_count() const;
@@ -119,6 +120,7 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   stores::connection_news news_;
   std::shared_ptr<store_warnings> warnings_;
   algo::node_clocks clocks_;
+  std::vector<std::string> run_ids_;  // of the servers behind the nodes; empty: not known
   std::int64_t last_attempt_ = 0;
   bool closed_ = false;
 };
