@@ -21,8 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 using namespace herdlock;
 
-using text = std::optional<std::string>;
-using texts = std::map<std::string, std::string>;
+using loaded_text = std::optional<std::string>;
+using loaded_texts = std::map<std::string, std::string>;
 
 // A handler of whatever there is.
 struct completion_note {
@@ -84,9 +84,11 @@ class AsyncWorkTest : public testing::Test {
   int calls = 0;
 };
 
-asio::awaitable<text> load_one(load_context const&) { co_return text("loaded"); }
-asio::awaitable<texts> load_many(std::vector<std::string> const&) { co_return texts(); }
-asio::awaitable<int> fly() { co_return 1; }
+asio::awaitable<loaded_text> load_one(load_context const&) { co_return loaded_text("loaded"); }
+asio::awaitable<loaded_texts> load_many(std::vector<std::string> const&) {
+  co_return loaded_texts();
+}
+asio::awaitable<int> fly_once() { co_return 1; }
 asio::awaitable<void> work_briefly(lease&) { co_return; }
 
 using noting = decltype(asio::bind_executor(std::declval<asio::io_context&>(), completion_note{}));
@@ -130,7 +132,7 @@ std::vector<async_call> calls_for_leases() {
          o.mutex.async_lock("key", n);
          asio::post(o.mutex.get_executor(), [&o] { o.key.unlock(); });
        }},
-      {"async_run", [](auto& o, auto n) { o.flights.async_run("key", &fly, n); }},
+      {"async_run", [](auto& o, auto n) { o.flights.async_run("key", &fly_once, n); }},
   };
 }
 
