@@ -82,7 +82,7 @@ class guard {
   void stop_with_command(int stopped_by);
   void announce_loss() noexcept;
   void signal_all(int number);
-  void look_now_and_then();
+  void look_at(clock::time_point when);
   void tell_trouble(char const* text, pid_t of) noexcept;
   void kill_all();
   void kill_again();
