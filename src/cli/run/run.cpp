@@ -30,9 +30,9 @@ trouble kind_of(failure const& why) {
   return passes ? trouble::passing : trouble::lasting;
 }
 
-// `done by db-1/4711 12 min ago`.
+// `by db-1/4711 12 min ago`.
 std::string done_by(lease_info const& seen) {
-  return fmt::format("done by {} {} ago", seen.holder, say(*seen.done));
+  return fmt::format("by {} {} ago", seen.holder, say(*seen.done));
 }
 
 std::string left_words(run_step const& next) {
@@ -181,7 +181,7 @@ std::optional<lease_info> session::look() {
 std::string session::who_holds() {
   auto const seen = look();
   if (!seen) return "held by another until a moment ago";
-  if (seen->done) return done_by(*seen);
+  if (seen->done) return "done " + done_by(*seen);
   return fmt::format("held by {} for at most {} more unless renewed", seen->holder,
                      say(seen->remaining));
 }
@@ -306,7 +306,7 @@ int session::go() {
   }
   if (held || !quiet) warnings_.tell(lock_.where());
   if (done_by_) {
-    log_.done_already("done already, " + *done_by_);
+    log_.done_already("done already " + *done_by_);
     return 0;
   }
   if (!held) {
