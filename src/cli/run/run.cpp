@@ -30,9 +30,9 @@ trouble kind_of(failure const& why) {
   return passes ? trouble::passing : trouble::lasting;
 }
 
-// `done by db-1/4711 12 min ago`.
+// `by db-1/4711 12 min ago`.
 std::string done_by(lease_info const& seen) {
-  return fmt::format("done by {} {} ago", seen.holder, say(*seen.done));
+  return fmt::format("by {} {} ago", seen.holder, say(*seen.done));
 }
 
 std::string left_words(run_step const& next) {
@@ -181,7 +181,7 @@ std::optional<lease_info> session::look() {
 std::string session::who_holds() {
   auto const seen = look();
   if (!seen) return "held by another until a moment ago";
-  if (seen->done) return done_by(*seen);
+  if (seen->done) return "done " + done_by(*seen);
   // A client of another kind may hold it without an end.
   if (seen->remaining <= milliseconds{0}) return fmt::format("held by {}", seen->holder);
   return fmt::format("held by {} for at most {} more unless renewed", seen->holder,
@@ -309,7 +309,7 @@ int session::go() {
   log_.notes(lock_.where());
   if (held || !quiet) warnings_.tell(lock_.where());
   if (done_by_) {
-    log_.done_already("done already, " + *done_by_);
+    log_.done_already("done already " + *done_by_);
     return 0;
   }
   if (!held) {
