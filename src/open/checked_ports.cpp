@@ -1,5 +1,6 @@
 #include "open/checked_ports.hpp"
 
+#include <herdlock/url.hpp>
 #include <utility>
 
 namespace herdlock {
@@ -10,8 +11,8 @@ namespace {
 /// Of a length of time that may be 0: `what` is "a back-off".
 failure check_span(std::string const& what, milliseconds span) {
   if (span >= milliseconds{0} && span <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, what + " of " + std::to_string(span.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
+  return make_failure(errc::invalid_ttl,
+                      what + " of " + duration_text(span) + " is not allowed; use 0 to 365d");
 }
 
 failure check_claim(claim_request const& request) {

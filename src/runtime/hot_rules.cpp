@@ -60,7 +60,7 @@ std::string fault_of(hot_rule const& one) {
   return {};
 }
 
-// As it will be read.
+// As it will be read. Of a time within its bounds.
 void round_times(hot_rule& one) {
   if (one.from) one.from = std::chrono::floor<milliseconds>(*one.from);
   if (one.until) one.until = std::chrono::floor<milliseconds>(*one.until);
@@ -161,10 +161,14 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
       return fail(errc::invalid_value,
                   "the edit failed: " + detail::exception_text(std::current_exception()));
     }
-    std::for_each(known->rules.begin(), known->rules.end(), &round_times);
-    if (auto const fault = fault_of(known->rules); !fault.empty()) {
-      return fail(errc::invalid_value, fault);
+    // Before they are rounded, since what is out of bounds may overflow; and after, since what is
+    // left of a rule may have no length.
+    auto fault = fault_of(known->rules);
+    if (fault.empty()) {
+      std::for_each(known->rules.begin(), known->rules.end(), &round_times);
+      fault = fault_of(known->rules);
     }
+    if (!fault.empty()) return fail(errc::invalid_value, fault);
     write(*std::move(known));
   }
 

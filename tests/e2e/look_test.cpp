@@ -35,6 +35,13 @@ bool says(child_process const& who, std::string const& part) {
   return eventually([&] { return who.output().find(part) != std::string::npos; });
 }
 
+TEST(LookAtOthers, AListOfAServerThatDoesNotRunSaysSo) {
+  auto const shown =
+      run_herdlock({"show", "--store", "redis://127.0.0.1:" + std::to_string(dead_port())});
+  EXPECT_EQ(shown.code, 69) << shown.err;
+  EXPECT_NE(shown.err.find("Connection refused"), std::string::npos) << shown.err;
+}
+
 // redis-py's Lock without a timeout.
 TEST(LookAtOthers, ALockWithoutAnEndIsNotSaidToEndIn0Ms) {
   redis_server server;
