@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <herdlock/types.hpp>
 #include <support/eventually.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <herdlock/types.hpp>
 #include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgres_server.hpp>
