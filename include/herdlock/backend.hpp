@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +30,7 @@
 #include <herdlock/detail/async.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/inspect.hpp>
+#include <herdlock/store_warnings.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 
@@ -275,23 +275,6 @@ class cache_store {
   /// the caller's claim() and this call is not missed: the store looks once after it listens.
   /// Stores that don't push (store_traits::pushes_fills) complete with look_again at once.
   virtual void watch(watch_request request, handler<watch_reply> done) = 0;
-};
-
-/// What a store finds out about its server, one sentence each. From any thread.
-class store_warnings {
- public:
-  /// Of what weakens its promises: what it is, what follows, the way out. Each text is kept once;
-  /// beyond limits::max_listed they are dropped.
-  void add(std::string text);
-  std::vector<std::string> list() const;
-  /// Of what a person wants to know and can tell from no URL, as where its leases live. Likewise.
-  void note(std::string text);
-  std::vector<std::string> notes() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> texts_;
-  std::vector<std::string> notes_;
 };
 
 /// One opened backend: its ports, what it is, and what it promises.

@@ -197,7 +197,7 @@ void lease_core::leave(milliseconds time, left_as how, handler<release_reply> do
   failure why = check_ttl(time);
   if (!why.code && !home_->traits().leaves_leases) {
     why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() + "' in " +
-                                                store_name() +
+                                                home_->display_name() +
                                                 " cannot be left behind: hold it for as long");
   }
   if (why.code) return post_result<release_reply>(executor(), std::move(done), std::move(why));

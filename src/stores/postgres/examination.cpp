@@ -1,8 +1,10 @@
 #include "stores/postgres/postgres_store.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "stores/common/clock_skew.hpp"
 #include "stores/common/numbers.hpp"
@@ -179,14 +181,17 @@ class server_check {
     auto const look = [&](char const* kind, std::vector<std::string> const& of,
                           std::initializer_list<char const*> rights) {
       for (auto const& name : of) {
-        for (char const* right : rights) {
+        auto const object = kind == std::string_view("function")
+                                ? "to_regproc(" + quoted(name) + ")::oid"
+                                : quoted(name);
+        std::string lacking;
+        for (std::string const right : rights) {
           auto const sql =
-              "SELECT has_" + std::string(kind) + "_privilege(" +
-              (kind == std::string("function") ? "to_regproc(" + quoted(name) + ")::oid"
-                                               : quoted(name)) +
-              ", '" + right + "')";
-          if (db.run(sql) != "t") all.text += " " + std::string(right) + " " + name;
+              "has_" + std::string(kind) + "_privilege(" + object + ", '" + right + "')";
+          if (db.run("SELECT " + sql) != "t") lacking += " " + right;
         }
+        if (lacking.empty()) continue;
+        all.text += (all.text.empty() ? "" : ",") + lacking + " on " + name;
       }
     };
     auto const needed = rights_of(how_);
