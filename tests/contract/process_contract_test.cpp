@@ -24,11 +24,14 @@ namespace {
 std::vector<store_case> stores_over_tls() {
   std::vector<store_case> stores;
 #ifdef HERDLOCK_REDIS
-  stores.push_back({.name = "rediss", .url = [](auto const&) {
-                      static redis_server server({.tls = redis_tls::on});
-                      server.flush();
-                      return server.tls_url();
-                    }});
+  stores.push_back({.name = "rediss",
+                    .url =
+                        [](auto const&) {
+                          static redis_server server({.tls = redis_tls::on});
+                          server.flush();
+                          return server.tls_url();
+                        },
+                    .open = nullptr});
 #endif
 #ifdef HERDLOCK_ETCD
   stores.push_back({.name = "etcds",
@@ -38,6 +41,7 @@ std::vector<store_case> stores_over_tls() {
                           return "etcds://127.0.0.1:" + std::to_string(server.port()) +
                                  "?cafile=" + server.tls().authority.string();
                         },
+                    .open = nullptr,
                     .keeps_values = false});
 #endif
   return stores;
