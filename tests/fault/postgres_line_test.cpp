@@ -1,5 +1,7 @@
 // The line of PostgreSQL's table mode: what a process that stands still costs it, and who has left
 // it while the server took nothing.
+#include <tuple>
+
 #include "postgres_faults.hpp"
 
 namespace herdlock_test {
@@ -68,6 +70,7 @@ TEST_P(postgres_line, AProcessThatStandsStillCostsOneTermHoweverManyOfItsWaiters
   note_holders();
   c.release(stock, alice).value();
   EXPECT_TRUE(is<grant>(c.get(bobs)));
+  EXPECT_EQ(c.renew(stock, bob).value(), renew_reply::renewed);
   EXPECT_EQ(holders_seen(), 2) << "bob, and one before him";
   // It goes on: all of its waiters are in the line again.
   EXPECT_TRUE(comes_to(still, 8)) << waiting();
