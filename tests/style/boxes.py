@@ -5,7 +5,8 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("backend.hpp", "store_warnings.hpp", "report_store.hpp", "rules_store.hpp", "tracking_store.hpp", "inspect.hpp",
+         ("backend.hpp", "store_warnings.hpp", "report_store.hpp", "rules_store.hpp",
+          "tracking_store.hpp", "inspect.hpp",
           "value.hpp", "types.hpp",
           "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp", "survey.hpp",
           "detail/async.hpp")} | {
