@@ -76,7 +76,7 @@ class process_contract : public testing::TestWithParam<store_case> {
   std::string said_;
 };
 
-// Each object in static storage, made before anything of the library was used.
+// B27: each object in static storage, made before anything of the library was used.
 class process_end_contract : public process_contract {};
 INSTANTIATE_TEST_SUITE_P(stores, process_end_contract, testing::ValuesIn(all_stores()), case_name);
 INSTANTIATE_TEST_SUITE_P(over_tls, process_end_contract, testing::ValuesIn(stores_over_tls()),
@@ -117,7 +117,7 @@ TEST_P(process_stop_contract, AnExitInTheMiddleOfCallsHurtsNobody) {
   EXPECT_TRUE(is_free(name)) << "the static object's lease is given back all the same";
 }
 
-// The threads of a store are the parent's alone.
+// B28: the threads of a store are the parent's alone.
 class process_fork_contract : public process_contract {
  protected:
   template <class Call>

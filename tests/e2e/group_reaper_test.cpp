@@ -83,7 +83,7 @@ class told_children : public child_table {
   }
 };
 
-// On a machine with thousands of processes a walk takes longer than an orphan's life.
+// B32: on a machine with thousands of processes a walk takes longer than an orphan's life.
 TEST(GroupReaper, OrphansAreReapedInTurnsWithoutALookAtAllProcesses) {
   told_children table;
   table.children.push_back({first_of_group, first_of_group, false});

@@ -32,7 +32,7 @@ class RunAway : public ::testing::TestWithParam<std::string> {
   redis_server server_;
 };
 
-// The first look is the one that finds nobody there.
+// B26: the first look is the one that finds nobody there.
 TEST_P(RunAway, AStoreThatComesBackInTimeIsUsed) {
   server_.kill();
   auto run = start_herdlock(run_of(url(), {GetParam(), "1h"}, "echo made"));
@@ -70,7 +70,7 @@ class RunHold : public each_store {
   }
 };
 
-// Machines whose clocks differ start the same night's job one after the other.
+// B25: machines whose clocks differ start the same night's job one after the other.
 TEST_P(RunHold, ShortWorkKeepsTheLeaseForAsLongAsItIsTold) {
   auto const began = herdlock::clock::now();
   EXPECT_EQ(run({"--min-hold", "1s"}, "exit 3").code, 3) << "whatever the command's status";

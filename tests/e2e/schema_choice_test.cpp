@@ -27,6 +27,7 @@ struct schema_choice : testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(modes, schema_choice, testing::Values("table", "advisory", "row"),
                          [](auto const& one) { return one.param; });
 
+// B29
 TEST_P(schema_choice, OfTheUsersNameIsAWarningOfRunAndOfDoctor) {
   for (std::string const role : {"shop", "depot"}) {
     auto const url = url_of(role, mode());

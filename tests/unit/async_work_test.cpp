@@ -1,4 +1,4 @@
-// Each asynchronous call is work for the executor of its handler until that is called: the user's
+// B33: each asynchronous call is work for the executor of its handler until that is called: the user's
 // io_context runs on, although all that is done meanwhile is done elsewhere. Every async_
 // function of the public headers is in the table below; tests/style sees to it.
 #include <gtest/gtest.h>
