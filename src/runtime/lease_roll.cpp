@@ -7,6 +7,9 @@
 namespace herdlock::runtime {
 namespace {
 
+constexpr auto quiet_for = std::chrono::minutes(1);
+constexpr int most_repeats = 6;
+
 struct by_owner {
   bool operator()(owner_token const& a, enrolled const& b) const {
     return a.str() < b.owner().str();
@@ -32,7 +35,12 @@ void lease_roll::renew_all(clock::time_point now, double random) {
   auto shortest = milliseconds::max();
   for (auto const& one : all_) shortest = std::min(shortest, one.ttl());
   auto const window = algo::new_connection_window(shortest);
-  auto const at = now + std::chrono::duration_cast<clock::duration>(window * random);
+  // A connection that comes and goes does not take the back-off of the renewals away.
+  if (now - last_news_ > quiet_for) repeats_ = 0;
+  auto const drawn = now + std::chrono::duration_cast<clock::duration>(window * random);
+  auto const at = repeats_ == 0 ? drawn : std::max(drawn, last_news_ + window * (1 << repeats_));
+  repeats_ = std::min(repeats_ + 1, most_repeats);
+  last_news_ = at;
   for (auto& one : all_) one.renew_by(at);
 }
 

@@ -45,6 +45,7 @@ class lease_roll {
   void tell(lease_end const& what);
   /// All that are held are renewed at one time, so that they travel together: a part, `random` in
   /// [0, 1), of algo::new_connection_window() after `now`, so that the processes of a store do not.
+  /// Again within a minute it is later, twice as long each time.
   void renew_all(clock::time_point now, double random);
   /// To all that are still held.
   void tell_closing();
@@ -54,6 +55,8 @@ class lease_roll {
   boost::intrusive::multiset<enrolled, boost::intrusive::base_hook<roll_hook>,
                              boost::intrusive::constant_time_size<false>>
       all_;
+  clock::time_point last_news_{};
+  int repeats_ = 0;
 };
 
 }  // namespace herdlock::runtime

@@ -98,7 +98,7 @@ names asked_for(access_use use) {
 
 TEST(redis_rights, ThePagesPrintThoseThatDoctorAsksFor) {
   auto of_redis = asked_for(access_use::leases_and_values);
-  add_rules(rules_of(rights_to_confirm("k").commands), of_redis);
+  add_rules(rules_of(rights_to_confirm().commands), of_redis);
   EXPECT_EQ(printed("redis.md", "app"), of_redis);
   EXPECT_EQ(printed("redlock.md", "app"), asked_for(access_use::redlock));
   EXPECT_EQ(printed("redis-dialects.md", "plain"), asked_for(access_use::plain_locks));

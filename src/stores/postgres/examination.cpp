@@ -204,6 +204,13 @@ class server_check {
     auto const dot = how_.table.find('.');
     auto const schema = dot == std::string::npos ? std::string("current_schema()")
                                                  : quoted(how_.table.substr(0, dot));
+    // What there is of it already may be changed by its owner only.
+    if (db.run("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(" +
+               quoted(how_.table) + ")") == "f") {
+      return {" change the table " + how_.table +
+                  ", which another owns, and which lacks functions of this version",
+              true};
+    }
     if (db.run("SELECT has_schema_privilege(" + schema + ", 'CREATE')") == "t") return {};
     return {" CREATE in the schema, where the table " + how_.table + " is still to be made", true};
   }

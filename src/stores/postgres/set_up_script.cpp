@@ -40,7 +40,7 @@ needed_rights rights_of(settings const& what) {
   needed_rights all{{}, {what.table + "_fencing"}, {}};
   if (what.mode == lock_mode::table) {
     all.tables = {what.table, what.table + "_waiters"};
-    for (char const* function : {"_acquire_v2", "_renew_v1", "_release_v2", "_hand_over_v2"}) {
+    for (char const* function : {"_acquire_v3", "_renew_v1", "_release_v3", "_hand_over_v3"}) {
       all.functions.push_back(what.table + function);
     }
     return all;

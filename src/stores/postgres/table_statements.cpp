@@ -41,8 +41,9 @@ END $do$;
 // A process that was stopped costs three seconds, however many of its waiters are queued: a mark
 // among the waiters, with no owner and the number of the session below zero, says to whom the last
 // token was handed. If that grant ran out unconfirmed, and another session asks, all waiters of the
-// session go; unless nobody else waits. Should it live after all, it enters them again. To the
-// functions of older versions the mark is a waiter that is dead.
+// session go; unless nobody else waits. Should it live after all, it enters them again. Only the
+// next 64 are looked at for others of the heir's, so that a hand-over costs the same in a long line.
+// To the functions of older versions the mark is a waiter that is dead.
 constexpr char hand_over[] = R"sql(
 CREATE OR REPLACE FUNCTION @_hand_over_v3(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE hung int; heir int; span bigint; line text; token bigint; told boolean; begun timestamptz;
@@ -51,7 +52,8 @@ BEGIN
   WHERE m.name = p_name AND m.owner = '' AND m.waiter = l.fencing AND l.owner <> ''
     AND l.expires_at - l.acquired_at <= least(m.ttl_ms, 3000) * interval '1 ms'
     AND m.pid <> -pg_backend_pid();
-  IF EXISTS (SELECT FROM @_waiters WHERE name = p_name AND owner <> '' AND pid <> hung) THEN
+  IF hung IS NOT NULL AND EXISTS (
+      SELECT FROM @_waiters WHERE name = p_name AND owner <> '' AND pid <> hung) THEN
     DELETE FROM @_waiters WHERE name = p_name AND pid = hung;
   END IF;
   LOOP
@@ -69,7 +71,8 @@ BEGIN
     IF FOUND THEN
       INSERT INTO @_waiters (name, owner, ttl_ms, channel, waiter, pid)
       SELECT p_name, '', span, line, token, -heir WHERE EXISTS (
-        SELECT FROM @_waiters WHERE name = p_name AND pid = heir)
+        SELECT FROM (SELECT pid FROM @_waiters WHERE name = p_name AND owner <> ''
+          ORDER BY id LIMIT 64) behind WHERE behind.pid = heir)
       ON CONFLICT (name, owner) DO UPDATE SET ttl_ms = excluded.ttl_ms,
         channel = excluded.channel, waiter = excluded.waiter, pid = excluded.pid;
       RETURN true;
@@ -201,12 +204,13 @@ END $f$;
 )sql";
 
 // The owner may be the one that it is left to already, after a lost answer. The end may be nearer
-// now: those who wait for it are woken.
+// now: those who wait for it are woken. Who leaves it lives: the mark of its hand-over goes.
 constexpr char pass_on[] =
     "WITH passed AS (UPDATE @ SET owner = $3::bytea, expires_at = CASE WHEN owner = $3::bytea"
     " THEN expires_at ELSE clock_timestamp() + $4::bigint * interval '1 ms' END"
     " WHERE name = $1::bytea AND owner IN ($2::bytea, $3::bytea)"
     " AND expires_at > clock_timestamp() RETURNING 1),"
+    " unmarked AS (DELETE FROM @_waiters WHERE name = $1::bytea AND owner = ''),"
     " woken AS MATERIALIZED (SELECT pg_notify(channel, '') FROM"
     " (SELECT DISTINCT channel FROM @_waiters WHERE name = $1::bytea) c)"
     " SELECT (SELECT count(*) FROM passed) > 0, (SELECT count(*) FROM woken)";
@@ -232,14 +236,15 @@ constexpr char list[] =
 // A token is drawn before its row is found to be new, so a row must outlive every statement that
 // could have drawn one before it went: ten minutes are more than twice the longest timeout. Who
 // begins to wait for a lease that is over hands it over in the same transaction, which changes its
-// row: such a row is not swept with a waiter that this statement does not see yet.
+// row: such a row is not swept with a waiter that this statement does not see yet. A mark of the
+// hand-over stays as long as the session that it names lives.
 constexpr char sweep[] =
     "WITH gone AS (DELETE FROM @ WHERE name = ANY (ARRAY(SELECT name FROM @ l"
     " WHERE expires_at < clock_timestamp() - interval '10 min' AND (NOT awaited OR NOT EXISTS ("
-    " SELECT FROM @_waiters w WHERE w.name = l.name)) LIMIT 256"
+    " SELECT FROM @_waiters w WHERE w.name = l.name AND w.owner <> '')) LIMIT 256"
     " FOR UPDATE SKIP LOCKED)) RETURNING 1), left_behind AS (DELETE FROM @_waiters"
     " WHERE id = ANY (ARRAY(SELECT id FROM @_waiters WHERE NOT EXISTS ("
-    " SELECT FROM pg_stat_get_activity(pid)) LIMIT 256 FOR UPDATE SKIP LOCKED)) RETURNING 1)"
+    " SELECT FROM pg_stat_get_activity(abs(pid))) LIMIT 256 FOR UPDATE SKIP LOCKED)) RETURNING 1)"
     " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM left_behind)";
 
 }  // namespace

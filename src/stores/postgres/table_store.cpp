@@ -113,13 +113,15 @@ class table_store final : public lease_store,
 
   void on_up() override {
     sweep();
+    is_up_ = true;
     news_.tell();
   }
   void on_notification(std::string const& payload) override { queue_->on_notification(payload); }
   void on_down(failure const& why) override {
     sweep_timer_.cancel();
     queue_->on_down(why);
-    news_.tell();  // it is opened again by the next command only: a renewal
+    // It is opened again by the next command only: a renewal.
+    if (std::exchange(is_up_, false)) news_.tell();
   }
 
  private:
@@ -210,6 +212,7 @@ class table_store final : public lease_store,
   std::shared_ptr<command_connection> commands_;
   std::shared_ptr<table_queue> queue_;
   stores::connection_news news_;
+  bool is_up_ = false;
   asio::basic_waitable_timer<clock> sweep_timer_;
   stores::name_hint<256> busy_lately_;  // a wrong guess costs a round trip
 };

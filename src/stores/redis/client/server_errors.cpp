@@ -128,6 +128,16 @@ failure refused_greeting(std::string_view line, std::string_view store) {
     return says(errc::not_supported,
                 "the server does not know HELLO; herdlock needs Redis 6.2 or newer");
   }
+  if (has_code(line, "DENIED")) {
+    return says(errc::access_denied,
+                "the server is in protected mode, which refuses other machines: give it a password "
+                "(requirepass, or an ACL user), which the URL needs, too, or use it on its own "
+                "machine");
+  }
+  if (has_code(line, "NOPROTO")) {
+    return says(errc::not_supported,
+                "the server does not speak RESP3; herdlock needs Redis 6.2 or newer");
+  }
   if (line.starts_with("ERR max number of clients")) {
     return says(errc::unavailable, "the server has as many clients as it takes; raise maxclients");
   }

@@ -179,7 +179,9 @@ class server_examination {
     std::string const user(who.text());
     std::string const key = how_.prefix + "herdlock-doctor";
     auto groups = rights_of(use_, key);
-    if (how_.durable.replicas > 0) groups.push_back(rights_to_confirm(key));
+    if (how_.durable.replicas > 0 || how_.durable.quarantine > milliseconds{0}) {
+      groups.push_back(rights_to_confirm());
+    }
     std::vector<command_words> asking;
     for (auto const& group : groups) {
       for (auto const& one : group.commands) {

@@ -1,5 +1,6 @@
 #include "stores/redis/examination/rights.hpp"
 
+#include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
@@ -135,7 +136,8 @@ std::vector<right_group> rights_of(access_use use, std::string const& key) {
   return {};
 }
 
-right_group rights_to_confirm(std::string const& key) {
+right_group rights_to_confirm() {
+  std::string const key(incarnation_key);
   return {"redis.confirming",
           severity::error,
           "nothing is granted, since no grant can be confirmed",

@@ -26,7 +26,7 @@ struct right_group {
 std::vector<right_group> rights_of(access_use use, std::string const& key);
 
 /// What `wait_replicas` and `quarantine` need beside it.
-right_group rights_to_confirm(std::string const& key);
+right_group rights_to_confirm();
 
 /// The channels of grants and events.
 inline constexpr std::string_view channel_rules =
