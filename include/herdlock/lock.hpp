@@ -60,10 +60,6 @@ class lock {
   lock(store s, resource name) : store_(std::move(s)), name_(std::move(name)) {}
   /// Throws herdlock::error for an invalid name.
   lock(store s, std::string_view name) : lock(std::move(s), resource(name)) {}
-  // A move copies, as that of a store.
-  lock(lock const&) = default;
-  lock& operator=(lock const&) = default;
-  ~lock() = default;
 
   resource const& name() const noexcept { return name_; }
   store const& where() const noexcept { return store_; }

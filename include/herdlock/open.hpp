@@ -64,6 +64,7 @@ struct open_options {
 /// In a child of fork() each call of an inherited handle, or of what was made of it, ends with
 /// errc::forked (a handler that has no executor of its own is called on a thread of its own), a
 /// destructor returns and leaves all to the parent.
+/// One that was moved from stands for no store: each call throws errc::not_supported.
 class store {
  public:
   /// Makes a backend that is to run on this executor.
@@ -71,11 +72,6 @@ class store {
 
   /// Runs over a backend of your own (herdlock/backend.hpp); `make` is called once.
   static result<store> over(backend_factory const& make, open_options options = {});
-
-  // A move copies: no handle becomes empty.
-  store(store const&) = default;
-  store& operator=(store const&) = default;
-  ~store() = default;
 
   /// All of herdlock's work for this store happens here, one handler at a time.
   boost::asio::any_io_executor get_executor() const;
@@ -129,6 +125,7 @@ class store {
  private:
   friend std::shared_ptr<detail::store_context> const& detail::context_of(store const&);
   explicit store(std::shared_ptr<detail::store_context> context) : context_(std::move(context)) {}
+  [[noreturn]] static void throw_moved_from();
   static void start_close(store const&, handler<void>);
   static void start_list(store const&, list_request, handler<lease_page>);
 
@@ -136,6 +133,7 @@ class store {
 };
 
 inline std::shared_ptr<detail::store_context> const& detail::context_of(store const& opened) {
+  if (!opened.context_) store::throw_moved_from();
   return opened.context_;
 }
 

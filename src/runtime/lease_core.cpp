@@ -207,8 +207,8 @@ void lease_core::leave(milliseconds time, left_as how, handler<release_reply> do
     // Not where the release is on its way already, nor where the time is over.
     if (!self->releasing_ && !self->released_ && left >= limits::min_ttl) {
       auto const& owner = self->what_.owner;
-      self->left_ =
-          leave_request{self->what_.name, owner, runtime::left_token(owner, how, left), left};
+      self->left_ = parting{{self->what_.name, owner, runtime::left_token(owner, how, left), left},
+                            self->granted_ + time};
     }
     self->begin_release(std::move(done));
   };
@@ -264,7 +264,7 @@ void lease_core::ask_release() {
     self->on_released(std::move(reply));
     self->home_->give_back_ended();
   };
-  if (left_) return home_->leases()->leave(*left_, std::move(on_reply));
+  if (left_) return home_->leases()->leave(left_->as, std::move(on_reply));
   home_->leases()->release(what_.name, what_.owner, std::move(on_reply));
 }
 
@@ -273,6 +273,9 @@ void lease_core::on_released(result<release_reply> reply) {
       reply.has_error() && (reply.error() == errc::unavailable || reply.error() == errc::timed_out);
   // The reply may be all that was lost: asked again, a store tells the first answer.
   if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
+  // Left by the first request, perhaps, and over before the second.
+  bool const late = left_ && asked_again_ && clock::now() >= left_->until;
+  if (late && reply.has_value() && *reply == release_reply::lost) reply = release_reply::released;
   // What was to be left is not cleaned up: it may have been left.
   if (reply.has_error() && home_->leases() && !left_) {
     home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);

@@ -85,7 +85,11 @@ class lease_core final : public runtime::timed,
   std::vector<handler<release_reply>> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
-  std::optional<leave_request> left_;  // it is not released but left, as this says
+  struct parting {
+    leave_request as;
+    clock::time_point until;
+  };
+  std::optional<parting> left_;  // it is not released but left
   bool asked_again_ = false;
   bool ended_ = false;  // and counted
   std::string told_;    // why it ended, by the store's words

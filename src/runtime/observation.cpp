@@ -8,6 +8,7 @@
 
 #include "runtime/cancelled_on.hpp"
 #include "runtime/inherited.hpp"
+#include "runtime/left_lease.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -16,7 +17,7 @@ namespace detail {
 namespace {
 
 std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
-  if (!seen) return std::nullopt;
+  if (!seen || seen->done) return std::nullopt;
   return leadership{seen->holder, seen->fencing, seen->remaining, seen->waiting};
 }
 
@@ -72,10 +73,11 @@ class change_wait final : public runtime::closing_listener,
  private:
   void look() {
     if (!done_) return;
-    home_->leases()->inspect(
-        name_, [self = shared_from_this()](result<std::optional<lease_info>> const& seen) {
-          self->on_seen(seen);
-        });
+    home_->leases()->inspect(name_,
+                             [self = shared_from_this()](result<std::optional<lease_info>> seen) {
+                               if (seen.has_value() && *seen) runtime::read_left_label(**seen);
+                               self->on_seen(seen);
+                             });
   }
 
   void on_seen(result<std::optional<lease_info>> const& seen) {

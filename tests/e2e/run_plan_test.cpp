@@ -44,6 +44,19 @@ TEST(RunPlan, RetryIsForTheStoreAndNotForTheHolder) {
   EXPECT_EQ(tries.failed(start + 15s, trouble::passing).what, kind::give_up);
 }
 
+// B7: the lease of a try whose answer was lost is no other's.
+TEST(RunPlan, ABusyLeaseBehindATryWithoutAnAnswerMayBeOurs) {
+  run_plan tries({.retry = 15s, .ttl = 5s}, after_work::kept, start);
+  EXPECT_EQ(tries.failed(start + 2s, trouble::passing).what, kind::rest);
+  auto const next = tries.busy(start + 3s, left_as::held);
+  ASSERT_EQ(next.what, kind::rest);
+  EXPECT_GT(next.until, start + 3s);
+  EXPECT_EQ(tries.busy(start + 7s, left_as::held).what, kind::give_up) << "it is another's";
+  run_plan late({.retry = 4s, .ttl = 5s}, after_work::kept, start);
+  EXPECT_EQ(late.failed(start + 2s, trouble::passing).what, kind::rest);
+  EXPECT_EQ(late.busy(start + 4s, left_as::held).what, kind::give_up) << "the time is over";
+}
+
 TEST(RunPlan, WithoutATimeAndForWhatDoesNotPassOneAnswerIsEnough) {
   EXPECT_EQ(run_plan({}, after_work::kept, start).failed(start, trouble::passing).what,
             kind::give_up);

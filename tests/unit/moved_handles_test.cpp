@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <herdlock/herdlock.hpp>
+#include <optional>
+#include <string>
 
 namespace {
 
@@ -38,14 +41,28 @@ TEST(MovedHandles, ALeaseIsNoLeaseAnyMore) {
   EXPECT_TRUE(other.valid());
 }
 
-TEST(MovedHandles, AStoreAndALockAreCopied) {
+TEST(MovedHandles, AStoreAndALockStandForNothing) {
   auto first = open_store("memory:");
-  store const second = std::move(first);
-  lock at(std::move(first), "r");
+  store second = std::move(first);
+  EXPECT_EQ(code_of([&] { static_cast<void>(first.display_name()); }), errc::not_supported);
+  EXPECT_EQ(code_of([&] { first.close(); }), errc::not_supported);
+  EXPECT_EQ(code_of([&] { static_cast<void>(first.list()); }), errc::not_supported);
+  EXPECT_EQ(code_of([&] { static_cast<void>(lock(first, "r").try_acquire()); }),
+            errc::not_supported);
+  EXPECT_EQ(code_of([&] { cache<std::string>(first, {.prefix = "p:"}); }), errc::not_supported);
+  lock at(std::move(second), "r");
   lock const also = std::move(at);
-  EXPECT_TRUE(at.try_acquire());
+  EXPECT_EQ(code_of([&] { static_cast<void>(at.try_acquire()); }), errc::not_supported);
   EXPECT_TRUE(also.try_acquire());
-  EXPECT_EQ(first.display_name(), second.display_name());
+}
+
+// Its last handle closes a store: one that was moved from is none.
+TEST(MovedHandles, AStoreThatWasMovedFromKeepsNothingOpen) {
+  boost::asio::io_context io;
+  auto first = open_store("memory:", {.executor = io.get_executor()});
+  std::optional<store> second = std::move(first);
+  second.reset();
+  io.run();
 }
 
 TEST(MovedHandles, AnElectionIsIdle) {

@@ -157,9 +157,14 @@ void guard::look_at(clock::time_point when) {
   look_.cancel();  // or both would ring
   look_.set(when, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
-    look_at(clock::now() + between_looks);
-    bool const due = std::has_single_bit(++looks_) || looks_ % often == 0;
-    if (!told_of_refusal_ && due) signal_all(0);
+    auto const now = clock::now();
+    look_at(now + between_looks);
+    // A turn for what there is left to reap is no look.
+    if (now - last_look_ >= between_looks) {
+      last_look_ = now;
+      bool const due = std::has_single_bit(++looks_) || looks_ % often == 0;
+      if (!told_of_refusal_ && due) signal_all(0);
+    }
     on_children();
   });
 }

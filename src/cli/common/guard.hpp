@@ -112,6 +112,7 @@ class guard {
   bool asked_ = false;  // by end()
   bool told_of_refusal_ = false;
   unsigned looks_ = 0;
+  clock::time_point last_look_{};
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we
 };

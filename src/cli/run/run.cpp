@@ -85,7 +85,7 @@ session::session(run_options const& options)
     : options_(options),
       command_(options.command),
       lock_(value_or_raise(try_open_store(options.store_url)), options.name),
-      plan_({options.wait, options.retry, options.min_hold, options.once_per},
+      plan_({options.wait, options.retry, options.min_hold, options.once_per, options.ttl},
             lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
             clock::now()),
       log_(options.name.str(), lock_.where().display_name(), options.log) {
@@ -203,8 +203,8 @@ acquired session::acquire() {
     if (!got && (interrupted_by_ || next.what == run_step::kind::give_up)) raise(got.error());
     if (next.what == run_step::kind::done) done_by_ = done_by(*seen);
     if (next.what == run_step::kind::give_up || done_by_) return {};
-    if (!got) {
-      log_.tries_on(got.error());
+    if (!got) log_.tries_on(got.error());
+    if (next.what == run_step::kind::rest) {
       rest(next.until);
     } else if (!std::exchange(told, true) && ::isatty(STDERR_FILENO)) {
       notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));

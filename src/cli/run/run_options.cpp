@@ -188,6 +188,9 @@ run_options check(run_arguments const& arguments) {
   if (once_per > milliseconds{0} && min_hold > once_per) {
     throw command_error(exit_code::usage, "--min-hold must not be longer than --once-per");
   }
+  if (max_hold && min_hold > *max_hold) {
+    throw command_error(exit_code::usage, "--min-hold must not be longer than --max-hold");
+  }
   auto const retry = wait_argument("--retry", arguments.retry);
   return run_options{std::move(name),
                      shared_store(arguments.store),

@@ -31,6 +31,11 @@ milliseconds run_plan::wait_left(clock::time_point now) const {
 run_step run_plan::failed(clock::time_point now, trouble what) {
   auto const left = left_of(std::max(times_.wait, times_.retry), began_, now);
   if (what == trouble::lasting || left == milliseconds{0}) return {.what = run_step::kind::give_up};
+  perhaps_ours_until_ = now + times_.ttl;
+  return rest(now, left);
+}
+
+run_step run_plan::rest(clock::time_point now, milliseconds left) {
   auto const pause = std::min(pause_, left);
   pause_ = std::min(pause_ * 2, longest_pause);
   return {.what = run_step::kind::rest, .until = now + pause};
@@ -39,9 +44,15 @@ run_step run_plan::failed(clock::time_point now, trouble what) {
 run_step run_plan::busy(clock::time_point now, left_as how) {
   if (how == left_as::done && times_.once_per > milliseconds{0})
     return {.what = run_step::kind::done};
-  pause_ = first_pause;
   auto const left = wait_left(now);
-  if (left == milliseconds{0}) return {.what = run_step::kind::give_up};
+  if (left == milliseconds{0}) {
+    auto const more = left_of(times_.retry, began_, now);
+    if (more == milliseconds{0} || now >= perhaps_ours_until_) {
+      return {.what = run_step::kind::give_up};
+    }
+    return rest(now, more);
+  }
+  pause_ = first_pause;
   return {.what = run_step::kind::ask, .wait = left};
 }
 

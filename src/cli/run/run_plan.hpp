@@ -8,7 +8,8 @@
 //                              give_up (69, 75)
 //
 // `wait` and `retry` both begin with the first look. While another holds the lease, `wait` counts;
-// while the store is away, the longer of the two does.
+// while the store is away, the longer of the two does. A try that had no answer may hold the lease:
+// who finds it busy within its ttl rests and asks again, as if the store were away.
 //
 //   the command has ended ─▶ leave, where the store can, else keep, until the grant is old enough:
 //                            once_per after success (it is left as done), else min_hold
@@ -29,6 +30,7 @@ struct run_times {
   milliseconds retry{0};  ///< for a store that is away; the same
   milliseconds min_hold{0};
   milliseconds once_per{0};  ///< not shorter than min_hold
+  milliseconds ttl{0};       ///< what a try without an answer may hold
 };
 
 struct run_step {
@@ -71,8 +73,11 @@ class run_plan {
  private:
   run_times const times_;
   after_work const lease_;
+  run_step rest(clock::time_point now, milliseconds left);
+
   clock::time_point const began_;
   milliseconds pause_;
+  clock::time_point perhaps_ours_until_{};
 };
 
 }  // namespace herdlock::cli

@@ -42,8 +42,8 @@ END $do$;
 // among the waiters, with no owner and the number of the session below zero, says to whom the last
 // token was handed. If that grant ran out unconfirmed, and another session asks, all waiters of the
 // session go; unless nobody else waits. Should it live after all, it enters them again. Only the
-// next 64 are looked at for others of the heir's, so that a hand-over costs the same in a long line.
-// To the functions of older versions the mark is a waiter that is dead.
+// next 64 are looked at for others of the heir's, so that a hand-over costs the same in a long
+// line. To the functions of older versions the mark is a waiter that is dead.
 constexpr char hand_over[] = R"sql(
 CREATE OR REPLACE FUNCTION @_hand_over_v3(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE hung int; heir int; span bigint; line text; token bigint; told boolean; begun timestamptz;
