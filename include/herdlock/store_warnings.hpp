@@ -1,4 +1,4 @@
-// What a store has to say of its server: for who writes a store, and for who asks one.
+// What a store has to say of its server: for those who write a store.
 #pragma once
 
 #include <mutex>

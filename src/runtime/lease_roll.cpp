@@ -32,6 +32,7 @@ void lease_roll::tell(lease_end const& what) {
 }
 
 void lease_roll::renew_all(clock::time_point now, double random) {
+  if (now < last_news_) return;  // what is on its way goes over the new connection
   auto shortest = milliseconds::max();
   for (auto const& one : all_) shortest = std::min(shortest, one.ttl());
   auto const window = algo::new_connection_window(shortest);

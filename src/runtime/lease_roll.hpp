@@ -45,7 +45,8 @@ class lease_roll {
   void tell(lease_end const& what);
   /// All that are held are renewed at one time, so that they travel together: a part, `random` in
   /// [0, 1), of algo::new_connection_window() after `now`, so that the processes of a store do not.
-  /// Again within a minute it is later, twice as long each time.
+  /// Again within a minute it is later, twice as long each time; what comes before it is done with
+  /// it.
   void renew_all(clock::time_point now, double random);
   /// To all that are still held.
   void tell_closing();

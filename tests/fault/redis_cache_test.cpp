@@ -131,7 +131,7 @@ TEST_F(redis_cache, ErrorOfALoadAnswersEverybodyForAWhile) {  // S5
   start_watch(ports, "k", watched);
   wait_until_listening(ports, "{k}:herdlock:events:0");
   auto const done = ports.get<fill_reply>([&](auto h) {
-    ports.values().fail(cache_key("k"), mine, "no such table", 20s, std::move(h));
+    ports.values().fail(cache_key("k"), mine, "no such table", 1h, std::move(h));
   });
   EXPECT_EQ(done.value(), fill_reply::stored);
   ASSERT_TRUE(ports.wait_for([&] { return watched.has_value(); }));

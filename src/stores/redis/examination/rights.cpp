@@ -97,7 +97,7 @@ right_group to_look() {
 
 right_group to_list(std::string const& key) {
   auto commands = scripts_at(key);
-  commands.push_back({"SCAN", "0"});
+  add(commands, {{"SCAN", "0"}, {"STRLEN", key}, {"GET", key}});
   return {"redis.list", severity::warning, "nobody can list what is held (`herdlock show`)",
           std::move(commands)};
 }
