@@ -11,6 +11,7 @@
 #include "runtime/election_core.hpp"
 #include "runtime/fitted_ttl.hpp"
 #include "runtime/inherited.hpp"
+#include "runtime/io_runner.hpp"
 #include "runtime/require.hpp"
 
 namespace herdlock {
@@ -51,11 +52,15 @@ failure check(election_options const& options, milliseconds term) {
                                                " bytes and no control characters");
 }
 
-// A child of fork() leaves the candidate to its parent.
-void let_go(std::shared_ptr<detail::election_core> core) {
+// A child of fork() leaves the candidate to its parent. The end of the process waits for the term
+// to be given back, where a thread of ours does so.
+void let_go(std::shared_ptr<detail::election_core> core, std::optional<store> const& where) {
   if (!core) return;
   if (core->home().inherited()) return detail::leave_to_parent(std::move(core));
   core->resign(detail::resignation::for_good);
+  if (!detail::context_of(*where)->has_own_thread()) return;
+  auto given_back = [duty = runtime::process_end::shared().duty()](result<void> const&) {};
+  core->async_resign(std::move(given_back));
 }
 
 }  // namespace
@@ -75,12 +80,12 @@ election::election(election&&) noexcept = default;
 
 election& election::operator=(election&& other) noexcept {
   if (this == &other) return *this;
-  let_go(std::exchange(core_, std::move(other.core_)));
+  let_go(std::exchange(core_, std::move(other.core_)), where_);
   where_ = std::move(other.where_);
   return *this;
 }
 
-election::~election() { let_go(std::move(core_)); }
+election::~election() { let_go(std::move(core_), where_); }
 
 detail::election_core& election::core() const {
   if (core_) return *core_;

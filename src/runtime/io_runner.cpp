@@ -39,6 +39,14 @@ bool is_over(std::future<void> const& ended) {
   if (OPENSSL_init_crypto) OPENSSL_init_crypto(no_atexit, nullptr);
 }
 
+std::atomic<bool> has_stores{false};
+
+// Behind all that was registered with atexit(), so behind the destructors of the program's static
+// objects: the dynamic linker calls it.
+[[gnu::destructor]] void end_of_process() {
+  if (has_stores) process_end::shared().run();
+}
+
 }  // namespace
 
 std::shared_ptr<io_runner> io_runner::start() {
@@ -55,18 +63,11 @@ std::shared_ptr<io_runner> io_runner::start() {
   return runner;
 }
 
-// REQUIRES: the mutex is held.
-void process_end::arm() {
-  if (std::exchange(is_armed_, true)) return;
-  // A child of fork() inherits the registration, and asks its own.
-  std::atexit([] { shared().run(); });
-}
-
 void process_end::opened(std::shared_ptr<io_runner> const& one) {
   std::lock_guard const alone(mutex_);
   std::erase_if(runners_, [](auto const& each) { return each.expired(); });
   runners_.push_back(one);
-  arm();
+  has_stores = true;
 }
 
 void process_end::take_over(std::shared_ptr<io_runner> const& one) {
@@ -76,7 +77,15 @@ void process_end::take_over(std::shared_ptr<io_runner> const& one) {
   }
   std::erase_if(closing_, [](closing const& each) { return !each.thread.joinable(); });
   closing_.push_back({one, std::move(one->thread), std::move(one->ended)});
-  arm();
+}
+
+std::shared_ptr<void> process_end::duty() {
+  std::lock_guard const alone(mutex_);
+  ++duties_;
+  return {nullptr, [this](void*) {
+            std::lock_guard const dropped(mutex_);
+            if (--duties_ == 0) done_.notify_all();
+          }};
 }
 
 std::vector<std::shared_ptr<io_runner>> process_end::running() {
@@ -91,13 +100,38 @@ std::vector<std::shared_ptr<io_runner>> process_end::running() {
 
 bool process_end::take(closing& into) {
   std::lock_guard const alone(mutex_);
-  if (closing_.empty()) {
-    is_armed_ = false;  // those that come later while the process ends are waited for anew
-    return false;
-  }
+  if (closing_.empty()) return false;
   into = std::move(closing_.back());
   closing_.pop_back();
   return true;
+}
+
+std::shared_ptr<io_runner> process_end::running_here() {
+  std::lock_guard const alone(mutex_);
+  for (auto const& each : runners_) {
+    auto one = each.lock();
+    if (one && one->runs_here()) return one;
+  }
+  return nullptr;
+}
+
+// Where exit() was called on a store's thread, what that one has to do is done in here.
+void process_end::wait_for_duties(clock::time_point until) {
+  constexpr milliseconds between_looks{10};
+  auto const here = running_here();
+  std::unique_lock alone(mutex_);
+  while (duties_ > 0 && clock::now() < until) {
+    if (!here) {
+      done_.wait_until(alone, until);
+      continue;
+    }
+    alone.unlock();
+    try {
+      here->io.run_one_for(between_looks);
+    } catch (...) {  // as in its thread
+    }
+    alone.lock();
+  }
 }
 
 void process_end::finish_what_was_begun(clock::time_point until) {
@@ -130,6 +164,7 @@ void process_end::wait_for(closing& one, clock::time_point until) {
 }
 
 void process_end::run() {
+  wait_for_duties(clock::now() + close_grace + thread_grace);
   finish_what_was_begun(clock::now() + thread_grace);
   auto const until = clock::now() + close_grace + thread_grace;
   for (closing next; take(next);) wait_for(next, until);

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -35,13 +37,14 @@ struct io_runner {
 
 /// What the process does for its stores' threads when it ends by exit() or the end of main():
 ///
-/// - What has been put on them by then is run. The last handle of a store may be in there.
+/// - Candidates whose handle has gone are waited for: a term is given back when its work has
+/// stopped.
+/// - What has been put on the threads by then is run. The last handle of a store may be in there.
 /// - The threads that close behind their last handle are waited for: what they give back arrives.
 ///
-/// A store that still has handles goes on: those in static storage are destroyed later, or have
-/// been already, and nobody else may take away what other threads work under. Nothing of the
-/// library that a store's thread uses is destroyed before it. What comes after this has run is
-/// waited for anew, before older objects are destroyed.
+/// That is behind the destructors of the program's static objects. A store that still has handles
+/// then goes on: nobody may take away what other threads work under. Nothing of the library that a
+/// store's thread uses is destroyed before the process.
 class process_end {
  public:
   static process_end& shared() { return detail::per_process<process_end>(); }
@@ -50,6 +53,9 @@ class process_end {
   void opened(std::shared_ptr<io_runner> const& one);
   /// The runner's thread closes the store behind its last handle; it has not begun yet.
   void take_over(std::shared_ptr<io_runner> const& one);
+  /// What a store's thread has still to do for a handle that has gone, until this is dropped.
+  std::shared_ptr<void> duty();
+  void run();
 
  private:
   struct closing {
@@ -58,8 +64,8 @@ class process_end {
     std::future<void> ended;
   };
 
-  void arm();
-  void run();
+  std::shared_ptr<io_runner> running_here();
+  void wait_for_duties(clock::time_point until);
   void finish_what_was_begun(clock::time_point until);
   void wait_for(closing& one, clock::time_point until);
   std::vector<std::shared_ptr<io_runner>> running();
@@ -68,7 +74,8 @@ class process_end {
   std::mutex mutex_;
   std::vector<std::weak_ptr<io_runner>> runners_;
   std::vector<closing> closing_;
-  bool is_armed_ = false;
+  std::size_t duties_ = 0;
+  std::condition_variable done_;
 };
 
 }  // namespace herdlock::runtime

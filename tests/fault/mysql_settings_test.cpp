@@ -10,8 +10,8 @@ struct mysql_settings : testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(modes, mysql_settings, testing::Values("table", "row", "named"),
                          [](auto const& one) { return one.param; });
 
-// B30: a COMMIT that ends the session ended each grant of the row mode; read-only transactions ended
-// all of them.
+// B30: a COMMIT that ends the session ended each grant of the row mode; read-only transactions
+// ended all of them.
 TEST_P(mysql_settings, OfTheServerDoNotChangeWhatOurSessionsDo) {
   mariadb_server server;
   auto const url = server.url("locks") + "?mode=" + GetParam();

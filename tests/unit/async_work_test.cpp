@@ -1,5 +1,5 @@
-// B33: each asynchronous call is work for the executor of its handler until that is called: the user's
-// io_context runs on, although all that is done meanwhile is done elsewhere. Every async_
+// B33: each asynchronous call is work for the executor of its handler until that is called. The
+// user's io_context runs on, although all that is done meanwhile is done elsewhere. Every async_
 // function of the public headers is in the table below; tests/style sees to it.
 #include <gtest/gtest.h>
 
