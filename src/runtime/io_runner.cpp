@@ -1,5 +1,6 @@
 #include "runtime/io_runner.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -76,7 +77,7 @@ void process_end::take_over(std::shared_ptr<io_runner> const& one) {
     if (is_over(each.ended)) each.thread.join();
   }
   std::erase_if(closing_, [](closing const& each) { return !each.thread.joinable(); });
-  closing_.push_back({one, std::move(one->thread), std::move(one->ended)});
+  closing_.push_back({std::move(one->thread), std::move(one->ended)});
 }
 
 std::shared_ptr<void> process_end::duty() {
@@ -106,32 +107,9 @@ bool process_end::take(closing& into) {
   return true;
 }
 
-std::shared_ptr<io_runner> process_end::running_here() {
-  std::lock_guard const alone(mutex_);
-  for (auto const& each : runners_) {
-    auto one = each.lock();
-    if (one && one->runs_here()) return one;
-  }
-  return nullptr;
-}
-
-// Where exit() was called on a store's thread, what that one has to do is done in here.
 void process_end::wait_for_duties(clock::time_point until) {
-  constexpr milliseconds between_looks{10};
-  auto const here = running_here();
   std::unique_lock alone(mutex_);
-  while (duties_ > 0 && clock::now() < until) {
-    if (!here) {
-      done_.wait_until(alone, until);
-      continue;
-    }
-    alone.unlock();
-    try {
-      here->io.run_one_for(between_looks);
-    } catch (...) {  // as in its thread
-    }
-    alone.lock();
-  }
+  done_.wait_until(alone, until, [this] { return duties_ == 0; });
 }
 
 void process_end::finish_what_was_begun(clock::time_point until) {
@@ -145,26 +123,26 @@ void process_end::finish_what_was_begun(clock::time_point until) {
   for (auto& each : reached) each.wait_until(until);
 }
 
-// Where exit() was called on the very thread, its handlers are run in here.
 void process_end::wait_for(closing& one, clock::time_point until) {
   bool const is_here = one.thread.get_id() == std::this_thread::get_id();
-  auto const runner = is_here ? one.runner.lock() : nullptr;
-  while (runner && !runner->closed && clock::now() < until) {
-    try {
-      runner->io.run_one_for(until - clock::now());
-    } catch (...) {  // as in its thread
-    }
-  }
-  bool const in_time = !is_here && one.ended.wait_until(until) == std::future_status::ready;
-  if (in_time) {
+  if (!is_here && one.ended.wait_until(until) == std::future_status::ready) {
     one.thread.join();
   } else {
     one.thread.detach();
   }
 }
 
+// A store whose own thread has called exit() does nothing any more.
+bool process_end::is_on_a_stores_thread() {
+  std::lock_guard const alone(mutex_);
+  return std::any_of(runners_.begin(), runners_.end(), [](auto const& each) {
+    auto const one = each.lock();
+    return one && one->runs_here();
+  });
+}
+
 void process_end::run() {
-  wait_for_duties(clock::now() + close_grace + thread_grace);
+  if (!is_on_a_stores_thread()) wait_for_duties(clock::now() + close_grace + thread_grace);
   finish_what_was_begun(clock::now() + thread_grace);
   auto const until = clock::now() + close_grace + thread_grace;
   for (closing next; take(next);) wait_for(next, until);

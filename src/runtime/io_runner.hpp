@@ -1,7 +1,6 @@
 // The thread of one store, and what the end of the process waits for.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
@@ -27,7 +26,6 @@ struct io_runner {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
   std::promise<void> at_end;  // the thread's
   std::future<void> ended = at_end.get_future();
-  std::atomic<bool> closed = false;  // its store is
   std::thread thread;
   std::thread::id id;  // the thread's, also when it is joined
 
@@ -44,7 +42,8 @@ struct io_runner {
 ///
 /// That is behind the destructors of the program's static objects. A store that still has handles
 /// then goes on: nobody may take away what other threads work under. Nothing of the library that a
-/// store's thread uses is destroyed before the process.
+/// store's thread uses is destroyed before the process. A store whose own thread calls exit()
+/// leaves what it holds to its ttl.
 class process_end {
  public:
   static process_end& shared() { return detail::per_process<process_end>(); }
@@ -59,15 +58,14 @@ class process_end {
 
  private:
   struct closing {
-    std::weak_ptr<io_runner> runner;  // its thread destroys it
     std::thread thread;
     std::future<void> ended;
   };
 
-  std::shared_ptr<io_runner> running_here();
+  bool is_on_a_stores_thread();
   void wait_for_duties(clock::time_point until);
   void finish_what_was_begun(clock::time_point until);
-  void wait_for(closing& one, clock::time_point until);
+  static void wait_for(closing& one, clock::time_point until);
   std::vector<std::shared_ptr<io_runner>> running();
   bool take(closing& into);
 

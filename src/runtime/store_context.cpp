@@ -94,9 +94,7 @@ store_context::~store_context() {
     if (runner_) runtime::process_end::shared().take_over(runner_);
     asio::post(executor, [core = std::move(core_), runner = std::move(runner_)] {
       core->close([runner] {
-        if (!runner) return;
-        runner->work.reset();
-        runner->closed = true;
+        if (runner) runner->work.reset();
       });
     });
     return;
