@@ -116,14 +116,14 @@ class [[nodiscard]] lease {
   /// its ttl; the library goes on trying for that long). Not on the store's own thread.
   release_reply release();
 
-  /// Stops renewing and leaves the lease at the store until its grant is `time` ago, also where the
-  /// ttl is longer: for short work that others, whose clocks are behind, would do again. Nobody
-  /// holds it any more; others find it busy until then. `void(failure, release_reply)`, `lost` when
-  /// it was ours no more. A time that is over gives it back. It stands for a release: the first
-  /// outcome of both is remembered. Cancellation ends the wait, not the leaving. Fails with
-  /// errc::not_supported where leases cannot be left (store_traits::leaves_leases) and with
-  /// errc::invalid_ttl for a time that is no ttl: the lease goes on then. After another failure it
-  /// is left, or ends by its ttl.
+  /// Stops renewing and leaves the lease at the store until its grant, or lock::restore(), is
+  /// `time` ago, also where the ttl is longer: for short work that others, whose clocks are
+  /// behind, would do again. Nobody holds it any more; others find it busy until then.
+  /// `void(failure, release_reply)`, `lost` when it was ours no more. A time that is over gives
+  /// it back. It stands for a release: the first outcome of both is remembered. Cancellation ends
+  /// the wait, not the leaving. Fails with errc::not_supported where leases cannot be left
+  /// (store_traits::leaves_leases) and with errc::invalid_ttl for a time that is no ttl: the
+  /// lease goes on then. After another failure it is left, or ends by its ttl.
   template <class Token = boost::asio::deferred_t>
   auto async_leave(milliseconds time, left_as how, Token&& token = {}) {
     return detail::initiate<release_reply>(
