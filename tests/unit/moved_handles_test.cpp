@@ -63,6 +63,7 @@ TEST(MovedHandles, AStoreThatWasMovedFromKeepsNothingOpen) {
   std::optional<store> second = std::move(first);
   second.reset();
   io.run();
+  EXPECT_TRUE(io.stopped()) << "nothing is left to do";
 }
 
 TEST(MovedHandles, AnElectionIsIdle) {
