@@ -32,17 +32,20 @@ void lease_roll::tell(lease_end const& what) {
 }
 
 void lease_roll::renew_all(clock::time_point now, double random) {
-  if (now < last_news_) return;  // what is on its way goes over the new connection
+  if (all_.empty()) return;
+  if (now >= last_news_) plan_renewal(now, random);
+  for (auto& one : all_) one.renew_by(last_news_);
+}
+
+// A connection that comes and goes does not take the back-off of the renewals away.
+void lease_roll::plan_renewal(clock::time_point now, double random) {
   auto shortest = milliseconds::max();
   for (auto const& one : all_) shortest = std::min(shortest, one.ttl());
   auto const window = algo::new_connection_window(shortest);
-  // A connection that comes and goes does not take the back-off of the renewals away.
   if (now - last_news_ > quiet_for) repeats_ = 0;
   auto const drawn = now + std::chrono::duration_cast<clock::duration>(window * random);
-  auto const at = repeats_ == 0 ? drawn : std::max(drawn, last_news_ + window * (1 << repeats_));
+  last_news_ = repeats_ == 0 ? drawn : std::max(drawn, last_news_ + window * (1 << repeats_));
   repeats_ = std::min(repeats_ + 1, most_repeats);
-  last_news_ = at;
-  for (auto& one : all_) one.renew_by(at);
 }
 
 void lease_roll::tell_closing() {

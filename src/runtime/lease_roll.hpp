@@ -53,10 +53,12 @@ class lease_roll {
   void close() { all_.clear(); }
 
  private:
+  void plan_renewal(clock::time_point now, double random);
+
   boost::intrusive::multiset<enrolled, boost::intrusive::base_hook<roll_hook>,
                              boost::intrusive::constant_time_size<false>>
       all_;
-  clock::time_point last_news_{};
+  clock::time_point last_news_{};  // when the last one is renewed
   int repeats_ = 0;
 };
 

@@ -41,6 +41,22 @@ TEST(LeaseRoll, AllAreRenewedTogetherWithinTheWindowOfTheShortest) {
   roll.close();
 }
 
+// Whoever is granted meanwhile is told of the next connection all the same.
+TEST(LeaseRoll, OneThatCameBehindTheFirstNewsIsRenewedWithTheOthers) {
+  lease_roll roll;
+  roll.renew_all(start, 0.5);
+  one_lease early(1h);
+  one_lease late(1h);
+  roll.enter(early);
+  roll.renew_all(start, 0.5);
+  roll.enter(late);
+  roll.renew_all(start + 1ms, 0.9);
+  ASSERT_EQ(late.planned.size(), 1u);
+  EXPECT_EQ(late.planned.front(), start + 500ms);
+  EXPECT_EQ(early.planned.back(), start + 500ms);
+  roll.close();
+}
+
 // A server that accepts connections and cuts them, or one that refuses each renewal.
 TEST(LeaseRoll, AConnectionThatComesAndGoesIsFollowedLaterEachTime) {
   lease_roll roll;
@@ -48,7 +64,8 @@ TEST(LeaseRoll, AConnectionThatComesAndGoesIsFollowedLaterEachTime) {
   roll.enter(held);
   roll.renew_all(start, 0.5);
   roll.renew_all(start + 400ms, 0.0);
-  ASSERT_EQ(held.planned.size(), 1u) << "the first is still to come";
+  ASSERT_EQ(held.planned.size(), 2u);
+  EXPECT_EQ(held.planned.front(), held.planned.back()) << "the first is still to come";
   auto pause = 1ms;
   auto last = held.planned.back();
   for (int i = 0; i < 4; ++i) {
