@@ -30,6 +30,8 @@ struct examination {
   std::vector<finding> findings;
   /// Could not be made: `check: why`.
   std::vector<std::string> skipped;
+  /// Where the leases live, as far as the URL does not say so.
+  std::vector<std::string> notes{};
 
   // The rest is for those who write a store: url_scheme::examine() fills one.
   void pass(std::string check) { passed.push_back(std::move(check)); }
@@ -37,6 +39,7 @@ struct examination {
   void skip(std::string const& check, std::string const& why) {
     skipped.push_back(check + ": " + why);
   }
+  void note(std::string text) { notes.push_back(std::move(text)); }
   /// Passed unless it is so.
   void expect(bool holds, finding otherwise) {
     if (holds) {

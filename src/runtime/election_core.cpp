@@ -53,8 +53,12 @@ void election_core::cancel_campaign(std::uint64_t id) {
 void election_core::begin_campaign(std::uint64_t id, handler<void> done) {
   auto const row = machine_.on(election_event::campaign);
   if (!row) {
-    auto why = make_failure(
-        errc::overloaded, "'" + options_.candidate + "' stands for '" + name_.str() + "' already");
+    auto const who = "'" + options_.candidate + "'";
+    auto why =
+        machine_.closed()
+            ? make_failure(errc::canceled, who + " does not stand for '" + name_.str() +
+                                               "' any more: it was closed")
+            : make_failure(errc::overloaded, who + " stands for '" + name_.str() + "' already");
     return post_result<void>(executor(), std::move(done), std::move(why));
   }
   done_ = std::move(done);
@@ -73,9 +77,12 @@ void election_core::on_closing() {
   if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
 }
 
-void election_core::resign() {
-  asio::post(executor(), [self = shared_from_this()] {
-    if (auto const row = self->machine_.on(election_event::resign)) self->take(*row, {}, {});
+void election_core::resign(resignation from) {
+  asio::post(executor(), [self = shared_from_this(), from] {
+    auto& machine = self->machine_;
+    auto const row =
+        from == resignation::for_good ? machine.close() : machine.on(election_event::resign);
+    if (row) self->take(*row, {}, {});
   });
 }
 

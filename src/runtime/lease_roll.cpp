@@ -1,7 +1,14 @@
 #include "runtime/lease_roll.hpp"
 
+#include <algorithm>
+
+#include "algo/lease_machine.hpp"
+
 namespace herdlock::runtime {
 namespace {
+
+constexpr auto quiet_for = std::chrono::minutes(1);
+constexpr int most_repeats = 6;
 
 struct by_owner {
   bool operator()(owner_token const& a, enrolled const& b) const {
@@ -22,6 +29,23 @@ void lease_roll::tell(lease_end const& what) {
     leave(one);
     one.on_session_end(what);
   }
+}
+
+void lease_roll::renew_all(clock::time_point now, double random) {
+  if (all_.empty()) return;
+  if (now >= last_news_) plan_renewal(now, random);
+  for (auto& one : all_) one.renew_by(last_news_);
+}
+
+// A connection that comes and goes does not take the back-off of the renewals away.
+void lease_roll::plan_renewal(clock::time_point now, double random) {
+  auto shortest = milliseconds::max();
+  for (auto const& one : all_) shortest = std::min(shortest, one.ttl());
+  auto const window = algo::new_connection_window(shortest);
+  if (now - last_news_ > quiet_for) repeats_ = 0;
+  auto const drawn = now + std::chrono::duration_cast<clock::duration>(window * random);
+  last_news_ = repeats_ == 0 ? drawn : std::max(drawn, last_news_ + window * (1 << repeats_));
+  repeats_ = std::min(repeats_ + 1, most_repeats);
 }
 
 void lease_roll::tell_closing() {

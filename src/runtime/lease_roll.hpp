@@ -1,5 +1,5 @@
 // The held leases of one store by their owner tokens: whom to tell when the store says that a lease
-// has ended with its session.
+// has ended with its session, or that it has a new connection.
 #pragma once
 
 #include <boost/intrusive/set.hpp>
@@ -18,7 +18,11 @@ using roll_hook =
 class enrolled : public roll_hook {
  public:
   virtual owner_token const& owner() const = 0;
+  virtual milliseconds ttl() const = 0;
   virtual void on_session_end(lease_end const& what) = 0;
+  /// The store has a new connection: the lease is renewed at `at`, if it is renewed at all. Calls
+  /// nobody.
+  virtual void renew_by(clock::time_point at) = 0;
   /// The store is being closed under the lease.
   virtual void on_closing() = 0;
   friend bool operator<(enrolled const& a, enrolled const& b) {
@@ -39,14 +43,23 @@ class lease_roll {
   static void leave(enrolled& one) { static_cast<roll_hook&>(one).unlink(); }
   /// To whoever has the lease; to nobody when it was given back meanwhile.
   void tell(lease_end const& what);
+  /// All that are held are renewed at one time, so that they travel together: a part, `random` in
+  /// [0, 1), of algo::new_connection_window() after `now`, so that the processes of a store do not.
+  /// Again within a minute it is later, twice as long each time; what comes before it is done with
+  /// it.
+  void renew_all(clock::time_point now, double random);
   /// To all that are still held.
   void tell_closing();
   void close() { all_.clear(); }
 
  private:
+  void plan_renewal(clock::time_point now, double random);
+
   boost::intrusive::multiset<enrolled, boost::intrusive::base_hook<roll_hook>,
                              boost::intrusive::constant_time_size<false>>
       all_;
+  clock::time_point last_news_{};  // when the last one is renewed
+  int repeats_ = 0;
 };
 
 }  // namespace herdlock::runtime

@@ -102,6 +102,9 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
   ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
     if (auto const roll = weak.lock()) roll->tell(what);
   });
+  ports_.leases->on_new_connection([weak = std::weak_ptr(roll_)] {
+    if (auto const roll = weak.lock()) roll->renew_all(clock::now(), random_unit());
+  });
 }
 
 store_core::~store_core() {
@@ -113,6 +116,10 @@ std::vector<std::string> store_core::warnings() const {
   auto all = warnings_ ? warnings_->list() : std::vector<std::string>();
   for (auto& text : caches_.warnings()) all.push_back(std::move(text));
   return all;
+}
+
+std::vector<std::string> store_core::notes() const {
+  return warnings_ ? warnings_->notes() : std::vector<std::string>();
 }
 
 store_metrics store_core::metrics() const {

@@ -17,6 +17,7 @@
 #include "runtime/lease_counters.hpp"
 #include "runtime/lease_roll.hpp"
 #include "runtime/timer_queue.hpp"
+#include "types/process_bound.hpp"
 
 namespace herdlock::runtime {
 
@@ -58,9 +59,9 @@ struct closing_progress {
   std::vector<std::function<void()>> to_tell{};
 };
 
-/// All members on the executor, except executor(), traits(), display_name(), warnings(), caches()
-/// and metrics().
-class store_core : public std::enable_shared_from_this<store_core> {
+/// All members on the executor, except executor(), traits(), display_name(), warnings(), notes(),
+/// caches(), metrics() and inherited().
+class store_core : public detail::process_bound, public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
   ~store_core();
@@ -69,6 +70,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
   std::vector<std::string> warnings() const;
+  std::vector<std::string> notes() const;
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
 

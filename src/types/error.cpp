@@ -46,6 +46,8 @@ struct herdlock_category final : std::error_category {
         return "not supported by this store";
       case errc::moving:
         return "the store is moving the key to another of its servers";
+      case errc::forked:
+        return "the store belongs to the process that this one was forked from";
     }
     return "unknown herdlock error";
   }

@@ -129,10 +129,10 @@ TEST(Message, StaysOneLineWhateverTheNameHolds) {
 
 TEST(Error, EveryConditionHasItsOwnSentence) {
   std::set<std::string> sentences;
-  for (int e = 1; e <= static_cast<int>(errc::moving); ++e) {
+  for (int e = 1; e <= static_cast<int>(errc::forked); ++e) {
     sentences.insert(make_error_code(static_cast<errc>(e)).message());
   }
-  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::moving));
+  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::forked));
   EXPECT_EQ(sentences.count("unknown herdlock error"), 0u);
 }
 

@@ -26,8 +26,8 @@ are more than --limit, a line on standard error says so. A Redis dialect needs a
 prefix of its own for it (prefix=… in the URL).
 
 --json prints an array of {resource, held} and, when it is held, {holder,
-held_for_ms (null: unknown), fencing, remaining_ms (null: unknown), waiting,
-waiters}.
+held_for_ms (null: unknown), done_ms_ago (null unless it was left as done),
+fencing, remaining_ms (null: unknown), waiting, waiters}.
 
 Exit status:
   0    all were looked at, held or not

@@ -126,7 +126,10 @@ void connector::on_secured(error_code ec) {
 // now.
 void connector::on_untrusted(long verdict) {
   std::string const what = "the certificate of " + how_.address() + " is not trusted";
-  char const* const why = X509_verify_cert_error_string(verdict);
+  // OpenSSL's own text for a name is of no help: the check of it leaves no code behind.
+  std::string const why = kind_of(verdict) == stores::distrust::name
+                              ? "it is for another name than " + in_quotes(how_.host)
+                              : std::string(X509_verify_cert_error_string(verdict));
   if (!how_.tls.source->has_worked_with(how_.address(), kind_of(verdict))) {
     return complete(
         errc::access_denied,

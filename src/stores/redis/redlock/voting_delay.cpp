@@ -8,8 +8,10 @@ namespace herdlock::redis {
 
 void voting_delay::met(server const& found, time_point now) {
   bool const another = !run_id_.empty() && !found.run_id.empty() && found.run_id != run_id_;
-  milliseconds counted = std::max(found.runs_for, std::chrono::seconds{0});
-  std::string since = "it was started " + in_ms(counted) + " ago";
+  // The server counts in whole seconds of its clock: it may run for nearly one less.
+  milliseconds counted =
+      std::max(found.runs_for - std::chrono::seconds{1}, std::chrono::seconds{0});
+  std::string since = "it was started " + in_ms(found.runs_for) + " ago";
   if (another) {
     // Who was started lately may be the former one's next start, which ended when we lost it.
     auto const without = std::chrono::floor<milliseconds>(now - lost_at_.value_or(now));
