@@ -28,9 +28,9 @@ struct finding {
 struct examination {
   std::vector<std::string> passed;
   std::vector<finding> findings;
-  /// Could not be made: `check: why`.
+  /// Checks that could not be made, each as `check: why`.
   std::vector<std::string> skipped;
-  /// Where the leases live, as far as the URL does not say so.
+  /// These say where the leases live, as far as the URL does not say so.
   std::vector<std::string> notes{};
 
   // The rest is for those who write a store: url_scheme::examine() fills one.

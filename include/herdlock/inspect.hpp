@@ -25,8 +25,8 @@ struct lease_info {
   std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
   /// For how long the present holder has had it, by the store's clock, where the store knows.
   std::optional<milliseconds> held_for{};
-  /// Of a lease that was left as done (lease::leave): how long ago, by the store's clock. `holder`
-  /// is who did it.
+  /// How long ago the lease was left as done (lease::leave), by the store's clock; `holder` is who
+  /// did it.
   std::optional<milliseconds> done{};
 };
 

@@ -84,8 +84,9 @@ class store {
   /// caches (those that are there) about their options, for a log.
   std::vector<std::string> warnings() const;
 
-  /// Where its leases live, as far as the URL does not say so and the server was asked: the schema
-  /// and database of their tables. A sentence each, for a log; known after the first operation.
+  /// The notes say where its leases live, as far as the URL does not say so and the server was
+  /// asked: the schema and database of their tables. Each is a sentence for a log; they are known
+  /// after the first operation.
   std::vector<std::string> notes() const;
 
   /// What has been done through this store since it was opened. The figures are read one after the

@@ -20,8 +20,8 @@ template <class T>
 result<T> with_way_out(result<T> made, char const* function) {
   if (made || !(made.error() == errc::not_built)) return made;
   auto why = made.error();
-  why.message += std::string("; or link herdlock::herdlock, whose ") + function +
-                 "() knows all of them without a store_opener";
+  why.message += std::string("; or link herdlock::herdlock, in front of its components, whose ") +
+                 function + "() knows all of them without a store_opener";
   return why;
 }
 

@@ -264,7 +264,11 @@ void lease_core::ask_release() {
     self->on_released(std::move(reply));
     self->home_->give_back_ended();
   };
-  if (left_) return home_->leases()->leave(left_->as, std::move(on_reply));
+  if (left_) {
+    // A store that cannot leave answers from the port's own function, which has no executor.
+    return home_->leases()->leave(left_->as,
+                                  boost::asio::bind_executor(executor(), std::move(on_reply)));
+  }
   home_->leases()->release(what_.name, what_.owner, std::move(on_reply));
 }
 

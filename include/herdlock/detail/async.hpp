@@ -76,7 +76,8 @@ class working_handler {
     }
   }
 
-  // Before the handler: a handler that is dropped uncalled goes while its context is there.
+  // This stands before the handler, so that a handler that is dropped uncalled is destroyed while
+  // its context is still there.
   std::optional<decltype(tracked(std::declval<executor const&>()))> work_;
   Handler h_;
 };
