@@ -181,10 +181,11 @@ class [[nodiscard]] election {
   void resign();
 
   /// Ends the candidate for good, also before it has ever stood: resigns, and any campaign that
-  /// comes later completes with errc::canceled. Does not wait; async_resign() does.
+  /// comes later completes with errc::canceled. Does not wait; async_resign() behind
+  /// it does.
   void close();
 
-  /// The same, and completes when the campaign has ended, at once when there is none.
+  /// As resign(), and completes when the campaign has ended, at once when there is none.
   /// `void(failure)`. Cancellation ends the wait (errc::canceled), not the resignation.
   template <class Token = boost::asio::deferred_t>
   auto async_resign(Token&& token = {}) {
@@ -238,7 +239,8 @@ class [[nodiscard]] observation {
 };
 
 /// Watches an election, standing in it or not. The callback comes on the store's executor and must
-/// not block. For a single look: lock::inspect.
+/// not block. A lease that was left as done (lease::leave) has no leader. For a single look:
+/// lock::inspect.
 observation observe(store where, resource name, leadership_callback on_change,
                     observe_options options = {});
 /// Throws herdlock::error for an invalid name.

@@ -90,11 +90,13 @@ std::shared_ptr<void> process_end::duty() {
 }
 
 std::vector<std::shared_ptr<io_runner>> process_end::running() {
-  std::lock_guard const alone(mutex_);
+  // They go behind the mutex: what the last of them destroys may want it.
   std::vector<std::shared_ptr<io_runner>> all;
+  std::vector<std::shared_ptr<io_runner>> here;
+  std::lock_guard const alone(mutex_);
   for (auto const& each : runners_) {
     auto one = each.lock();
-    if (one && !one->runs_here()) all.push_back(std::move(one));
+    if (one) (one->runs_here() ? here : all).push_back(std::move(one));
   }
   return all;
 }
@@ -134,11 +136,12 @@ void process_end::wait_for(closing& one, clock::time_point until) {
 
 // A store whose own thread has called exit() does nothing any more.
 bool process_end::is_on_a_stores_thread() {
+  // They go behind the mutex: what the last of them destroys may want it.
+  std::vector<std::shared_ptr<io_runner>> all;
   std::lock_guard const alone(mutex_);
-  return std::any_of(runners_.begin(), runners_.end(), [](auto const& each) {
-    auto const one = each.lock();
-    return one && one->runs_here();
-  });
+  for (auto const& each : runners_) all.push_back(each.lock());
+  return std::any_of(all.begin(), all.end(),
+                     [](auto const& one) { return one && one->runs_here(); });
 }
 
 void process_end::run() {

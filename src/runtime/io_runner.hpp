@@ -42,8 +42,8 @@ struct io_runner {
 ///
 /// That is behind the destructors of the program's static objects. A store that still has handles
 /// then goes on: nobody may take away what other threads work under. Nothing of the library that a
-/// store's thread uses is destroyed before the process. A store whose own thread calls exit()
-/// leaves what it holds to its ttl.
+/// store's thread uses is destroyed before the process. Where a store's own thread calls exit(),
+/// no candidate is waited for, and that store leaves what it holds to its ttl.
 class process_end {
  public:
   static process_end& shared() { return detail::per_process<process_end>(); }

@@ -1,6 +1,7 @@
 #include "runtime/lease_core.hpp"
 
 #include <algorithm>
+#include <boost/asio/bind_executor.hpp>
 
 #include "runtime/cancelled_on.hpp"
 #include "runtime/left_lease.hpp"
@@ -44,6 +45,7 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
       machine_(terms_, what_.first, runtime::random_unit()),
       loss_waiters_(home_->executor(), "the loss of one lease"),
       renewal_waiters_(home_->executor(), "the renewal of one lease"),
+      release_waiters_(home_->executor(), "the release of one lease"),
       proof_(machine_.valid_until()) {}
 
 lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
@@ -72,7 +74,7 @@ void lease_core::on_closing() {
   auto const self = shared_from_this();
   told_ = "the store was closed";
   obey(machine_.told_lost());
-  if (!releasing_ && !released_) begin_release({});
+  if (!releasing_ && !released_) begin_release(0, {});
 }
 
 void lease_core::leave_lists() {
@@ -188,9 +190,12 @@ void lease_core::add_renewal_waiter(std::uint64_t id, handler<renew_reply> done)
 
 void lease_core::give_back(handler<release_reply> done) {
   proof_.end();
-  asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
-    self->begin_release(std::move(done));
-  });
+  runtime::enter_waiters(
+      shared_from_this(), release_waiters_, std::move(done),
+      [](lease_core& self, std::uint64_t id, handler<release_reply> h) {
+        self.begin_release(id, std::move(h));
+      },
+      runtime::entering::at_once);
 }
 
 void lease_core::leave(milliseconds time, left_as how, handler<release_reply> done) {
@@ -202,23 +207,24 @@ void lease_core::leave(milliseconds time, left_as how, handler<release_reply> do
   }
   if (why.code) return post_result<release_reply>(executor(), std::move(done), std::move(why));
   proof_.end();
-  auto plan = [self = shared_from_this(), time, how, done = std::move(done)]() mutable {
-    auto const left = std::chrono::ceil<milliseconds>(self->granted_ + time - clock::now());
+  auto part = [time, how](lease_core& self, std::uint64_t id, handler<release_reply> h) {
+    auto const left = std::chrono::ceil<milliseconds>(self.granted_ + time - clock::now());
     // Not where the release is on its way already, nor where the time is over.
-    if (!self->releasing_ && !self->released_ && left >= limits::min_ttl) {
-      auto const& owner = self->what_.owner;
-      self->left_ = parting{{self->what_.name, owner, runtime::left_token(owner, how, left), left},
-                            self->granted_ + time};
+    if (!self.releasing_ && !self.released_ && left >= limits::min_ttl) {
+      auto const& owner = self.what_.owner;
+      self.left_ = parting{{self.what_.name, owner, runtime::left_token(owner, how, left), left},
+                           self.granted_ + time};
     }
-    self->begin_release(std::move(done));
+    self.begin_release(id, std::move(h));
   };
-  asio::dispatch(executor(), std::move(plan));
+  runtime::enter_waiters(shared_from_this(), release_waiters_, std::move(done), part,
+                         runtime::entering::at_once);
 }
 
 void lease_core::abandon() {
   proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
-    if (!self->releasing_ && !self->released_) self->begin_release({});
+    if (!self->releasing_ && !self->released_) self->begin_release(0, {});
   });
 }
 
@@ -235,12 +241,13 @@ void lease_core::forget() {
   });
 }
 
-void lease_core::begin_release(handler<release_reply> done) {
+// Without a handler nobody waits.
+void lease_core::begin_release(std::uint64_t id, handler<release_reply> done) {
   if (released_) {
     if (done) post_result<release_reply>(executor(), std::move(done), *released_);
     return;
   }
-  if (done) release_waiters_.push_back(std::move(done));
+  if (done) release_waiters_.add(id, std::move(done));
   if (releasing_) return;
   releasing_ = true;
   leave_lists();
@@ -292,9 +299,7 @@ void lease_core::on_released(result<release_reply> reply) {
   note_end(in_time ? lease_event_kind::released : lease_event_kind::lost,
            reply.has_error() ? reply.error() : failure{});
   released_ = reply;
-  for (auto& done : std::exchange(release_waiters_, {})) {
-    post_result<release_reply>(executor(), std::move(done), reply);
-  }
+  release_waiters_.answer(reply);
 }
 
 }  // namespace detail

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <herdlock/lock.hpp>
 
@@ -68,7 +67,7 @@ class lease_core final : public runtime::timed,
   void lose();
   void add_loss_waiter(std::uint64_t id, handler<void> done);
   void add_renewal_waiter(std::uint64_t id, handler<renew_reply> done);
-  void begin_release(handler<release_reply> done);
+  void begin_release(std::uint64_t id, handler<release_reply> done);
   void ask_release();
   void on_released(result<release_reply> reply);
   void note_end(lease_event_kind how, failure why = {});
@@ -82,7 +81,7 @@ class lease_core final : public runtime::timed,
   algo::lease_machine machine_;
   runtime::event_waiters<void> loss_waiters_;
   runtime::event_waiters<renew_reply> renewal_waiters_;
-  std::vector<handler<release_reply>> release_waiters_;
+  runtime::event_waiters<release_reply> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
   struct parting {

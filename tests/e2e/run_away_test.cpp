@@ -166,6 +166,8 @@ TEST(RunRefusals, TimesThatCannotBeKept) {
   }
   auto const both = run_herdlock(run_of(url, {"--min-hold", "2h", "--once-per", "1h"}, "echo no"));
   EXPECT_EQ(both.code, 64) << both.err;
+  auto const held = run_herdlock(run_of(url, {"--min-hold", "2h", "--max-hold", "1h"}, "echo no"));
+  EXPECT_EQ(held.code, 64) << held.err;
   auto const retry = run_herdlock(run_of(url, {"--retry", "eternally"}, "echo no"));
   EXPECT_EQ(retry.code, 64);
   EXPECT_NE(retry.err.find("--retry"), std::string::npos) << retry.err;

@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 using herdlock::left_as;
 using herdlock::wait_forever;
 using herdlock::cli::after_work;
+using herdlock::cli::found;
 using herdlock::cli::run_plan;
 using herdlock::cli::run_step;
 using herdlock::cli::run_times;
@@ -19,12 +20,12 @@ using kind = run_step::kind;
 time_point const start{1h};
 
 TEST(RunPlan, ABusyLeaseIsGivenUpWithoutAWaitAndWaitedForWithOne) {
-  EXPECT_EQ(run_plan({}, after_work::kept, start).busy(start, left_as::held).what, kind::give_up);
+  EXPECT_EQ(run_plan({}, after_work::kept, start).busy(start, found::held).what, kind::give_up);
   run_plan waits({.wait = 20s}, after_work::kept, start);
-  auto const next = waits.busy(start + 3s, left_as::held);
+  auto const next = waits.busy(start + 3s, found::held);
   EXPECT_EQ(next.what, kind::ask);
   EXPECT_EQ(next.wait, 17s) << "the first look counts";
-  EXPECT_EQ(waits.busy(start + 20s, left_as::held).what, kind::give_up);
+  EXPECT_EQ(waits.busy(start + 20s, found::held).what, kind::give_up);
 }
 
 TEST(RunPlan, AStoreThatIsAwayIsAskedAgainWithinTheWait) {
@@ -37,10 +38,11 @@ TEST(RunPlan, AStoreThatIsAwayIsAskedAgainWithinTheWait) {
 }
 
 TEST(RunPlan, RetryIsForTheStoreAndNotForTheHolder) {
-  run_plan tries({.retry = 15s}, after_work::kept, start);
+  run_plan tries({.retry = 15s, .ttl = 30s}, after_work::kept, start);
+  EXPECT_FALSE(tries.wants_a_look(start)) << "nothing was tried yet";
   EXPECT_EQ(tries.failed(start + 2s, trouble::passing).what, kind::rest);
   EXPECT_EQ(tries.wait_left(start + 3s), 0s);
-  EXPECT_EQ(tries.busy(start + 4s, left_as::held).what, kind::give_up);
+  EXPECT_EQ(tries.busy(start + 4s, found::held).what, kind::give_up);
   EXPECT_EQ(tries.failed(start + 15s, trouble::passing).what, kind::give_up);
 }
 
@@ -48,13 +50,14 @@ TEST(RunPlan, RetryIsForTheStoreAndNotForTheHolder) {
 TEST(RunPlan, ABusyLeaseBehindATryWithoutAnAnswerMayBeOurs) {
   run_plan tries({.retry = 15s, .ttl = 5s}, after_work::kept, start);
   EXPECT_EQ(tries.failed(start + 2s, trouble::passing).what, kind::rest);
-  auto const next = tries.busy(start + 3s, left_as::held);
+  EXPECT_TRUE(tries.wants_a_look(start + 3s));
+  auto const next = tries.busy(start + 3s, found::held_by_us);
   ASSERT_EQ(next.what, kind::rest);
   EXPECT_GT(next.until, start + 3s);
-  EXPECT_EQ(tries.busy(start + 7s, left_as::held).what, kind::give_up) << "it is another's";
+  EXPECT_EQ(tries.busy(start + 7s, found::held_by_us).what, kind::give_up) << "its ttl is over";
   run_plan late({.retry = 4s, .ttl = 5s}, after_work::kept, start);
   EXPECT_EQ(late.failed(start + 2s, trouble::passing).what, kind::rest);
-  EXPECT_EQ(late.busy(start + 4s, left_as::held).what, kind::give_up) << "the time is over";
+  EXPECT_EQ(late.busy(start + 4s, found::held_by_us).what, kind::give_up) << "the time is over";
 }
 
 TEST(RunPlan, WithoutATimeAndForWhatDoesNotPassOneAnswerIsEnough) {
@@ -78,7 +81,7 @@ TEST(RunPlan, PausesGrowToASecondAndEndWithTheTime) {
 
 TEST(RunPlan, ForeverHasNoEnd) {
   run_plan waits({.wait = wait_forever}, after_work::kept, start);
-  EXPECT_EQ(waits.busy(start + 1000h, left_as::held).wait, wait_forever);
+  EXPECT_EQ(waits.busy(start + 1000h, found::held).wait, wait_forever);
   EXPECT_EQ(waits.failed(start + 1000h, trouble::passing).what, kind::rest);
   run_plan tries({.retry = wait_forever}, after_work::kept, start);
   EXPECT_EQ(tries.failed(start + 1000h, trouble::passing).what, kind::rest);
@@ -118,12 +121,12 @@ TEST(RunPlan, SuccessIsLeftAsDoneAndFailureIsTriedAgain) {
 
 TEST(RunPlan, WhoRunsOnceLooksForDoneWhileItWaits) {
   run_plan once({.wait = 1h, .once_per = 23h}, after_work::left, start);
-  auto const next = once.busy(start, left_as::held);
+  auto const next = once.busy(start, found::held);
   EXPECT_EQ(next.what, kind::ask);
   EXPECT_LE(next.wait, 1s);
-  EXPECT_EQ(once.busy(start, left_as::done).what, kind::done);
+  EXPECT_EQ(once.busy(start, found::done).what, kind::done);
   run_plan often({.wait = 1h}, after_work::left, start);
-  EXPECT_EQ(often.busy(start, left_as::done).what, kind::ask) << "to others it is busy";
+  EXPECT_EQ(often.busy(start, found::done).what, kind::ask) << "to others it is busy";
 }
 
 }  // namespace

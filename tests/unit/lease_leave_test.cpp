@@ -1,6 +1,10 @@
 // A lease that is left behind, over a store that answers only what the test says.
 #include <gtest/gtest.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <support/eventually.hpp>
+
 #include "runtime/left_lease.hpp"
 #include "scripted_lock.hpp"
 
@@ -64,6 +68,36 @@ TEST_F(LeaveTest, AfterALostAnswerItAsksOnceMoreForTheSame) {
   f.settle();
   EXPECT_TRUE(told && !*told);
   EXPECT_TRUE(f.script->releases.empty()) << "a clean-up would give back what was left";
+}
+
+// The first request may have been carried out; what it left may have ended since.
+TEST_F(LeaveTest, ALossBehindALostAnswerIsNoneOnceTheTimeIsOver) {
+  leave(2s, left_as::held);
+  auto const over = herdlock::clock::now() + 2s;
+  f.script->leave_next(make_failure(errc::timed_out, "scripted"));
+  f.settle();
+  ASSERT_TRUE(herdlock_test::eventually([&] { return herdlock::clock::now() >= over; }));
+  f.script->leave_next(release_reply::lost);
+  f.settle();
+  ASSERT_TRUE(told && *told);
+  EXPECT_EQ(**told, release_reply::released);
+}
+
+TEST_F(LeaveTest, ACancellationEndsTheWaitAndNotTheLeaving) {
+  boost::asio::cancellation_signal cancel;
+  auto const note = [this](result<release_reply> r) { told = r; };
+  held->async_leave(
+      23h, left_as::done,
+      herdlock_test::as_result(boost::asio::bind_cancellation_slot(cancel.slot(), note)));
+  f.settle();
+  cancel.emit(boost::asio::cancellation_type::terminal);
+  f.settle();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->error(), errc::canceled);
+  f.script->leave_next(release_reply::released);
+  f.settle();
+  leave(23h, left_as::done);
+  EXPECT_EQ(**told, release_reply::released) << "the outcome is remembered";
 }
 
 TEST_F(LeaveTest, WhatIsReleasedIsNotLeft) {

@@ -123,6 +123,15 @@ TEST_F(RedlockVotingDelay, AServerThatWasRestartedWhileNobodyReachedItWaitsNoLon
   EXPECT_TRUE(votes(203s));
 }
 
+// It may run for a second more than it says, and is then no restart within the delay.
+TEST_F(RedlockVotingDelay, AnotherServerThatMayBeOlderThanTheDelayWaitsForAllOfIt) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(10s));
+  one.met({"b", 60s}, at(200s));
+  EXPECT_FALSE(votes(259s));
+  EXPECT_TRUE(votes(261s));
+}
+
 TEST_F(RedlockVotingDelay, TheSameServerOverAnotherConnectionVotesOn) {
   one.met({"a", 1h}, at(1s));
   one.lost(at(10s));

@@ -30,6 +30,13 @@ trouble kind_of(failure const& why) {
   return passes ? trouble::passing : trouble::lasting;
 }
 
+// Whoever has the label of this process is a try of its own.
+found what_is(std::optional<lease_info> const& seen) {
+  if (!seen) return found::held;
+  if (seen->done) return found::done;
+  return seen->holder == owner_token::generate().label() ? found::held_by_us : found::held;
+}
+
 // `by db-1/4711 12 min ago`.
 std::string done_by(lease_info const& seen) {
   return fmt::format("by {} {} ago", seen.holder, say(*seen.done));
@@ -196,9 +203,8 @@ acquired session::acquire() {
   while (true) {
     auto got = attempt(wait);
     if (got && (*got || interrupted_by_)) return std::move(*got);
-    auto const seen = got && options_.once_per > milliseconds{0} ? look() : std::nullopt;
-    bool const done = seen && seen->done;
-    auto const next = got ? plan_.busy(clock::now(), done ? left_as::done : left_as::held)
+    auto const seen = got && plan_.wants_a_look(clock::now()) ? look() : std::nullopt;
+    auto const next = got ? plan_.busy(clock::now(), what_is(seen))
                           : plan_.failed(clock::now(), kind_of(got.error()));
     if (!got && (interrupted_by_ || next.what == run_step::kind::give_up)) raise(got.error());
     if (next.what == run_step::kind::done) done_by_ = done_by(*seen);
@@ -249,6 +255,7 @@ int session::finish(lease held, int status) {
   bool const in_time = held.valid();
   if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
   bool const leaves = in_time && next.what == run_step::kind::leave;
+  signals_.cancel();  // nothing ends the wait for what is given back but the store's timeout
   result<release_reply> const reply = wait_for<release_reply>([&](auto done) {
     if (leaves) {
       held.async_leave(next.time, next.how, std::move(done));

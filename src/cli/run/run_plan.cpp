@@ -41,19 +41,22 @@ run_step run_plan::rest(clock::time_point now, milliseconds left) {
   return {.what = run_step::kind::rest, .until = now + pause};
 }
 
-run_step run_plan::busy(clock::time_point now, left_as how) {
-  if (how == left_as::done && times_.once_per > milliseconds{0})
+bool run_plan::wants_a_look(clock::time_point now) const {
+  return times_.once_per > milliseconds{0} || now < perhaps_ours_until_;
+}
+
+run_step run_plan::busy(clock::time_point now, found what) {
+  if (what == found::done && times_.once_per > milliseconds{0}) {
     return {.what = run_step::kind::done};
-  auto const left = wait_left(now);
-  if (left == milliseconds{0}) {
-    auto const more = left_of(times_.retry, began_, now);
-    if (more == milliseconds{0} || now >= perhaps_ours_until_) {
-      return {.what = run_step::kind::give_up};
-    }
-    return rest(now, more);
   }
-  pause_ = first_pause;
-  return {.what = run_step::kind::ask, .wait = left};
+  if (auto const left = wait_left(now); left != milliseconds{0}) {
+    pause_ = first_pause;
+    return {.what = run_step::kind::ask, .wait = left};
+  }
+  auto const more = left_of(times_.retry, began_, now);
+  bool const ours = what == found::held_by_us && now < perhaps_ours_until_;
+  if (!ours || more == milliseconds{0}) return {.what = run_step::kind::give_up};
+  return rest(now, more);
 }
 
 run_step run_plan::ended(clock::time_point now, clock::time_point granted, int status) const {

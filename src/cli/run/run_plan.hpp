@@ -9,7 +9,8 @@
 //
 // `wait` and `retry` both begin with the first look. While another holds the lease, `wait` counts;
 // while the store is away, the longer of the two does. A try that had no answer may hold the lease:
-// who finds it busy within its ttl rests and asks again, as if the store were away.
+// who finds it busy by this very process within its ttl rests and asks again, as if the store were
+// away.
 //
 //   the command has ended ─▶ leave, where the store can, else keep, until the grant is old enough:
 //                            once_per after success (it is left as done), else min_hold
@@ -53,6 +54,9 @@ struct run_step {
 /// Whether the store may answer later.
 enum class trouble { passing, lasting };
 
+/// What a busy lease is; who only knows that it is busy says held.
+enum class found { held, held_by_us, done };
+
 /// Whether the store can keep a lease that nobody holds.
 enum class after_work { kept, left };
 
@@ -62,8 +66,10 @@ class run_plan {
 
   /// The store could not answer.
   run_step failed(clock::time_point now, trouble what);
-  /// Another holds the lease, or has left it.
-  run_step busy(clock::time_point now, left_as how);
+  /// Another holds the lease, or has left it; or a try of ours that had no answer holds it.
+  run_step busy(clock::time_point now, found what);
+  /// Whether busy() has to know what it is.
+  bool wants_a_look(clock::time_point now) const;
   /// How long the next question may queue.
   milliseconds wait_left(clock::time_point now) const;
 

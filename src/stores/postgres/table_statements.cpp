@@ -210,7 +210,8 @@ constexpr char pass_on[] =
     " THEN expires_at ELSE clock_timestamp() + $4::bigint * interval '1 ms' END"
     " WHERE name = $1::bytea AND owner IN ($2::bytea, $3::bytea)"
     " AND expires_at > clock_timestamp() RETURNING 1),"
-    " unmarked AS (DELETE FROM @_waiters WHERE name = $1::bytea AND owner = ''),"
+    " unmarked AS (DELETE FROM @_waiters WHERE name = $1::bytea AND owner = ''"
+    " AND EXISTS (SELECT FROM passed)),"
     " woken AS MATERIALIZED (SELECT pg_notify(channel, '') FROM"
     " (SELECT DISTINCT channel FROM @_waiters WHERE name = $1::bytea) c)"
     " SELECT (SELECT count(*) FROM passed) > 0, (SELECT count(*) FROM woken)";
