@@ -1,6 +1,7 @@
 #include "runtime/lease_core.hpp"
 
 #include <algorithm>
+#include <boost/asio/bind_executor.hpp>
 
 #include "runtime/cancelled_on.hpp"
 #include "runtime/left_lease.hpp"
