@@ -68,6 +68,9 @@ void acquire_op::begin() {
   if (!done_) return;
   counted_ = true;
   core_->counters().began_to_ask();
+  // Candidates of one process wait for each other rightly.
+  bool const is_of_a_lock = !restoring_ && trouble_ == on_trouble::retry;
+  if (is_of_a_lock && options_.wait > milliseconds{0}) core_->roll().wait_begins(name_);
 }
 
 void acquire_op::listen_to_cancellation() {

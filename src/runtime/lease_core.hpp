@@ -39,7 +39,7 @@ class lease_core final : public runtime::timed,
                      acquire_options const& options);
 
   // From any thread.
-  resource const& name() const { return what_.name; }
+  resource const& name() const override { return what_.name; }
   owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
   milliseconds ttl() const override { return terms_.ttl; }

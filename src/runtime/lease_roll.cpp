@@ -9,6 +9,7 @@ namespace {
 
 constexpr auto quiet_for = std::chrono::minutes(1);
 constexpr int most_repeats = 6;
+constexpr std::size_t most_warned_of = 8;  // there is room left for what the store has to say
 
 struct by_owner {
   bool operator()(owner_token const& a, enrolled const& b) const {
@@ -20,6 +21,32 @@ struct by_owner {
 };
 
 }  // namespace
+
+void lease_roll::enter(enrolled& one) {
+  all_.insert(one);
+  by_name_.insert(one);
+}
+
+void lease_roll::leave(enrolled& one) {
+  static_cast<roll_hook&>(one).unlink();
+  static_cast<name_hook&>(one).unlink();
+}
+
+void lease_roll::close() {
+  all_.clear();
+  by_name_.clear();
+}
+
+void lease_roll::wait_begins(resource const& name) {
+  if (!warnings_ || warned_of_.size() >= most_warned_of) return;
+  if (by_name_.find(name, by_name{}) == by_name_.end()) return;
+  if (std::find(warned_of_.begin(), warned_of_.end(), name.str()) != warned_of_.end()) return;
+  warned_of_.push_back(name.str());
+  warnings_->add("a wait for " + in_quotes(name.str()) +
+                 " began while a lease of this same store held it: a lock is not reentrant, and a "
+                 "thread that holds the lease waits for itself until the wait is over; release it "
+                 "first, or hand the lease on (if another thread holds it, all is well)");
+}
 
 void lease_roll::tell(lease_end const& what) {
   for (;;) {

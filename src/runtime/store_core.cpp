@@ -94,7 +94,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
       pushes_changes_(ports_.tracking != nullptr),
-      warnings_(ports_.warnings),
+      warnings_(ports_.warnings ? ports_.warnings : std::make_shared<store_warnings>()),
       timers_(std::make_shared<timer_queue>(executor_)),
       counters_(harmless(executor_, std::move(on_event))) {
   timers_->start();
@@ -113,14 +113,12 @@ store_core::~store_core() {
 }
 
 std::vector<std::string> store_core::warnings() const {
-  auto all = warnings_ ? warnings_->list() : std::vector<std::string>();
+  auto all = warnings_->list();
   for (auto& text : caches_.warnings()) all.push_back(std::move(text));
   return all;
 }
 
-std::vector<std::string> store_core::notes() const {
-  return warnings_ ? warnings_->notes() : std::vector<std::string>();
-}
+std::vector<std::string> store_core::notes() const { return warnings_->notes(); }
 
 store_metrics store_core::metrics() const {
   auto all = counters_.read(display_name_);

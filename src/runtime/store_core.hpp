@@ -124,7 +124,7 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
   bool pushes_changes_;
   std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<timer_queue> timers_;
-  std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();
+  std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>(warnings_);
   lease_counters counters_;
   cache_ledger caches_;
   std::size_t clean_ups_ = 0;

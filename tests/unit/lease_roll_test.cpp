@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 class one_lease : public enrolled {
  public:
   explicit one_lease(milliseconds ttl) : ttl_(ttl) {}
+  resource const& name() const override { return name_; }
   owner_token const& owner() const override { return owner_; }
   milliseconds ttl() const override { return ttl_; }
   void on_session_end(lease_end const&) override {}
@@ -22,6 +23,7 @@ class one_lease : public enrolled {
   std::vector<clock::time_point> planned;
 
  private:
+  resource const name_{"orders/42"};
   owner_token const owner_ = owner_token::generate();
   milliseconds const ttl_;
 };

@@ -172,6 +172,7 @@ asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
     answer.sendings = before + 1;
   }
   answer.file_error = fresh.file_error;
+  answer.verdict = fresh.connection->verdict();
   if (!answer.ec) has_answered(how_, member);
   if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh.connection)});
   co_return answer;
