@@ -37,9 +37,9 @@ only --min-hold keeps it, else the next may try. TIME is shorter than the
 schedule, 23h for a nightly job, so that the next night finds it free. It is at
 least once: if herdlock, the machine or the store fails between the end of CMD
 and the mark, CMD runs again. --once-per is refused where a lease ends with a
-session (MySQL named and row, PostgreSQL advisory and row, ZooKeeper), on etcd,
+session (MySQL named and row, PostgreSQL advisory and row, ZooKeeper), on
 redlock and dialect=getset; there herdlock stays for --min-hold, and SIGTERM
-gives the lease back.
+gives the lease back. On etcd a change of leader begins the time anew.
 
 --json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
 `action`, `resource`, `holder`, `fencing` (its token), `elapsed_ms` and,

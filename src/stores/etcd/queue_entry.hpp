@@ -45,6 +45,9 @@ class queue_entry final : public stores::waiter_queue,
   void release(std::shared_ptr<release_operation> op) {
     add([this, op = std::move(op)] { return give_back(op); });
   }
+  void pass_on(std::shared_ptr<release_operation> op, owner_token to, milliseconds ttl) {
+    add([this, op = std::move(op), to = std::move(to), ttl] { return hand_to(op, to, ttl); });
+  }
 
   /// Nobody waits for it any more, perhaps.
   void on_left(waiter& who) override;
@@ -63,9 +66,6 @@ class queue_entry final : public stores::waiter_queue,
   void arm();
   void tell_empty();
   void remember_release();
-  bool wanted() const {
-    return std::ranges::any_of(waiters_, [](auto const& op) { return !op->completed(); });
-  }
 
   // Steps.
   asio::awaitable<void> join(std::shared_ptr<waiter> op, std::shared_ptr<fifo_gate::ticket> turn);
@@ -73,6 +73,8 @@ class queue_entry final : public stores::waiter_queue,
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
   asio::awaitable<void> give_back(std::shared_ptr<release_operation> op);
+  asio::awaitable<void> hand_to(std::shared_ptr<release_operation> op, owner_token to,
+                                milliseconds ttl);
   asio::awaitable<void> expire();
   asio::awaitable<void> leave();
 
@@ -83,7 +85,7 @@ class queue_entry final : public stores::waiter_queue,
   asio::awaitable<void> answer_holder(std::shared_ptr<waiter> op);
   asio::awaitable<void> answer_the_late();
   void hold(milliseconds ttl);
-  void hold_adopted(key_entry const& own, milliseconds left);
+  void wait_for_the_name(std::shared_ptr<waiter> op);
   void take_turn(milliseconds ttl, clock::time_point sent);
   void forget() {
     before_.stop(predecessor_watch::ends::left);
