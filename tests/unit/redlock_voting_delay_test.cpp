@@ -33,7 +33,7 @@ TEST_F(RedlockVotingDelay, AServerThatWasStartedLatelyWaitsForTheRest) {
   EXPECT_TRUE(votes(43s));
 }
 
-// A server that was started at the end of one second of its clock says 1 s at the begin of the next.
+// A server that was started at the end of one second of its clock says 1 s as the next begins.
 TEST_F(RedlockVotingDelay, ASecondThatMayNotHaveBeenWholeDoesNotCount) {
   one.met({"a", 1s}, at(1s));
   EXPECT_FALSE(votes(61s));
