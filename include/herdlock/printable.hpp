@@ -12,7 +12,7 @@ inline namespace v0 {
 /// doing it once.
 std::string printable(std::string_view text);
 
-/// The same with each backslash doubled: no two texts look alike, and `printf %b` of a shell gives
+/// The same with each backslash doubled: no two texts look alike, and `printf %b` of Bash gives
 /// the bytes back.
 std::string escaped(std::string_view text);
 

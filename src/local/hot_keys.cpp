@@ -1,5 +1,6 @@
 #include <herdlock/hot_keys.hpp>
 
+#include <cmath>
 #include <new>
 #include <random>
 #include <sstream>
@@ -33,9 +34,9 @@ void check_reachable(hot_keys_options const& options, std::string_view owner) {
   if (options.threshold * half_ms >= least) return;
   std::ostringstream text;
   text << owner << "threshold: a key that is read " << options.threshold
-       << " times a second never becomes hot, since it needs min_reads (" << options.min_reads
-       << ") within half of the window (" << half_ms << " ms): use " << least / half_ms
-       << " or more, less min_reads, or a longer window";
+       << " times a second may never become hot, since it needs min_reads (" << options.min_reads
+       << ") within half of the window (" << half_ms << " ms): use "
+       << std::ceil(least / half_ms * 100) / 100 << " or more, less min_reads, or a longer window";
   throw error(make_failure(errc::invalid_value, text.str()));
 }
 

@@ -46,7 +46,9 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
       loss_waiters_(home_->executor(), "the loss of one lease"),
       renewal_waiters_(home_->executor(), "the renewal of one lease"),
       release_waiters_(home_->executor(), "the release of one lease"),
-      proof_(machine_.valid_until()) {}
+      proof_(machine_.valid_until()) {
+  taken_by = what_.taken_by;
+}
 
 lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
                         acquire_options const& options) {

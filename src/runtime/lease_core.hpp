@@ -25,6 +25,7 @@ struct grant_record {
   algo::lease_term first;
   /// Of the requests that were sent for it.
   runtime::arrival requests = runtime::arrival::in_order;
+  std::thread::id taken_by{};  ///< of a blocking call
 };
 
 class lease_core final : public runtime::timed,

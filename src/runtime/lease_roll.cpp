@@ -37,15 +37,16 @@ void lease_roll::close() {
   by_name_.clear();
 }
 
-void lease_roll::wait_begins(resource const& name) {
+void lease_roll::wait_begins(resource const& name, std::thread::id by) {
   if (!warnings_ || warned_of_.size() >= most_warned_of) return;
-  if (by_name_.find(name, by_name{}) == by_name_.end()) return;
+  auto const [first, last] = by_name_.equal_range(name, by_name{});
+  if (std::none_of(first, last, [by](auto const& one) { return one.taken_by == by; })) return;
   if (std::find(warned_of_.begin(), warned_of_.end(), name.str()) != warned_of_.end()) return;
   warned_of_.push_back(name.str());
-  warnings_->add("a wait for " + in_quotes(name.str()) +
-                 " began while a lease of this same store held it: a lock is not reentrant, and a "
-                 "thread that holds the lease waits for itself until the wait is over; release it "
-                 "first, or hand the lease on (if another thread holds it, all is well)");
+  warnings_->add(
+      "a thread waits for " + in_quotes(name.str()) +
+      " and holds it itself, by a lease of this same store: a lock is not reentrant, and "
+      "the wait ends with its time, unless another thread gives the lease back");
 }
 
 void lease_roll::tell(lease_end const& what) {

@@ -7,6 +7,7 @@
 #include <boost/intrusive/set_hook.hpp>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <herdlock/backend.hpp>
@@ -25,6 +26,8 @@ using name_hook =
 /// A lease that wants to be told. Intrusive: keeping one allocates nothing.
 class enrolled : public roll_hook, public name_hook {
  public:
+  std::thread::id taken_by{};  ///< whose blocking call took it
+
   virtual resource const& name() const = 0;
   virtual owner_token const& owner() const = 0;
   virtual milliseconds ttl() const = 0;
@@ -54,9 +57,10 @@ class lease_roll {
 
   void enter(enrolled& one);
   static void leave(enrolled& one);
-  /// A wait for this resource begins: where a lease of this same store holds it, a warning says so,
-  /// once for each of the first resources. No error: another thread may give it back.
-  void wait_begins(resource const& name);
+  /// A wait that blocks this thread begins: where a lease that the thread itself has taken from this
+  /// store holds the resource, a warning says so, once for each of the first resources. No error:
+  /// the lease may be another thread's by now, which gives it back.
+  void wait_begins(resource const& name, std::thread::id by);
   /// To whoever has the lease; to nobody when it was given back meanwhile.
   void tell(lease_end const& what);
   /// All that are held are renewed at one time, so that they travel together: a part, `random` in

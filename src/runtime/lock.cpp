@@ -1,6 +1,7 @@
 #include <herdlock/lock.hpp>
 
 #include <herdlock/detail/blocking.hpp>
+#include <thread>
 #include <tuple>
 
 #include "runtime/acquire_op.hpp"
@@ -37,17 +38,22 @@ failure check(acquire_options const& options, acquire_options const& fit) {
   return {};
 }
 
+// `by`: the thread that the call blocks, if it blocks one.
+void begin(store const& where, resource const& name, acquire_options const& options,
+           handler<acquired> done, std::thread::id by) {
+  if (runtime::refused_in_child(*detail::context_of(where)->core(), done)) return;
+  auto const fit = fitted(where, options);
+  if (failure why = check(options, fit); why.code) {
+    return detail::post_result<acquired>(where.get_executor(), std::move(done), why);
+  }
+  std::make_shared<runtime::acquire_op>(detail::context_of(where), name, fit, std::move(done))
+      ->start(by);
+}
+
 }  // namespace
 
 void lock::start_acquire(lock const& self, acquire_options const& options, handler<acquired> done) {
-  if (runtime::refused_in_child(*detail::context_of(self.store_)->core(), done)) return;
-  auto const fit = fitted(self.store_, options);
-  if (failure why = check(options, fit); why.code) {
-    return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
-  }
-  std::make_shared<runtime::acquire_op>(detail::context_of(self.store_), self.name_, fit,
-                                        std::move(done))
-      ->start();
+  begin(self.store_, self.name_, options, std::move(done), {});
 }
 
 void lock::start_restore(lock const& self, lease_ticket const& ticket,
@@ -91,12 +97,16 @@ void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> do
 }
 
 acquired lock::acquire(acquire_options const& options) const {
-  auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
+  auto start = [&](handler<acquired> done) {
+    begin(store_, name_, options, std::move(done), std::this_thread::get_id());
+  };
   return detail::wait_for<acquired>(*detail::context_of(store_), start).value();
 }
 
 acquired lock::acquire(acquire_options const& options, std::stop_token stop) const {
-  auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
+  auto start = [&](handler<acquired> done) {
+    begin(store_, name_, options, std::move(done), std::this_thread::get_id());
+  };
   return detail::wait_for<acquired>(*detail::context_of(store_), start, detail::dropped_answer{},
                                     std::move(stop))
       .value();

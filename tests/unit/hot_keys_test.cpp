@@ -99,6 +99,8 @@ TEST(HotKeys, AThresholdThatIsNeverReachedIsRefusedWithBothNumbers) {
     EXPECT_NE(why.find(part), std::string::npos) << why;
   }
   EXPECT_EQ(refusal_of({.threshold = 6.4}), "");
+  EXPECT_NE(refusal_of({.threshold = 2, .window = 30s}).find("2.14 or more"), std::string::npos);
+  EXPECT_EQ(refusal_of({.threshold = 2.14, .window = 30s}), "");
   EXPECT_EQ(refusal_of({.threshold = 1, .window = 64s}), "");
   EXPECT_EQ(refusal_of({.threshold = 0.2, .min_reads = 1}), "");
 }

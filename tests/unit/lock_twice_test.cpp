@@ -1,39 +1,52 @@
-// Who waits for a lock that his own store holds.
+// A thread that waits for a lock that it holds itself.
 #include <gtest/gtest.h>
 
-#include "scripted_lock.hpp"
+#include <herdlock/lock.hpp>
+#include <herdlock/metrics.hpp>
+#include <herdlock/open.hpp>
+#include <support/eventually.hpp>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace herdlock;
-using herdlock::scripted::LockTest;
-using herdlock::scripted::outcome;
+using herdlock_test::eventually;
+
+struct LockTwice : testing::Test {
+  store opened = open_store("memory:");
+  lock where{opened, "orders/42"};
+};
 
 // Nothing was said while a thread waited for itself.
-TEST_F(LockTest, AWaitForALeaseOfTheSameStoreIsWarnedOfAsItBegins) {
-  auto const held = take();
-  lock const other(*f.opened, "orders/43");
-  outcome tried, elsewhere, first, second;
-  tried.start(where);
-  elsewhere.start(other, {.wait = 1min});
-  f.settle();
-  EXPECT_TRUE(f.opened->warnings().empty()) << f.opened->warnings().front();
-  first.start(where, {.wait = 1min});
-  second.start(where, {.wait = 1min});
-  f.settle();
-  ASSERT_EQ(f.opened->warnings().size(), 1u) << "unanswered yet, and once for each resource";
-  auto const told = f.opened->warnings().front();
+TEST_F(LockTwice, AThreadThatWaitsForItselfIsWarnedOfAsItBegins) {
+  std::jthread const waits([&](std::stop_token stop) {
+    auto const held = where.try_acquire();
+    EXPECT_TRUE(held.has_value());
+    std::ignore = lock(opened, "orders/43").acquire({.wait = 1min}).has_value();
+    EXPECT_EQ(opened.warnings(), std::vector<std::string>());
+    EXPECT_THROW(std::ignore = where.acquire({.wait = 1min}, stop), error) << "it is stopped";
+  });
+  ASSERT_TRUE(eventually([&] { return !opened.warnings().empty(); })) << "the wait goes on";
+  auto const told = opened.warnings().front();
   EXPECT_NE(told.find("'orders/42'"), std::string::npos) << told;
   EXPECT_NE(told.find("a lock is not reentrant"), std::string::npos) << told;
 }
 
-TEST_F(LockTest, AWaitBehindALeaseThatWasReleasedIsNotWarnedOf) {
-  { auto const given_back = take(); }
-  outcome o;
-  o.start(where, {.wait = 1min});
-  f.settle();
-  EXPECT_TRUE(f.opened->warnings().empty()) << f.opened->warnings().front();
+TEST_F(LockTwice, OneThatWaitsForAnotherIsNot) {
+  auto held = where.try_acquire();
+  std::jthread const waits([&] { EXPECT_TRUE(where.acquire({.wait = 1min}).has_value()); });
+  ASSERT_TRUE(eventually([&] { return opened.metrics().waiting == 1; }));
+  held.reset();
+}
+
+TEST_F(LockTwice, OneWhoseLeaseWasGivenBackIsNot) {
+  std::ignore = where.acquire({.wait = 1min}).has_value();
+  std::ignore = where.acquire({.wait = 1min}).has_value();
+  EXPECT_EQ(opened.warnings(), std::vector<std::string>());
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ trouble kind_of(failure const& why) {
   return passes ? trouble::passing : trouble::lasting;
 }
 
-// Whoever has the label of this process is a try of its own.
+// Whoever has the label of this process is a try of its own; so may be one that is gone by now.
 found what_is(std::optional<lease_info> const& seen) {
-  if (!seen) return found::held;
+  if (!seen) return found::held_by_us;
   if (seen->done) return found::done;
   return seen->holder == owner_token::generate().label() ? found::held_by_us : found::held;
 }

@@ -116,7 +116,7 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(how_, member, answer);
+      outcome.why = failure_to_reach(how_, member, answer, survey_->has_named_one(member));
       co_return false;
     }
     outcome.why = co_await weigh(member, answer, outcome.refused);

@@ -121,6 +121,11 @@ asio::awaitable<void> resource_queues::force_release(resource name,
   auto const removed = co_await store_.connections->ask(exchange::txn, body);
   if (!removed.ok) co_return op->fail(removed.why);
   bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
+  // Nobody else ends the etcd lease of what was left.
+  if (done && from_value(first->value).left) {
+    std::string const lease = lease_request(first->lease);
+    co_await store_.connections->call(path::revoke, lease, store_.connections->step_deadline());
+  }
   op->complete(done ? release_reply::released : release_reply::lost);
 }
 
@@ -193,7 +198,7 @@ class store final : public lease_store {
     auto const op = queues_->pending()->begin("leave", request.name.str(), std::move(done));
     if (!op) return;
     queues_->entry_of(request.name, request.owner)
-        ->pass_on(op, std::move(request.left_to), request.ttl);
+        ->release(op, queue_entry::heir{std::move(request.left_to), request.ttl});
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {

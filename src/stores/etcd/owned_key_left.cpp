@@ -18,6 +18,7 @@ asio::awaitable<result<release_reply>> owned_key::pass_on(owner_token to, millis
   std::int64_t const next = lease_id(name_, to, 0);
   key_write const left{key_, to_value({ttl, std::string(to.label()), true}), next};
   bool made = false;
+  bool perhaps_left = false;  // by a request whose answer was lost
   for (int i = 0; i < most_writes_between; ++i) {
     auto const found = co_await first_of_queue();
     if (!found.reply) co_return found.why;
@@ -36,8 +37,10 @@ asio::awaitable<result<release_reply>> owned_key::pass_on(owner_token to, millis
     // Without an answer the key may live with the new lease by now: it is not ended then.
     if (!written.reply) co_return written.why;
     if (written.reply->succeeded) co_return release_reply::released;
+    perhaps_left = perhaps_left || written.attempts > 1;
   }
-  if (made) co_await revoke(next);
+  // An earlier request may have made it, too.
+  if (!perhaps_left) co_await revoke(next);
   co_return release_reply::lost;
 }
 

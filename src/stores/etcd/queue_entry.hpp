@@ -42,11 +42,15 @@ class queue_entry final : public stores::waiter_queue,
   void renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
     add([this, op = std::move(op), ttl] { return prolong(op, ttl); });
   }
-  void release(std::shared_ptr<release_operation> op) {
-    add([this, op = std::move(op)] { return give_back(op); });
-  }
-  void pass_on(std::shared_ptr<release_operation> op, owner_token to, milliseconds ttl) {
-    add([this, op = std::move(op), to = std::move(to), ttl] { return hand_to(op, to, ttl); });
+  struct heir {
+    owner_token to;
+    milliseconds ttl;
+  };
+  /// With an heir: leaves it to that one.
+  void release(std::shared_ptr<release_operation> op, std::optional<heir> left = {}) {
+    add([this, op = std::move(op), left = std::move(left)] {
+      return left ? hand_to(op, *left) : give_back(op);
+    });
   }
 
   /// Nobody waits for it any more, perhaps.
@@ -73,8 +77,7 @@ class queue_entry final : public stores::waiter_queue,
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
   asio::awaitable<void> give_back(std::shared_ptr<release_operation> op);
-  asio::awaitable<void> hand_to(std::shared_ptr<release_operation> op, owner_token to,
-                                milliseconds ttl);
+  asio::awaitable<void> hand_to(std::shared_ptr<release_operation> op, heir left_to);
   asio::awaitable<void> expire();
   asio::awaitable<void> leave();
 

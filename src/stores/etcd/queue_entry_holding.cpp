@@ -73,11 +73,10 @@ asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> 
 }
 
 // Nothing of ours is about the key then: it lives with an etcd lease of its own until that ends.
-asio::awaitable<void> queue_entry::hand_to(std::shared_ptr<release_operation> op, owner_token to,
-                                           milliseconds ttl) {
+asio::awaitable<void> queue_entry::hand_to(std::shared_ptr<release_operation> op, heir left_to) {
   if (op->completed()) co_return;
   if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
-  auto const made = co_await key_.pass_on(std::move(to), ttl);
+  auto const made = co_await key_.pass_on(std::move(left_to.to), left_to.ttl);
   if (!made) co_return op->fail(made.error());
   bool const left = *made == release_reply::released;
   if (left) key_.give_lease_away();
