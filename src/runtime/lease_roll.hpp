@@ -57,9 +57,9 @@ class lease_roll {
 
   void enter(enrolled& one);
   static void leave(enrolled& one);
-  /// A wait that blocks this thread begins: where a lease that the thread itself has taken from this
-  /// store holds the resource, a warning says so, once for each of the first resources. No error:
-  /// the lease may be another thread's by now, which gives it back.
+  /// A wait that blocks this thread begins: where a lease that the thread itself has taken from
+  /// this store holds the resource, a warning says so, once for each of the first resources. No
+  /// error: the lease may be another thread's by now, which gives it back.
   void wait_begins(resource const& name, std::thread::id by);
   /// To whoever has the lease; to nobody when it was given back meanwhile.
   void tell(lease_end const& what);

@@ -28,7 +28,8 @@ struct http_answer {
   int sendings = 0;    ///< how often it may have reached the member
   /// Why the connection was not made with the files that are there now; empty when it was.
   std::string file_error;
-  long verdict = 0;  ///< OpenSSL's, on the member's certificate
+  long verdict = 0;      ///< OpenSSL's, on the member's certificate
+  bool by_etcd = false;  ///< the member has named its cluster before
 };
 
 /// What is sent: a path with a message; the token is empty without authentication.

@@ -116,7 +116,7 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(how_, member, answer, survey_->has_named_one(member));
+      outcome.why = failure_to_reach(how_, member, answer);
       co_return false;
     }
     outcome.why = co_await weigh(member, answer, outcome.refused);
@@ -173,6 +173,7 @@ asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
   }
   answer.file_error = fresh.file_error;
   answer.verdict = fresh.connection->verdict();
+  answer.by_etcd = survey_->has_named_one(member);
   if (!answer.ec) has_answered(how_, member);
   if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh.connection)});
   co_return answer;

@@ -35,12 +35,11 @@ bool is_distrusted(settings const& how, http_answer const& answer) {
 
 // What TLS refuses at first it refuses the next time, too. Where it has worked before, one side is
 // being given other certificates, and the next time may be better.
-failure failure_to_reach(settings const& how, std::size_t member, http_answer const& answer,
-                         bool is_etcd) {
+failure failure_to_reach(settings const& how, std::size_t member, http_answer const& answer) {
   auto const& to = how.members[member];
   std::string const address = to.text();
   std::string what = address + " (" + answer.ec.message() + ")";
-  if (!is_etcd && is_no_http(answer.ec)) {
+  if (!answer.by_etcd && is_no_http(answer.ec)) {
     what +=
         "; what answers there is perhaps no etcd: etcd:// is for the port of its clients, "
         "mostly 2379 (a Redis has redis://, for one)";

@@ -19,9 +19,7 @@ dialed dial(asio::any_io_executor const& executor, settings const& how, std::siz
 /// The member has answered: from now on, what TLS refuses there may pass.
 void has_answered(settings const& how, std::size_t member);
 
-/// Why the member could not be reached; `file_error` is of the connection that was tried. `is_etcd`:
-/// it has answered as one before.
-failure failure_to_reach(settings const& how, std::size_t member, http_answer const& answer,
-                         bool is_etcd);
+/// Why the member could not be reached; `file_error` is of the connection that was tried.
+failure failure_to_reach(settings const& how, std::size_t member, http_answer const& answer);
 
 }  // namespace herdlock::etcd

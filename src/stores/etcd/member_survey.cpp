@@ -127,7 +127,8 @@ asio::awaitable<failure> member_survey::ask(std::size_t member, dialed& at,
   if (answer.ec) {
     answer.file_error = at.file_error;
     answer.verdict = at.connection->verdict();
-    why = failure_to_reach(how_, member, answer, has_named_one(member));
+    answer.by_etcd = has_named_one(member);
+    why = failure_to_reach(how_, member, answer);
   } else {
     has_answered(how_, member);
     if (cluster_in(answer.body).empty()) clusters_.did_not_say(member);
