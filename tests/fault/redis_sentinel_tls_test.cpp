@@ -18,7 +18,7 @@ TEST(RedisSentinelTls, AFailoverIsFollowedWithCertificatesAndPasswordsOnBothSide
   redis_sentinels group({.password = "opensesame",
                          .sentinel_password = "guardsesame",
                          .tls = redis_tls::on_with_client_certificates});
-  redis_ports ports(group.url());
+  redis_ports ports(group.url() + "&timeout=10s");
   auto const first = fence_of(ports.acquire("r", mine));
   EXPECT_EQ(group.master().cli("EXISTS r"), "1");
   group.await_replicas(2);
