@@ -63,12 +63,10 @@ struct everything {
 // all that registers itself later ends before them.
 std::optional<everything> in_static_storage;
 thread_local std::optional<everything> of_the_thread;
-bool is_child = false;
 
 int fork_first() {
   pid_t const child = ::fork();
   if (child == 0) {
-    is_child = true;
     ::alarm(20);
     std::exit(in_static_storage->held->valid() ? 3 : 0);
   }
@@ -106,9 +104,6 @@ int end(std::string const& way, std::string const& url, std::string const& name)
 }
 
 }  // namespace
-
-// What a child of fork() leaves to its parent is seen as leaked on stacks that it has no more.
-extern "C" int __lsan_is_turned_off() { return is_child ? 1 : 0; }  // NOLINT
 
 int main(int argc, char** argv) try {
   if (argc < 5) return 64;

@@ -180,7 +180,11 @@ inline void rethrow_later(boost::asio::any_io_executor const& executor) {
 /// Whatever the handler throws leaves on `fallback`, later.
 template <class T>
 void dispatch_result(boost::asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
-  auto executor = boost::asio::get_associated_executor(h, fallback);
+  // The handler may be the last that its context has to do, and may have run on another thread by
+  // the time that this one lets go of the executor, which for a strand is to reach into the
+  // context: until then the context has work.
+  auto const executor = boost::asio::prefer(boost::asio::get_associated_executor(h, fallback),
+                                            boost::asio::execution::outstanding_work.tracked);
   try {
     boost::asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
   } catch (...) {
