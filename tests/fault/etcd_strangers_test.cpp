@@ -53,7 +53,7 @@ TEST_F(EtcdStrangers, AStrangerWhoIsNamedFirstGrantsNothing) {
 // It said "end of stream", and no more.
 TEST(EtcdElsewhere, APortThatIsNoEtcdsIsCalledThat) {
   etcd_client lost("etcd://127.0.0.1:" + std::to_string(redis_server::shared().port()) +
-                   "?timeout=1s");
+                   "?timeout=5s");
   auto const told = lost.acquire(resource("stock/1"), owner_token::generate());
   ASSERT_TRUE(told.has_error());
   EXPECT_EQ(told.error(), errc::unavailable);

@@ -123,7 +123,7 @@ TEST(redis_cache_refusal, MoreCachedKeysThanAConnectionTakesAreHits) {
   constexpr int keys = 260'000;
   server.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'k' .. i, 'v') end",
                   "0", std::to_string(keys)});
-  cache<std::string> const strings(open_store(server.url()),
+  cache<std::string> const strings(open_store(server.url() + "?timeout=60s"),
                                    {.prefix = no_prefix, .wait = 60s, .max_waiting = 2 * keys});
   std::vector<std::string> names;
   for (int i = 1; i <= keys; ++i) names.push_back("k" + std::to_string(i));
