@@ -78,7 +78,7 @@ TEST_F(redis_fleet, WhatWasNamedWhileAllPlacesWereTakenIsHotHereWhenOneIsFree) {
   };
   auto how = options(1, 100);  // which all of them reach on a slow machine, too
   how.hot_keys->min_reads = 1;
-  how.hot_keys->window = 2s;
+  how.hot_keys->window = 4s;
   how.hot_keys->max_hot = most;
   how.hot_keys->on_hot = [&](std::string_view key) {
     std::lock_guard const lock(guard);
