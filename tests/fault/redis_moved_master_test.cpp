@@ -183,8 +183,9 @@ TEST(RedisSentinelWrong, ASwitchThatItAloneTellsOfIsNotFollowed) {
   redis_ports ports(
       sentinel_url({wrong.port(), group.sentinel(1).port(), group.sentinel(2).port()}));
   fence_of(ports.acquire("r", mine));
-  EXPECT_TRUE(ports.wait_for([&] { return wrong.questions() > 2; }));
-  EXPECT_TRUE(ports.renew("r", mine, 30s).has_value());
+  // How often it is asked after that depends on what was under way.
+  EXPECT_TRUE(ports.wait_for([&] { return wrong.questions() > 0; }));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(ports.renew("r", mine, 30s).has_value());
   EXPECT_EQ(stranger.calls("hello"), 0) << "it was connected to";
 }
 

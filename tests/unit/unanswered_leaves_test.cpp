@@ -63,8 +63,8 @@ TEST(UnansweredLeaves, NothingIsKeptOfASessionThatIsOver) {
   leaves.begin(1);
   leaves.failed(1);
   leaves.clear();
-  EXPECT_EQ(leaves.tick().send, numbers{}) << "the pause of before";
   EXPECT_EQ(leaves.begin(2).send, numbers{2});
+  EXPECT_EQ(leaves.tick().send, numbers{}) << "the pause of before";
   EXPECT_EQ(leaves.failed(2).pause, 50ms);
 }
 
