@@ -4,8 +4,8 @@
 #include <herdlock/lock.hpp>
 #include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
-#include <support/eventually.hpp>
 #include <string>
+#include <support/eventually.hpp>
 #include <thread>
 #include <tuple>
 #include <vector>

@@ -126,8 +126,8 @@ result<examination> examine_redis_cluster(store_url url) {
   std::vector<settings> nodes;
   for (auto const& at : hosts) nodes.push_back(how->at(at));
   examination made;
-  auto const told = look_at_all(nodes, access_use::leases_and_values, made,
-                                "set appendonly yes on every node");
+  auto const told =
+      look_at_all(nodes, access_use::leases_and_values, made, "set appendonly yes on every node");
   made.expect(told.missing.empty(),
               {"cluster.nodes", told.reached == 0 ? severity::error : severity::warning,
                joined(told.missing) + " cannot be reached",
