@@ -78,17 +78,15 @@ void monitor_connection::on_read(error_code ec, std::size_t bytes) {
 
 // Line by line: what a server tells of itself is a list, with lists in it.
 void monitor_connection::on_login(std::string_view text) {
-  if (std::exchange(text_follows_, false) || text.empty()) {
-    --login_parts_;
-  } else if (text.front() == '-') {
-    fail(refused_greeting(text.substr(1), how_.display_name));
-  } else if (text.front() == '*') {
-    login_parts_ += std::max(whole_number<int>(text.substr(1)).value_or(0), 0) - 1;
-  } else if (text.front() == '$' && text != "$-1") {
+  bool const is_plain = std::exchange(text_follows_, false) || text.empty();
+  char const kind = is_plain ? ' ' : text.front();
+  if (kind == '-') return fail(refused_greeting(text.substr(1), how_.display_name));
+  if (kind == '$' && text != "$-1") {
     text_follows_ = true;
-  } else {
-    --login_parts_;
+    return;
   }
+  --login_parts_;
+  if (kind == '*') login_parts_ += std::max(whole_number<int>(text.substr(1)).value_or(0), 0);
 }
 
 void monitor_connection::on_text(std::string_view text, line_part is) {
