@@ -33,9 +33,14 @@ std::string const& store::display_name() const {
 }
 store_traits const& store::traits() const { return detail::context_of(*this)->core()->traits(); }
 std::vector<std::string> store::warnings() const {
-  return detail::context_of(*this)->core()->warnings();
+  auto& core = *detail::context_of(*this)->core();
+  auto all = core.told().list();
+  for (auto& text : core.caches().warnings()) all.push_back(std::move(text));
+  return all;
 }
-std::vector<std::string> store::notes() const { return detail::context_of(*this)->core()->notes(); }
+std::vector<std::string> store::notes() const {
+  return detail::context_of(*this)->core()->told().notes();
+}
 store_metrics store::metrics() const { return detail::context_of(*this)->core()->metrics(); }
 
 void store::start_list(store const& self, list_request request, handler<lease_page> done) {

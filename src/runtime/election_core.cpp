@@ -18,6 +18,11 @@ milliseconds grace_of(election_options const& options) {
   return options.grace.value_or(std::min(milliseconds{10'000}, options.ttl / 4));
 }
 
+milliseconds next_pause(algo::backoff& of) {
+  auto const pause = of.next(runtime::random_unit());
+  return std::max(milliseconds{1}, std::chrono::duration_cast<milliseconds>(pause));
+}
+
 }  // namespace
 
 election_core::election_core(std::shared_ptr<store_context> const& context, resource name,
@@ -117,9 +122,12 @@ void election_core::post(election_event event, std::uint64_t round, failure why)
 void election_core::take(algo::election_row const& row, failure why, std::exception_ptr thrown) {
   state_.store(row.next, std::memory_order_release);
   if (row.event == election_event::refused && !outcome_.code) outcome_ = why;
-  auto const pause = row.action == algo::election_action::rest ? next_rest() : milliseconds{0};
+  bool const rests = row.action == algo::election_action::rest;
+  bool const was_long = work_ && clock::now() - term_began_ > options_.back_off_most;
+  if (rests && was_long) backoff_.reset();
+  auto const pause = rests ? next_pause(backoff_) : milliseconds{0};
   tell(row, std::move(why), std::move(thrown), pause);
-  if (row.action == algo::election_action::rest) return rest(pause);
+  if (rests) return rest(pause);
   obey(row.action);
 }
 
@@ -241,13 +249,6 @@ void election_core::on_due(clock::time_point) {
 }
 
 // --------------------------------------------------------------------- between terms, and the end
-
-milliseconds election_core::next_rest() {
-  bool const was_long = work_ && clock::now() - term_began_ > options_.back_off_most;
-  if (was_long) backoff_.reset();
-  auto const pause = backoff_.next(runtime::random_unit());
-  return std::max(milliseconds{1}, std::chrono::duration_cast<milliseconds>(pause));
-}
 
 // What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.

@@ -60,7 +60,6 @@ class election_core final : public runtime::timed,
   void start_work();
   void watch_loss();
   void rest(milliseconds pause);
-  milliseconds next_rest();
   void release();
   void finish();
 

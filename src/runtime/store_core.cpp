@@ -112,14 +112,6 @@ store_core::~store_core() {
   roll_->close();
 }
 
-std::vector<std::string> store_core::warnings() const {
-  auto all = warnings_->list();
-  for (auto& text : caches_.warnings()) all.push_back(std::move(text));
-  return all;
-}
-
-std::vector<std::string> store_core::notes() const { return warnings_->notes(); }
-
 store_metrics store_core::metrics() const {
   auto all = counters_.read(display_name_);
   caches_.read(all);

@@ -59,8 +59,8 @@ struct closing_progress {
   std::vector<std::function<void()>> to_tell{};
 };
 
-/// All members on the executor, except executor(), traits(), display_name(), warnings(), notes(),
-/// caches(), metrics() and inherited().
+/// All members on the executor, except executor(), traits(), display_name(), told(), caches(),
+/// metrics() and inherited().
 class store_core : public detail::process_bound, public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
@@ -69,8 +69,8 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
   asio::any_io_executor const& executor() const { return executor_; }
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
-  std::vector<std::string> warnings() const;
-  std::vector<std::string> notes() const;
+  /// What the store has found out; not what its caches say.
+  store_warnings const& told() const { return *warnings_; }
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
 

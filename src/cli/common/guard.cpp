@@ -160,9 +160,9 @@ void guard::look_at(clock::time_point when) {
     auto const now = clock::now();
     look_at(now + between_looks);
     // A turn for what there is left to reap is no look.
-    if (now - last_look_ >= between_looks) {
-      last_look_ = now;
-      bool const due = std::has_single_bit(++looks_) || looks_ % often == 0;
+    if (now - looks_.last >= between_looks) {
+      looks_.last = now;
+      bool const due = std::has_single_bit(++looks_.count) || looks_.count % often == 0;
       if (!told_of_refusal_ && due) signal_all(0);
     }
     on_children();

@@ -111,8 +111,10 @@ class guard {
   milliseconds kill_pause_{5};
   bool asked_ = false;  // by end()
   bool told_of_refusal_ = false;
-  unsigned looks_ = 0;
-  clock::time_point last_look_{};
+  struct {
+    unsigned count = 0;
+    clock::time_point last{};
+  } looks_;
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we
 };
