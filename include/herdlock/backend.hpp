@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +30,7 @@
 #include <herdlock/detail/async.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/inspect.hpp>
+#include <herdlock/store_warnings.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 
@@ -82,6 +82,14 @@ struct lease_end {
   std::string why;  ///< a clause: "its session has ended"
 };
 
+/// A lease that its holder leaves behind, see lease::leave.
+struct leave_request {
+  resource name;
+  owner_token owner;
+  owner_token left_to;  ///< the owner from now on
+  milliseconds ttl;     ///< what is left from now on, also where it was more
+};
+
 /// Leases by owner token. See the rules at the top of this file.
 class lease_store {
  public:
@@ -98,11 +106,22 @@ class lease_store {
   /// Gives the resource up if the owner still holds it; never touches another's.
   virtual void release(resource name, owner_token owner, handler<release_reply> done) = 0;
 
+  /// Gives the lease to the owner `left_to` for ttl, if `owner` still holds it: in one step, in
+  /// which nobody else gets it. Asked again, the answer is `released` while `left_to` holds it.
+  /// Only asked of stores with store_traits::leaves_leases.
+  virtual void leave(leave_request request, handler<release_reply> done);
+
   /// Whom to tell of leases that end with a session, as soon as the store sees it. Once, before any
   /// request. Called on the executor, in an event of its own, behind the answer that granted the
   /// lease; a lease that was released meanwhile may be told of, too. Where leases stand on no
   /// session it is never called.
   virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
+
+  /// Whom to tell when a connection over which leases were granted or renewed has come up anew,
+  /// whatever answers there: it may be another server, or one that has forgotten. The runtime then
+  /// renews what it holds. Once, before any request. Called on the executor, in an event of its
+  /// own. Where leases stand on a session, which tells by on_lease_end(), it is never called.
+  virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
 
   /// False when no request of this store, for leases or for values, has ever been sent to a server,
   /// which is certain: then nothing is left there, and closing waits for nothing. On the executor.
@@ -258,26 +277,13 @@ class cache_store {
   virtual void watch(watch_request request, handler<watch_reply> done) = 0;
 };
 
-/// What a store finds out about its server that weakens what it promises, one sentence each: what
-/// it is, what follows, the way out. From any thread.
-class store_warnings {
- public:
-  /// Each text is kept once; beyond limits::max_listed they are dropped.
-  void add(std::string text);
-  std::vector<std::string> list() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> texts_;
-};
-
 /// One opened backend: its ports, what it is, and what it promises.
 struct backend {
   std::shared_ptr<lease_store> leases;
   std::shared_ptr<cache_store> values;  ///< null when the store keeps leases only
   store_traits traits;
   std::string display_name;                    ///< the URL without its password, for messages
-  std::shared_ptr<store_warnings> warnings{};  ///< null when it has none to give
+  std::shared_ptr<store_warnings> warnings{};  ///< with its notes; null when it has none to give
   std::shared_ptr<tracking_store> tracking{};  ///< null when it cannot push changes of values
   std::shared_ptr<report_store> reports{};     ///< null when processes tell each other nothing
   std::shared_ptr<rules_store> rules{};        ///< null when it keeps no rules

@@ -5,6 +5,8 @@
 //     herdlock::cache<product> products(store, {.prefix = "product:"});
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/describe/bases.hpp>
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>

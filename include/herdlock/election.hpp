@@ -7,6 +7,8 @@
 // work writes to.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <exception>
@@ -65,8 +67,8 @@ class election_term {
 /// A service of the caller's. The term outlives the coroutine.
 using election_service = std::function<boost::asio::awaitable<void>(election_term& term)>;
 
-/// Makes a service of a callable that blocks: it gets a thread of its own for the term, and stops
-/// when term.stop_token() says so.
+/// Makes a service of a callable that blocks: it gets a thread of its own for the term, with the
+/// signal mask of the thread that calls this, and stops when term.stop_token() says so.
 election_service in_thread(std::function<void(election_term& term)> work);
 
 struct election_services {
@@ -129,6 +131,9 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
+///
+/// One that was moved from stands for nothing: it is idle, resign() does nothing, and what needs a
+/// candidate throws herdlock::error (errc::not_supported).
 class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
@@ -164,11 +169,23 @@ class [[nodiscard]] election {
 
   /// Blocking; throws herdlock::error. Not on the store's own thread.
   void campaign();
+  /// The same, and a stop resigns: it returns as after resign(), at once and without asking the
+  /// store when the stop was there first. For a thread of its own:
+  ///
+  ///     std::jthread stands([&](std::stop_token stop) { job.campaign(stop); });
+  void campaign(std::stop_token stop);
 
   /// Asks the candidate to stop the work, give the term back and end the campaign; does not wait.
+  /// It counts for a campaign that has begun. One that another thread is about to begin goes on:
+  /// close() and campaign(std::stop_token) are for that.
   void resign();
 
-  /// The same, and completes when the campaign has ended, at once when there is none.
+  /// Ends the candidate for good, also before it has ever stood: resigns, and any campaign that
+  /// comes later completes with errc::canceled. Does not wait; async_resign() behind
+  /// it does.
+  void close();
+
+  /// As resign(), and completes when the campaign has ended, at once when there is none.
   /// `void(failure)`. Cancellation ends the wait (errc::canceled), not the resignation.
   template <class Token = boost::asio::deferred_t>
   auto async_resign(Token&& token = {}) {
@@ -179,6 +196,8 @@ class [[nodiscard]] election {
 
  private:
   boost::asio::any_io_executor executor() const;
+  detail::election_core& core() const;
+  bool is_elsewhere() const;
   static void start_campaign(std::shared_ptr<detail::election_core> const&, handler<void>);
   static void start_resign(std::shared_ptr<detail::election_core> const&, handler<void>);
 
@@ -220,7 +239,8 @@ class [[nodiscard]] observation {
 };
 
 /// Watches an election, standing in it or not. The callback comes on the store's executor and must
-/// not block. For a single look: lock::inspect.
+/// not block. A lease that was left as done (lease::leave) has no leader. For a single look:
+/// lock::inspect.
 observation observe(store where, resource name, leadership_callback on_change,
                     observe_options options = {});
 /// Throws herdlock::error for an invalid name.

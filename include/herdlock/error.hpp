@@ -2,6 +2,8 @@
 // (an error_code and a sentence); a broken precondition is an assert that stays on.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/system/result.hpp>
 #include <iosfwd>
 #include <stdexcept>
@@ -33,6 +35,7 @@ enum class errc {
   load_failed,      ///< the loader failed; the text is the loader's own
   not_supported,    ///< the store has no such operation
   moving,           ///< of a cache: the store is moving this key to another of its servers
+  forked,           ///< the store was opened before fork(), by the parent: a child opens its own
 };
 
 std::error_category const& category() noexcept;

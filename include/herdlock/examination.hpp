@@ -28,8 +28,10 @@ struct finding {
 struct examination {
   std::vector<std::string> passed;
   std::vector<finding> findings;
-  /// Could not be made: `check: why`.
+  /// Checks that could not be made, each as `check: why`.
   std::vector<std::string> skipped;
+  /// These say where the leases live, as far as the URL does not say so.
+  std::vector<std::string> notes{};
 
   // The rest is for those who write a store: url_scheme::examine() fills one.
   void pass(std::string check) { passed.push_back(std::move(check)); }
@@ -37,6 +39,7 @@ struct examination {
   void skip(std::string const& check, std::string const& why) {
     skipped.push_back(check + ": " + why);
   }
+  void note(std::string text) { notes.push_back(std::move(text)); }
   /// Passed unless it is so.
   void expect(bool holds, finding otherwise) {
     if (holds) {

@@ -1,8 +1,8 @@
 // Everything that users of locks, elections and caches need, at once. Not in it: what a backend
 // needs (herdlock/backend.hpp, herdlock/report_store.hpp, herdlock/rules_store.hpp,
-// herdlock/tracking_store.hpp, herdlock/url.hpp, herdlock/url_scheme.hpp), and headers that need
-// more than herdlock::core (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp,
-// logging_spdlog.hpp).
+// herdlock/store_warnings.hpp, herdlock/tracking_store.hpp, herdlock/url.hpp,
+// herdlock/url_scheme.hpp), and headers that need more than herdlock::core
+// (metrics_endpoint.hpp, codec_described.hpp, formatters.hpp, logging_spdlog.hpp).
 #pragma once
 
 #include <herdlock/cache.hpp>

@@ -27,12 +27,14 @@ class hot_keys_core;  // src/local
 
 /// Checked by the constructor of hot_keys.
 struct hot_keys_options {
-  /// Reads a second from which a key is hot. More than 0, up to 1e12.
+  /// Reads a second from which a key is hot. More than 0, up to 1e12; at least min_reads in half a
+  /// window, since what was counted before is forgotten.
   double threshold = 1000;
   /// What is counted is forgotten half a window at a time. 20 ms to 1 day.
   milliseconds window = std::chrono::seconds(10);
   /// A key is not called hot before it was read so often at the threshold's rate, within half a
-  /// window: so a key becomes hot after min_reads ÷ its rate, and a tick. 1 to 1,000,000.
+  /// window: so a key becomes hot after min_reads ÷ its rate, and a tick, if that is no more than
+  /// half a window. 1 to 1,000,000.
   std::uint64_t min_reads = 32;
   /// A key that has fewer reads for each write does not become hot, and one that has fewer than
   /// half of that cools. 0 to 1e9; 0: writes don't matter.

@@ -25,6 +25,9 @@ struct lease_info {
   std::vector<std::string> waiters{};  ///< their labels, first come first; limits::max_listed
   /// For how long the present holder has had it, by the store's clock, where the store knows.
   std::optional<milliseconds> held_for{};
+  /// How long ago the lease was left as done (lease::leave), by the store's clock; `holder` is who
+  /// did it.
+  std::optional<milliseconds> done{};
 };
 
 /// Which part of the list of resources is asked for.
@@ -52,6 +55,8 @@ struct store_traits {
   /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
   /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.
   milliseconds longest_term{0};
+  /// A lease can be left behind (lease::leave): it stands on no session that would have to go on.
+  bool leaves_leases = false;
 };
 
 }  // namespace v0

@@ -9,6 +9,8 @@
 // nobody holds costs no memory.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/system_executor.hpp>
 #include <chrono>
 #include <memory>

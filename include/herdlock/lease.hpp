@@ -20,6 +20,12 @@ namespace detail {
 class lease_core;  // src/runtime: the lease machine over a store and a timer
 }
 
+/// How lease::leave() leaves a lease.
+enum class left_as {
+  held,  ///< it just ends later
+  done,  ///< the work is done: who comes meanwhile is told so, see lease_info::done
+};
+
 /// What another process needs to go on with a lease: as text it is
 /// `ttl in ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
 struct lease_ticket {
@@ -40,6 +46,9 @@ struct lease_ticket {
 /// Loss: when the right can no longer be proved (the store said so, or valid_until() less the
 /// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
 /// store's executor. A lost lease is never taken again behind your back.
+///
+/// One that was moved from, or handed over, is no lease: valid() is false, and what needs a lease
+/// throws herdlock::error (errc::lost).
 class [[nodiscard]] lease {
  public:
   lease(lease&&) noexcept;
@@ -107,8 +116,29 @@ class [[nodiscard]] lease {
   /// its ttl; the library goes on trying for that long). Not on the store's own thread.
   release_reply release();
 
+  /// Stops renewing and leaves the lease at the store until its grant, or lock::restore(), is
+  /// `time` ago, also where the ttl is longer: for short work that others, whose clocks are
+  /// behind, would do again. Nobody holds it any more; others find it busy until then.
+  /// `void(failure, release_reply)`, `lost` when it was ours no more. A time that is over gives
+  /// it back. It stands for a release: the first outcome of both is remembered. Cancellation ends
+  /// the wait, not the leaving. Fails with errc::not_supported where leases cannot be left
+  /// (store_traits::leaves_leases) and with errc::invalid_ttl for a time that is no ttl: the
+  /// lease goes on then. After another failure it is left, or ends by its ttl.
+  template <class Token = boost::asio::deferred_t>
+  auto async_leave(milliseconds time, left_as how, Token&& token = {}) {
+    return detail::initiate<release_reply>(
+        executor(),
+        [core = core_, time, how](handler<release_reply> h) {
+          leave_behind(core, time, how, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
+  /// Blocking async_leave. Throws herdlock::error. Not on the store's own thread.
+  release_reply leave(milliseconds time, left_as how);
+
   /// Stops renewing and lets go of the lease without giving it back: another process restores it
-  /// with lock::restore within the ttl.
+  /// with lock::restore within the ttl. Throws herdlock::error in a child of fork() (errc::forked).
   lease_ticket hand_over() &&;
 
  private:
@@ -116,9 +146,12 @@ class [[nodiscard]] lease {
   lease(std::shared_ptr<detail::store_context> context,
         std::shared_ptr<detail::lease_core> core) noexcept;
   boost::asio::any_io_executor executor() const;
+  detail::lease_core& core() const;
   static void wait_lost(std::shared_ptr<detail::lease_core> const&, handler<void>);
   static void ask_renewal(std::shared_ptr<detail::lease_core> const&, handler<renew_reply>);
   static void give_back(std::shared_ptr<detail::lease_core> const&, handler<release_reply>);
+  static void leave_behind(std::shared_ptr<detail::lease_core> const&, milliseconds, left_as,
+                           handler<release_reply>);
 
   std::shared_ptr<detail::store_context> context_;
   std::shared_ptr<detail::lease_core> core_;

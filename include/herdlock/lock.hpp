@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -41,7 +42,8 @@ using acquired = std::optional<lease>;
 /// A handle on one resource of one store; cheap to copy; safe from any thread.
 ///
 /// Asynchronous operations take any completion token, complete with `void(failure, T)` on the
-/// handler's executor, and can be cancelled with every cancellation type: they then complete with
+/// handler's executor, which has outstanding work until then (io_context::run() does not return)
+/// and must outlive it. They can be cancelled with every cancellation type: they then complete with
 /// errc::canceled, and a grant that crosses the cancellation is given back by the library. In a
 /// coroutine the failure is thrown as herdlock::error; with `boost::asio::as_tuple` nothing is
 /// thrown:
@@ -106,6 +108,9 @@ class lock {
   /// The lease, or nothing when another held the resource until options.wait was over (30 s by
   /// default).
   [[nodiscard]] acquired acquire(acquire_options const& options = {}) const;
+  /// The same, and a stop, from any thread, ends the wait: it throws errc::canceled, at once and
+  /// without asking the store when the stop was there first. A grant that crosses it is given back.
+  [[nodiscard]] acquired acquire(acquire_options const& options, std::stop_token stop) const;
   /// The lease, or nothing when another holds the resource. Asks once.
   [[nodiscard]] acquired try_acquire(acquire_options options = {}) const;
   /// As async_restore.

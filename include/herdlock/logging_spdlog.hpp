@@ -5,7 +5,7 @@
 //   auto const jobs = open_store(url, {.on_event = spdlog_events(log)});
 //   election job(jobs, resource("nightly"), services, {.on_transition = spdlog_transitions(log)});
 //
-// A line is an event with its fields as key=value, names in quotes with control characters escaped:
+// A line is an event with its fields as key=value, names in quotes as escaped() makes them:
 //   lease event=lost resource="nightly" store="redis://127.0.0.1:6379" fencing=17 took_ms=30021
 //   why="the lease on 'nightly' … is lost: it was not renewed in time"
 #pragma once
@@ -19,6 +19,7 @@
 
 #include <herdlock/election.hpp>
 #include <herdlock/metrics.hpp>
+#include <herdlock/printable.hpp>
 
 namespace herdlock {
 inline namespace v0 {
@@ -27,14 +28,8 @@ namespace detail {
 
 inline std::string log_quoted(std::string_view text) {
   std::string out = "\"";
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte < ' ' || byte == 127) {
-      constexpr char const* digits = "0123456789abcdef";
-      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
+  for (char const c : escaped(text)) {
+    if (c == '"') out += '\\';
     out += c;
   }
   return out + "\"";

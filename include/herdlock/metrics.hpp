@@ -48,7 +48,8 @@ struct store_metrics {
   duration_histogram load_time;    ///< of their loaders, from the start to the result or error
 };
 
-/// In Prometheus' text format, version 0.0.4, a label `store` telling them apart. Names begin with
+/// In Prometheus' text format, version 0.0.4, a label `store` telling them apart: the URL, and
+/// behind that of the second store of one URL ` #2`, in the order of `all`. Names begin with
 /// `herdlock_`; each with HELP and TYPE.
 std::string prometheus_text(std::vector<store_metrics> const& all);
 

@@ -4,6 +4,8 @@
 //   // curl http://127.0.0.1:9464/metrics
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <memory>

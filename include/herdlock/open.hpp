@@ -1,6 +1,8 @@
 // From a URL to something that locks and caches.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
@@ -42,7 +44,8 @@ struct open_options {
   /// no sooner. Whoever calls a blocking function must leave it a thread to run on: where nothing
   /// runs on it, such a call ends after some seconds (errc::timed_out), whatever its wait. On a
   /// thread of its own a store drops what a handler of yours throws; an executor of yours sees it,
-  /// in an event of its own.
+  /// in an event of its own. That thread blocks all signals, as every thread of the library does: a
+  /// process that a handler of yours starts there begins with them blocked.
   std::optional<boost::asio::any_io_executor> executor;
   /// With `none` a call alone costs less (on Redis an eighth of its instructions), and what it ends
   /// (a wait for the loss) may be told inside of it. It is a promise: when two threads run the
@@ -56,7 +59,12 @@ struct open_options {
 /// A handle on an opened store: cheap to copy, safe to use from any thread. The store closes with
 /// its last handle (leases and caches hold one): leases still being given up get a second for it.
 /// When that handle goes on the store's own thread nothing waits for this but the end of the
-/// process, for two seconds at most, if that begins later.
+/// process (return from main, exit()), for two seconds at most. Handles in static storage close
+/// their store as others do.
+/// In a child of fork() each call of an inherited handle, or of what was made of it, ends with
+/// errc::forked (a handler that has no executor of its own is called on a thread of its own), a
+/// destructor returns and leaves all to the parent.
+/// One that was moved from stands for no store: each call throws errc::not_supported.
 class store {
  public:
   /// Makes a backend that is to run on this executor.
@@ -75,6 +83,11 @@ class store {
   /// What the store has found out so far about its server that weakens what it promises, and its
   /// caches (those that are there) about their options, for a log.
   std::vector<std::string> warnings() const;
+
+  /// The notes say where its leases live, as far as the URL does not say so and the server was
+  /// asked: the schema and database of their tables. Each is a sentence for a log; they are known
+  /// after the first operation.
+  std::vector<std::string> notes() const;
 
   /// What has been done through this store since it was opened. The figures are read one after the
   /// other, while others may change. With herdlock/metrics.hpp.
@@ -113,6 +126,7 @@ class store {
  private:
   friend std::shared_ptr<detail::store_context> const& detail::context_of(store const&);
   explicit store(std::shared_ptr<detail::store_context> context) : context_(std::move(context)) {}
+  [[noreturn]] static void throw_moved_from();
   static void start_close(store const&, handler<void>);
   static void start_list(store const&, list_request, handler<lease_page>);
 
@@ -120,6 +134,7 @@ class store {
 };
 
 inline std::shared_ptr<detail::store_context> const& detail::context_of(store const& opened) {
+  if (!opened.context_) store::throw_moved_from();
   return opened.context_;
 }
 

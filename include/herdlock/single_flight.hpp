@@ -12,6 +12,8 @@
 // there is herdlock::cache.)
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/system_executor.hpp>
 #include <concepts>
 #include <memory>
@@ -94,9 +96,8 @@ class single_flight {
           detail::locate<erased>(std::move(h), executor));
       start_async(core, executor, key, std::move(joiner), std::move(operation));
     };
-    using initiation = detail::initiation<decltype(start)>;
-    return boost::asio::async_initiate<Token, void(std::exception_ptr, T)>(
-        initiation{executor_, std::move(start)}, token);
+    return detail::initiate_as<void(std::exception_ptr, T)>(executor_, std::move(start),
+                                                            std::forward<Token>(token));
   }
 
   /// The outcome of the key's flight. If there is none, calls `operation` (`T()`) on this thread;

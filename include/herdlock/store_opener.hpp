@@ -19,8 +19,9 @@ inline namespace v0 {
 ///     herdlock::store_opener const stores{herdlock::redis_schemes()};
 ///     herdlock::store store = stores.open("redis://localhost");
 ///
-/// open_store() does the same with all components that herdlock was built with; it is in
-/// herdlock::herdlock, which has them all.
+/// open_store() does the same with all components that herdlock was built with, where
+/// herdlock::herdlock is linked, which has them all. Without it open_store() knows `memory:` alone,
+/// and fails with errc::not_built for the rest; the message says what to do.
 class store_opener {
  public:
   /// Of two components that know one scheme, the first counts.

@@ -50,9 +50,10 @@ struct surveyed_key {
   /// With the prefix of its cache. `monitor` cuts it at 256 bytes; `clients`, what is behind the
   /// prefix.
   std::string key;
-  double rate = 0;  ///< reads and writes a second, as near as the source knows
-  double low = 0;   ///< at least; of `lfu`: as expected from its counter, as `high`
-  double high = 0;  ///< at most; 0: nobody knows
+  bool cut = false;  ///< it may be the beginning of a longer key, or of several
+  double rate = 0;   ///< reads and writes a second, as near as the source knows
+  double low = 0;    ///< at least; of `lfu`: as expected from its counter, as `high`
+  double high = 0;   ///< at most; 0: nobody knows
   std::optional<double> reads = {};           ///< a second
   std::optional<double> writes = {};          ///< a second
   std::optional<double> share = {};           ///< of all uses that were counted, 0 to 1

@@ -52,8 +52,11 @@ struct store_url {
   failure reject_unknown_options() const;
 };
 
-/// `250ms`, `2s`, `5m`, `1h`, or a plain number of milliseconds; errc::invalid_value otherwise.
+/// `250ms`, `2s`, `5m`, `1h`, `7d`, or a plain number of milliseconds; errc::invalid_value
+/// otherwise.
 result<milliseconds> parse_duration(std::string_view text);
+/// For messages: what parse_duration() reads, exactly, in the largest unit that loses nothing.
+std::string duration_text(milliseconds time);
 
 }  // namespace v0
 }  // namespace herdlock

@@ -1,6 +1,8 @@
 // The schemes of store URLs, as each component adds them to a program.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <span>
 #include <string_view>

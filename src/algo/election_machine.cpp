@@ -28,6 +28,7 @@ std::string_view to_string(election_action action) noexcept {
 }
 
 std::optional<election_row> election_machine::on(election_event event) {
+  if (closed_ && event == election_event::campaign) return std::nullopt;
   election_row const* const row = find(state_, event);
   if (!row) return std::nullopt;
   state_ = row->next;
@@ -38,6 +39,11 @@ std::optional<election_row> election_machine::on(election_event event) {
 std::optional<election_row> election_machine::on(election_event event, std::uint64_t round) {
   if (round != round_) return std::nullopt;
   return on(event);
+}
+
+std::optional<election_row> election_machine::close() {
+  closed_ = true;
+  return on(election_event::resign);
 }
 
 namespace {

@@ -79,13 +79,18 @@ class election_machine {
   std::optional<election_row> on(election_event event);
   /// The same for what was begun in `round`; nothing when that is not the present one.
   std::optional<election_row> on(election_event event, std::uint64_t round);
+  /// The caller's last word: a resignation, behind which no campaign begins any more. It counts
+  /// whether one has begun or not.
+  std::optional<election_row> close();
 
+  bool closed() const { return closed_; }
   election_state state() const { return state_; }
   std::uint64_t round() const { return round_; }
 
  private:
   election_state state_ = election_state::idle;
   std::uint64_t round_ = 0;
+  bool closed_ = false;
 };
 
 }  // namespace herdlock::algo

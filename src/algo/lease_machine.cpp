@@ -23,6 +23,10 @@ clock::duration loss_lead(milliseconds term) {
   return std::clamp<clock::duration>(clock::duration(term) / 100, least, milliseconds{100});
 }
 
+clock::duration new_connection_window(milliseconds shortest_ttl) {
+  return std::min(shortest_ttl / 10, milliseconds{1000});
+}
+
 lease_machine::lease_machine(lease_terms terms, lease_term first, double random)
     : terms_(terms),
       term_(first.ttl),
@@ -40,6 +44,11 @@ void lease_machine::plan_renewal(double random) {
   auto const due = (sent_ + scaled(term_, (0.9 + 0.2 * random) / 3)).time_since_epoch();
   renew_at_ = clock::time_point((due + tick - clock::duration{1}) / tick * tick);
   failures_ = 0;
+  hasten_renewal();
+}
+
+void lease_machine::hasten_renewal() {
+  if (renew_by_) renew_at_ = std::min(renew_at_, *renew_by_);
 }
 
 clock::time_point lease_machine::loss_at() const {
@@ -67,8 +76,13 @@ lease_action lease_machine::next(clock::time_point now) {
     return {lease_action::kind::wait, loss_at()};
   }
   if (now < renew_at_) return {lease_action::kind::wait, std::min(renew_at_, loss_at())};
+  return send(now);
+}
+
+lease_action lease_machine::send(clock::time_point now) {
   state_ = lease_state::renewing;
   sent_ = now;
+  renew_by_.reset();
   return {lease_action::kind::renew, loss_at()};
 }
 
@@ -80,9 +94,15 @@ lease_action lease_machine::tick(clock::time_point now) {
 lease_action lease_machine::renew_now(clock::time_point now) {
   if (over()) return {};
   if (now >= loss_at() || state_ == lease_state::renewing || held_too_long(now)) return next(now);
-  state_ = lease_state::renewing;
-  sent_ = now;
-  return {lease_action::kind::renew, loss_at()};
+  return send(now);
+}
+
+lease_action lease_machine::renew_by(clock::time_point at) {
+  if (over()) return {};
+  renew_by_ = std::min(at, renew_by_.value_or(at));
+  hasten_renewal();
+  bool const planned = state_ == lease_state::held && may_renew(renew_at_);
+  return {lease_action::kind::wait, planned ? std::min(renew_at_, loss_at()) : loss_at()};
 }
 
 bool lease_machine::held_too_long(clock::time_point now) const {
@@ -111,6 +131,7 @@ lease_action lease_machine::renew_failed(clock::time_point now, double random) {
   // in what is left of it, however short that is.
   auto pause = term_ * (1 << std::min(failures_++, max_backoff_doublings)) / 96;
   renew_at_ = now + scaled(pause, 0.5 + random);
+  hasten_renewal();
   return next(now);
 }
 

@@ -28,6 +28,10 @@ clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
 /// % of the term, between 5 ms and 100 ms; of a term of less than 50 ms, a tenth.
 clock::duration loss_lead(milliseconds term);
 
+/// When a store has a new connection, its leases are renewed within so long: another server may
+/// answer there, or one that has forgotten. A tenth of the shortest ttl, at most 1 s.
+clock::duration new_connection_window(milliseconds shortest_ttl);
+
 /// What a grant proves: `ttl` from `since` on.
 struct lease_term {
   clock::time_point since;
@@ -67,6 +71,10 @@ class lease_machine {
   lease_action tick(clock::time_point now);
   /// The holder wants a renewal now, also where none is planned; `wait` when one is under way.
   lease_action renew_now(clock::time_point now);
+  /// The next renewal, if there will be one, is due at `at` at the latest. What is under way does
+  /// not count for it: that may have been sent to the server before. Never `renew` or `lose`: these
+  /// come with the next tick.
+  lease_action renew_by(clock::time_point at);
   /// The renewal was answered: still ours.
   lease_action renewed(clock::time_point now, double random);
   /// The renewal was answered: not ours.
@@ -90,6 +98,8 @@ class lease_machine {
   clock::time_point loss_at() const;
   bool may_renew(clock::time_point at) const;
   void plan_renewal(double random);
+  void hasten_renewal();
+  lease_action send(clock::time_point now);
 
   lease_terms terms_;
   milliseconds term_;  // the present one's length
@@ -99,6 +109,7 @@ class lease_machine {
   clock::time_point sent_;
   clock::time_point valid_until_;
   clock::time_point renew_at_;
+  std::optional<clock::time_point> renew_by_;  // until one has been sent
   int failures_ = 0;
 };
 

@@ -54,8 +54,9 @@ int code_of(std::error_code const& code) {
   for (errc const passing : {errc::unavailable, errc::timed_out, errc::canceled, errc::moving}) {
     if (code == passing) return HERDLOCK_ERR_UNAVAILABLE;
   }
-  for (errc const theirs : {errc::invalid_url, errc::unknown_scheme, errc::not_built,
-                            errc::invalid_name, errc::invalid_ttl, errc::invalid_owner}) {
+  for (errc const theirs :
+       {errc::invalid_url, errc::unknown_scheme, errc::not_built, errc::invalid_name,
+        errc::invalid_ttl, errc::invalid_owner, errc::forked}) {
     if (code == theirs) return HERDLOCK_ERR_USAGE;
   }
   return HERDLOCK_ERR_INTERNAL;

@@ -1,7 +1,9 @@
 #include <herdlock/hot_keys.hpp>
 
+#include <cmath>
 #include <new>
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "local/hot_keys_core.hpp"
@@ -22,6 +24,20 @@ algo::hot_rules rules_of(hot_keys_options const& options) {
 std::uint64_t fresh_seed() {
   std::random_device random;
   return std::uint64_t(random()) << 32 | random();
+}
+
+// What is counted for it lasts for half a window: a key at the threshold's rate has to be read
+// min_reads times in that.
+void check_reachable(hot_keys_options const& options, std::string_view owner) {
+  auto const half_ms = static_cast<double>(options.window.count()) / 2;
+  auto const least = static_cast<double>(options.min_reads) * 1000;
+  if (options.threshold * half_ms >= least) return;
+  std::ostringstream text;
+  text << owner << "threshold: a key that is read " << options.threshold
+       << " times a second may never become hot, since it needs min_reads (" << options.min_reads
+       << ") within half of the window (" << half_ms << " ms): use "
+       << std::ceil(least / half_ms * 100) / 100 << " or more, less min_reads, or a longer window";
+  throw error(make_failure(errc::invalid_value, text.str()));
 }
 
 }  // namespace
@@ -45,6 +61,7 @@ void check_hot_keys(hot_keys_options const& options, std::string_view owner) {
              "min_hot_time: use 0 to 365 days");
   check_that(options.max_hot >= 1 && options.max_hot <= algo::hot_ledger::most_keys,
              "max_hot: use 1 to 1024");
+  check_reachable(options, owner);
 }
 
 hot_keys_core::hot_keys_core(hot_keys_options const& options, std::size_t most_shards,

@@ -1,6 +1,7 @@
 // The text exposition format, https://prometheus.io/docs/instrumenting/exposition_formats/.
 #include <array>
 #include <charconv>
+#include <map>
 #include <numeric>
 
 #include <herdlock/metrics.hpp>
@@ -185,13 +186,25 @@ void add_histogram(std::string& text, durations const& what, store_metrics const
   text += name + "_count{" + label + "} " + std::to_string(so_far) + "\n";
 }
 
+// A monitoring system takes two lines of one name and label for one, and drops the second. The
+// second store of a URL is "URL #2", in the order in which they are given.
+std::vector<store_metrics> told_apart(std::vector<store_metrics> all) {
+  std::map<std::string, int> seen;
+  for (auto& each : all) {
+    int const number = ++seen[each.store];
+    if (number > 1) each.store += " #" + std::to_string(number);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::uint64_t duration_histogram::count() const noexcept {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-std::string prometheus_text(std::vector<store_metrics> const& all) {
+std::string prometheus_text(std::vector<store_metrics> const& given) {
+  auto const all = told_apart(given);
   std::string text;
   for (auto const& what : numbers) {
     head(text, what.name, what.help, what.type);

@@ -1,5 +1,6 @@
 #include "open/checked_ports.hpp"
 
+#include <herdlock/url.hpp>
 #include <utility>
 
 namespace herdlock {
@@ -10,8 +11,8 @@ namespace {
 /// Of a length of time that may be 0: `what` is "a back-off".
 failure check_span(std::string const& what, milliseconds span) {
   if (span >= milliseconds{0} && span <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, what + " of " + std::to_string(span.count()) +
-                                             " ms is not allowed; use 0 to 365 days");
+  return make_failure(errc::invalid_ttl,
+                      what + " of " + duration_text(span) + " is not allowed; use 0 to 365d");
 }
 
 failure check_claim(claim_request const& request) {
@@ -62,8 +63,15 @@ class checked_leases final : public lease_store {
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     to_->release(std::move(name), std::move(owner), std::move(done));
   }
+  void leave(leave_request request, handler<release_reply> done) override {
+    if (says_.refuse("leave", request.name, check_ttl(request.ttl), done)) return;
+    to_->leave(std::move(request), std::move(done));
+  }
   void on_lease_end(std::function<void(lease_end const&)> told) override {
     to_->on_lease_end(std::move(told));
+  }
+  void on_new_connection(std::function<void()> told) override {
+    to_->on_new_connection(std::move(told));
   }
   bool may_have_sent() const override { return to_->may_have_sent(); }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {

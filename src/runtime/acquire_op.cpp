@@ -46,7 +46,8 @@ owner_token acquire_op::fresh_owner() const {
   return label_.empty() ? owner_token::generate() : owner_token::generate(label_);
 }
 
-void acquire_op::start() {
+void acquire_op::start(std::thread::id by) {
+  asked_.by = by;
   listen_to_cancellation();
   asio::dispatch(core_->executor(), [self = shared_from_this()] {
     self->begin();
@@ -68,6 +69,8 @@ void acquire_op::begin() {
   if (!done_) return;
   counted_ = true;
   core_->counters().began_to_ask();
+  bool const blocks = asked_.by != std::thread::id{};
+  if (blocks && options_.wait > milliseconds{0}) core_->roll().wait_begins(name_, asked_.by);
 }
 
 void acquire_op::listen_to_cancellation() {
@@ -127,7 +130,7 @@ void acquire_op::on_reply(result<acquire_reply> reply) {
 
 void acquire_op::on_grant(grant const& granted) {
   if (granted.term) {
-    if (granted.term->since > asked_ + milliseconds{1}) of_another_ = true;
+    if (granted.term->since > asked_.at + milliseconds{1}) of_another_ = true;
     sent_ = granted.term->since;
     first_ttl_ = std::min(granted.term->ttl, options_.ttl);
   }
@@ -214,6 +217,7 @@ void acquire_op::hand_out(fencing_token fencing) {
     return finish(core_->closed_failure());
   }
   detail::grant_record what{name_, owner_, fencing, {*sent_, first_ttl_}};
+  what.taken_by = asked_.by;
   if (unknown_ && !restoring_) what.requests = arrival::may_be_late;
   acquired lease = detail::lease_core::start(std::move(context), std::move(what), options_);
   finish(std::move(lease));
@@ -245,7 +249,7 @@ void acquire_op::tell_outcome(result<acquired> const& outcome) {
   auto& counters = core_->counters();
   if (std::exchange(counted_, false)) counters.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};
-  auto const waited = clock::now() - asked_;
+  auto const waited = clock::now() - asked_.at;
   what.took = std::chrono::duration_cast<milliseconds>(waited);
   if (outcome.has_error()) {
     what.why = outcome.error();

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include <herdlock/lock.hpp>
 
@@ -30,7 +31,8 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   /// Before start(): tokens with a label of the caller's, 1 to limits::max_label_bytes long.
   void stand_as(std::string label, on_trouble trouble);
 
-  void start();
+  /// `by`: the thread that the call blocks, if it blocks one.
+  void start(std::thread::id by = {});
   /// Proves the lease of a ticket by a renewal instead of acquiring one.
   void start_restore(lease_ticket const& ticket);
 
@@ -73,7 +75,10 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   std::optional<clock::time_point> sent_;
   milliseconds first_ttl_;  // of the lease's first term, from sent_ on
   algo::backoff backoff_;
-  clock::time_point const asked_ = clock::now();
+  struct {
+    clock::time_point const at = clock::now();
+    std::thread::id by;
+  } asked_;
   bool counted_ = false;     // among those that wait
   bool of_another_ = false;  // another held it meanwhile
   bool unknown_ = false;     // a request had no answer: it may be granted, now or later

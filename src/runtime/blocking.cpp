@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/inherited.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -26,7 +27,7 @@ failure copy_failure() {
 }
 
 blocking_wait::blocking_wait(store_context const& context) : context_(context) {
-  context.require_other_thread();
+  if (!context.core()->inherited()) context.require_other_thread();
 }
 
 bool blocking_wait::may_be_given_up() const { return !context_.has_own_thread(); }
@@ -50,6 +51,8 @@ void blocking_wait::cancel_once_run(std::shared_ptr<asio::cancellation_signal> s
              [once = std::move(once)] { once->emit(asio::cancellation_type::all); });
 }
 
+failure blocking_wait::inherited() const { return runtime::why_inherited(*context_.core()); }
+
 failure blocking_wait::nobody_runs_it() const {
   auto const& store = context_.core()->display_name();
   if (context_.could_run_here()) {
@@ -60,6 +63,11 @@ failure blocking_wait::nobody_runs_it() const {
   }
   return make_failure(errc::timed_out, "nobody runs the executor of store " + store +
                                            ": a blocking call needs a thread that does");
+}
+
+failure blocking_wait::stopped_before_it_began() const {
+  return make_failure(errc::canceled, "the call on store " + context_.core()->display_name() +
+                                          " was stopped before it began");
 }
 
 failure blocking_wait::closed() const { return context_.core()->closed_failure(); }

@@ -8,29 +8,42 @@
 #include "runtime/cache_loader_pool.hpp"
 #include "runtime/cache_over_locks.hpp"
 #include "runtime/cache_warming.hpp"
+#include "runtime/inherited.hpp"
+#include "runtime/on_own_executor.hpp"
 #include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
-#include "runtime/with_work.hpp"
 
 namespace herdlock {
 inline namespace v0 {
 namespace detail {
 namespace {
 
-using runtime::with_work;
+using runtime::on_own_executor;
 
 using entry_ending = void (runtime::cache_engine::*)(cache_key key, handler<bool> done);
 
 void end_entry(std::shared_ptr<runtime::cache_engine> engine, entry_ending how,
                result<cache_key> full, handler<bool> done) {
+  if (runtime::refused_in_child(engine->home(), done)) return;
   auto const executor = engine->home().executor();
   if (full.has_error()) {
     return post_result<bool>(executor, std::move(done), std::move(full).error());
   }
   asio::post(executor, [engine = std::move(engine), how, key = *std::move(full),
-                        done = with_work<bool>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<bool>(executor, std::move(done))]() mutable {
     ((*engine).*how)(std::move(key), std::move(done));
   });
+}
+
+// A child of fork() leaves to its parent what has threads, claims and connections.
+template <class... Parts>
+void leave(std::shared_ptr<Parts>... parts) {
+  (leave_to_parent(std::move(parts)), ...);
+}
+
+void refuse_in_child(runtime::store_core const& home, caller_ptr caller) {
+  runtime::run_apart(
+      [caller = std::move(caller), why = runtime::why_inherited(home)] { caller->complete(why); });
 }
 
 }  // namespace
@@ -67,6 +80,10 @@ load_sink::~load_sink() {
 cache_core::cache_core(store values, std::optional<store> locks, cache_options options, layout form,
                        cache_decode decode, std::shared_ptr<owned_load> owned)
     : locks_(std::move(locks)), values_(std::move(values)), form_(form) {
+  for (auto const* one : {&values_, locks_ ? &*locks_ : &values_}) {
+    failure why = runtime::why_inherited(*context_of(*one)->core());
+    if (why.code) throw error(std::move(why));
+  }
   auto const near_mode = runtime::check_cache(options, values_, locks_);
   if (options.prefix == no_prefix) options.prefix.clear();
   prefix_ = options.prefix;
@@ -94,6 +111,10 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 }
 
 cache_core::~cache_core() {
+  if (engine_ && engine_->home().inherited()) {
+    leave(std::move(engine_), std::move(near_), std::move(hot_), std::move(pool_));
+    return;
+  }
   if (hot_) hot_->shut();
   near_ = nullptr;
   hot_ = nullptr;
@@ -192,18 +213,21 @@ hot_fleet_stats cache_core::fleet_stats() const {
 }
 
 void cache_core::fence(handler<void> done) {
+  if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
   asio::post(executor, [engine = engine_] { engine->fence(); });
   if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
-  asio::post(executor, [near = near_, done = with_work<void>(executor, std::move(done))]() mutable {
-    near->fence(std::move(done));
-  });
+  asio::post(executor,
+             [near = near_, done = on_own_executor<void>(executor, std::move(done))]() mutable {
+               near->fence(std::move(done));
+             });
 }
 
 void cache_core::drop_kept(handler<void> done) {
+  if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
   asio::post(executor, [engine = engine_, near = near_, executor,
-                        done = with_work<void>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
     engine->fence();
     if (near) near->drop_all();
     post_result<void>(executor, std::move(done), boost::system::in_place_value);
@@ -211,18 +235,25 @@ void cache_core::drop_kept(handler<void> done) {
 }
 
 failure cache_core::pin(std::string_view key) {
+  if (failure why = runtime::why_inherited(engine_->home()); why.code) return why;
   auto const full = full_key(key);
   if (full.has_error()) return full.error();
   return near_ ? near_->pin(key) : failure{};
 }
 
 void cache_core::unpin(std::string_view key) {
-  if (near_) near_->unpin(key);
+  if (near_ && !near_->inherited()) near_->unpin(key);
 }
 
-void cache_core::submit(caller_ptr caller) { engine_->submit({&caller, 1}); }
+void cache_core::submit(caller_ptr caller) {
+  if (engine_->home().inherited()) return refuse_in_child(engine_->home(), std::move(caller));
+  engine_->submit({&caller, 1});
+}
 
-void cache_core::submit_all(std::vector<caller_ptr> callers) { engine_->submit(callers); }
+void cache_core::submit_all(std::vector<caller_ptr> callers) {
+  if (!engine_->home().inherited()) return engine_->submit(callers);
+  for (auto& each : callers) refuse_in_child(engine_->home(), std::move(each));
+}
 
 std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   using weak_caller = std::weak_ptr<cache_caller>;
@@ -238,6 +269,7 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
 }
 
 void cache_core::put(std::string_view key, result<cache_value> value, handler<void> done) {
+  if (runtime::refused_in_child(engine_->home(), done)) return;
   auto full = full_key(key);
   // Without its tags, which are not known yet.
   auto const added = runtime::frame_bytes(form_, engine_->options().format);
@@ -245,10 +277,11 @@ void cache_core::put(std::string_view key, result<cache_value> value, handler<vo
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
   auto const ttl = engine_->ttl_of(*value);
   put_request request{*std::move(full), *std::move(value), ttl};
-  asio::post(get_executor(), [engine = engine_, request = std::move(request),
-                              done = with_work<void>(get_executor(), std::move(done))]() mutable {
-    engine->put(std::move(request), std::move(done));
-  });
+  asio::post(get_executor(),
+             [engine = engine_, request = std::move(request),
+              done = on_own_executor<void>(get_executor(), std::move(done))]() mutable {
+               engine->put(std::move(request), std::move(done));
+             });
 }
 
 void cache_core::invalidate(std::string_view key, handler<bool> done) {
@@ -267,6 +300,7 @@ void cache_core::expire(std::string_view key, handler<bool> done) {
 }
 
 void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> done) {
+  if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
   if (engine_->options().format == cache_format::plain) {
     auto why = make_failure(errc::not_supported,
@@ -276,7 +310,7 @@ void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> don
     return post_result<void>(executor, std::move(done), std::move(why));
   }
   asio::post(executor, [engine = engine_, tag = std::string(tag), how,
-                        done = with_work<void>(executor, std::move(done))]() mutable {
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
     engine->freshness()->tags().end(tag, how, std::move(done));
   });
 }

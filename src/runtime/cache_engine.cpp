@@ -34,6 +34,17 @@ result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_c
   return freshness ? freshness->best_of(caller, answer) : std::move(answer);
 }
 
+// It costs loads and is seen in no answer. Each text is kept once, and this one names no key.
+void warn_of_foreign_entries(cache_counters& counters, std::string const& store,
+                             cache_options const& options) {
+  counters.warnings.add(
+      cache_in_words(store, options.prefix) +
+      " meets entries that it cannot decode, takes them for misses and loads anew: another cache, "
+      "or version of the program, keeps values of another type, or in another format, under this "
+      "prefix (here it is format=" +
+      (is_framed(options) ? "framed" : "plain") + "); give each of them a prefix of its own");
+}
+
 }  // namespace
 
 cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
@@ -305,6 +316,7 @@ std::optional<found_entry> cache_engine::read(cache_value stored) {
   }
   if (readable) return entry;
   cache_counters::add(counters.undecodable);
+  warn_of_foreign_entries(counters, values_->display_name(), options());
   return std::nullopt;
 }
 

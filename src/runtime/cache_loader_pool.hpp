@@ -10,17 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "types/thread_name.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::runtime {
 
 /// Starts a thread when there is work and none is idle, up to `most`; they end with close(). Work
 /// beyond that waits (the cache never has more loads at once than `most`). Work may end its thread
-/// (pthread_exit): another takes its place at the next need. Any thread.
+/// (pthread_exit): another takes its place at the next need. The threads have the signal mask of
+/// the one that made the pool. Any thread.
 class loader_pool {
  public:
   using thread_maker = std::function<std::thread(std::function<void()>)>;
-  explicit loader_pool(std::size_t most, thread_maker start = make_thread)
+  explicit loader_pool(std::size_t most, thread_maker start = users_threads())
       : state_(std::make_shared<state>(most, std::move(start))) {}
   ~loader_pool() { close(); }
   loader_pool(loader_pool const&) = delete;
@@ -51,11 +52,10 @@ class loader_pool {
   };
   struct serving;
 
-  static std::thread make_thread(std::function<void()> body) {
-    return std::thread([body = std::move(body)] {
-      detail::name_this_thread("herdlock-load");
-      body();
-    });
+  static thread_maker users_threads() {
+    return [signals = detail::signal_mask::of_this_thread()](std::function<void()> body) {
+      return detail::start_users_thread("herdlock-load", signals, std::move(body));
+    };
   }
   static void serve(std::shared_ptr<state> const& shared);
   static void add_thread(std::shared_ptr<state> const& shared);

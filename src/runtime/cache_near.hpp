@@ -50,7 +50,8 @@ struct near_link {
 };
 
 /// Keys are without the prefix where any thread may call, and with it on the executor.
-class cache_near final : public tracking_listener,
+class cache_near final : public detail::process_bound,
+                         public tracking_listener,
                          public timed,
                          public std::enable_shared_from_this<cache_near> {
  public:
@@ -61,7 +62,9 @@ class cache_near final : public tracking_listener,
   ~cache_near() override;
 
   // Any thread.
+  /// A child of fork() is told of no write, so it keeps nothing.
   detail::near_hit find(std::string_view key, detail::near_look who) noexcept {
+    if (inherited()) return {};
     return table_->find(key, clock::now(), who);
   }
   /// errc::overloaded when near_entries keys are pinned already.

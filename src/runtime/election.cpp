@@ -10,6 +10,8 @@
 #include "runtime/acquire_op.hpp"
 #include "runtime/election_core.hpp"
 #include "runtime/fitted_ttl.hpp"
+#include "runtime/inherited.hpp"
+#include "runtime/io_runner.hpp"
 #include "runtime/require.hpp"
 
 namespace herdlock {
@@ -50,6 +52,17 @@ failure check(election_options const& options, milliseconds term) {
                                                " bytes and no control characters");
 }
 
+// A child of fork() leaves the candidate to its parent. The end of the process waits for the term
+// to be given back, where a thread of ours does so.
+void let_go(std::shared_ptr<detail::election_core> core, std::optional<store> const& where) {
+  if (!core) return;
+  if (core->home().inherited()) return detail::leave_to_parent(std::move(core));
+  core->resign(detail::resignation::for_good);
+  if (!detail::context_of(*where)->has_own_thread()) return;
+  auto given_back = [duty = runtime::process_end::shared().duty()](result<void> const&) {};
+  core->async_resign(std::move(given_back));
+}
+
 }  // namespace
 
 election::election(store where, resource name, election_services services, election_options options)
@@ -67,35 +80,57 @@ election::election(election&&) noexcept = default;
 
 election& election::operator=(election&& other) noexcept {
   if (this == &other) return *this;
-  if (core_) core_->resign();
-  core_ = std::move(other.core_);
+  let_go(std::exchange(core_, std::move(other.core_)), where_);
   where_ = std::move(other.where_);
   return *this;
 }
 
-election::~election() {
-  if (core_) core_->resign();
+election::~election() { let_go(std::move(core_), where_); }
+
+detail::election_core& election::core() const {
+  if (core_) return *core_;
+  throw error(make_failure(errc::not_supported, "this election was moved to another object"));
 }
 
-resource const& election::name() const { return core_->name(); }
-std::string const& election::candidate() const { return core_->candidate(); }
-election_state election::state() const { return core_->state(); }
-void election::resign() { core_->resign(); }
-asio::any_io_executor election::executor() const { return core_->executor(); }
+// A child of fork() has nothing of it, as one that was moved from.
+bool election::is_elsewhere() const { return !core_ || core_->home().inherited(); }
+
+resource const& election::name() const { return core().name(); }
+std::string const& election::candidate() const { return core().candidate(); }
+election_state election::state() const {
+  return is_elsewhere() ? election_state::idle : core_->state();
+}
+void election::resign() {
+  if (!is_elsewhere()) core_->resign(detail::resignation::from_campaign);
+}
+void election::close() {
+  if (!is_elsewhere()) core_->resign(detail::resignation::for_good);
+}
+asio::any_io_executor election::executor() const { return core().executor(); }
 
 void election::start_campaign(std::shared_ptr<detail::election_core> const& core,
                               handler<void> done) {
+  if (runtime::refused_in_child(core->home(), done)) return;
   core->campaign(std::move(done));
 }
 
 void election::start_resign(std::shared_ptr<detail::election_core> const& core,
                             handler<void> done) {
+  if (runtime::refused_in_child(core->home(), done)) return;
   core->async_resign(std::move(done));
 }
 
 void election::campaign() {
-  auto start = [this](handler<void> done) { core_->campaign(std::move(done)); };
+  auto start = [&mine = core()](handler<void> done) { mine.campaign(std::move(done)); };
   detail::wait_for<void>(*detail::context_of(*where_), start).value();
+}
+
+void election::campaign(std::stop_token stop) {
+  auto start = [&mine = core()](handler<void> done) { mine.campaign(std::move(done)); };
+  auto const ended =
+      detail::wait_for<void>(*detail::context_of(*where_), start, detail::dropped_answer{}, stop);
+  bool const is_stopped = ended.has_error() && ended.error() == errc::canceled;
+  if (!is_stopped || !stop.stop_requested()) ended.value();
 }
 
 }  // namespace v0

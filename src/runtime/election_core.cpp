@@ -18,6 +18,11 @@ milliseconds grace_of(election_options const& options) {
   return options.grace.value_or(std::min(milliseconds{10'000}, options.ttl / 4));
 }
 
+milliseconds next_pause(algo::backoff& of) {
+  auto const pause = of.next(runtime::random_unit());
+  return std::max(milliseconds{1}, std::chrono::duration_cast<milliseconds>(pause));
+}
+
 }  // namespace
 
 election_core::election_core(std::shared_ptr<store_context> const& context, resource name,
@@ -53,8 +58,12 @@ void election_core::cancel_campaign(std::uint64_t id) {
 void election_core::begin_campaign(std::uint64_t id, handler<void> done) {
   auto const row = machine_.on(election_event::campaign);
   if (!row) {
-    auto why = make_failure(
-        errc::overloaded, "'" + options_.candidate + "' stands for '" + name_.str() + "' already");
+    auto const who = "'" + options_.candidate + "'";
+    auto why =
+        machine_.closed()
+            ? make_failure(errc::canceled, who + " does not stand for '" + name_.str() +
+                                               "' any more: it was closed")
+            : make_failure(errc::overloaded, who + " stands for '" + name_.str() + "' already");
     return post_result<void>(executor(), std::move(done), std::move(why));
   }
   done_ = std::move(done);
@@ -73,9 +82,12 @@ void election_core::on_closing() {
   if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
 }
 
-void election_core::resign() {
-  asio::post(executor(), [self = shared_from_this()] {
-    if (auto const row = self->machine_.on(election_event::resign)) self->take(*row, {}, {});
+void election_core::resign(resignation from) {
+  asio::post(executor(), [self = shared_from_this(), from] {
+    auto& machine = self->machine_;
+    auto const row =
+        from == resignation::for_good ? machine.close() : machine.on(election_event::resign);
+    if (row) self->take(*row, {}, {});
   });
 }
 
@@ -110,9 +122,12 @@ void election_core::post(election_event event, std::uint64_t round, failure why)
 void election_core::take(algo::election_row const& row, failure why, std::exception_ptr thrown) {
   state_.store(row.next, std::memory_order_release);
   if (row.event == election_event::refused && !outcome_.code) outcome_ = why;
-  auto const pause = row.action == algo::election_action::rest ? next_rest() : milliseconds{0};
+  bool const rests = row.action == algo::election_action::rest;
+  bool const was_long = work_ && clock::now() - term_began_ > options_.back_off_most;
+  if (rests && was_long) backoff_.reset();
+  auto const pause = rests ? next_pause(backoff_) : milliseconds{0};
   tell(row, std::move(why), std::move(thrown), pause);
-  if (row.action == algo::election_action::rest) return rest(pause);
+  if (rests) return rest(pause);
   obey(row.action);
 }
 
@@ -234,13 +249,6 @@ void election_core::on_due(clock::time_point) {
 }
 
 // --------------------------------------------------------------------- between terms, and the end
-
-milliseconds election_core::next_rest() {
-  bool const was_long = work_ && clock::now() - term_began_ > options_.back_off_most;
-  if (was_long) backoff_.reset();
-  auto const pause = backoff_.next(runtime::random_unit());
-  return std::max(milliseconds{1}, std::chrono::duration_cast<milliseconds>(pause));
-}
 
 // What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.

@@ -21,6 +21,9 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
+/// What the caller does not want any more: the campaign that has begun, or any.
+enum class resignation { from_campaign, for_good };
+
 class election_core final : public runtime::timed,
                             public runtime::closing_listener,
                             public std::enable_shared_from_this<election_core> {
@@ -32,10 +35,11 @@ class election_core final : public runtime::timed,
   std::string const& candidate() const { return options_.candidate; }
   election_state state() const { return state_.load(std::memory_order_acquire); }
   asio::any_io_executor const& executor() const { return home_->executor(); }
+  runtime::store_core const& home() const { return *home_; }
 
   // From any thread; they move to the executor.
   void campaign(handler<void> done);
-  void resign();
+  void resign(resignation from);
   void async_resign(handler<void> done);
 
  private:
@@ -56,7 +60,6 @@ class election_core final : public runtime::timed,
   void start_work();
   void watch_loss();
   void rest(milliseconds pause);
-  milliseconds next_rest();
   void release();
   void finish();
 

@@ -10,6 +10,7 @@
 #include <future>
 #include <thread>
 
+#include "types/quiet_thread.hpp"
 #include "types/thread_name.hpp"
 
 namespace herdlock {
@@ -26,35 +27,50 @@ namespace {
 
 using thread_end = asio::any_completion_handler<void(std::exception_ptr)>;
 
-// The thread ends by handing itself to the executor, which joins it.
-void run_in_thread(asio::any_io_executor const& executor, std::function<void()> work,
-                   thread_end done) {
+// What a thread of an election runs, with the signals of whoever made the service.
+struct thread_work {
+  detail::signal_mask signals;
+  std::function<void()> work;
+};
+
+// The thread ends by handing itself to the executor, which joins it. Where none can be had the work
+// ends with that: the handler is no part of what goes with a thread that does not begin.
+void run_in_thread(asio::any_io_executor const& executor, thread_work what, thread_end end) {
+  auto done = std::make_shared<thread_end>(std::move(end));
   auto self = std::make_shared<std::promise<std::thread>>();
-  auto run = [executor, self, work = std::move(work), done = std::move(done)]() mutable {
+  auto run = [executor, self, what = std::move(what), done]() mutable {
     detail::name_this_thread("herdlock-term");
+    what.signals.take_on();
     std::exception_ptr thrown;
     try {
-      work();
+      what.work();
     } catch (...) {
       thrown = std::current_exception();
     }
-    work = nullptr;
+    what.work = nullptr;
     asio::post(executor, [self = std::move(self), done = std::move(done), thrown]() mutable {
       self->get_future().get().join();
-      std::move(done)(thrown);
+      std::move (*done)(thrown);
     });
   };
-  self->set_value(std::thread(std::move(run)));
+  try {
+    self->set_value(std::thread(std::move(run)));
+  } catch (...) {
+    asio::post(executor, [done, thrown = std::current_exception()] { std::move (*done)(thrown); });
+  }
 }
 
 }  // namespace
 
 election_service in_thread(std::function<void(election_term& term)> work) {
   auto shared = std::make_shared<std::function<void(election_term&)>>(std::move(work));
-  return [shared](election_term& term) -> asio::awaitable<void> {
+  auto const signals = detail::signal_mask::of_this_thread();
+  return [shared, signals](election_term& term) -> asio::awaitable<void> {
     auto const executor = co_await asio::this_coro::executor;
     std::function<void()> call = [shared, &term] { (*shared)(term); };
-    auto start = [&](thread_end done) { run_in_thread(executor, call, std::move(done)); };
+    auto start = [&](thread_end done) {
+      run_in_thread(executor, {signals, call}, std::move(done));
+    };
     auto running = asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr)>(
         start, asio::use_awaitable);
     co_await std::move(running);

@@ -23,8 +23,8 @@ class event_waiters {
   static constexpr std::size_t most = 1000;
 
   /// `event` is for the message that refuses more than `most` waiters.
-  event_waiters(asio::any_io_executor executor, std::string event)
-      : executor_(std::move(executor)), event_(std::move(event)) {}
+  event_waiters(asio::any_io_executor executor, char const* event)
+      : executor_(std::move(executor)), event_(event) {}
 
   /// From any thread.
   std::uint64_t next_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
@@ -34,7 +34,7 @@ class event_waiters {
   /// False, and answered with errc::overloaded, when `most` wait already.
   bool add(std::uint64_t id, handler<T> done) {
     if (waiting_.size() >= most) {
-      auto why = make_failure(errc::overloaded, "too many wait for " + event_);
+      auto why = make_failure(errc::overloaded, std::string("too many wait for ") + event_);
       detail::post_result<T>(executor_, std::move(done), std::move(why));
       return false;
     }
@@ -65,9 +65,14 @@ class event_waiters {
   };
 
   asio::any_io_executor const executor_;
-  std::string const event_;
+  char const* const event_;
   std::vector<waiter> waiting_;
   std::atomic<std::uint64_t> next_id_{0};
+};
+
+enum class entering {
+  later,
+  at_once,  ///< within the call, on the executor's own thread
 };
 
 /// From any thread: brings a caller of `object` into one of its lists, by `add(object, id,
@@ -75,15 +80,17 @@ class event_waiters {
 /// comes before the executor's turn would find it empty and be lost. Cancelling posts, so it
 /// arrives behind the adding.
 template <class T, class Object, class Add>
-void enter_waiters(std::shared_ptr<Object> object, event_waiters<T>& list, handler<T> done,
-                   Add add) {
+void enter_waiters(std::shared_ptr<Object> object, event_waiters<T>& list, handler<T> done, Add add,
+                   entering when = entering::later) {
   auto const id = list.next_id();
   on_cancellation(asio::get_associated_cancellation_slot(done), std::weak_ptr(object),
                   [id, &list](Object&, auto) { list.cancel(id); });
   auto const& executor = object->executor();
-  asio::post(executor, [object = std::move(object), id, add, done = std::move(done)]() mutable {
+  auto enter = [object = std::move(object), id, add, done = std::move(done)]() mutable {
     add(*object, id, std::move(done));
-  });
+  };
+  if (when == entering::at_once) return asio::dispatch(executor, std::move(enter));
+  asio::post(executor, std::move(enter));
 }
 
 }  // namespace herdlock::runtime

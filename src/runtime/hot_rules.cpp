@@ -11,8 +11,9 @@
 
 #include "algo/hot_list.hpp"
 #include "runtime/cache_rules.hpp"
+#include "runtime/inherited.hpp"
+#include "runtime/on_own_executor.hpp"
 #include "runtime/store_context.hpp"
-#include "runtime/with_work.hpp"
 
 namespace herdlock::runtime {
 namespace {
@@ -59,7 +60,7 @@ std::string fault_of(hot_rule const& one) {
   return {};
 }
 
-// As it will be read.
+// As it will be read. Of a time within its bounds.
 void round_times(hot_rule& one) {
   if (one.from) one.from = std::chrono::floor<milliseconds>(*one.from);
   if (one.until) one.until = std::chrono::floor<milliseconds>(*one.until);
@@ -129,7 +130,7 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
       : home_(std::move(home)),
         prefix_(std::move(prefix)),
         edit_(std::move(edit)),
-        done_(with_work(home_->executor(), std::move(done))) {}
+        done_(on_own_executor(home_->executor(), std::move(done))) {}
 
   void read() {
     if (home_->closing()) return std::move(done_)(home_->closed_failure());
@@ -160,10 +161,14 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
       return fail(errc::invalid_value,
                   "the edit failed: " + detail::exception_text(std::current_exception()));
     }
-    std::for_each(known->rules.begin(), known->rules.end(), &round_times);
-    if (auto const fault = fault_of(known->rules); !fault.empty()) {
-      return fail(errc::invalid_value, fault);
+    // Before they are rounded, since what is out of bounds may overflow; and after, since what is
+    // left of a rule may have no length.
+    auto fault = fault_of(known->rules);
+    if (fault.empty()) {
+      std::for_each(known->rules.begin(), known->rules.end(), &round_times);
+      fault = fault_of(known->rules);
     }
+    if (!fault.empty()) return fail(errc::invalid_value, fault);
     write(*std::move(known));
   }
 
@@ -210,6 +215,7 @@ inline namespace v0 {
 void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit edit,
                              handler<hot_rules> done) {
   auto const& home = context_of(in)->core();
+  if (runtime::refused_in_child(*home, done)) return;
   auto const call = std::make_shared<runtime::hot_rules_call>(home, std::move(prefix),
                                                               std::move(edit), std::move(done));
   asio::post(home->executor(), [call] { call->read(); });
@@ -218,9 +224,10 @@ void detail::start_hot_rules(store const& in, std::string prefix, hot_rules_edit
 void detail::start_count_of_rule_listeners(store const& in, std::string prefix,
                                            handler<listener_count> done) {
   auto const& home = context_of(in)->core();
+  if (runtime::refused_in_child(*home, done)) return;
   asio::post(home->executor(),
              [home, prefix = std::move(prefix),
-              done = runtime::with_work(home->executor(), std::move(done))]() mutable {
+              done = runtime::on_own_executor(home->executor(), std::move(done))]() mutable {
                if (home->closing()) return std::move(done)(home->closed_failure());
                if (auto const& rules = home->rules()) {
                  return rules->count_listeners(runtime::hot_keys_topic(prefix), std::move(done));

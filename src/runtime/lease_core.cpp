@@ -1,8 +1,10 @@
 #include "runtime/lease_core.hpp"
 
 #include <algorithm>
+#include <boost/asio/bind_executor.hpp>
 
 #include "runtime/cancelled_on.hpp"
+#include "runtime/left_lease.hpp"
 #include "runtime/random.hpp"
 #include "runtime/store_context.hpp"
 
@@ -29,6 +31,10 @@ std::string text_of(algo::loss why) {
   }
 }
 
+failure released_failure(resource const& name) {
+  return make_failure(errc::canceled, "the lease on '" + name.str() + "' was released");
+}
+
 }  // namespace
 
 lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record what,
@@ -39,7 +45,10 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
       machine_(terms_, what_.first, runtime::random_unit()),
       loss_waiters_(home_->executor(), "the loss of one lease"),
       renewal_waiters_(home_->executor(), "the renewal of one lease"),
-      proof_(machine_.valid_until()) {}
+      release_waiters_(home_->executor(), "the release of one lease"),
+      proof_(machine_.valid_until()) {
+  taken_by = what_.taken_by;
+}
 
 lease lease_core::start(std::shared_ptr<store_context> context, grant_record what,
                         acquire_options const& options) {
@@ -60,12 +69,14 @@ void lease_core::on_session_end(lease_end const& what) {
   obey(machine_.told_lost());
 }
 
+void lease_core::renew_by(clock::time_point at) { obey(machine_.renew_by(at)); }
+
 // The loss is told first, then others may have it.
 void lease_core::on_closing() {
   auto const self = shared_from_this();
   told_ = "the store was closed";
   obey(machine_.told_lost());
-  if (!releasing_ && !released_) begin_release({});
+  if (!releasing_ && !released_) begin_release(0, {});
 }
 
 void lease_core::leave_lists() {
@@ -105,7 +116,7 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    home_->counters().count({lease_event_kind::renew_failed, what_.name, store_name(),
+    home_->counters().count({lease_event_kind::renew_failed, what_.name, home_->display_name(),
                              what_.fencing, held, reply.error()});
     renewal_waiters_.answer(reply);
     return obey(machine_.renew_failed(clock::now(), random));
@@ -122,7 +133,7 @@ void lease_core::lose() {
   leave_lists();
   auto const why = told_.empty() ? text_of(machine_.why()) : told_;
   auto loss = make_failure(errc::lost, "the lease on '" + what_.name.str() + "' in " +
-                                           store_name() + " is lost: " + why);
+                                           home_->display_name() + " is lost: " + why);
   proof_.lose(loss);
   note_end(lease_event_kind::lost, std::move(loss));
   renewal_waiters_.answer(renew_reply::lost);
@@ -133,12 +144,8 @@ void lease_core::note_end(lease_event_kind how, failure why) {
   if (std::exchange(ended_, true)) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
-  home_->counters().ended({how, what_.name, store_name(), what_.fencing, took, std::move(why)},
-                          held);
-}
-
-failure lease_core::released_failure() const {
-  return make_failure(errc::canceled, "the lease on '" + what_.name.str() + "' was released");
+  home_->counters().ended(
+      {how, what_.name, home_->display_name(), what_.fencing, took, std::move(why)}, held);
 }
 
 void lease_core::wait_lost(handler<void> done) {
@@ -153,7 +160,7 @@ void lease_core::add_loss_waiter(std::uint64_t id, handler<void> done) {
     return post_result<void>(executor(), std::move(done), {});
   }
   if (machine_.state() == algo::lease_state::released) {
-    return post_result<void>(executor(), std::move(done), released_failure());
+    return post_result<void>(executor(), std::move(done), released_failure(what_.name));
   }
   loss_waiters_.add(id, std::move(done));
 }
@@ -171,7 +178,7 @@ void lease_core::add_renewal_waiter(std::uint64_t id, handler<renew_reply> done)
     return post_result<renew_reply>(executor(), std::move(done), renew_reply::lost);
   }
   if (machine_.state() == algo::lease_state::released) {
-    return post_result<renew_reply>(executor(), std::move(done), released_failure());
+    return post_result<renew_reply>(executor(), std::move(done), released_failure(what_.name));
   }
   if (machine_.held_too_long(now)) {
     auto why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() +
@@ -185,15 +192,41 @@ void lease_core::add_renewal_waiter(std::uint64_t id, handler<renew_reply> done)
 
 void lease_core::give_back(handler<release_reply> done) {
   proof_.end();
-  asio::dispatch(executor(), [self = shared_from_this(), done = std::move(done)]() mutable {
-    self->begin_release(std::move(done));
-  });
+  runtime::enter_waiters(
+      shared_from_this(), release_waiters_, std::move(done),
+      [](lease_core& self, std::uint64_t id, handler<release_reply> h) {
+        self.begin_release(id, std::move(h));
+      },
+      runtime::entering::at_once);
+}
+
+void lease_core::leave(milliseconds time, left_as how, handler<release_reply> done) {
+  failure why = check_ttl(time);
+  if (!why.code && !home_->traits().leaves_leases) {
+    why = make_failure(errc::not_supported, "the lease on '" + what_.name.str() + "' in " +
+                                                home_->display_name() +
+                                                " cannot be left behind: hold it for as long");
+  }
+  if (why.code) return post_result<release_reply>(executor(), std::move(done), std::move(why));
+  proof_.end();
+  auto part = [time, how](lease_core& self, std::uint64_t id, handler<release_reply> h) {
+    auto const left = std::chrono::ceil<milliseconds>(self.granted_ + time - clock::now());
+    // Not where the release is on its way already, nor where the time is over.
+    if (!self.releasing_ && !self.released_ && left >= limits::min_ttl) {
+      auto const& owner = self.what_.owner;
+      self.left_ = parting{{self.what_.name, owner, runtime::left_token(owner, how, left), left},
+                           self.granted_ + time};
+    }
+    self.begin_release(id, std::move(h));
+  };
+  runtime::enter_waiters(shared_from_this(), release_waiters_, std::move(done), part,
+                         runtime::entering::at_once);
 }
 
 void lease_core::abandon() {
   proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
-    if (!self->releasing_ && !self->released_) self->begin_release({});
+    if (!self->releasing_ && !self->released_) self->begin_release(0, {});
   });
 }
 
@@ -210,18 +243,20 @@ void lease_core::forget() {
   });
 }
 
-void lease_core::begin_release(handler<release_reply> done) {
+// Without a handler nobody waits.
+void lease_core::begin_release(std::uint64_t id, handler<release_reply> done) {
   if (released_) {
     if (done) post_result<release_reply>(executor(), std::move(done), *released_);
     return;
   }
-  if (done) release_waiters_.push_back(std::move(done));
+  if (done) release_waiters_.add(id, std::move(done));
   if (releasing_) return;
   releasing_ = true;
   leave_lists();
   obey(machine_.release(clock::now()));
-  if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure());
-  if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure());
+  if (machine_.state() == algo::lease_state::lost) left_.reset();
+  if (!loss_waiters_.empty()) loss_waiters_.answer(released_failure(what_.name));
+  if (!renewal_waiters_.empty()) renewal_waiters_.answer(released_failure(what_.name));
   auto const& leases = home_->leases();
   if (!leases) {
     return asio::post(executor(), [self = shared_from_this()] {
@@ -234,10 +269,16 @@ void lease_core::begin_release(handler<release_reply> done) {
 // Also after a loss: the owner-checked release can only ever remove what is still ours (B5).
 void lease_core::ask_release() {
   home_->give_back_begun();
-  home_->leases()->release(what_.name, what_.owner, [self = shared_from_this()](auto reply) {
+  handler<release_reply> on_reply = [self = shared_from_this()](result<release_reply> reply) {
     self->on_released(std::move(reply));
     self->home_->give_back_ended();
-  });
+  };
+  if (left_) {
+    // A store that cannot leave answers from the port's own function, which has no executor.
+    return home_->leases()->leave(left_->as,
+                                  boost::asio::bind_executor(executor(), std::move(on_reply)));
+  }
+  home_->leases()->release(what_.name, what_.owner, std::move(on_reply));
 }
 
 void lease_core::on_released(result<release_reply> reply) {
@@ -245,7 +286,11 @@ void lease_core::on_released(result<release_reply> reply) {
       reply.has_error() && (reply.error() == errc::unavailable || reply.error() == errc::timed_out);
   // The reply may be all that was lost: asked again, a store tells the first answer.
   if (unknown && home_->leases() && !std::exchange(asked_again_, true)) return ask_release();
-  if (reply.has_error() && home_->leases()) {
+  // Left by the first request, perhaps, and over before the second.
+  bool const late = left_ && asked_again_ && clock::now() >= left_->until;
+  if (late && reply.has_value() && *reply == release_reply::lost) reply = release_reply::released;
+  // What was to be left is not cleaned up: it may have been left.
+  if (reply.has_error() && home_->leases() && !left_) {
     home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);
   } else if (what_.requests == runtime::arrival::may_be_late) {
     // One that had no answer, and was asked again, may be granted after this release.
@@ -256,9 +301,7 @@ void lease_core::on_released(result<release_reply> reply) {
   note_end(in_time ? lease_event_kind::released : lease_event_kind::lost,
            reply.has_error() ? reply.error() : failure{});
   released_ = reply;
-  for (auto& done : std::exchange(release_waiters_, {})) {
-    post_result<release_reply>(executor(), std::move(done), reply);
-  }
+  release_waiters_.answer(reply);
 }
 
 }  // namespace detail

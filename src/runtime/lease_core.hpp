@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <herdlock/lock.hpp>
 
@@ -26,6 +25,7 @@ struct grant_record {
   algo::lease_term first;
   /// Of the requests that were sent for it.
   runtime::arrival requests = runtime::arrival::in_order;
+  std::thread::id taken_by{};  ///< of a blocking call
 };
 
 class lease_core final : public runtime::timed,
@@ -40,12 +40,12 @@ class lease_core final : public runtime::timed,
                      acquire_options const& options);
 
   // From any thread.
-  resource const& name() const { return what_.name; }
+  resource const& name() const override { return what_.name; }
   owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
-  milliseconds ttl() const { return terms_.ttl; }
+  milliseconds ttl() const override { return terms_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
-  std::string const& store_name() const { return home_->display_name(); }
+  runtime::store_core const& home() const { return *home_; }
   runtime::lease_proof const& proof() const { return proof_; }
   void forget();  // hand_over: no more renewals, no release
 
@@ -53,21 +53,22 @@ class lease_core final : public runtime::timed,
   void wait_lost(handler<void> done);
   void renew_now(handler<renew_reply> done);
   void give_back(handler<release_reply> done);
+  void leave(milliseconds time, left_as how, handler<release_reply> done);
   void abandon();  // the handle is gone: give back, nobody waits for the answer
 
  private:
   void on_due(clock::time_point now) override;
   void on_session_end(lease_end const& what) override;
+  void renew_by(clock::time_point at) override;
   void on_closing() override;
   void leave_lists();
   void obey(algo::lease_action action);
   void renew();
   void on_renewed(result<renew_reply> reply);
   void lose();
-  failure released_failure() const;
   void add_loss_waiter(std::uint64_t id, handler<void> done);
   void add_renewal_waiter(std::uint64_t id, handler<renew_reply> done);
-  void begin_release(handler<release_reply> done);
+  void begin_release(std::uint64_t id, handler<release_reply> done);
   void ask_release();
   void on_released(result<release_reply> reply);
   void note_end(lease_event_kind how, failure why = {});
@@ -75,14 +76,20 @@ class lease_core final : public runtime::timed,
   std::shared_ptr<runtime::store_core> const home_;
   grant_record const what_;
   algo::lease_terms const terms_;
+  clock::time_point const granted_ = clock::now();  // or a little later: for what counts from it
 
   // On the executor only.
   algo::lease_machine machine_;
   runtime::event_waiters<void> loss_waiters_;
   runtime::event_waiters<renew_reply> renewal_waiters_;
-  std::vector<handler<release_reply>> release_waiters_;
+  runtime::event_waiters<release_reply> release_waiters_;
   std::optional<result<release_reply>> released_;
   bool releasing_ = false;
+  struct parting {
+    leave_request as;
+    clock::time_point until;
+  };
+  std::optional<parting> left_;  // it is not released but left
   bool asked_again_ = false;
   bool ended_ = false;  // and counted
   std::string told_;    // why it ended, by the store's words

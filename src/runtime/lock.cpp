@@ -1,11 +1,14 @@
 #include <herdlock/lock.hpp>
 
 #include <herdlock/detail/blocking.hpp>
+#include <thread>
 #include <tuple>
 
 #include "runtime/acquire_op.hpp"
 #include "runtime/cancelled_on.hpp"
 #include "runtime/fitted_ttl.hpp"
+#include "runtime/inherited.hpp"
+#include "runtime/left_lease.hpp"
 
 namespace herdlock {
 inline namespace v0 {
@@ -35,20 +38,27 @@ failure check(acquire_options const& options, acquire_options const& fit) {
   return {};
 }
 
+// `by`: the thread that the call blocks, if it blocks one.
+void begin(store const& where, resource const& name, acquire_options const& options,
+           handler<acquired> done, std::thread::id by) {
+  if (runtime::refused_in_child(*detail::context_of(where)->core(), done)) return;
+  auto const fit = fitted(where, options);
+  if (failure why = check(options, fit); why.code) {
+    return detail::post_result<acquired>(where.get_executor(), std::move(done), why);
+  }
+  std::make_shared<runtime::acquire_op>(detail::context_of(where), name, fit, std::move(done))
+      ->start(by);
+}
+
 }  // namespace
 
 void lock::start_acquire(lock const& self, acquire_options const& options, handler<acquired> done) {
-  auto const fit = fitted(self.store_, options);
-  if (failure why = check(options, fit); why.code) {
-    return detail::post_result<acquired>(self.store_.get_executor(), std::move(done), why);
-  }
-  std::make_shared<runtime::acquire_op>(detail::context_of(self.store_), self.name_, fit,
-                                        std::move(done))
-      ->start();
+  begin(self.store_, self.name_, options, std::move(done), {});
 }
 
 void lock::start_restore(lock const& self, lease_ticket const& ticket,
                          acquire_options const& options, handler<acquired> done) {
+  if (runtime::refused_in_child(*detail::context_of(self.store_)->core(), done)) return;
   auto restored = fitted(self.store_, options);
   failure why = check(options, restored);
   if (!why.code && ticket.name != self.name_) {
@@ -67,18 +77,39 @@ void lock::start_restore(lock const& self, lease_ticket const& ticket,
 
 void lock::start_inspect(lock const& self, handler<std::optional<lease_info>> done) {
   auto const& core = detail::context_of(self.store_)->core();
+  if (runtime::refused_in_child(*core, done)) return;
   done = runtime::cancelled_on(core->executor(), std::move(done));
   asio::dispatch(core->executor(), [core, name = self.name_, done = std::move(done)]() mutable {
     auto const& leases = core->leases();
-    if (leases) return leases->inspect(std::move(name), std::move(done));
+    if (leases) {
+      auto slot = asio::get_associated_cancellation_slot(done);
+      auto on_seen = [core,
+                      done = std::move(done)](result<std::optional<lease_info>> seen) mutable {
+        if (seen.has_value() && *seen) runtime::read_left_label(**seen);
+        detail::dispatch_result(core->executor(), std::move(done), std::move(seen));
+      };
+      return leases->inspect(std::move(name),
+                             asio::bind_cancellation_slot(slot, std::move(on_seen)));
+    }
     detail::post_result<std::optional<lease_info>>(core->executor(), std::move(done),
                                                    core->closed_failure());
   });
 }
 
 acquired lock::acquire(acquire_options const& options) const {
-  auto start = [&](handler<acquired> done) { start_acquire(*this, options, std::move(done)); };
+  auto start = [&](handler<acquired> done) {
+    begin(store_, name_, options, std::move(done), std::this_thread::get_id());
+  };
   return detail::wait_for<acquired>(*detail::context_of(store_), start).value();
+}
+
+acquired lock::acquire(acquire_options const& options, std::stop_token stop) const {
+  auto start = [&](handler<acquired> done) {
+    begin(store_, name_, options, std::move(done), std::this_thread::get_id());
+  };
+  return detail::wait_for<acquired>(*detail::context_of(store_), start, detail::dropped_answer{},
+                                    std::move(stop))
+      .value();
 }
 
 acquired lock::try_acquire(acquire_options options) const {

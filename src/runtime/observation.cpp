@@ -7,6 +7,8 @@
 #include <herdlock/lock.hpp>
 
 #include "runtime/cancelled_on.hpp"
+#include "runtime/inherited.hpp"
+#include "runtime/left_lease.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -15,7 +17,7 @@ namespace detail {
 namespace {
 
 std::optional<leadership> leadership_of(std::optional<lease_info> const& seen) {
-  if (!seen) return std::nullopt;
+  if (!seen || seen->done) return std::nullopt;
   return leadership{seen->holder, seen->fencing, seen->remaining, seen->waiting};
 }
 
@@ -71,10 +73,11 @@ class change_wait final : public runtime::closing_listener,
  private:
   void look() {
     if (!done_) return;
-    home_->leases()->inspect(
-        name_, [self = shared_from_this()](result<std::optional<lease_info>> const& seen) {
-          self->on_seen(seen);
-        });
+    home_->leases()->inspect(name_,
+                             [self = shared_from_this()](result<std::optional<lease_info>> seen) {
+                               if (seen.has_value() && *seen) runtime::read_left_label(**seen);
+                               self->on_seen(seen);
+                             });
   }
 
   void on_seen(result<std::optional<lease_info>> const& seen) {
@@ -112,6 +115,7 @@ class change_wait final : public runtime::closing_listener,
 
 void start_observe(store const& where, resource name, std::optional<leadership> known,
                    observe_options options, handler<std::optional<leadership>> done) {
+  if (runtime::refused_in_child(*context_of(where)->core(), done)) return;
   std::make_shared<change_wait>(context_of(where)->core(), std::move(name), std::move(known),
                                 options.look, std::move(done))
       ->start();
@@ -128,7 +132,8 @@ class observed_closing final : public runtime::closing_listener {
   std::weak_ptr<observation_core> const who_;
 };
 
-class observation_core : public std::enable_shared_from_this<observation_core> {
+class observation_core : public process_bound,
+                         public std::enable_shared_from_this<observation_core> {
  public:
   observation_core(store where, resource name, leadership_callback on_change, milliseconds look)
       : at_(std::in_place, std::move(where), std::move(name)),
@@ -241,22 +246,32 @@ void observed_closing::on_closing() {
 namespace herdlock {
 inline namespace v0 {
 
+namespace {
+
+// A child of fork() leaves it to its parent.
+void let_go(std::shared_ptr<detail::observation_core> core) {
+  if (!core) return;
+  if (core->inherited()) return detail::leave_to_parent(std::move(core));
+  core->close();
+}
+
+}  // namespace
+
 observation::observation(std::shared_ptr<detail::observation_core> core) : core_(std::move(core)) {}
 observation::observation(observation&&) noexcept = default;
 
 observation& observation::operator=(observation&& other) noexcept {
   if (this == &other) return *this;
-  if (core_) core_->close();
-  core_ = std::move(other.core_);
+  let_go(std::exchange(core_, std::move(other.core_)));
   return *this;
 }
 
-observation::~observation() {
-  if (core_) core_->close();
-}
+observation::~observation() { let_go(std::move(core_)); }
 
 observation observe(store where, resource name, leadership_callback on_change,
                     observe_options options) {
+  auto const& home = *detail::context_of(where)->core();
+  if (failure why = runtime::why_inherited(home); why.code) throw error(std::move(why));
   auto core = std::make_shared<detail::observation_core>(std::move(where), std::move(name),
                                                          std::move(on_change), options.look);
   core->start();

@@ -6,11 +6,14 @@
 #include <mutex>
 #include <utility>
 
+#include "types/process_bound.hpp"
+
 namespace herdlock::runtime {
 
 /// For what may outlive the cache (a loader, a cancellation signal): shut before the store goes,
-/// since the executor is not to be touched after that. Any thread.
-class posting_gate {
+/// since the executor is not to be touched after that. It is shut in a child of fork(), too. Any
+/// thread.
+class posting_gate : public detail::process_bound {
  public:
   explicit posting_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
@@ -18,6 +21,7 @@ class posting_gate {
   /// by then.
   template <class Work>
   bool post(Work& work) {
+    if (inherited()) return false;
     std::lock_guard const lock(mutex_);
     if (!executor_) return false;
     asio::post(executor_, std::move(work));

@@ -94,7 +94,7 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
       display_name_(ports_.display_name),
       keeps_values_(ports_.values != nullptr),
       pushes_changes_(ports_.tracking != nullptr),
-      warnings_(ports_.warnings),
+      warnings_(ports_.warnings ? ports_.warnings : std::make_shared<store_warnings>()),
       timers_(std::make_shared<timer_queue>(executor_)),
       counters_(harmless(executor_, std::move(on_event))) {
   timers_->start();
@@ -102,17 +102,14 @@ store_core::store_core(asio::any_io_executor executor, backend ports,
   ports_.leases->on_lease_end([weak = std::weak_ptr(roll_)](lease_end const& what) {
     if (auto const roll = weak.lock()) roll->tell(what);
   });
+  ports_.leases->on_new_connection([weak = std::weak_ptr(roll_)] {
+    if (auto const roll = weak.lock()) roll->renew_all(clock::now(), random_unit());
+  });
 }
 
 store_core::~store_core() {
   timers_->close();
   roll_->close();
-}
-
-std::vector<std::string> store_core::warnings() const {
-  auto all = warnings_ ? warnings_->list() : std::vector<std::string>();
-  for (auto& text : caches_.warnings()) all.push_back(std::move(text));
-  return all;
 }
 
 store_metrics store_core::metrics() const {

@@ -17,6 +17,7 @@
 #include "runtime/lease_counters.hpp"
 #include "runtime/lease_roll.hpp"
 #include "runtime/timer_queue.hpp"
+#include "types/process_bound.hpp"
 
 namespace herdlock::runtime {
 
@@ -58,9 +59,9 @@ struct closing_progress {
   std::vector<std::function<void()>> to_tell{};
 };
 
-/// All members on the executor, except executor(), traits(), display_name(), warnings(), caches()
-/// and metrics().
-class store_core : public std::enable_shared_from_this<store_core> {
+/// All members on the executor, except executor(), traits(), display_name(), told(), caches(),
+/// metrics() and inherited().
+class store_core : public detail::process_bound, public std::enable_shared_from_this<store_core> {
  public:
   store_core(asio::any_io_executor executor, backend ports, lease_counters::callback on_event = {});
   ~store_core();
@@ -68,7 +69,8 @@ class store_core : public std::enable_shared_from_this<store_core> {
   asio::any_io_executor const& executor() const { return executor_; }
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
-  std::vector<std::string> warnings() const;
+  /// What the store has found out; not what its caches say.
+  store_warnings const& told() const { return *warnings_; }
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
 
@@ -122,7 +124,7 @@ class store_core : public std::enable_shared_from_this<store_core> {
   bool pushes_changes_;
   std::shared_ptr<store_warnings> warnings_;
   std::shared_ptr<timer_queue> timers_;
-  std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>();
+  std::shared_ptr<lease_roll> roll_ = std::make_shared<lease_roll>(warnings_);
   lease_counters counters_;
   cache_ledger caches_;
   std::size_t clean_ups_ = 0;

@@ -46,6 +46,8 @@ struct herdlock_category final : std::error_category {
         return "not supported by this store";
       case errc::moving:
         return "the store is moving the key to another of its servers";
+      case errc::forked:
+        return "the store belongs to the process that this one was forked from";
     }
     return "unknown herdlock error";
   }
@@ -67,46 +69,70 @@ std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), 
 
 namespace {
 
-// How many bytes the character at the beginning of the text has, 0 for what is none, or not to be
-// shown. Overlong forms are no concern: they begin with what is refused here, or are not decoded.
-std::size_t shown_bytes(std::string_view text) {
+// How many bytes the code point at the beginning of the text has, as UTF-8 has it; 0: it has none.
+std::size_t utf8_bytes(std::string_view text) {
   auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   unsigned const first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  if (first < 0x80) return 1;
   std::size_t const size = first >= 0xf5   ? 0
                            : first >= 0xf0 ? 4
                            : first >= 0xe0 ? 3
                            : first >= 0xc2 ? 2
                                            : 0;
-  if (size > text.size()) return 0;
+  if (size == 0 || size > text.size()) return 0;
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  bool const is_control = first == 0xc2 && byte(1) < 0xa0;
-  return is_control ? 0 : size;
+  unsigned const second = byte(1);
+  bool const overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  bool const surrogate = first == 0xed && second >= 0xa0;
+  bool const too_great = first == 0xf4 && second >= 0x90;
+  return overlong || surrogate || too_great ? 0 : size;
 }
 
-}  // namespace
+// What moves the cursor or colours, and what turns a row around.
+bool is_control(std::string_view code_point) {
+  auto const first = static_cast<unsigned char>(code_point[0]);
+  if (code_point.size() == 1) return first < 0x20 || first == 0x7f;
+  auto const last = static_cast<unsigned char>(code_point.back());
+  if (code_point.starts_with("\xc2")) return last < 0xa0;  // C1
+  if (code_point == "\xd8\x9c") return true;               // U+061C
+  if (code_point.starts_with("\xe2\x80")) {                // U+200E, U+200F, U+202A to U+202E
+    return last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae);
+  }
+  return code_point.starts_with("\xe2\x81") && last >= 0xa6 && last <= 0xa9;  // U+2066 to U+2069
+}
 
-std::string printable(std::string_view text) {
+std::string shown(std::string_view text, std::string_view backslash) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;
   while (!text.empty()) {
-    std::size_t const size = shown_bytes(text);
-    if (size == 0) {
-      auto const byte = static_cast<unsigned char>(text[0]);
-      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    std::size_t const size = utf8_bytes(text);
+    auto const next = text.substr(0, size == 0 ? 1 : size);
+    if (next == "\\") {
+      out += backslash;
+    } else if (size != 0 && !is_control(next)) {
+      out += next;
+    } else {
+      for (char const c : next) {
+        auto const byte = static_cast<unsigned char>(c);
+        out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+      }
     }
-    out += text.substr(0, size);
-    text.remove_prefix(size == 0 ? 1 : size);
+    text.remove_prefix(next.size());
   }
   return out;
 }
 
+}  // namespace
+
+std::string printable(std::string_view text) { return shown(text, "\\"); }
+
+std::string escaped(std::string_view text) { return shown(text, "\\\\"); }
+
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t enough = 80;
-  std::string const shown = printable(text.substr(0, enough));
-  return "'" + shown + (text.size() > enough ? "…'" : "'");
+  return "'" + escaped(text.substr(0, enough)) + (text.size() > enough ? "…'" : "'");
 }
 
 std::ostream& operator<<(std::ostream& out, failure const& f) {

@@ -1,13 +1,14 @@
 // Owner tokens: `host/pid:32 hex digits`.
-#include <pthread.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <herdlock/types.hpp>
+#include <type_traits>
+
+#include "types/process_bound.hpp"
 
 namespace herdlock {
 inline namespace v0 {
@@ -18,15 +19,6 @@ constexpr std::size_t secret_digits = 2 * secret_bytes;
 constexpr std::size_t longest_label = limits::max_owner_bytes - secret_digits - 1;
 static_assert(limits::max_label_bytes + 2 + 10 <= longest_label, "the process stands behind it");
 
-// Counts the forks behind this process, so that a child neither repeats its parent's random bytes
-// nor goes by its parent's name.
-std::atomic<unsigned> generation{0};
-
-void count_forks() {
-  [[maybe_unused]] static int const registered =
-      ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
-}
-
 std::string process_label() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
@@ -35,18 +27,20 @@ std::string process_label() {
 }
 
 // Secrets from the kernel, fetched 32 at a time: a system call for each acquisition would cost as
-// much as the rest of it. Used bytes are wiped.
+// much as the rest of it. Used bytes are wiped. A child of fork() neither repeats its parent's
+// random bytes nor goes by its name. Nothing of it is destroyed with its thread: destructors of the
+// program's objects, which run later on the main thread, may still acquire.
 class secret_source {
  public:
-  secret_source() { count_forks(); }
+  secret_source() { detail::count_forks(); }
 
   std::string next_token() {
-    if (auto const now = generation.load(); used_ == pool_.size() || now != generation_)
-      refill(now);
+    auto const now = detail::fork_generation.load();
+    if (used_ == pool_.size() || now != generation_) refill(now);
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
-    text.reserve(label_.size() + 1 + secret_digits);
-    text += label_;
+    text.reserve(label_size_ + 1 + secret_digits);
+    text.append(label_.data(), label_size_);
     text += ':';
     for (std::size_t i = 0; i < secret_bytes; ++i) {
       unsigned char const byte = std::exchange(pool_[used_++], 0);
@@ -64,14 +58,17 @@ class secret_source {
     }
     used_ = 0;
     generation_ = now;
-    label_ = process_label();
+    auto const label = process_label();
+    label_size_ = label.copy(label_.data(), label_.size());
   }
 
   std::array<unsigned char, 32 * secret_bytes> pool_{};
   std::size_t used_ = pool_.size();
   unsigned generation_ = 0;
-  std::string label_;
+  std::array<char, longest_label> label_{};
+  std::size_t label_size_ = 0;
 };
+static_assert(std::is_trivially_destructible_v<secret_source>);
 
 bool ends_with_secret(std::string_view text) {
   if (text.size() < secret_digits + 1 || text.size() > limits::max_owner_bytes) return false;

@@ -2,6 +2,7 @@
 
 #include <herdlock/printable.hpp>
 #include <herdlock/types.hpp>
+#include <herdlock/url.hpp>
 #include <ostream>
 
 namespace herdlock {
@@ -49,10 +50,24 @@ failure detail::cache_key_tag::check(std::string_view text) {
   return check_name(text, "cache key");
 }
 
+std::string duration_text(milliseconds time) {
+  struct unit {
+    std::int64_t ms;
+    char const* name;
+  };
+  constexpr unit units[] = {
+      {24 * 60 * 60 * 1000, "d"}, {60 * 60 * 1000, "h"}, {60 * 1000, "m"}, {1000, "s"}};
+  auto const ms = time.count();
+  for (auto const& each : units) {
+    if (ms != 0 && ms % each.ms == 0) return std::to_string(ms / each.ms) + each.name;
+  }
+  return std::to_string(ms) + "ms";
+}
+
 failure check_ttl(milliseconds ttl) {
   if (ttl >= limits::min_ttl && ttl <= limits::max_ttl) return {};
-  return make_failure(errc::invalid_ttl, "a ttl of " + std::to_string(ttl.count()) +
-                                             " ms is not allowed; use 10 ms to 365 days");
+  return make_failure(errc::invalid_ttl,
+                      "a ttl of " + duration_text(ttl) + " is not allowed; use 10ms to 365d");
 }
 
 }  // namespace v0

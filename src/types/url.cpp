@@ -367,7 +367,8 @@ failure store_url::reject_unknown_options() const {
 }
 
 result<milliseconds> parse_duration(std::string_view text) {
-  constexpr char how[] = "is not a duration; write 250ms, 2s, 5m, 1h or a number of milliseconds";
+  constexpr char how[] =
+      "is not a duration; write 250ms, 2s, 5m, 1h, 7d or a number of milliseconds";
   auto bad = [&] {
     return make_failure(errc::invalid_value,
                         "'" + percent_encode(text.substr(0, 40), "-._~: ") + "' " + how);
@@ -381,6 +382,7 @@ result<milliseconds> parse_duration(std::string_view text) {
   if (unit == "s") factor = 1000;
   if (unit == "m") factor = 60 * 1000;
   if (unit == "h") factor = 60 * 60 * 1000;
+  if (unit == "d") factor = 24 * 60 * 60 * 1000;
   if (factor == 0 || number > std::numeric_limits<std::int64_t>::max() / factor) return bad();
   return milliseconds(number * factor);
 }

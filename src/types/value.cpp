@@ -34,11 +34,29 @@ failure check_layout(cache_key const& key, cache_value const& value, layout form
                           "; use one layout for a key");
 }
 
+namespace {
+
+void keep_once(std::string text, std::vector<std::string>& among) {
+  if (among.size() >= limits::max_listed) return;
+  if (std::find(among.begin(), among.end(), text) != among.end()) return;
+  among.push_back(std::move(text));
+}
+
+}  // namespace
+
 void store_warnings::add(std::string text) {
   std::lock_guard const lock(mutex_);
-  if (texts_.size() >= limits::max_listed) return;
-  if (std::find(texts_.begin(), texts_.end(), text) != texts_.end()) return;
-  texts_.push_back(std::move(text));
+  keep_once(std::move(text), texts_);
+}
+
+void store_warnings::note(std::string text) {
+  std::lock_guard const lock(mutex_);
+  keep_once(std::move(text), notes_);
+}
+
+std::vector<std::string> store_warnings::notes() const {
+  std::lock_guard const lock(mutex_);
+  return notes_;
 }
 
 std::vector<std::string> store_warnings::list() const {

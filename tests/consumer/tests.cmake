@@ -20,6 +20,16 @@ if(BUILD_SHARED_LIBS)
   consumer_test(shared)
   return()
 endif()
+# Nobody, root neither, makes a folder under /proc.
+foreach(home IN ITEMS /proc ${PROJECT_BINARY_DIR}/consumer_home)
+  string(COMPARE NOTEQUAL ${home} /proc works)
+  add_test(NAME consumer.ccache_${works}
+           COMMAND ${CMAKE_COMMAND} -E env --unset=CCACHE_DIR --unset=XDG_CACHE_HOME
+                   --unset=CCACHE_CONFIGPATH HOME=${home} ${CMAKE_COMMAND}
+                   -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D COMPILER=${CMAKE_CXX_COMPILER}
+                   -D HOME_WORKS=${works} -P ${PROJECT_SOURCE_DIR}/tests/consumer/ccache.cmake
+           WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+endforeach()
 consumer_test(install)
 consumer_test(find_package)
 consumer_test(pkg_config)

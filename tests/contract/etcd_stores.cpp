@@ -15,7 +15,8 @@ void add_etcd_stores(std::vector<store_case>& stores) {
                     .open = &open_etcd,
                     .queues = true,
                     .keeps_values = false,
-                    .brief = 300ms});
+                    .brief = 300ms,
+                    .counts_in = 1s});
 }
 
 }  // namespace herdlock_test

@@ -40,9 +40,9 @@ struct store_case {
   /// One step for each operation, expiry to the millisecond. Without it (`getset`: whole seconds,
   /// several steps) the lease suite does not fit; the public lock's does.
   bool exact = true;
-  /// A ttl that is over soon, but in which an operation surely ends.
-  milliseconds brief{30};
-  bool knows_age = false;  ///< inspect tells for how long the holder has had it
+  milliseconds brief{30};     ///< a ttl that is over soon, but in which an operation surely ends
+  milliseconds counts_in{1};  ///< what it tells of the time left is rounded down to that
+  bool knows_age = false;     ///< inspect tells for how long the holder has had it
   bool exchanges = false;  ///< caches tell each other of hot keys over it, and it keeps their rules
 };
 

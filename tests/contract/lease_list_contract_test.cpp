@@ -98,12 +98,14 @@ TEST_P(lease_age_contract, CountsFromTheGrantNotFromARenewal) {
   if (!age()) return;
   ASSERT_TRUE(eventually([&] { return age() > 200ms; }));
   ASSERT_EQ(c.renew(stock, alice).value(), renew_reply::renewed);
-  EXPECT_GT(age(), 200ms);
+  auto const alices = *age();
+  EXPECT_GT(alices, 200ms);
   ASSERT_EQ(c.release(stock, alice).value(), release_reply::released);
   auto const before = clock::now();
   ASSERT_TRUE(is<grant>(c.acquire(stock, bob)));
   auto const bobs = age();
-  EXPECT_LT(*bobs, clock::now() - before + 100ms) << "not alice's";
+  // The store may count in other units, by another clock: but not from alice's grant.
+  EXPECT_LT(*bobs, clock::now() - before + alices / 2) << "not alice's";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ bool tells(std::string const& text, std::string const& part) {
 // Little enough for a machine with other work.
 words short_hotkey(words more, char const* time = "2s") {
   words all{"demo",        "hotkey", "--processes", "3",   "--rate", "1500",
-            "--threshold", "200",    "--keys",      "200", "--time", time};
+            "--threshold", "250",    "--keys",      "200", "--time", time};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -143,6 +143,8 @@ TEST(DemoHotkey, WhatItCannotDoIsRefusedWithTheWayOut) {
   expect_hotkey_refused({"--rate", "5000"}, "no process would call the key hot; use --rate 15000");
   expect_hotkey_refused({"--rate", "600", "--threshold", "10", "--time", "2s"},
                         "too few requests for --processes 10 in --time 2 s; use --rate");
+  expect_hotkey_refused({"--rate", "50000", "--threshold", "10", "--time", "2s"},
+                        "--threshold 10: too small for --time 2 s; use 214 or more");
   expect_hotkey_refused({"--processes", "20"}, "use --rate 30000 or more for --processes 20");
   expect_hotkey_refused({"--store", "memory:"}, "memory: lives in one process");
   expect_hotkey_refused({"--plot", "nowhere/out.svg"}, "--plot nowhere/out.svg");
@@ -170,7 +172,7 @@ TEST(DemoHotkey, AServerThatMayNotPushIsNamedWithTheRightThatIsMissing) {
 
 TEST(DemoHotkey, ItEndsWhenNobodyTakesWhatItWrites) {
   child_process shell({.argv = {"bash", "-c",
-                                "\"$0\" demo hotkey --processes 1 --rate 1000 --threshold 200 "
+                                "\"$0\" demo hotkey --processes 1 --rate 1000 --threshold 250 "
                                 "--keys 10 --time 2s > /dev/full",
                                 HERDLOCK_COMMAND}});
   EXPECT_EQ(shell.wait(), (exit_status{.code = 70, .signal = {}}));

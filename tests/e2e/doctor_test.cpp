@@ -133,6 +133,26 @@ TEST(DoctorRedlock, FindsOneServerUnderTwoNames) {
   EXPECT_TRUE(report.has("warning redlock.odd")) << report.text;
 }
 
+// As the page sets it up: without append-only files, since restarted nodes wait. The probe's lease
+// is no longer than the delay allows.
+TEST(DoctorRedlock, FindsNothingWhereRestartedNodesWait) {
+  redis_nodes nodes(3);
+  auto const ports = nodes.ports();
+  std::string url = "redlock://";
+  for (auto const port : ports) url += "127.0.0.1:" + std::to_string(port) + ",";
+  url.back() = '?';
+  url += "restart_delay=2s";
+  auto const silent = [&] { return examined(url).findings().empty(); };
+  EXPECT_TRUE(eventually(silent)) << examined(url).text;
+}
+
+TEST(DoctorRedis, TakesNoLongerLeaseThanTheStoreAllows) {
+  redis_server server;
+  auto const url = server.url() + "?quarantine=on&quarantine_ttl=2s";
+  auto const usable = [&] { return !examined(url).has("error store.usable"); };
+  EXPECT_TRUE(eventually(usable)) << examined(url).text;
+}
+
 TEST(DoctorRedlock, FindsNodesThatAreMissing) {
   redis_nodes nodes(3, with({"--appendonly", "yes"}));
   nodes[2].kill();

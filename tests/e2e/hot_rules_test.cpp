@@ -233,9 +233,24 @@ TEST_F(HotRulesCommand, AKeyMayBeCalledAsACommandIsOrAnOption) {
 }
 
 TEST_F(HotRulesCommand, AKeyIsShownWithoutItsControlCharacters) {
-  expect_done({"add", "a\x1b[2Jb"});
+  expect_done({"add", "a\x1b[2Jb\xe2\x80\xae"});
+  for (words const& form : {words{"list"}, words{"list", "--json"}}) {
+    EXPECT_FALSE(says(hot(form).out, "\xe2\x80\xae")) << "it turns the row around";
+  }
   EXPECT_FALSE(says(hot({"list"}).out, "\x1b"));
   EXPECT_FALSE(says(hot({"list", "--json"}).out, "\x1b"));
+}
+
+TEST_F(HotRulesCommand, ListTellsRulesApartAndHasTheBytesThatRemoveTakes) {
+  std::string const alike(120, 'k');
+  expect_done({"add", alike + "1"});
+  expect_done({"add", alike + "2"});
+  for (char const* end : {"1'", "2'"}) EXPECT_TRUE(says(hot({"list"}).out, alike + end));
+  std::string const binary = "z\xff\\";
+  expect_done({"add", binary});
+  EXPECT_EQ(json::parse(hot({"list", "--json"}).out).back()["key_escaped"], "z\\xff\\\\");
+  expect_done({"remove", binary});
+  EXPECT_EQ(rules().size(), 2u);
 }
 
 TEST_F(HotRulesCommand, TheStoreMayStandInFrontAndACacheMayHaveNoPrefix) {

@@ -168,6 +168,34 @@ TEST(HotTable, ALineHasFiveWordsWhateverTheKeyHolds) {
   EXPECT_EQ(hot_line(one, milliseconds{0}), "0.000 \"\" 12345.0 11900.0 -");
 }
 
+TEST(HotTable, NoTwoKeysLookAlikeInALine) {
+  auto const line = [](char const* key) { return hot_line(all_of_a_key(key), milliseconds{0}); };
+  EXPECT_NE(line("sp ace"), line("sp\\x20ace"));
+  EXPECT_TRUE(has(line("\xe2\x80\xae"
+                       "gpj"),
+                  "\\xe2\\x80\\xaegpj"))
+      << "it turns the row around";
+}
+
+TEST(HotTable, WhatMayHaveBeenCutHasAMark) {
+  survey seen;
+  seen.keys = {a_key("abc", 20)};
+  seen.keys[0].cut = true;
+  EXPECT_TRUE(has(hot_table(seen, any_width)[1], "abc…"));
+  EXPECT_TRUE(has(hot_line(seen.keys[0], milliseconds{0}), " abc… "));
+  EXPECT_EQ(hot_json(seen, survey_source::clients)[0]["key_cut"], true);
+  seen.keys[0].cut = false;
+  EXPECT_FALSE(hot_json(seen, survey_source::clients)[0].contains("key_cut"));
+}
+
+TEST(HotTable, JsonHasTheBytesOfAKeyThatIsNoText) {
+  survey seen;
+  seen.keys = {a_key("a\xff\\", 20), a_key("plain", 10)};
+  auto const list = hot_json(seen, survey_source::lfu);
+  EXPECT_EQ(list[0]["key_escaped"], "a\\xff\\\\");
+  EXPECT_FALSE(list[1].contains("key_escaped"));
+}
+
 TEST(HotTable, EachSourceSaysWhereElseToLook) {
   for (auto const source : {survey_source::clients, survey_source::monitor, survey_source::lfu,
                             survey_source::server}) {

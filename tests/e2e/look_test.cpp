@@ -35,6 +35,24 @@ bool says(child_process const& who, std::string const& part) {
   return eventually([&] { return who.output().find(part) != std::string::npos; });
 }
 
+TEST(LookAtOthers, AListOfAServerThatDoesNotRunSaysSo) {
+  auto const shown =
+      run_herdlock({"show", "--store", "redis://127.0.0.1:" + std::to_string(dead_port())});
+  EXPECT_EQ(shown.code, 69) << shown.err;
+  EXPECT_NE(shown.err.find("Connection refused"), std::string::npos) << shown.err;
+}
+
+// redis-py's Lock without a timeout.
+TEST(LookAtOthers, ALockWithoutAnEndIsNotSaidToEndIn0Ms) {
+  redis_server server;
+  server.cli("SET job somebody");
+  auto const run = run_herdlock(
+      {"run", "job", "--try", "--store", server.url() + "?dialect=plain", "--", "true"});
+  EXPECT_EQ(run.code, 75) << run.err;
+  EXPECT_NE(run.err.find("held by another client"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("0 ms"), std::string::npos) << run.err;
+}
+
 TEST_P(Look, ShowTellsWhoHoldsAndWhatIsFree) {
   auto const mine = job().acquire({.ttl = std::chrono::hours(1)});
   ASSERT_TRUE(mine);

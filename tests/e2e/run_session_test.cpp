@@ -1,6 +1,9 @@
 // `herdlock run` in the modes whose locks belong to a session: its end is the command's, at once.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <herdlock/types.hpp>
+#include <support/eventually.hpp>
 #include <support/mariadb_server.hpp>
 #include <support/postgres_server.hpp>
 
@@ -10,6 +13,7 @@ namespace {
 
 using namespace herdlock_test;
 using std::chrono::seconds;
+using words = std::vector<std::string>;
 
 class RunSession : public ::testing::TestWithParam<std::string> {
  protected:
@@ -28,6 +32,30 @@ class RunSession : public ::testing::TestWithParam<std::string> {
         << holder.errors();
   }
 };
+
+// A lease that ends with its session cannot outlive the command: it is refused, or waited for.
+void expect_no_lease_behind(std::string const& url) {
+  words const run{"run", "job", "--store", url};
+  auto with = [&](words options) {
+    words all = run;
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  };
+  auto const refused = run_herdlock(with({"--once-per", "1h", "--", "echo", "never"}));
+  EXPECT_EQ(refused.code, 64) << refused.err;
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("--once-per"), std::string::npos) << refused.err;
+  auto const began = herdlock::clock::now();
+  EXPECT_EQ(run_herdlock(with({"--min-hold", "1s", "--", "true"})).code, 0);
+  EXPECT_GE(herdlock::clock::now() - began, seconds(1));
+  auto stays = start_herdlock(with({"--min-hold", "1h", "--verbose", "--", "true"}));
+  EXPECT_TRUE(eventually([&] { return stays.errors().find("keeps ") != std::string::npos; }))
+      << stays.errors();
+  EXPECT_EQ(run_herdlock(with({"--", "true"})).code, 75);
+  stays.signal(SIGTERM);
+  EXPECT_EQ(stays.wait(), (exit_status{.code = 0, .signal = {}})) << stays.errors();
+  EXPECT_EQ(run_herdlock(with({"--", "true"})).code, 0) << "given back at the signal";
+}
 
 class RunPostgresSession : public RunSession {};
 INSTANTIATE_TEST_SUITE_P(Modes, RunPostgresSession, ::testing::Values("advisory", "row"),
@@ -52,6 +80,10 @@ TEST_P(RunPostgresSession, TheCommandEndsWhenTheServerCrashes) {
   server.start();
 }
 
+TEST_P(RunPostgresSession, NoLeaseStaysBehind) {
+  expect_no_lease_behind(postgres_server::shared().fresh_url() + "&mode=" + GetParam());
+}
+
 class RunMysqlSession : public RunSession {
  protected:
   std::string const database_ = std::string("run_session_") + GetParam();
@@ -59,6 +91,8 @@ class RunMysqlSession : public RunSession {
 };
 INSTANTIATE_TEST_SUITE_P(Modes, RunMysqlSession, ::testing::Values("named", "row"),
                          [](auto const& one) { return one.param; });
+
+TEST_P(RunMysqlSession, NoLeaseStaysBehind) { expect_no_lease_behind(url_); }
 
 // B1
 TEST_P(RunMysqlSession, TheCommandEndsWhenItsSessionIsKilled) {

@@ -178,6 +178,23 @@ TEST(RunDefaults, TheStoreIsAFileInTheStateFolderThatOnlyItsOwnerCanRead) {
   EXPECT_EQ(about.st_mode & 0777, 0700u);
 }
 
+// A login shell may set XDG_STATE_HOME where cron does not: then one user's job runs twice.
+TEST(RunDefaults, WhoNamesNoStoreIsToldWhichFileItIs) {
+  temp_dir folder;
+  auto const file = (folder / "state" / "herdlock" / "herdlock.db").string();
+  environment const env{{"XDG_STATE_HOME", (folder / "state").string()}};
+  auto const run = run_herdlock({"run", "job", "--", "true"}, env);
+  EXPECT_NE(run.err.find("use the same file are excluded: " + file + "\n"), std::string::npos)
+      << run.err;
+  auto const elected = run_herdlock({"elect", "job", "--once", "--", "true"}, env);
+  EXPECT_NE(elected.err.find("use the same file are excluded: " + file + "\n"), std::string::npos)
+      << elected.err;
+  for (char const* command : {"run", "elect", "show", "wait", "watch", "release", "doctor"}) {
+    auto const help = run_herdlock({command, "--help"}).out;
+    EXPECT_NE(help.find("$XDG_STATE_HOME/herdlock"), std::string::npos) << command;
+  }
+}
+
 TEST(RunDefaults, TheStateFolderIsInTheHomeFolder) {
   temp_dir folder;
   environment const env{{"XDG_STATE_HOME", ""}, {"HOME", folder.path().string()}};

@@ -99,6 +99,7 @@ TEST_F(Service, TheCrontabRunsTheReportOnOneMachineAndIsSilentOnTheOthers) {
   auto const lines = lines_of(content(fs::path(EXAMPLES_FOLDER) / "herdlock-report.cron"));
   auto line = lines.back().substr(lines.back().find("herdlock run"));
   line = replaced(line, "herdlock run", std::string(HERDLOCK_COMMAND) + " run");
+  line = replaced(line, "--retry 15m", "--retry 1s");
   line = replaced(line, "/usr/local/bin/report",
                   script("report", "echo made >>" + file("made") + "; touch " + file("begun") +
                                        "; while [ ! -e " + file("go") + " ]; do sleep 0.01; done"));
@@ -123,7 +124,10 @@ TEST_F(Service, TheCrontabRunsTheReportOnOneMachineAndIsSilentOnTheOthers) {
   write("go", "");
   EXPECT_EQ(first.wait(), (exit_status{.code = 0, .signal = {}})) << content(file("report.log"));
   EXPECT_EQ(first.output() + first.errors(), "");
-  EXPECT_EQ(content(file("made")), "made\n");
+  child_process late({.argv = argv});
+  EXPECT_EQ(late.wait(), (exit_status{.code = 0, .signal = {}})) << content(file("report.log"));
+  EXPECT_EQ(late.output() + late.errors(), "");
+  EXPECT_EQ(content(file("made")), "made\n") << "a machine whose clock is behind made it again";
   write("store", "redis://127.0.0.1:1?timeout=200ms\n");
   child_process third({.argv = argv});
   EXPECT_EQ(third.wait(), (exit_status{.code = 69, .signal = {}}));

@@ -1,5 +1,6 @@
 // A member of another cluster at an address of ours, and a member that is cut off from the others.
 #include <array>
+#include <support/redis_server.hpp>
 
 #include "etcd_ports.hpp"
 
@@ -47,6 +48,18 @@ TEST_F(EtcdStrangers, AStrangerWhoIsNamedFirstGrantsNothing) {
   auto const told = other.acquire(stock, bob);
   EXPECT_TRUE(is<busy>(told)) << (told ? "a second holder, of another cluster"
                                        : told.error().message);
+}
+
+// It said "end of stream", and no more.
+TEST(EtcdElsewhere, APortThatIsNoEtcdsIsCalledThat) {
+  etcd_client lost("etcd://127.0.0.1:" + std::to_string(redis_server::shared().port()) +
+                   "?timeout=5s");
+  auto const told = lost.acquire(resource("stock/1"), owner_token::generate());
+  ASSERT_TRUE(told.has_error());
+  EXPECT_EQ(told.error(), errc::unavailable);
+  for (char const* part : {"perhaps no etcd", "etcd://", "redis://"}) {
+    EXPECT_NE(told.error().message.find(part), std::string::npos) << told.error().message;
+  }
 }
 
 // Three members whose words to each other go through relays.

@@ -89,7 +89,7 @@ TEST_P(postgres_standby, IsLeftAsSoonAsTheNameLeadsToThePrimary) {
   ASSERT_TRUE(c.run_until([&] {
     auto const told = c.acquire(stock, alice);
     last = told.has_error() ? told.error().message : "granted";
-    return last.find("this server is a standby; name the primary") != std::string::npos;
+    return last.find("this server is a standby: name the primary") != std::string::npos;
   })) << last;
   name.lead_to(primary.port());
   EXPECT_TRUE(is_granted(c, stock, alice)) << "it is still asked";
@@ -111,7 +111,7 @@ TEST_P(postgres_standby, AServerThatWasMadeReadOnlyIsLeftToo) {
     auto const told = c.acquire(newest(), alice);
     if (told.has_value()) c.release(newest(), alice);
     if (told.has_error()) last = told.error().message;
-    return last.find("this server is a standby; name the primary") != std::string::npos;
+    return last.find("this server is a standby: name the primary") != std::string::npos;
   })) << last;
   name.lead_to(primary.port());
   EXPECT_TRUE(is_granted(c, newest(), alice)) << "it is still asked";

@@ -1,4 +1,9 @@
 // PostgreSQL over TLS: who the server must be.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <support/child_process.hpp>
 #include <support/postgres_server.hpp>
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
@@ -93,6 +98,47 @@ TEST_F(postgres_tls, FilesThatCannotBeUsedAreNamedAndReadAgain) {
       }
     }
   }
+}
+
+// Who is asked for a pass phrase answers rightly here: without a terminal OpenSSL asks stdin.
+class answers_at_stdin {
+ public:
+  explicit answers_at_stdin(std::string const& text) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::dup2(ends[0], STDIN_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~answers_at_stdin() {
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+  answers_at_stdin(answers_at_stdin const&) = delete;
+  answers_at_stdin& operator=(answers_at_stdin const&) = delete;
+
+ private:
+  int const before_ = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+};
+
+TEST_F(postgres_tls, AnEncryptedKeyIsRefusedAndNobodyIsAskedForItsPassPhrase) {
+  temp_dir const folder;
+  auto const key = (folder.path() / "encrypted.key").string();
+  run_command(
+      {.argv = {find_program("openssl", "openssl"), "ec", "-in", files().client_key.string(),
+                "-aes256", "-passout", "pass:secret", "-out", key}});
+  std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+  auto const url = secure().fresh_url() + verified(files().authority) +
+                   "&sslcert=" + files().client_certificate.string() + "&sslkey=" + key;
+  answers_at_stdin const asked("secret\nsecret\n");
+  client without(postgres, url);
+  auto const refused = without.acquire(resource("stock:1"), owner_token::generate());
+  ASSERT_TRUE(refused.has_error()) << "somebody was asked";
+  EXPECT_NE(refused.error().message.find(key), std::string::npos) << refused.error().message;
+  client with(postgres, url + "&sslpassword=secret");
+  auto const told = with.acquire(resource("stock:1"), owner_token::generate());
+  EXPECT_TRUE(is<grant>(told)) << (told ? "busy" : told.error().message);
 }
 
 // libpq verifies nobody then, and goes on without TLS.

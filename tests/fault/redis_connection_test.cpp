@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <herdlock/herdlock.hpp>
 #include <support/free_port.hpp>
 
 #include "owners.hpp"
@@ -22,6 +23,20 @@ TEST(RedisConnection, RefusedConnectSaysWhereAndHow) {
   EXPECT_NE(text.find("127.0.0.1:" + port), std::string::npos) << text;
   EXPECT_NE(text.find("'r'"), std::string::npos) << text;
   EXPECT_EQ(text.find("sesame"), std::string::npos) << text;
+}
+
+// A waiter leaves the queue behind a failure, and is told of the acquisition that it wanted.
+TEST(RedisConnection, AWaitThatCannotConnectSaysThatItCannotAcquire) {
+  auto const store =
+      open_store("redis://127.0.0.1:" + std::to_string(dead_port()) + "?timeout=300ms");
+  try {
+    static_cast<void>(lock(store, "r").acquire({.wait = 500ms}));
+    FAIL() << "nobody listens there";
+  } catch (herdlock::error const& why) {
+    std::string const text = why.what();
+    EXPECT_NE(text.find("cannot acquire 'r'"), std::string::npos) << text;
+    EXPECT_EQ(text.find("leave"), std::string::npos) << text;
+  }
 }
 
 // What closing a store goes by: is there anything at a server that has to be given back?

@@ -1,6 +1,7 @@
 // Passwords, users, TLS, Unix sockets, databases: what works, and what is said when it does not.
 #include "owners.hpp"
 #include "redis_ports.hpp"
+#include "stores/redis/client/server_errors.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -25,6 +26,27 @@ TEST(RedisSecurity, PasswordIsNeededAndNeverShown) {
   expect_refused("redis://:wrongsesame@" + place(server) + "?timeout=5m", errc::access_denied,
                  "WRONGPASS");
   expect_refused("redis://" + place(server) + "?timeout=5m", errc::access_denied, "NOAUTH");
+}
+
+// A server, or whatever stands in front of it, repeats what it does not understand.
+TEST(RedisSecurity, TheAnswerToAGreetingIsNeverQuoted) {
+  struct answered {
+    std::string_view line;
+    errc code;
+    std::string_view told;
+  };
+  for (auto const& [line, code, told] :
+       {answered{"ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 's3same'",
+                 errc::not_supported, "does not know HELLO"},
+        answered{"ERR Syntax error in HELLO option 's3same'", errc::protocol, "is not shown"},
+        answered{"ERR Protocol error near 's3same'", errc::protocol, "is not shown"},
+        answered{"WRONGPASS invalid password 's3same'", errc::access_denied, "WRONGPASS"},
+        answered{"ERR max number of clients reached 's3same'", errc::unavailable, "maxclients"}}) {
+    auto const why = redis::refused_greeting(line, "redis://127.0.0.1");
+    EXPECT_EQ(why, code) << line;
+    EXPECT_EQ(why.message.find("s3same"), std::string::npos) << why.message;
+    EXPECT_NE(why.message.find(told), std::string::npos) << why.message;
+  }
 }
 
 TEST(RedisSecurity, UserWithoutARightIsToldWhich) {
@@ -118,7 +140,7 @@ TEST(RedisSecurity, TlsChecksTheHostName) {
   redis_options options;
   options.tls = redis_tls::on_with_wrong_name;
   redis_server server(options);
-  expect_refused(server.tls_url() + "&timeout=5m", errc::access_denied, "certificate");
+  expect_refused(server.tls_url() + "&timeout=5m", errc::access_denied, "for another name than '");
   expect_works(server.tls_url() + "&verify=none");
 }
 

@@ -40,6 +40,19 @@ TEST_F(redis_survey, ACommandThatTheServerDoesNotKnowIsNamedWithWhatToAskInstead
   }
 }
 
+// By HELLO: a server that lacks AUTH repeats its words, the password among them.
+TEST_F(redis_survey, MonitorLogsInAsAllConnectionsDo) {
+  redis_server const limited(
+      {.users = {"alice on >sesame ~* &* +@all"}, .arguments = {"--rename-command", "AUTH", ""}});
+  auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(limited.port());
+  auto const found = survey_store(url, {.source = survey_source::monitor, .lasts = 10ms});
+  EXPECT_TRUE(found.has_value()) << found.error().message;
+  auto const wrong = "redis://alice:s3cret@127.0.0.1:" + std::to_string(limited.port());
+  auto const refused = survey_store(wrong, {.source = survey_source::monitor, .lasts = 10ms});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message.find("s3cret"), std::string::npos) << refused.error().message;
+}
+
 TEST_F(redis_survey, WherePubsubIsDisabledACacheThatIsNamedIsFound) {
   redis_server const limited(counting_without("PUBSUB"));
   auto const why =

@@ -19,13 +19,29 @@ TEST_F(redlock, IsAPlainStringAtEachNodeThatOtherClientsUnderstand) {
   EXPECT_EQ(nodes.count("SET r x NX PX 1000", "(nil)"), 5u);
   EXPECT_EQ(ports.release("r", mine).value(), release_reply::released);
   EXPECT_TRUE(gone_soon(ports));
-  for (std::size_t i : {1, 2, 4}) nodes[i].cli("SET r theirs NX PX 30000");
+  for (std::size_t i : {1, 2, 4}) nodes[i].cli("SET r theirs NX PX 3600000");
   auto const reply = ports.acquire("r", other).value();
   ASSERT_TRUE(std::holds_alternative<busy>(reply));
   EXPECT_EQ(std::get<busy>(reply).holder, "another client");
-  EXPECT_GT(std::get<busy>(reply).remaining, 25s);
+  EXPECT_GT(std::get<busy>(reply).remaining, 55min);
   EXPECT_EQ(ports.release("r", other).value(), release_reply::lost);
   EXPECT_EQ(nodes.count("GET r", "theirs"), 3u);
+}
+
+// Without doctor, too: a majority of names is not one of servers.
+TEST_F(redlock, OneServerUnderTwoNamesIsAWarning) {
+  auto const port = std::to_string(nodes[0].port());
+  auto const third = std::to_string(nodes[1].port());
+  auto const store = open_store("redlock://127.0.0.1:" + port + ",localhost:" + port +
+                                ",127.0.0.1:" + third + "?restart_delay=0");
+  static_cast<void>(lock(store, "r").try_acquire());
+  EXPECT_TRUE(eventually([&] {
+    auto const all = store.warnings();
+    return std::any_of(all.begin(), all.end(), [&](std::string const& one) {
+      return one.find("127.0.0.1:" + port + " and localhost:" + port + " are one server") !=
+             one.npos;
+    });
+  }));
 }
 
 TEST_F(redlock, AllNodesTakeTheSameTokenWithoutASecondRound) {
@@ -242,36 +258,43 @@ TEST_F(redlock, NodesRestartedEmptyLetNoSecondHolderIn) {
   redis_nodes fresh;
   auto const url = redis_nodes::url_of(fresh.ports(), "restart_delay=5s");
   redis_ports ports(url, &open_redlock);
-  auto const early = ports.acquire("r", mine, 5s);
+  redis_ports patient(redis_nodes::url_of(fresh.ports(), "restart_delay=1h"), &open_redlock);
+  auto const early = patient.acquire("r", mine, 5s);
   ASSERT_TRUE(early.has_error());
   EXPECT_NE(early.error().message.find("restart_delay"), std::string::npos)
       << early.error().message;
   EXPECT_EQ(ports.acquire("r", mine, 6s).error(), errc::invalid_ttl);
-  ASSERT_TRUE(ports.wait_for([&] { return ports.acquire("r", mine, 5s).has_value(); }));
-  ASSERT_EQ(ports.renew("r", mine, 5s).value(), renew_reply::renewed);
-  auto const held_until = clock::now() + 4s;
-  for (std::size_t i : {0, 1, 2}) fresh[i].restart();
-  redis_ports rival(url, &open_redlock);
-  redis_ports careless(redis_nodes::url_of(fresh.ports()), &open_redlock);
-  owner_token const third = owner_token::generate();
+  auto const is_granted = [](result<acquire_reply> const& reply) {
+    return reply.has_value() && std::holds_alternative<grant>(*reply);
+  };
+  // The lease is held until `held_until`, counted from before the request. Where the machine was
+  // too slow to restart the nodes and ask in that time nothing is shown, and it is done once more.
   int refusals = 0;
-  while (clock::now() < held_until) {
-    auto const reply = rival.acquire("r", other, 5s);
-    // It may well be granted once the lease is over: only what came before counts.
-    if (clock::now() >= held_until) break;
-    ++refusals;
-    ASSERT_FALSE(reply.has_value() && std::holds_alternative<grant>(*reply)) << "a second holder";
-    rival.wait_for([] { return false; }, 20ms);
+  for (int round = 0; refusals == 0 && round < 5; ++round) {
+    auto held_until = clock::now();
+    ASSERT_TRUE(ports.wait_for([&] {
+      held_until = clock::now() + 4900ms;
+      return is_granted(ports.acquire("r", mine, 5s));
+    }));
+    for (std::size_t i : {0, 1, 2}) fresh[i].restart();
+    redis_ports rival(url, &open_redlock);
+    while (true) {
+      auto const reply = rival.acquire("r", other, 5s);
+      // It may well be granted once the lease is over: only what came before counts.
+      if (clock::now() >= held_until) break;
+      ++refusals;
+      ASSERT_FALSE(is_granted(reply)) << "a second holder";
+      rival.wait_for([] { return false; }, 20ms);
+    }
+    rival.release("r", other);
   }
   EXPECT_GT(refusals, 0);
-  // A node that is slow to connect may cost the majority, so again with the same token.
-  bool shown = false;
-  int tries = 0;
-  for (; !shown && clock::now() < held_until + 500ms; ++tries) {
-    auto const reply = careless.acquire("r", third, 5s);
-    shown = reply.has_value() && std::holds_alternative<grant>(*reply);
-  }
-  EXPECT_TRUE(shown || tries < 5) << "without the delay the test would not see a second holder";
+  // Without the delay there is one: all nodes have the lease of another, a majority forgets it.
+  for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].cli("SET r theirs PX 3600000");
+  for (std::size_t i : {0, 1, 2}) fresh[i].restart();
+  redis_ports careless(redis_nodes::url_of(fresh.ports()), &open_redlock);
+  owner_token const third = owner_token::generate();
+  EXPECT_TRUE(careless.wait_for([&] { return is_granted(careless.acquire("r", third, 5s)); }));
 }
 
 // ---------------------------------------------------------------------------------- the URL

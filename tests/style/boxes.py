@@ -5,10 +5,12 @@ import re
 
 # What a store may see of the public headers.
 PORTS = {"herdlock/" + name for name in
-         ("backend.hpp", "report_store.hpp", "rules_store.hpp", "tracking_store.hpp", "inspect.hpp",
+         ("backend.hpp", "store_warnings.hpp", "report_store.hpp", "rules_store.hpp",
+          "tracking_store.hpp", "inspect.hpp",
           "value.hpp", "types.hpp",
           "error.hpp", "url.hpp", "url_scheme.hpp", "examination.hpp", "survey.hpp",
-          "detail/async.hpp")} | {"types/thread_name.hpp"}
+          "detail/async.hpp")} | {
+             "types/process_bound.hpp", "types/quiet_thread.hpp", "types/thread_name.hpp"}
 
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
@@ -17,7 +19,8 @@ ALLOWED = {
     "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
-    "runtime": {"runtime", "algo", "include", "types/thread_name.hpp",
+    "runtime": {"runtime", "algo", "include", "types/process_bound.hpp",
+                "types/quiet_thread.hpp", "types/thread_name.hpp",
                 "local/hot_keys_core.hpp", "local/near_table.hpp"},
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
@@ -50,7 +53,7 @@ CLIENTS = {
 ADAPTERS = {"include/herdlock/logging_spdlog.hpp": r"spdlog/"}
 
 # What the public headers may have of Boost: no network client, nothing that needs a library.
-PUBLIC_BOOST = r"boost/(asio|system|intrusive|smart_ptr|describe|mp11)[./]"
+PUBLIC_BOOST = r"boost/((asio|system|intrusive|smart_ptr|describe|mp11)[./]|version\.hpp$)"
 
 # What the pure boxes may have of Boost.
 PURE_BOOST = {"algo": r"boost/intrusive/", "resp": r"boost/container/"}

@@ -36,6 +36,16 @@ def body(lines):
 
 
 BAD = {
+    "async_calls_are_work": [
+        ("include/herdlock/bad.hpp",
+         "auto async_good() {\n  return asio::async_initiate<T>(f);\n}\n"),
+        ("include/herdlock/bad.hpp", "auto async_good() {\n  return start(x);\n}\n"),
+        ("include/herdlock/bad.hpp", "auto async_good() {\n  return end(x);\n}\n"
+                                     "auto end(int x) {\n  return start(x);\n}\n"),
+        ("include/herdlock/bad.hpp", "auto async_bad() {\n  return detail::initiate<T>(f);\n}\n"),
+        ("include/herdlock/bad.hpp",
+         "asio::awaitable<bool> async_bad(lock x) {\n  co_return co_await x.async_good();\n}\n"),
+    ],
     "includes": [
         ("include/herdlock/bad.hpp", "#include <sqlite3.h>\n"),
         ("include/herdlock/bad.hpp", "#include <boost/redis/connection.hpp>\n"),
@@ -165,6 +175,13 @@ BAD = {
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
                                            "lobby src/runtime/left.cpp\n"),
     ],
+    "time_limits": [
+        ("tests/fault/bad_test.cpp", "  EXPECT_LT(clock::now() - before, 100ms);\n"),
+        ("tests/fault/bad_test.cpp", "  ASSERT_LE(took, 2s) << took;\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_GT(reply.remaining, 29s);\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_GT(stol(cli(\"PTTL k\")),\n            29'000);\n"),
+        ("tests/fault/bad_test.cpp", "  EXPECT_LE(ends(), first + reading_ms);\n"),
+    ],
     "no_choice_as_a_statement": [
         ("src/local/bad.cpp", "void f() { a ? g() : h(); }\n"),
         ("src/local/bad.cpp", "void f() {\n  if (x) a == b ? g() : h(1, 2);\n}\n"),
@@ -257,7 +274,8 @@ GOOD = {
                                          "\n#include <herdlock/types.hpp>\n",
     "include/herdlock/types.hpp": HEAD + "\n#include <chrono>\n\nbool is_free();\n",
     "include/herdlock/error.hpp": HEAD,
-    "include/herdlock/lock.hpp": HEAD,
+    "include/herdlock/lock.hpp": HEAD + "auto async_good(int x = {}) {\n  return end(x);\n}\n"
+                                      "auto end(int x) {\n  return initiate<int>(x);\n}\n",
     "src/algo/CMakeLists.txt": "herdlock_box(algo machine.cpp)\n",
     "src/algo/machine.hpp": HEAD,
     "src/algo/machine.cpp": '#include "algo/machine.hpp"\n\n#include <herdlock/types.hpp>\n'
@@ -290,7 +308,8 @@ GOOD = {
                                      "  x = seconds{1} > s ? b() : c();\n  out << x ? b() : c();\n"
                                      "  if (a ? b : c) f();\n  return a ? b() : c();\n}\n",
     "tests/support/relay.hpp": HEAD,
-    "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp)\n",
+    "tests/unit/CMakeLists.txt": "add_executable(unit good_test.cpp async_work_test.cpp)\n",
+    "tests/unit/async_work_test.cpp": "TEST(a, b) {\n  EXPECT_TRUE(async_good());\n}\n",
     "tests/unit/good_test.cpp": "#include <gtest/gtest.h>\n#include <support/relay.hpp>\n\n"
                                 "void run_all(int x) {\n  EXPECT_EQ(x, 1);\n}\n\n"
                                 "TEST(a, Runs) { run_all(1); }\n\n"

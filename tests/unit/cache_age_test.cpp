@@ -114,6 +114,10 @@ TEST_F(CacheAge, AnEntryOfAPlainCacheIsAMissAndIsOverwritten) {
   EXPECT_EQ(ask().value(), "loaded");
   EXPECT_EQ(stored_text(), "loaded");
   EXPECT_GE(strings->stats().undecodable, 1u);
+  auto const warnings = opened->warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("cannot decode"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("format=framed"), std::string::npos) << warnings[0];
 }
 
 TEST_F(CacheAge, APlainCacheTakesAFramedEntryForAMissAndOverwritesIt) {

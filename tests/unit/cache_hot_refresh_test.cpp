@@ -329,6 +329,7 @@ TEST_F(CacheHotRefresh, OneIsWarnedWhoHasPinnedAKey) {
 TEST_F(CacheHotRefresh, AKeyThatWasForgottenIsFoundAgainByHitsOfWhatIsKept) {
   auto options = with_hot_keys({.near = near_cache::all});
   options.hot_keys->window = 100ms;
+  options.hot_keys->threshold = 100;
   open(options);
   script->entries["p:k"].value = cache_value("there");
   keep_it();

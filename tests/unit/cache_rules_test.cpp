@@ -206,7 +206,7 @@ TEST_F(CacheRules, WhatFailedToBeLoadedBeforehandIsTriedAgain) {
 TEST_F(CacheRules, AreObeyedByWhoIsToldNothing) {
   rules->stored = {1, algo::encode({1, {{denies, whole, "k"}}})};
   rules->tells = false;
-  open_with(0.001);
+  open_with(1);
   ask();
   settle();
   EXPECT_FALSE(is_kept());

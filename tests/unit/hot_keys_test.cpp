@@ -82,13 +82,41 @@ TEST(HotKeys, OptionsAtTheirBoundsAreTaken) {
                         .min_hot_time = 0ms,
                         .max_hot = 1}),
             "");
-  EXPECT_EQ(refusal_of({.threshold = 1e-9,
+  EXPECT_EQ(refusal_of({.threshold = 24,
                         .window = 24h,
                         .min_reads = 1'000'000,
                         .reads_per_write = 1e9,
                         .min_hot_time = herdlock::limits::max_ttl,
                         .max_hot = 1024}),
             "");
+}
+
+// A key at the threshold's rate was never hot, and nobody was told.
+TEST(HotKeys, AThresholdThatIsNeverReachedIsRefusedWithBothNumbers) {
+  auto const why = refusal_of({.threshold = 1});
+  for (char const* part :
+       {"option threshold", "read 1 times", "min_reads (32)", "5000 ms", "6.4"}) {
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+  }
+  EXPECT_EQ(refusal_of({.threshold = 6.4}), "");
+  EXPECT_NE(refusal_of({.threshold = 2, .window = 30s}).find("2.14 or more"), std::string::npos);
+  EXPECT_EQ(refusal_of({.threshold = 2.14, .window = 30s}), "");
+  EXPECT_EQ(refusal_of({.threshold = 1, .window = 64s}), "");
+  EXPECT_EQ(refusal_of({.threshold = 0.2, .min_reads = 1}), "");
+}
+
+// The bound is where the count itself has it.
+TEST(HotKeys, AKeyAtTheSmallestThresholdBecomesHot) {
+  for (std::uint64_t const reads : {7, 6}) {
+    int hot = 0;
+    hot_keys const keys({.threshold = 6.4, .on_hot = [&](auto) { ++hot; }});
+    keys.tick(at(0ms));
+    for (int second = 1; second <= 60; ++second) {
+      keys.read("a", reads);
+      keys.tick(at(second * 1000ms));
+    }
+    EXPECT_EQ(hot, reads == 7 ? 1 : 0);
+  }
 }
 
 TEST(HotKeys, AKeyBecomesHotAndCools) {
@@ -137,7 +165,7 @@ TEST(HotKeys, TheTopTellsReadsWritesAndRates) {
 }
 
 TEST(HotKeys, ItGoesByItsOwnClock) {
-  hot_keys const keys({.threshold = 1e-9, .window = 24h, .min_reads = 1});
+  hot_keys const keys({.threshold = 1e-4, .window = 24h, .min_reads = 1});
   keys.tick();
   keys.read("a", 100);
   keys.tick();

@@ -110,7 +110,7 @@ TEST(HotKeysThreads, TheBoundsAreThoseOfAllThreads) {
 TEST(HotKeysThreads, OnlyOneTickIsUnderWay) {
   std::atomic<int> calls{0};
   std::atomic<int> at_once{0};
-  hot_keys const keys({.threshold = 1e-6, .min_reads = 1, .on_hot = [&](auto) {
+  hot_keys const keys({.threshold = 0.2, .min_reads = 1, .on_hot = [&](auto) {
                          EXPECT_EQ(++at_once, 1);
                          ++calls;
                          --at_once;

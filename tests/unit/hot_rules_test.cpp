@@ -104,6 +104,7 @@ TEST_F(HotRules, TimesThatMakeNoSenseAreRefused) {
   hot_rule::time const noon(std::chrono::milliseconds(1'800'000'000'000));
   expect_refused(adding({.key = "k", .from = noon, .until = noon}), "ends before it begins");
   expect_refused(adding({.key = "k", .until = hot_rule::time(-1s)}), "before 1970");
+  expect_refused(adding({.key = "k", .from = hot_rule::time::min()}), "before 1970");
 }
 
 TEST_F(HotRules, AnEntryIsKeptFromASecondToADayAtMost) {

@@ -57,6 +57,13 @@ TEST_F(LoggingSpdlog, ALossIsAnErrorAndSaysWhy) {
             "took_ms=30021 why=\"it was not renewed in time\"\n");
 }
 
+TEST_F(LoggingSpdlog, NothingInALineIsForATerminal) {
+  resource const name("a\\\xc2\x9b\xff\xed\xa0\x80");
+  std::string const store = "memory:";
+  spdlog_events(log_)({lease_event_kind::acquired, name, store});
+  EXPECT_TRUE(has("resource=\"a\\\\\\xc2\\x9b\\xff\\xed\\xa0\\x80\" ")) << out_.str();
+}
+
 TEST_F(LoggingSpdlog, TransitionsOfAnElectionHaveALevelByWhatTheyMean) {
   auto const tell = spdlog_transitions(log_, "job");
   election_transition what{election_state::acquiring,

@@ -213,6 +213,24 @@ TEST(PrometheusText, SeveralStoresShareOneHead) {
   EXPECT_EQ(text.find("# TYPE herdlock_busy_total", head + 1), std::string::npos);
 }
 
+// A monitoring system would drop the second without a word.
+TEST(PrometheusText, StoresOfOneUrlHaveLabelsOfTheirOwn) {
+  auto a = example();
+  auto other = example();
+  a.store = "redis://shop";
+  other.store = "memory:";
+  auto b = a;
+  a.acquired = 3;
+  b.acquired = 4;
+  auto const text = prometheus_text({a, other, b});
+  for (std::string const line : {"herdlock_acquired_total{store=\"redis://shop\"} 3\n",
+                                 "herdlock_acquired_total{store=\"redis://shop #2\"} 4\n",
+                                 "herdlock_hold_seconds_count{store=\"redis://shop #2\"} "}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  EXPECT_EQ(text.find("memory: #"), std::string::npos) << text;
+}
+
 // ----------------------------------------------------------------------------------- endpoint
 
 class MetricsEndpoint : public ::testing::Test {

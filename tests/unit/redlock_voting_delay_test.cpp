@@ -23,14 +23,21 @@ struct RedlockVotingDelay : testing::Test {
 };
 
 TEST_F(RedlockVotingDelay, AServerThatRunsForLongVotesAtOnce) {
-  one.met({"a", 60s}, at(1s));
+  one.met({"a", 61s}, at(1s));
   EXPECT_TRUE(votes(1s));
 }
 
 TEST_F(RedlockVotingDelay, AServerThatWasStartedLatelyWaitsForTheRest) {
   one.met({"a", 20s}, at(1s));
   EXPECT_FALSE(votes(41s));
-  EXPECT_TRUE(votes(42s));
+  EXPECT_TRUE(votes(43s));
+}
+
+// A server that was started at the end of one second of its clock says 1 s as the next begins.
+TEST_F(RedlockVotingDelay, ASecondThatMayNotHaveBeenWholeDoesNotCount) {
+  one.met({"a", 1s}, at(1s));
+  EXPECT_FALSE(votes(61s));
+  EXPECT_TRUE(votes(62s));
 }
 
 // It has run for long, somewhere else: it does not know what the former one has granted, which may
@@ -93,7 +100,7 @@ TEST_F(RedlockVotingDelay, ARestartDuringTheDelayCountsFromTheStart) {
   one.lost(at(30s));
   one.met({"c", 5s}, at(36s));
   EXPECT_FALSE(votes(90s));
-  EXPECT_TRUE(votes(92s));
+  EXPECT_TRUE(votes(93s));
 }
 
 // It was started lately, but before the former one was lost: so it is no restart of that one.
@@ -113,7 +120,16 @@ TEST_F(RedlockVotingDelay, AServerThatWasRestartedWhileNobodyReachedItWaitsNoLon
   one.lost(at(10s));
   one.met({"b", 59s}, at(200s));
   EXPECT_FALSE(votes(200s));
-  EXPECT_TRUE(votes(202s));
+  EXPECT_TRUE(votes(203s));
+}
+
+// It may run for a second more than it says, and is then no restart within the delay.
+TEST_F(RedlockVotingDelay, AnotherServerThatMayBeOlderThanTheDelayWaitsForAllOfIt) {
+  one.met({"a", 1h}, at(1s));
+  one.lost(at(10s));
+  one.met({"b", 60s}, at(200s));
+  EXPECT_FALSE(votes(259s));
+  EXPECT_TRUE(votes(261s));
 }
 
 TEST_F(RedlockVotingDelay, TheSameServerOverAnotherConnectionVotesOn) {

@@ -30,6 +30,11 @@ class scripted_lease_store : public lease_store {
     handler<release_reply> done;
   };
 
+  struct leave_call {
+    leave_request request;
+    handler<release_reply> done;
+  };
+
   explicit scripted_lease_store(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
@@ -40,6 +45,9 @@ class scripted_lease_store : public lease_store {
   }
   void release(resource, owner_token owner, handler<release_reply> done) override {
     releases.push_back({std::move(owner), std::move(done)});
+  }
+  void leave(leave_request request, handler<release_reply> done) override {
+    leaves.push_back({std::move(request), std::move(done)});
   }
   void inspect(resource, handler<std::optional<lease_info>> done) override {
     detail::post_result<std::optional<lease_info>>(executor_, std::move(done),
@@ -57,6 +65,13 @@ class scripted_lease_store : public lease_store {
   void on_lease_end(std::function<void(lease_end const&)> told) override {
     tell_end_ = std::move(told);
   }
+
+  void on_new_connection(std::function<void()> told) override {
+    tell_new_connection_ = std::move(told);
+  }
+
+  /// Another server answers, perhaps.
+  void come_up_anew() { asio::post(executor_, tell_new_connection_); }
 
   /// The session that this lease stood on has ended.
   void end_session_of(resource name, owner_token owner) {
@@ -82,14 +97,18 @@ class scripted_lease_store : public lease_store {
   void renew_next(result<renew_reply> reply) { answer(renews, std::move(reply)); }
   void release_next(result<release_reply> reply) { answer(releases, std::move(reply)); }
 
+  void leave_next(result<release_reply> reply) { answer(leaves, std::move(reply)); }
+
   bool has_server = true;  ///< false: none was ever reached
   std::deque<acquire_call> acquires;
   std::deque<renew_call> renews;
   std::deque<release_call> releases;
+  std::deque<leave_call> leaves;
 
  private:
   asio::any_io_executor executor_;
   std::function<void(lease_end const&)> tell_end_;
+  std::function<void()> tell_new_connection_;
 };
 
 /// A store over a scripted one, on an io_context that the test runs.
@@ -114,6 +133,7 @@ struct scripted_fixture {
       script->acquires.clear();
       script->renews.clear();
       script->releases.clear();
+      script->leaves.clear();
     }
     settle();
   }

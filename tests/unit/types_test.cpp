@@ -120,6 +120,7 @@ TEST(Value, FitsItsOwnLayoutOnlyUnlessItIsAbsent) {
 TEST(Message, StaysOneLineWhateverTheNameHolds) {
   EXPECT_EQ(in_quotes("plain"), "'plain'");
   EXPECT_EQ(in_quotes("a\nb\x7f"), "'a\\x0ab\\x7f'");
+  EXPECT_EQ(in_quotes("a b\\x20"), "'a b\\\\x20'") << "no two names look alike";
   EXPECT_EQ(in_quotes("\xc2\x9b"
                       "1m \x9b"
                       "1m \xc3\xa9"),
@@ -127,12 +128,36 @@ TEST(Message, StaysOneLineWhateverTheNameHolds) {
   EXPECT_LT(in_quotes(std::string(500, 'n')).size(), 100u);
 }
 
+TEST(Message, WhatIsNotUtf8IsShownAsBytes) {
+  struct {
+    char const* text;
+    char const* shown;
+  } const samples[] = {
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                               // a surrogate
+      {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},                               // overlong
+      {"\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf"},                      // overlong
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},                      // above U+10FFFF
+      {"\xe2\x80\xae", "\\xe2\\x80\\xae"},                               // U+202E
+      {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},                               // U+2066
+      {"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},                               // U+200F
+      {"\xd8\x9c", "\\xd8\\x9c"},                                        // U+061C
+      {"\xed\x9f\xbf\xf4\x8f\xbf\xbf", "\xed\x9f\xbf\xf4\x8f\xbf\xbf"},  // U+D7FF, U+10FFFF
+      {"\xe2\x80\xa6", "\xe2\x80\xa6"},                                  // an ellipsis
+      {"a\\b", "a\\b"},
+  };
+  for (auto const& [text, expected] : samples) {
+    EXPECT_EQ(printable(text), expected);
+    EXPECT_EQ(printable(printable(text)), expected) << "twice is once";
+  }
+  EXPECT_EQ(escaped("a\\x20 \xff"), "a\\\\x20 \\xff");
+}
+
 TEST(Error, EveryConditionHasItsOwnSentence) {
   std::set<std::string> sentences;
-  for (int e = 1; e <= static_cast<int>(errc::moving); ++e) {
+  for (int e = 1; e <= static_cast<int>(errc::forked); ++e) {
     sentences.insert(make_error_code(static_cast<errc>(e)).message());
   }
-  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::moving));
+  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(errc::forked));
   EXPECT_EQ(sentences.count("unknown herdlock error"), 0u);
 }
 

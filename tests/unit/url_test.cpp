@@ -208,12 +208,22 @@ TEST(Duration, ReadsEachUnitAndPlainMilliseconds) {
   EXPECT_EQ(parse_duration("2s").value(), 2s);
   EXPECT_EQ(parse_duration("5m").value(), 5min);
   EXPECT_EQ(parse_duration("1h").value(), 1h);
+  EXPECT_EQ(parse_duration("365d").value(), limits::max_ttl);
   EXPECT_EQ(parse_duration("15").value(), 15ms);
   EXPECT_EQ(parse_duration("0").value(), 0ms);
 }
 
+TEST(Duration, IsSaidInAUnitThatLosesNothing) {
+  EXPECT_EQ(duration_text(0ms), "0ms");
+  EXPECT_EQ(duration_text(1500ms), "1500ms");
+  EXPECT_EQ(duration_text(90s), "90s");
+  EXPECT_EQ(duration_text(2h), "2h");
+  EXPECT_EQ(duration_text(limits::max_ttl), "365d");
+  EXPECT_NE(check_ttl(limits::max_ttl * 10).message.find("a ttl of 3650d"), std::string::npos);
+}
+
 TEST(Duration, RefusesEverythingElse) {
-  for (std::string_view text : {"", "s", "-1s", "1.5s", "1 s", "1d", "1S", "+1s", "0x1s",
+  for (std::string_view text : {"", "s", "-1s", "1.5s", "1 s", "1w", "1S", "+1s", "0x1s",
                                 "9223372036854775807h", "99999999999999999999"}) {
     auto duration = parse_duration(text);
     ASSERT_FALSE(duration.has_value()) << text;

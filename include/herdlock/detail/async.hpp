@@ -6,6 +6,8 @@
 // miss. Inside, handlers take a result<T>.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -15,8 +17,12 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/disposition.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <exception>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -37,7 +43,47 @@ using handler = boost::asio::any_completion_handler<void(result<T>)>;
 
 namespace detail {
 
-// Carries the executor that boost::asio::cancel_after and friends run their timers on.
+/// A handler whose own executor has work until it was called: the user's io_context runs on while
+/// the operation is away. The operation's executor is excepted, since a store that is open is work
+/// for that already, and work of its own would outlive it in whatever the store leaves unanswered.
+template <class Handler>
+class working_handler {
+ public:
+  working_handler(Handler h, boost::asio::any_io_executor const& at) : h_(std::move(h)) {
+    auto const own = boost::asio::get_associated_executor(h_);
+    if (!is_same(own, at)) work_.emplace(tracked(own));
+  }
+
+  template <class... Results>
+  void operator()(Results&&... results) {
+    auto const until_it_returns = std::move(work_);
+    std::move(h_)(std::forward<Results>(results)...);
+  }
+
+  Handler const& wrapped() const noexcept { return h_; }
+
+ private:
+  using executor = boost::asio::associated_executor_t<Handler>;
+
+  static auto tracked(executor const& own) {
+    return boost::asio::prefer(own, boost::asio::execution::outstanding_work.tracked);
+  }
+  static bool is_same(executor const& own, boost::asio::any_io_executor const& at) {
+    if constexpr (std::is_constructible_v<boost::asio::any_io_executor, executor const&>) {
+      return boost::asio::any_io_executor(own) == at;
+    } else {
+      return false;
+    }
+  }
+
+  // This stands before the handler, so that a handler that is dropped uncalled is destroyed while
+  // its context is still there.
+  std::optional<decltype(tracked(std::declval<executor const&>()))> work_;
+  Handler h_;
+};
+
+/// What every asynchronous operation begins with, and what keeps its handler's executor working.
+/// It carries the executor that boost::asio::cancel_after and friends run their timers on.
 template <class Start>
 struct initiation {
   using executor_type = boost::asio::any_io_executor;
@@ -48,9 +94,24 @@ struct initiation {
 
   template <class Handler>
   void operator()(Handler&& h) {
-    std::move(start)(std::forward<Handler>(h));
+    using own = std::decay_t<Handler>;
+    // A handler that has no executor of its own is called on the operation's.
+    if constexpr (std::is_same_v<boost::asio::associated_executor_t<own>,
+                                 boost::asio::system_executor>) {
+      std::move(start)(std::forward<Handler>(h));
+    } else {
+      std::move(start)(working_handler<own>(std::forward<Handler>(h), executor));
+    }
   }
 };
+
+/// Starts `start(h)` under any completion token; `h` is called with the arguments of the signature.
+/// `start` is called once. This is the one way into an operation.
+template <class Signature, class Start, class Token>
+auto initiate_as(boost::asio::any_io_executor executor, Start start, Token&& token) {
+  return boost::asio::async_initiate<Token, Signature>(
+      initiation<Start>{std::move(executor), std::move(start)}, token);
+}
 
 /// A user's handler of `void(failure, T)` as a handler of result<T>.
 template <class T, class Handler>
@@ -92,9 +153,8 @@ struct wrapping_start {
 /// once.
 template <class T, class Start, class Token>
 auto initiate(boost::asio::any_io_executor executor, Start start, Token&& token) {
-  using wrapped = wrapping_start<T, Start>;
-  return boost::asio::async_initiate<Token, typename completion_signature<T>::type>(
-      initiation<wrapped>{std::move(executor), wrapped{std::move(start)}}, token);
+  return initiate_as<typename completion_signature<T>::type>(
+      std::move(executor), wrapping_start<T, Start>{std::move(start)}, std::forward<Token>(token));
 }
 
 template <class T>
@@ -120,7 +180,11 @@ inline void rethrow_later(boost::asio::any_io_executor const& executor) {
 /// Whatever the handler throws leaves on `fallback`, later.
 template <class T>
 void dispatch_result(boost::asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
-  auto executor = boost::asio::get_associated_executor(h, fallback);
+  // The handler may be the last that its context has to do, and may have run on another thread by
+  // the time that this one lets go of the executor, which for a strand is to reach into the
+  // context: until then the context has work.
+  auto const executor = boost::asio::prefer(boost::asio::get_associated_executor(h, fallback),
+                                            boost::asio::execution::outstanding_work.tracked);
   try {
     boost::asio::dispatch(executor, bound_completion<T>{std::move(h), std::move(r)});
   } catch (...) {
@@ -155,7 +219,7 @@ struct boost::asio::disposition_traits<herdlock::failure> {
   }
 };
 
-/// The user's handler keeps its executor, allocator and cancellation slot.
+/// The user's handler keeps its executor, allocator and cancellation slot, in either of the two.
 template <template <class, class> class Associator, class T, class Handler, class Default>
 struct boost::asio::associator<Associator, herdlock::detail::user_handler<T, Handler>, Default>
     : Associator<Handler, Default> {
@@ -166,5 +230,17 @@ struct boost::asio::associator<Associator, herdlock::detail::user_handler<T, Han
                   Default const& fallback) noexcept
       -> decltype(Associator<Handler, Default>::get(wrapped.h, fallback)) {
     return Associator<Handler, Default>::get(wrapped.h, fallback);
+  }
+};
+template <template <class, class> class Associator, class Handler, class Default>
+struct boost::asio::associator<Associator, herdlock::detail::working_handler<Handler>, Default>
+    : Associator<Handler, Default> {
+  static auto get(herdlock::detail::working_handler<Handler> const& working) noexcept {
+    return Associator<Handler, Default>::get(working.wrapped());
+  }
+  static auto get(herdlock::detail::working_handler<Handler> const& working,
+                  Default const& fallback) noexcept
+      -> decltype(Associator<Handler, Default>::get(working.wrapped(), fallback)) {
+    return Associator<Handler, Default>::get(working.wrapped(), fallback);
   }
 };

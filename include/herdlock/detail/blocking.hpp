@@ -1,12 +1,15 @@
 // How the blocking façade waits for asynchronous operations: locks, elections and caches alike.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <functional>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 #include <herdlock/detail/async.hpp>
@@ -21,7 +24,8 @@ class store_context;
 /// The compiled half of a blocking call: what it asks of the store that it waits for.
 class blocking_wait {
  public:
-  /// Stops the process on the store's own thread, where the call would wait for itself.
+  /// Stops the process on the store's own thread, where the call would wait for itself. In a child
+  /// of fork() nothing of the store is touched.
   explicit blocking_wait(store_context const& context);
 
   /// May nobody run the executor? Not where the store has a thread of its own.
@@ -32,7 +36,10 @@ class blocking_wait {
   /// Emits the cancellation on the executor, as soon as somebody runs it.
   void cancel_once_run(std::shared_ptr<boost::asio::cancellation_signal> signal) const;
 
+  /// errc::forked in a child of fork(), where nobody would ever answer.
+  failure inherited() const;
   failure nobody_runs_it() const;
+  failure stopped_before_it_began() const;
   failure closed() const;
 
  private:
@@ -60,16 +67,21 @@ struct dropped_answer {
 /// errc::timed_out, and the operation is cancelled as soon as somebody does: a wait leaves its
 /// queue. What cannot be cancelled (a put, an invalidation, a release) is carried out then, and an
 /// answer that comes all the same goes to `late`: a lease that it drops is given back. A store that
-/// is torn down underneath gives errc::canceled.
+/// is torn down underneath gives errc::canceled, and one that was opened before fork()
+/// errc::forked. A stop cancels the operation, whose answer is waited for; nothing is begun when it
+/// was there first (errc::canceled).
 template <class T, class Start, class Late = dropped_answer>
-result<T> wait_for(store_context const& context, Start&& start, Late late = {}) {
+result<T> wait_for(store_context const& context, Start&& start, Late late = {},
+                   std::stop_token stop = {}) {
   blocking_wait const wait(context);
+  if (failure why = wait.inherited(); why.code) return why;
+  if (stop.stop_requested()) return wait.stopped_before_it_began();
   auto call = std::make_shared<blocking_call<T>>();
   auto answer = call->answer.get_future();
   // The handler alone keeps the call: one that is dropped uncalled breaks the promise.
   std::weak_ptr const under_way(call);
-  auto const slot =
-      wait.may_be_given_up() ? call->give_up.slot() : boost::asio::cancellation_slot();
+  bool const can_end_early = wait.may_be_given_up() || stop.stop_possible();
+  auto const slot = can_end_early ? call->give_up.slot() : boost::asio::cancellation_slot();
   std::forward<Start>(start)(
       boost::asio::bind_cancellation_slot(slot, [call = std::move(call), late](result<T>&& r) {
         if (!call->end()) return late(std::move(r));
@@ -79,6 +91,9 @@ result<T> wait_for(store_context const& context, Start&& start, Late late = {}) 
           call->answer.set_value(copy_failure());
         }
       }));
+  std::stop_callback const on_stop(std::move(stop), [&] {
+    if (auto const open = under_way.lock()) wait.cancel_once_run({open, &open->give_up});
+  });
   auto const answered_within = [&](milliseconds limit) {
     return answer.wait_for(limit) == std::future_status::ready;
   };

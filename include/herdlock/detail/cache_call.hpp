@@ -1,6 +1,8 @@
 // The template half of one call of cache<T>: handler and loader behind the cache_caller interface.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <atomic>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/executor_work_guard.hpp>

@@ -1,6 +1,8 @@
 // The compiled half of cache<T>: what the template hands over, with the types erased.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/intrusive/list_hook.hpp>
 #include <cstdint>
 #include <exception>

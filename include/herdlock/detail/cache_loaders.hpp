@@ -2,6 +2,8 @@
 // a load_sink what it came to.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/awaitable.hpp>
 #include <concepts>
 #include <exception>

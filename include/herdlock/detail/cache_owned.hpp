@@ -1,6 +1,8 @@
 // Loaders that a cache owns: for one key or for many, that block or are coroutines.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 #include <optional>

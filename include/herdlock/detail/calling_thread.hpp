@@ -87,6 +87,7 @@ class answer_to_call {
 template <class T, class Start>
 result<T> wait_for_load(store_context const& context, Start&& start) {
   blocking_wait const wait(context);
+  if (failure why = wait.inherited(); why.code) return why;
   auto const call = std::make_shared<loading_call<T>>();
   auto const slot =
       wait.may_be_given_up() ? call->give_up.slot() : boost::asio::cancellation_slot();

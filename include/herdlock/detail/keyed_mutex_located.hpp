@@ -3,6 +3,8 @@
 // and cannot promise not to; so the executor is taken from the handler before its type is erased.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>

@@ -1,6 +1,8 @@
 // The typed side of single_flight: outcomes, handlers that wait for them, and the flight itself.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -1,6 +1,8 @@
 // A coroutine that is cancelled when somebody asks it to stop.
 #pragma once
 
+#include <herdlock/detail/boost_version.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -12,15 +12,16 @@
 
 namespace herdlock::cli {
 
-/// `500ms`, `30s`, `5m`, `1h`. A number without a unit is refused: `--ttl 30` would be 30 ms to
-/// the one and 30 s to the other.
+/// `500ms`, `30s`, `5m`, `1h`, `7d`. A number without a unit is refused: `--ttl 30` would be 30 ms
+/// to the one and 30 s to the other.
 inline milliseconds duration_argument(std::string_view option, std::string_view text) {
   bool const bare = text.find_first_not_of("0123456789") == std::string_view::npos;
   result<milliseconds> const parsed = parse_duration(text);
   if (!parsed || (bare && text != "0")) {
     throw command_error(
         exit_code::usage,
-        fmt::format("{} '{}' is not a duration; write it as 500ms, 30s, 5m or 1h", option, text));
+        fmt::format("{} '{}' is not a duration; write it as 500ms, 30s, 5m, 1h or 7d", option,
+                    text));
   }
   return *parsed;
 }

@@ -40,7 +40,7 @@ guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
              {held.valid() ? last_moment() : clock::time_point::min(),
               [this] { dog_.allow_until(last_moment_of_the_dog()); }}) {
   await_children();
-  look_now_and_then();
+  look_at(clock::now() + between_looks);
   watch_validity();
   await_loss();
   // The lease may have ended while the command was being started; and a child may have ended
@@ -153,12 +153,18 @@ void guard::tell_trouble(char const* text, pid_t of) noexcept {
 
 // SIGCHLD may be lost on us, and nothing tells of a process that changes its user. All processes
 // are looked at for the latter, more seldom: after 2, 4, 8, 16 s, then each 32 s.
-void guard::look_now_and_then() {
-  look_.set(clock::now() + between_looks, [this, alive = std::weak_ptr(alive_)] {
+void guard::look_at(clock::time_point when) {
+  look_.cancel();  // or both would ring
+  look_.set(when, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
-    look_now_and_then();
-    bool const due = std::has_single_bit(++looks_) || looks_ % often == 0;
-    if (!told_of_refusal_ && due) signal_all(0);
+    auto const now = clock::now();
+    look_at(now + between_looks);
+    // A turn for what there is left to reap is no look.
+    if (now - looks_.last >= between_looks) {
+      looks_.last = now;
+      bool const due = std::has_single_bit(++looks_.count) || looks_.count % often == 0;
+      if (!told_of_refusal_ && due) signal_all(0);
+    }
     on_children();
   });
 }
@@ -199,10 +205,14 @@ void guard::await_children() {
   });
 }
 
+// The deadlines come first: a command may leave orphans faster than they are reaped, and each turn
+// is followed by the next until all are.
 void guard::on_children() {
   if (state_ == state::ended) return;
+  dog_.allow_until(last_moment_of_the_dog());
   group_changes const changes = group_.collect();
   if (changes.stopped_by != 0) stop_with_command(changes.stopped_by);
+  if (changes.more) return look_at(clock::now());
   if (!group_.leader_status()) return;
   // Ctrl-C is to reach us, if nobody is left in the foreground.
   if (group_.group_gone()) terminal_.take_back();

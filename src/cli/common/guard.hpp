@@ -82,7 +82,7 @@ class guard {
   void stop_with_command(int stopped_by);
   void announce_loss() noexcept;
   void signal_all(int number);
-  void look_now_and_then();
+  void look_at(clock::time_point when);
   void tell_trouble(char const* text, pid_t of) noexcept;
   void kill_all();
   void kill_again();
@@ -111,7 +111,10 @@ class guard {
   milliseconds kill_pause_{5};
   bool asked_ = false;  // by end()
   bool told_of_refusal_ = false;
-  unsigned looks_ = 0;
+  struct {
+    unsigned count = 0;
+    clock::time_point last{};
+  } looks_;
   std::shared_ptr<void> alive_ = std::make_shared<char>();
   bool told_to_stop_ = false;  // SIGTSTP: when the command has stopped, so do we
 };

@@ -10,7 +10,8 @@ namespace herdlock::cli {
 enum class json_form { line, indented };
 
 /// Names and labels may hold any byte: what is not UTF-8 is replaced, and every control character
-/// (C0, DEL and C1) is escaped, so that showing it does nothing to a terminal.
+/// (C0, DEL, C1, those that turn the direction of writing) is escaped, so that showing it does
+/// nothing to a terminal.
 std::string json_text(nlohmann::ordered_json const& what, json_form form);
 
 }  // namespace herdlock::cli

@@ -104,6 +104,8 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
     // Both sides do this: whoever is first, the group exists when either goes on.
     ::setpgid(id_, id_);
     tty.give_to(id_);
+    child_table& children = *this;
+    reaper_.emplace(children, id_);
   }
   writing.reset();
   // execve() may wait for a slow file system.
@@ -145,49 +147,46 @@ work_seen process_group::signal_all(int number) const {
   return signal_work(signs, number);
 }
 
-// Before the group's last process is reaped, which is when its number becomes free for others: from
-// then on the command's processes are found by what else they show.
-void process_group::before_reaping(pid_t child) {
-  if (group_over_ || ::getpgid(child) != id_) return;
-  work_signs in_group = all();
-  in_group.only_in = id_;
-  if (!signal_work(in_group, 0).none()) return;
-  group_over_ = true;
-  dog_.forget_group();
+std::optional<child_news> process_group::ended() {
+  siginfo_t about{};
+  bool const found =
+      ::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid != 0;
+  if (!found) return std::nullopt;
+  return child_news{about.si_pid, about.si_code, about.si_status};
 }
 
-group_changes process_group::collect() {
-  group_changes changes;
-  while (true) {
-    siginfo_t about{};
-    if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid != 0) {
-      before_reaping(about.si_pid);
-      ::waitid(P_PID, static_cast<id_t>(about.si_pid), &about, WEXITED | WNOHANG);
-    } else {
-      about = {};
-      if (::waitid(P_ALL, 0, &about, WSTOPPED | WNOHANG) != 0 || about.si_pid == 0) break;
-    }
-    if (about.si_code == CLD_STOPPED) {
-      bool const left = leader_status_ && ::getpgid(about.si_pid) == id_;
-      if (about.si_pid == id_ || left) changes.stopped_by = about.si_status;
-    } else if (about.si_pid == id_) {
-      leader_status_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
-      changes.leader_ended = true;
-    }
-  }
-  return changes;
+std::optional<child_news> process_group::stopped() {
+  siginfo_t about{};
+  bool const found = ::waitid(P_ALL, 0, &about, WSTOPPED | WNOHANG) == 0 && about.si_pid != 0;
+  if (!found) return std::nullopt;
+  return child_news{about.si_pid, about.si_code, about.si_status};
+}
+
+void process_group::reap(pid_t child) {
+  siginfo_t about{};
+  ::waitid(P_PID, static_cast<id_t>(child), &about, WEXITED | WNOHANG);
+}
+
+pid_t process_group::group_of(pid_t process) { return ::getpgid(process); }
+
+pid_t process_group::child_in(pid_t group, pid_t but_not) {
+  return youngest_child_in(group, but_not);
+}
+
+work_seen process_group::walk(pid_t group) {
+  work_signs in_group = all();
+  in_group.only_in = group;
+  return signal_work(in_group, 0);
 }
 
 // The watchdog is no child in this sense. Those that were there before it are: they are looked for
 // only when there is nothing else to do, and then not waited for.
 bool process_group::gone() const {
-  if (!leader_status_) return false;
+  if (!leader_status()) return false;
   siginfo_t about{};
   if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
   if (dog_.not_the_command()[1] == 0) return false;
   return signal_work(all(), 0).none();
 }
-
-bool process_group::group_gone() const { return group_over_; }
 
 }  // namespace herdlock::cli

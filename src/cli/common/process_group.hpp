@@ -9,17 +9,12 @@
 #include <optional>
 
 #include "common/command.hpp"
+#include "common/group_reaper.hpp"
 #include "common/terminal.hpp"
 #include "common/watchdog.hpp"
 #include "common/work_processes.hpp"
 
 namespace herdlock::cli {
-
-/// What became of the group's children since the last look.
-struct group_changes {
-  bool leader_ended = false;
-  int stopped_by = 0;  ///< a signal: the leader, or, after its end, one of those that it left
-};
 
 struct start_terms {
   clock::time_point not_after;
@@ -33,7 +28,7 @@ struct start_terms {
 ///
 /// Call from the main thread only: the kernel ties the leader's life (PR_SET_PDEATHSIG) to the
 /// thread that started it.
-class process_group {
+class process_group final : private child_table {
  public:
   /// Throws command_error when the program cannot be executed after all, or (lost) when it could
   /// not be before `when.not_after`: then it has not been. `dog` watches the group from before the
@@ -51,26 +46,32 @@ class process_group {
   /// To every process of the command's, in the group or not; 0 only asks.
   work_seen signal_all(int number) const;
 
-  /// Reaps what has ended. To be called on SIGCHLD; does not wait.
-  group_changes collect();
+  /// Reaps what has ended, a bounded number. To be called on SIGCHLD; does not wait.
+  group_changes collect() { return reaper_->turn(); }
 
   /// No process of the command's is left.
   bool gone() const;
 
   /// None is left in the group; there may be others.
-  bool group_gone() const;
+  bool group_gone() const { return reaper_->group_over(); }
 
   /// The leader's exit status as a shell gives it; nothing while it runs.
-  std::optional<int> const& leader_status() const { return leader_status_; }
+  std::optional<int> const& leader_status() const { return reaper_->leader_status(); }
 
  private:
   work_signs all() const;
-  void before_reaping(pid_t child);
+
+  std::optional<child_news> ended() override;
+  std::optional<child_news> stopped() override;
+  void reap(pid_t child) override;
+  pid_t group_of(pid_t process) override;
+  pid_t child_in(pid_t group, pid_t but_not) override;
+  work_seen walk(pid_t group) override;
+  void group_is_over() override { dog_.forget_group(); }
 
   watchdog& dog_;
   pid_t id_ = -1;
-  bool group_over_ = false;
-  std::optional<int> leader_status_;
+  std::optional<group_reaper> reaper_;  // from the moment on that there is a group
 };
 
 }  // namespace herdlock::cli

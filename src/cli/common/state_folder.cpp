@@ -40,13 +40,16 @@ fs::path state_home() {
 
 }  // namespace
 
+fs::path default_store_file() { return state_home() / "herdlock" / "herdlock.db"; }
+
 std::string default_store_url() {
-  fs::path const folder = state_home() / "herdlock";
+  fs::path const file = default_store_file();
+  fs::path const folder = file.parent_path();
   std::error_code code;
   fs::create_directories(folder.parent_path(), code);
   if (code) refuse(folder, code.value());
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) refuse(folder, errno);
-  return sqlite_url(folder / "herdlock.db");
+  return sqlite_url(file);
 }
 
 }  // namespace herdlock::cli

@@ -103,7 +103,8 @@ void add_store_options(CLI::App& app, store_arguments& arguments) {
              "--store", arguments.url,
              "Where the lease lives: sqlite:PATH, redis://…, postgres://…, zk://…\n"
              "(default: HERDLOCK_STORE, else the file that HERDLOCK_STORE_FILE names, else\n"
-             "herdlock.db in ~/.local/state/herdlock: all processes of one user)")
+             "herdlock.db in $XDG_STATE_HOME/herdlock, without that variable in\n"
+             "~/.local/state/herdlock: all processes of one user that agree on these)")
           ->type_name("URL");
   app.add_option("--store-file", arguments.file, about_file)->type_name("FILE")->excludes(url);
 }
@@ -120,6 +121,13 @@ store_choice store_choice_of(store_arguments const& arguments) {
   bool const named = !arguments.url.empty() || !arguments.file.empty() ||
                      !variable("HERDLOCK_STORE").empty() || !variable(file_variable).empty();
   return named ? store_choice::named : store_choice::by_default;
+}
+
+std::string about_default_store() {
+  return fmt::format(
+      "no store is named (--store): only processes on this machine that use the same file are "
+      "excluded: {}",
+      default_store_file().string());
 }
 
 }  // namespace herdlock::cli

@@ -8,8 +8,8 @@ namespace herdlock::cli {
 enum class store_choice { named, by_default };
 store_choice store_choice_of(store_arguments const& arguments);
 
-/// What who names none should know.
-inline constexpr char const* about_default_store =
-    "no store is named (--store): only this user's processes on this machine are excluded";
+/// What a user who names no store should know: whom the default store excludes, and where it is.
+/// Two processes of one user can have two: a login shell may set XDG_STATE_HOME, and cron does not.
+std::string about_default_store();
 
 }  // namespace herdlock::cli

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace herdlock::cli {
 namespace {
@@ -151,6 +152,32 @@ bool has_mark(process const& of, std::string_view mark) noexcept {
   return found;
 }
 
+// Calls `take` with the number of each child, in the order of their births for each thread: as far
+// as the kernel knows them at this moment.
+template <class Take>
+void each_child(pid_t of, Take take) noexcept {
+  char folder[64] = "/proc/";
+  std::strcpy(std::to_chars(folder + 6, folder + 24, of).ptr, "/task");
+  each_number(folder, [&](int thread, int) {
+    char what[64] = "/task/";
+    std::strcpy(std::to_chars(what + 6, what + 24, thread).ptr, "/children");
+    int const file = open_of(of, what);
+    if (file < 0) return;
+    char text[4096];
+    pid_t child = 0;
+    ssize_t got;
+    while ((got = ::read(file, text, sizeof text)) > 0) {
+      for (ssize_t at = 0; at < got; ++at) {
+        bool const digit = text[at] >= '0' && text[at] <= '9';
+        if (digit) child = child * 10 + (text[at] - '0');
+        if (!digit && child != 0) take(std::exchange(child, 0));
+      }
+    }
+    if (child != 0) take(child);
+    ::close(file);
+  });
+}
+
 class process_list {
  public:
   process_list() noexcept {
@@ -228,16 +255,26 @@ bool send(process const& to, int number) noexcept {
   return !refused;
 }
 
+void kill_children(work_signs const& signs) noexcept {
+  each_child(signs.ancestor, [&](pid_t id) {
+    process one;
+    if (is_spared(signs, id) || !look_at(id, one) || one.parent != signs.ancestor) return;
+    if (one.alive() && is_meant(signs, one)) send(one, SIGKILL);
+  });
+}
+
 }  // namespace
 
 // Whoever is known gets the signal before the next is looked at: that one may make us hang.
 work_seen signal_work(work_signs const& signs, int number) noexcept {
+  if (number == SIGKILL && signs.ancestor != 0) kill_children(signs);
   process_list const all;
   work_seen seen{.known = all.begin() != all.end()};
   auto const tell = [&](process& one) {
     if (!one.chosen || one.told || !one.alive() || !is_meant(signs, one)) return;
     one.told = true;
     ++seen.living;
+    seen.one = one.id;
     bool const served = signs.served != 0 && one.group == signs.served;
     if (!send(one, served ? 0 : number)) seen.refused = one.id;
   };
@@ -255,6 +292,14 @@ work_seen signal_work(work_signs const& signs, int number) noexcept {
   }
   tell_all();
   return seen;
+}
+
+pid_t youngest_child_in(pid_t group, pid_t but_not) noexcept {
+  pid_t found = 0;
+  each_child(::getpid(), [&](pid_t id) {
+    if (id != but_not && ::getpgid(id) == group) found = id;
+  });
+  return found;
 }
 
 void list_children(pid_t* into, std::size_t most) noexcept {

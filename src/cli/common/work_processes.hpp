@@ -33,13 +33,19 @@ struct work_seen {
   bool known = false;      ///< else /proc could not be read: there may be any number
   std::size_t living = 0;  ///< that were found
   pid_t refused = 0;       ///< one of them that we may not signal, being another user's; 0: none
+  pid_t one = 0;           ///< one of them; 0: none
   bool none() const { return known && living == 0; }
 };
 
 /// Sends the signal to each of them that lives, never to this process or `ancestor`; 0 only asks
 /// whether they could get one. A process is named by a pidfd and looked at again before it gets
-/// the signal, so that a number that was given to a stranger meanwhile does no harm.
+/// the signal, so that a number that was given to a stranger meanwhile does no harm. SIGKILL goes
+/// to the ancestor's children first, before the list of all processes is read, which may take long.
 work_seen signal_work(work_signs const& signs, int number) noexcept;
+
+/// The youngest child of this process that is in the group, be it a zombie, but not this one; 0:
+/// none, or the kernel does not list children (CONFIG_PROC_CHILDREN).
+pid_t youngest_child_in(pid_t group, pid_t but_not) noexcept;
 
 /// The children of this process at the moment, at most `most`; `into` ends with 0.
 void list_children(pid_t* into, std::size_t most) noexcept;

@@ -72,16 +72,25 @@ void require_findable(hotkey_options const& options) {
                               std::min(static_cast<double>(options.processes), 10.0)),
                     options.processes));
   }
-  // So often it has to be read within half a window.
+  // So often it is to be read within half a window, to be sure.
   auto const least = 2 * static_cast<double>(hot_keys_options{}.min_reads);
   double const half_s = static_cast<double>(options.window().count()) / 2e3;
-  if (options.rate_of_each() * half_s >= least) return;
-  throw command_error(
-      exit_code::usage,
-      fmt::format("--rate {:g}: too few requests for --processes {} in --time {}; use --rate "
-                  "{:.0f} or more, or a longer --time",
-                  options.rate, options.processes, say_exactly(options.time),
-                  std::ceil(least / half_s * static_cast<double>(options.processes))));
+  if (options.rate_of_each() * half_s < least) {
+    throw command_error(
+        exit_code::usage,
+        fmt::format("--rate {:g}: too few requests for --processes {} in --time {}; use --rate "
+                    "{:.0f} or more, or a longer --time",
+                    options.rate, options.processes, say_exactly(options.time),
+                    std::ceil(least / half_s * static_cast<double>(options.processes))));
+  }
+  // What hot_keys refuses: a key at the threshold would never be found.
+  if (options.threshold * half_s < least / 2) {
+    throw command_error(
+        exit_code::usage,
+        fmt::format("--threshold {:g}: too small for --time {}; use {:.0f} or more, or a longer "
+                    "--time",
+                    options.threshold, say_exactly(options.time), std::ceil(least / 2 / half_s)));
+  }
 }
 
 }  // namespace

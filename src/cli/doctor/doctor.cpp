@@ -31,14 +31,14 @@ empty table or the fencing counter of that name.
   redlock      nodes, distinct servers, odd number, restart_delay
   mysql        reachable, read-only, Galera, durability, timeouts, clock, rights
   postgres     reachable, standby, read-only, pooler, proxy, synchronous_commit,
-               fsync, idle timeouts, clock, rights
+               fsync, idle timeouts, clock, rights, schema
   sqlite       folder, file, network file system, journal
   zookeeper    reachable, session timeout, servers, read-only, connections
   etcd         members, leader, health, learner, alarms, least ttl, rights
   memory       scope
 
 --json prints {store, healthy, findings: [{check, severity, found, consequence,
-fix}], passed, skipped}. A check that could not be made is in `skipped`, with the
+fix}], passed, skipped, notes}. A check that could not be made is in `skipped`, with the
 reason.
 
 Exit status:
@@ -60,6 +60,10 @@ int status_of(examination const& seen) {
   return status;
 }
 
+std::string counted(std::size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 void print_json(std::string const& store, examination const& seen) {
   json told{{"store", store}, {"healthy", seen.findings.empty()}, {"findings", json::array()}};
   for (auto const& one : seen.findings) {
@@ -71,11 +75,13 @@ void print_json(std::string const& store, examination const& seen) {
   }
   told["passed"] = std::set(seen.passed.begin(), seen.passed.end());
   told["skipped"] = seen.skipped;
+  told["notes"] = seen.notes;
   fmt::print("{}\n", json_text(told, json_form::indented));
 }
 
 void print_text(std::string const& store, examination const& seen) {
   fmt::print("{}\n", store);
+  for (auto const& one : seen.notes) fmt::print("{}\n", one);
   for (auto const& one : seen.findings) {
     fmt::print("\n{}: {}\n  found        {}\n  consequence  {}\n  fix          {}\n",
                word_of(one.weight), one.check, one.found, one.consequence, one.fix);
@@ -83,7 +89,8 @@ void print_text(std::string const& store, examination const& seen) {
   if (!seen.findings.empty()) fmt::print("\n");
   for (auto const& one : seen.skipped) fmt::print("not checked: {}\n", one);
   std::set const passed(seen.passed.begin(), seen.passed.end());
-  fmt::print("{} findings, {} checks passed\n", seen.findings.size(), passed.size());
+  fmt::print("{}, {} passed\n", counted(seen.findings.size(), "finding"),
+             counted(passed.size(), "check"));
 }
 
 int doctor(doctor_arguments const& given) {
@@ -96,6 +103,7 @@ int doctor(doctor_arguments const& given) {
   seen.findings.insert(seen.findings.begin(), looked.findings.begin(), looked.findings.end());
   seen.passed.insert(seen.passed.end(), looked.passed.begin(), looked.passed.end());
   seen.skipped.insert(seen.skipped.end(), looked.skipped.begin(), looked.skipped.end());
+  seen.notes = looked.notes;
   auto const lighter = [](finding const& a, finding const& b) { return a.weight > b.weight; };
   std::stable_sort(seen.findings.begin(), seen.findings.end(), lighter);
   if (given.json) {

@@ -12,7 +12,10 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr std::chrono::seconds probe_ttl{30};
+// A store may allow short ones only (quarantine_ttl, restart_delay): the longest that it takes.
+constexpr std::array<milliseconds, 5> probe_ttls{std::chrono::seconds{30}, std::chrono::seconds{10},
+                                                 std::chrono::seconds{3}, std::chrono::seconds{1},
+                                                 milliseconds{200}};
 // A renewal comes at a third of the ttl: with a ttl of 10 s, this is what may go wrong thrice.
 constexpr milliseconds slow_round_trip{250};
 
@@ -27,14 +30,34 @@ milliseconds time_of_a_look(lock const& at) {
   return std::chrono::duration_cast<milliseconds>(times[times.size() / 2]);
 }
 
+acquire_options terms_of(milliseconds ttl) {
+  acquire_options terms;
+  terms.ttl = ttl;
+  terms.renew = renewal::none;
+  return terms;
+}
+
+milliseconds longest_allowed(lock const& at, acquired& first) {
+  for (auto const ttl : probe_ttls) {
+    try {
+      first = at.try_acquire(terms_of(ttl));
+      return ttl;
+    } catch (error const& e) {
+      if (e.code() != errc::invalid_ttl || ttl == probe_ttls.back()) throw;
+    }
+  }
+  return probe_ttls.back();
+}
+
 void exercise(lock const& at, examination& into) {
-  auto first = at.try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  acquired first;
+  auto const terms = terms_of(longest_allowed(at, first));
   if (!first) {
     return into.find({"store.grants", severity::error,
                       at.name().str() + ", which nobody else uses, is held",
                       "something grants or keeps leases beside herdlock", "see who writes there"});
   }
-  auto const second = lock(at).try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  auto const second = lock(at).try_acquire(terms);
   into.expect(!second, {"store.excludes", severity::error,
                         "a second holder got the lease that the first has", "locks exclude nobody",
                         "report it, with the store's version"});
@@ -46,7 +69,7 @@ void exercise(lock const& at, examination& into) {
        "show, wait and watch tell nothing of use", "name the master or leader, not a replica"});
   auto const token = first->fencing();
   bool const returned = first->release() == release_reply::released;
-  auto next = at.try_acquire({.ttl = probe_ttl, .renew = renewal::none});
+  auto next = at.try_acquire(terms);
   into.expect(returned && next.has_value(),
               {"store.releases", severity::error, "a released lease is not to be had again",
                "each holder blocks the next for its whole ttl", "see the store's log"});

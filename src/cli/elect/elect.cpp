@@ -79,7 +79,7 @@ session::session(elect_options const& options)
                 terms()) {
   log_.emplace(event_log(options.name.str(), election_.candidate(), store_.display_name()),
                options.log);
-  if (options.store_named == store_choice::by_default) log_->warns(about_default_store);
+  if (options.store_named == store_choice::by_default) log_->warns(about_default_store());
   for (int const number : ends_us) {
     if (!ignored(number)) signals_.add(number);
   }
@@ -121,6 +121,7 @@ asio::awaitable<void> session::work(election_term& term) {
 
 asio::awaitable<void> session::run(election_term& term) {
   warnings_.tell(store_);
+  if (terms_ == 1) log_->notes(store_);
   if (term.stop_token().stop_requested()) co_return;
   std::string const number = std::to_string(term.number().value);
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},

@@ -51,6 +51,13 @@ void elect_log::tell(election_transition const& what) {
   tell_people(what);
 }
 
+void elect_log::notes(store const& where) const {
+  if (form_ != event_form::verbose) return;
+  for (auto const& one : where.notes()) {
+    notice(fmt::format("{}: {}", in_quotes(events_.name()), one));
+  }
+}
+
 void elect_log::warns(std::string const& text) const {
   if (form_ == event_form::json) return events_.warn(text, last_);
   notice(fmt::format("{}: {}", in_quotes(events_.name()), text));

@@ -14,6 +14,8 @@ class elect_log {
  public:
   elect_log(event_log events, event_form form);
   void tell(election_transition const& what);
+  /// Says where the lease lives, under --verbose.
+  void notes(store const& where) const;
   /// Something is wrong with the command.
   void warns(std::string const& text) const;
 

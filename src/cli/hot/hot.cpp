@@ -73,7 +73,9 @@ suspended machine cannot: the server then keeps in its memory what is not read.
 
 --json prints a list of {key, rate, low, high, reads, writes, source}, the
 hottest first, with null for what is not known, and, as far as known, share,
-bytes, processes, kept_by, kept_for_ms. What is no UTF-8 in a key is replaced.
+bytes, processes, kept_by, kept_for_ms. What is no UTF-8 in a key is replaced:
+it has key_escaped, too, from which printf %b of Bash gives its bytes back.
+key_cut: it may be the beginning of a longer key (elsewhere … behind it).
 
 Examples:
   herdlock hot --store redis://cache.example --watch

@@ -201,6 +201,9 @@ std::string header_of(hot_view const& now, std::size_t columns) {
   return cut_at_the_end(cut_in_the_middle(store, std::max(room, std::size_t{8})) + rest, columns);
 }
 
+// With a mark where it may be the beginning of several.
+std::string shown_key(surveyed_key const& one) { return escaped(one.key) + (one.cut ? "…" : ""); }
+
 // What limits the answer must not take the room of the answer.
 std::vector<std::string> remarks_of(hot_view const& now, screen_size size) {
   std::vector<std::string> all;
@@ -254,7 +257,7 @@ std::string cut_in_the_middle(std::string_view text, std::size_t columns) {
 
 std::vector<std::string> hot_table(survey const& seen, std::size_t width) {
   filled_column keys{"KEY"};
-  for (auto const& one : seen.keys) keys.push_back(printable(one.key));
+  for (auto const& one : seen.keys) keys.push_back(shown_key(one));
   std::size_t const longest = widest(keys);
   auto columns = filled_columns(seen);
   std::size_t const least = std::min(longest, enough_for_a_key);
@@ -299,7 +302,11 @@ json hot_json(survey const& seen, survey_source source) {
   };
   json list = json::array();
   for (auto const& one : seen.keys) {
-    json told{{"key", one.key}, {"rate", one.rate}, {"low", one.low}};
+    json told{{"key", one.key}};
+    if (auto text = escaped(one.key); text != one.key) told["key_escaped"] = std::move(text);
+    if (one.cut) told["key_cut"] = true;
+    told["rate"] = one.rate;
+    told["low"] = one.low;
     told["high"] = one.high > 0 ? json(one.high) : json(nullptr);
     told["reads"] = or_null(one.reads);
     told["writes"] = or_null(one.writes);
@@ -316,7 +323,7 @@ json hot_json(survey const& seen, survey_source source) {
 
 std::string hot_line(surveyed_key const& one, milliseconds elapsed) {
   std::string key;
-  for (char const c : printable(one.key)) {
+  for (char const c : shown_key(one)) {
     // A blank would make two words of it.
     if (c == ' ') {
       key += "\\x20";

@@ -74,7 +74,9 @@ force now, by this machine's clock. Rules that are over stay until somebody
 removes them.
 
 --json prints a list of {action, key, match, from, until, in_force}, and of keep
-keep_at_most_ms. Times are of UTC, null for none.
+keep_at_most_ms. Times are of UTC, null for none. A key with bytes that are no
+text, or a backslash, has key_escaped, too: printf %b of Bash gives its bytes
+back, as remove takes them.
 
 Exit status:
   0    also when there is none

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <herdlock/error.hpp>
+#include <herdlock/printable.hpp>
 #include <optional>
 #include <tuple>
 
@@ -41,8 +42,11 @@ std::string action_text(hot_rule const& one) {
   return text;
 }
 
+// The whole of it: rules are told apart by their keys, and removed by them.
+std::string whole(std::string const& key) { return "'" + escaped(key) + "'"; }
+
 rule_row row_of(hot_rule const& one, hot_rule::time now) {
-  return {action_text(one),       in_quotes(one.key),      std::string(match_text(one.by)),
+  return {action_text(one),       whole(one.key),          std::string(match_text(one.by)),
           time_or_dash(one.from), time_or_dash(one.until), std::string(in_force(one, now))};
 }
 
@@ -100,10 +104,12 @@ std::vector<std::string> rule_table(std::vector<hot_rule> rules, hot_rule::time 
 }
 
 nlohmann::ordered_json rule_json(hot_rule const& one, hot_rule::time now) {
-  nlohmann::ordered_json told{
-      {"action", name_of(one.does)},      {"key", one.key},
-      {"match", match_text(one.by)},      {"from", time_or_null(one.from)},
-      {"until", time_or_null(one.until)}, {"in_force", in_force(one, now) == "yes"}};
+  nlohmann::ordered_json told{{"action", name_of(one.does)}, {"key", one.key}};
+  if (auto text = escaped(one.key); text != one.key) told["key_escaped"] = std::move(text);
+  told["match"] = match_text(one.by);
+  told["from"] = time_or_null(one.from);
+  told["until"] = time_or_null(one.until);
+  told["in_force"] = in_force(one, now) == "yes";
   if (one.does == hot_rule::action::keep) told["keep_at_most_ms"] = one.keep_at_most.count();
   return told;
 }

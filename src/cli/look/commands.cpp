@@ -26,8 +26,8 @@ are more than --limit, a line on standard error says so. A Redis dialect needs a
 prefix of its own for it (prefix=… in the URL).
 
 --json prints an array of {resource, held} and, when it is held, {holder,
-held_for_ms (null: unknown), fencing, remaining_ms (null: unknown), waiting,
-waiters}.
+held_for_ms (null: unknown), done_ms_ago (null unless it was left as done),
+fencing, remaining_ms (null: unknown), waiting, waiters}.
 
 Exit status:
   0    all were looked at, held or not
@@ -51,6 +51,8 @@ together, and at the end of the lease, if that is sooner.
 constexpr char const* wait_footer = R"(
 Waits until nobody holds NAME, without taking it: it may be held again a moment
 later. To do something while nobody else does: herdlock run NAME --wait forever.
+Nobody holds a lease that was left as done (run --once-per), so it counts as free
+here; for run it is busy.
 )";
 
 constexpr char const* wait_exits = R"(
@@ -62,6 +64,7 @@ constexpr char const* watch_footer = R"(
 A line on standard output for what is, and for each change: held, by whom, with
 which fencing token; free; unknown, while the store does not answer. A change
 back and forth between two looks is not seen, but the fencing token tells of it.
+A lease that was left as done (run --once-per) is free here: nobody holds it.
 --json prints each as {resource, state, holder, fencing, remaining_ms, waiting,
 why, elapsed_ms}, as far as there is one.
 )";

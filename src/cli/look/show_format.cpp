@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <herdlock/printable.hpp>
 
 #include "common/duration.hpp"
@@ -26,10 +27,21 @@ std::optional<milliseconds> remaining(lease_info const& seen) {
 
 std::string or_dash(std::optional<milliseconds> time) { return time ? say(*time) : "-"; }
 
+// The local time so long ago.
+std::string local_time(milliseconds ago) {
+  auto const then = std::chrono::system_clock::now() - ago;
+  std::time_t const seconds = std::chrono::system_clock::to_time_t(then);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  auto const size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return std::string(text.data(), size);
+}
+
 table_row row_of(sighting const& one) {
   auto const& [name, seen] = one;
   return {in_quotes(name.str()),
-          printable(seen.holder),
+          printable(seen.holder) + (seen.done ? " (done)" : ""),
           or_dash(seen.held_for),
           or_dash(remaining(seen)),
           seen.fencing.value == 0 ? "-" : std::to_string(seen.fencing.value),
@@ -43,6 +55,7 @@ json as_json(resource const& name, std::optional<lease_info> const& seen) {
   if (!seen) return one;
   one["holder"] = seen->holder;
   one["held_for_ms"] = in_ms(seen->held_for);
+  one["done_ms_ago"] = in_ms(seen->done);
   one["fencing"] = seen->fencing.value;
   one["remaining_ms"] = in_ms(remaining(*seen));
   one["waiting"] = seen->waiting;
@@ -53,10 +66,15 @@ json as_json(resource const& name, std::optional<lease_info> const& seen) {
 std::string as_text(resource const& name, std::optional<lease_info> const& seen) {
   if (!seen) return fmt::format("{}: free\n", in_quotes(name.str()));
   std::string text = fmt::format("{}: held by {}", in_quotes(name.str()), printable(seen->holder));
-  if (seen->held_for) text += fmt::format(" for {}", say(*seen->held_for));
+  if (seen->done) {
+    text = fmt::format("{}: done by {} at {}", in_quotes(name.str()), printable(seen->holder),
+                       local_time(*seen->done));
+  } else if (seen->held_for)
+    text += fmt::format(" for {}", say(*seen->held_for));
   if (seen->fencing.value != 0) text += fmt::format(", fencing token {}", seen->fencing.value);
   if (auto const left = remaining(*seen)) {
-    text += fmt::format(", for at most {} more unless renewed", say(*left));
+    text += seen->done ? fmt::format(", kept for {} more", say(*left))
+                       : fmt::format(", for at most {} more unless renewed", say(*left));
   }
   text += seen->waiting == 0 ? "\n" : fmt::format(", {} waiting\n", seen->waiting);
   for (std::size_t i = 0; i < seen->waiters.size(); ++i) {

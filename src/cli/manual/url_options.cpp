@@ -19,7 +19,7 @@ using stores::scheme_options;
 
 constexpr char const* footer = R"(
 A value stands behind the path: redis://host?timeout=500ms&wait_replicas=1.
-A duration has a unit (250ms, 2s, 5m, 1h) or is in milliseconds.
+A duration has a unit (250ms, 2s, 5m, 1h, 7d) or is in milliseconds.
 --json prints an array of {scheme, options}, options being an array of
 {name, type, default, range, effect}.)";
 

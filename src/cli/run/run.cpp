@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 
+#include "common/boot_alarm.hpp"
 #include "common/duration.hpp"
 #include "common/exit_code.hpp"
 #include "common/guard.hpp"
@@ -19,9 +20,32 @@
 #include "common/stopping.hpp"
 #include "common/warnings.hpp"
 #include "run/run_log.hpp"
+#include "run/run_plan.hpp"
 
 namespace herdlock::cli {
 namespace {
+
+trouble kind_of(failure const& why) {
+  bool const passes = why == errc::unavailable || why == errc::timed_out;
+  return passes ? trouble::passing : trouble::lasting;
+}
+
+// Whoever has the label of this process is a try of its own; so may be one that is gone by now.
+found what_is(std::optional<lease_info> const& seen) {
+  if (!seen) return found::held_by_us;
+  if (seen->done) return found::done;
+  return seen->holder == owner_token::generate().label() ? found::held_by_us : found::held;
+}
+
+// `by db-1/4711 12 min ago`.
+std::string done_by(lease_info const& seen) {
+  return fmt::format("by {} {} ago", seen.holder, say(*seen.done));
+}
+
+std::string left_words(run_step const& next) {
+  return fmt::format("left{} for {} from its grant on", next.how == left_as::done ? " as done" : "",
+                     say(next.time));
+}
 
 constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -32,11 +56,15 @@ class session {
   int go();
 
  private:
+  void check_once() const;
   void await_signal();
   void on_signal(int number);
   acquire_options terms(milliseconds wait) const;
   acquired acquire();
-  acquired attempt(milliseconds wait);
+  result<acquired> attempt(milliseconds wait);
+  void rest(clock::time_point until, std::stop_token const& ended = {});
+  void keep(lease const& held, clock::time_point until);
+  std::optional<lease_info> look();
   std::string who_holds();
   int run_under(lease& held);
   int finish(lease held, int status);
@@ -50,9 +78,12 @@ class session {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   asio::signal_set signals_{io_};
   asio::cancellation_signal cancel_;
+  clock::time_point granted_{};
   int interrupted_by_ = 0;
   guard* guard_ = nullptr;
   lock lock_;
+  run_plan plan_;
+  std::optional<std::string> done_by_;  // another has done the work
   warnings_teller warnings_;
   run_log log_;
 };
@@ -61,6 +92,9 @@ session::session(run_options const& options)
     : options_(options),
       command_(options.command),
       lock_(value_or_raise(try_open_store(options.store_url)), options.name),
+      plan_({options.wait, options.retry, options.min_hold, options.once_per, options.ttl},
+            lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
+            clock::now()),
       log_(options.name.str(), lock_.where().display_name(), options.log) {
   // nohup and `&` of a script ignore signals on purpose.
   for (int const number : forwarded) {
@@ -90,6 +124,7 @@ void session::on_signal(int number) {
     default:
       interrupted_by_ = number;
       cancel_.emit(asio::cancellation_type::terminal);
+      io_.stop();  // a rest is over, too
   }
 }
 
@@ -123,31 +158,66 @@ acquire_options session::terms(milliseconds wait) const {
   return terms;
 }
 
-acquired session::attempt(milliseconds wait) {
+result<acquired> session::attempt(milliseconds wait) {
   acquire_options const asked = terms(wait);
-  return value_or_raise(
-      wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); }));
+  return wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); });
+}
+
+// Until then, or until a signal has come or `ended` is told.
+void session::rest(clock::time_point until, std::stop_token const& ended) {
+  bool over = false;
+  boot_alarm alarm(io_.get_executor());
+  alarm.set(until, [&] {
+    over = true;
+    io_.stop();
+  });
+  std::stop_callback const told(ended, [this] { asio::post(io_, [this] { io_.stop(); }); });
+  while (!over && !interrupted_by_ && !ended.stop_requested()) {
+    io_.restart();
+    io_.run();
+  }
+}
+
+std::optional<lease_info> session::look() {
+  auto info =
+      wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
+  return info ? std::move(*info) : std::nullopt;
 }
 
 // `held by db-1/4711 for at most 28 s more`, or less when nothing is known.
 std::string session::who_holds() {
-  auto const info =
-      wait_for<std::optional<lease_info>>([&](auto done) { lock_.async_inspect(std::move(done)); });
-  if (!info || !*info) return "held by another until a moment ago";
-  return fmt::format("held by {} for at most {} more unless renewed", (*info)->holder,
-                     say((*info)->remaining));
+  auto const seen = look();
+  if (!seen) return "held by another until a moment ago";
+  if (seen->done) return "done " + done_by(*seen);
+  // A client of another kind may hold it without an end.
+  if (seen->remaining <= milliseconds{0}) return fmt::format("held by {}", seen->holder);
+  return fmt::format("held by {} for at most {} more unless renewed", seen->holder,
+                     say(seen->remaining));
 }
 
 // A signal cancels only the operation under way, and that may be the question who holds it. So each
 // step looks whether there is to be a next one.
 acquired session::acquire() {
-  acquired held = attempt(milliseconds{0});
-  if (held || options_.wait == milliseconds{0} || interrupted_by_) return held;
-  if (::isatty(STDERR_FILENO)) {
-    notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+  milliseconds wait{0};
+  bool told = false;
+  while (true) {
+    auto got = attempt(wait);
+    if (got && (*got || interrupted_by_)) return std::move(*got);
+    auto const seen = got && plan_.wants_a_look(clock::now()) ? look() : std::nullopt;
+    auto const next = got ? plan_.busy(clock::now(), what_is(seen))
+                          : plan_.failed(clock::now(), kind_of(got.error()));
+    if (!got && (interrupted_by_ || next.what == run_step::kind::give_up)) raise(got.error());
+    if (next.what == run_step::kind::done) done_by_ = done_by(*seen);
+    if (next.what == run_step::kind::give_up || done_by_) return {};
+    if (!got) log_.tries_on(got.error());
+    if (next.what == run_step::kind::rest) {
+      rest(next.until);
+    } else if (!std::exchange(told, true) && ::isatty(STDERR_FILENO)) {
+      notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+    }
+    if (interrupted_by_) return {};
+    wait = plan_.wait_left(clock::now());
   }
-  if (interrupted_by_) return held;
-  return attempt(options_.wait);
 }
 
 int session::run_under(lease& held) {
@@ -175,19 +245,40 @@ int session::run_under(lease& held) {
   return *status;
 }
 
+void session::keep(lease const& held, clock::time_point until) {
+  log_.keeps(std::chrono::ceil<milliseconds>(until - clock::now()));
+  rest(until, held.lost_token());
+}
+
 int session::finish(lease held, int status) {
-  result<release_reply> const reply =
-      wait_for<release_reply>([&](auto done) { held.async_release(std::move(done)); });
+  auto const next = plan_.ended(clock::now(), granted_, status);
+  bool const in_time = held.valid();
+  if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
+  bool const leaves = in_time && next.what == run_step::kind::leave;
+  signals_.cancel();  // nothing ends the wait for what is given back but the store's timeout
+  result<release_reply> const reply = wait_for<release_reply>([&](auto done) {
+    if (leaves) {
+      held.async_leave(next.time, next.how, std::move(done));
+    } else {
+      held.async_release(std::move(done));
+    }
+  });
   bool const ours_no_more = reply && *reply == release_reply::lost;
   log_.released(!reply         ? reply.error()
                 : ours_no_more ? make_failure(errc::lost, "it was another's by then")
-                               : failure{});
+                               : failure{},
+                leaves ? left_words(next) : "given back");
   if (!reply) {
-    notice(fmt::format("{}: not given back, it ends by its ttl: {}", options_.name.str(),
-                       reply.error().message));
+    notice(fmt::format("{}: not {}, it ends by its ttl: {}", options_.name.str(),
+                       leaves ? left_words(next) : "given back", reply.error().message));
   }
   warnings_.tell(lock_.where());
   if (!reply) return status;
+  if (ours_no_more && in_time && next.what == run_step::kind::keep) {
+    notice(fmt::format("{}: the lease was lost before its --min-hold was over ({})",
+                       options_.name.str(), lock_.where().display_name()));
+    return status;
+  }
   if (ours_no_more && options_.on_loss != loss_policy::ignore) {
     throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
                                                      options_.name.str(), options_.command.front(),
@@ -196,9 +287,18 @@ int session::finish(lease held, int status) {
   return status;
 }
 
+void session::check_once() const {
+  if (options_.once_per == milliseconds{0} || lock_.where().traits().leaves_leases) return;
+  throw command_error(exit_code::usage,
+                      fmt::format("--once-per: a lease in {} cannot be left behind as done; name "
+                                  "another store, or take --min-hold",
+                                  lock_.where().display_name()));
+}
+
 int session::go() {
+  check_once();
   bool const quiet = options_.if_busy == busy_policy::quiet;
-  if (options_.store_named == store_choice::by_default && !quiet) log_.warns(about_default_store);
+  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store());
   log_.asks();
   acquired held;
   try {
@@ -213,7 +313,12 @@ int session::go() {
     log_.gives_up(make_failure(errc::canceled, fmt::format("signal {}", interrupted_by_)));
     return 128 + interrupted_by_;
   }
+  log_.notes(lock_.where());
   if (held || !quiet) warnings_.tell(lock_.where());
+  if (done_by_) {
+    log_.done_already("done already " + *done_by_);
+    return 0;
+  }
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
@@ -224,6 +329,7 @@ int session::go() {
     if (quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
+  granted_ = clock::now();
   log_.holds(held->fencing());
   command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/duration.hpp"
 #include "common/notice.hpp"
 
 namespace herdlock::cli {
@@ -30,10 +31,19 @@ void run_log::asks() {
   tell(election_event::campaign, election_state::acquiring, "acquire");
 }
 
+// Once: how it ends is told, too.
+void run_log::tries_on(failure const& why) {
+  if (!std::exchange(tries_on_, true)) warns(fmt::format("tries on: {}", why.message));
+}
+
 void run_log::holds(fencing_token token) {
   token_ = token;
   say(fmt::format("holds it, fencing token {}", token.value));
   tell(election_event::granted, election_state::working, "start_work");
+}
+
+void run_log::notes(store const& where) const {
+  for (auto const& one : where.notes()) say(one);
 }
 
 void run_log::gives_up(failure const& why) {
@@ -66,8 +76,18 @@ void run_log::ended(int status) {
   }
 }
 
-void run_log::released(failure const& trouble) {
-  say(trouble.code ? "not given back" : "given back");
+void run_log::keeps(milliseconds more) const {
+  say(fmt::format("keeps the lease for {} more", cli::say(more)));
+}
+
+void run_log::done_already(std::string const& line) {
+  say(line);
+  tell(election_event::failed, election_state::idle, "finish",
+       make_failure(errc::unavailable, line));
+}
+
+void run_log::released(failure const& trouble, std::string const& how) {
+  say(trouble.code ? "not " + how : how);
   tell(election_event::released, election_state::idle, "finish", trouble);
 }
 

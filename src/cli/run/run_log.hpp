@@ -14,7 +14,11 @@ class run_log {
   run_log(std::string name, std::string store, event_form form);
 
   void asks();
+  /// It asks again, for a while: there is trouble with the store.
+  void tries_on(failure const& why);
   void holds(fencing_token token);
+  /// Where the lease lives.
+  void notes(store const& where) const;
   /// It will not: busy, interrupted, or trouble with the store.
   void gives_up(failure const& why);
   /// `line` is for people, and told in every form but JSON.
@@ -23,7 +27,12 @@ class run_log {
   void warns(std::string const& text) const;
   /// The command has ended; what follows is the release, or nothing when the lease was lost.
   void ended(int status);
-  void released(failure const& trouble);
+  /// The lease is kept for so long, though the command has ended.
+  void keeps(milliseconds more) const;
+  /// `how`: what became of it without trouble.
+  void released(failure const& trouble, std::string const& how = "given back");
+  /// Another has done the work: `line` says who.
+  void done_already(std::string const& line);
 
   bool lost_it() const { return lost_; }
 
@@ -36,6 +45,7 @@ class run_log {
   election_state state_ = election_state::idle;
   fencing_token token_{};
   bool lost_ = false;
+  bool tries_on_ = false;
   std::optional<int> status_;
 };
 

@@ -29,6 +29,18 @@ this is out of reach: a process that left the group, lost its parents, and runs
 as another user or without HERDLOCK_WORK in its environment, by which it would
 be found.
 
+One at a time is not once: machines whose clocks differ start the same night's
+job one after the other, and each short one finds the lease free. --once-per
+leaves the lease at the store when CMD has succeeded: who waits or comes before
+it ends is told "done already", status 0 (a line with --verbose). After failure
+only --min-hold keeps it, else the next may try. TIME is shorter than the
+schedule, 23h for a nightly job, so that the next night finds it free. It is at
+least once: if herdlock, the machine or the store fails between the end of CMD
+and the mark, CMD runs again. --once-per is refused where a lease ends with a
+session (MySQL named and row, PostgreSQL advisory and row, ZooKeeper), on
+redlock and dialect=getset; there herdlock stays for --min-hold, and SIGTERM
+gives the lease back. On etcd a change of leader begins the time anew.
+
 --json tells `event` (campaign, granted, lost, finished, …), `from`, `to`,
 `action`, `resource`, `holder`, `fencing` (its token), `elapsed_ms` and,
 where there is one, `why` and `status` (herdlock's); `campaign` has the `store`,
@@ -37,6 +49,7 @@ is a line of text as ever.
 
 Exit status:
   CMD's own, or 128 + the signal that ended it
+  0    also: done already (--once-per)
   64   usage: a bad name, ttl, URL or option
   69   the store is unavailable, or refuses the password
   75   busy: another holds the lease, and the wait is over
@@ -47,6 +60,7 @@ Exit status:
 
 Examples:
   herdlock run nightly-backup -- ./backup.sh
+  herdlock run nightly-report --once-per 23h --if-busy quiet -- ./report.sh
   herdlock run deploy --wait 5m -- make deploy
   export HERDLOCK_STORE=redis://:secret@cache.example:6379
   herdlock run reindex --ttl 1m -- python3 reindex.py
@@ -55,10 +69,27 @@ A password in --store can be read by every user in the list of processes; put
 the URL into HERDLOCK_STORE or a file (--store-file) instead. CMD does not get
 HERDLOCK_STORE when there is a secret in it.)";
 
-milliseconds wait_argument(std::string const& text) {
+milliseconds wait_argument(char const* option, std::string const& text) {
   if (text == "none") return milliseconds{0};
   if (text == "forever") return wait_forever;
-  return duration_argument("--wait", text);
+  return duration_argument(option, text);
+}
+
+milliseconds hold_argument(char const* option, std::string const& text) {
+  if (text.empty()) return milliseconds{0};
+  milliseconds const time = duration_argument(option, text);
+  if (time >= limits::min_ttl && time <= limits::max_ttl) return time;
+  throw command_error(exit_code::usage,
+                      fmt::format("{} {}: must be from 10ms to a year", option, text));
+}
+
+// It lives in one process: each run would have one of its own, and exclude nobody.
+std::string shared_store(store_arguments const& arguments) {
+  std::string text = store_url_of(arguments);
+  if (value_or_raise(store_url::parse(text)).scheme != "memory") return text;
+  throw command_error(exit_code::usage,
+                      "memory: lives in one process; a run needs a store that processes share "
+                      "(sqlite:PATH, redis://…)");
 }
 
 loss_policy loss_argument(std::string const& text) {
@@ -95,7 +126,8 @@ CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
       ->capture_default_str();
   auto* const wait =
       run->add_option("--wait", arguments.wait,
-                      "How long to wait while another holds it: a time, none, forever")
+                      "How long to wait while another holds it, from the start on: a time, none,\n"
+                      "forever")
           ->type_name("TIME")
           ->capture_default_str();
   run->add_flag("--try", arguments.once, "The same as --wait none")->excludes(wait);
@@ -117,6 +149,19 @@ CLI::App* add_run_command(CLI::App& app, run_arguments& arguments) {
                   "Renew no more after so long, for work that could hang: the lease is lost\n"
                   "at most one ttl later, as above")
       ->type_name("TIME");
+  run->add_option("--min-hold", arguments.min_hold,
+                  "Keep the lease so long from its grant, however CMD ends, so that short work\n"
+                  "does not run again on a machine whose clock is behind")
+      ->type_name("TIME");
+  run->add_option("--once-per", arguments.once_per,
+                  "After success leave the lease, as done, until its grant is so old: who comes\n"
+                  "before ends with status 0. Shorter than the schedule: 23h for a nightly job")
+      ->type_name("TIME");
+  run->add_option("--retry", arguments.retry,
+                  "How long to go on trying while the store is away: a time, none, forever;\n"
+                  "--wait does so, too")
+      ->type_name("TIME")
+      ->capture_default_str();
   run->add_flag("--verbose", arguments.verbose, "Tell on standard error what becomes of the lease");
   run->add_flag("--json", arguments.json, "The same, each as a line of JSON");
   run->footer(run_footer);
@@ -127,7 +172,7 @@ run_options check(run_arguments const& arguments) {
   resource name = name_argument(arguments.name);
   milliseconds const ttl = duration_argument("--ttl", arguments.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
-  milliseconds const wait = wait_argument(arguments.once ? "none" : arguments.wait);
+  milliseconds const wait = wait_argument("--wait", arguments.once ? "none" : arguments.wait);
   auto const grace = grace_argument(arguments.grace, ttl);
   if (arguments.command.empty()) {
     throw command_error(exit_code::usage,
@@ -138,13 +183,25 @@ run_options check(run_arguments const& arguments) {
                                        : event_form::quiet;
   auto const on_loss = loss_argument(arguments.on_loss);
   auto const max_hold = max_hold_argument(arguments.max_hold);
+  auto const min_hold = hold_argument("--min-hold", arguments.min_hold);
+  auto const once_per = hold_argument("--once-per", arguments.once_per);
+  if (once_per > milliseconds{0} && min_hold > once_per) {
+    throw command_error(exit_code::usage, "--min-hold must not be longer than --once-per");
+  }
+  if (max_hold && min_hold > *max_hold) {
+    throw command_error(exit_code::usage, "--min-hold must not be longer than --max-hold");
+  }
+  auto const retry = wait_argument("--retry", arguments.retry);
   return run_options{std::move(name),
-                     store_url_of(arguments.store),
+                     shared_store(arguments.store),
                      store_choice_of(arguments.store),
                      ttl,
                      wait,
                      grace,
                      max_hold,
+                     min_hold,
+                     once_per,
+                     retry,
                      on_loss,
                      busy_argument(arguments.if_busy),
                      log,

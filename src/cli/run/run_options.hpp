@@ -28,6 +28,9 @@ struct run_arguments {
   std::string wait = "none";
   std::string grace;  ///< empty: a quarter of the ttl, at most 10 s
   std::string max_hold;
+  std::string min_hold;  ///< empty: no longer than CMD runs
+  std::string once_per;
+  std::string retry = "none";
   std::string on_loss = "term";
   std::string if_busy = "fail";
   bool once = false;  ///< --try
@@ -42,9 +45,12 @@ struct run_options {
   std::string store_url;
   store_choice store_named;
   milliseconds ttl;
-  milliseconds wait;
+  milliseconds wait;  ///< run_plan.hpp says how this, `retry` and `min_hold` go together
   std::optional<milliseconds> grace;
   std::optional<milliseconds> max_hold;
+  milliseconds min_hold;  ///< 0: no longer than the command runs
+  milliseconds once_per;  ///< 0: as often as it is started
+  milliseconds retry;
   loss_policy on_loss;
   busy_policy if_busy;
   event_form log;

@@ -11,6 +11,7 @@ namespace {
 surveyed_key row_of(algo::fleet_sum const& sum, std::string_view prefix, std::size_t reporters) {
   surveyed_key one;
   one.key = std::string(prefix) + sum.key;
+  one.cut = sum.key.size() >= algo::fleet_report::most_key_bytes;
   one.low = double(sum.low + sum.writes);
   one.high = double(sum.high + sum.writes);
   one.rate = one.low;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,7 +16,8 @@
 #include <mutex>
 #include <utility>
 
-#include "stores/common/quiet_thread.hpp"
+#include "types/process_bound.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::stores {
 namespace {
@@ -65,8 +65,6 @@ class directory {
     std::vector<std::string> known;
   };
 
-  static directory& shared() { return *current(); }
-
   state ask(std::string const& host) {
     std::lock_guard const alone(mutex_);
     if (names_.size() >= max_known) forget_idle();
@@ -88,16 +86,6 @@ class directory {
     std::vector<std::string> known;
   };
 
-  // Never destroyed: threads outlive main(). A child of fork() has none of the threads, and perhaps
-  // a locked mutex, so it begins with another.
-  static std::atomic<directory*>& current() {
-    static std::atomic<directory*> one{[] {
-      ::pthread_atfork(nullptr, nullptr, [] { current() = new directory; });
-      return new directory;
-    }()};
-    return one;
-  }
-
   void forget_given_up() {
     std::erase_if(line_, [](auto const& each) { return each.expired(); });
   }
@@ -109,7 +97,7 @@ class directory {
   // Without one, those who are there work off the line.
   void start_thread(question& asked) {
     if (threads_ >= max_look_ups) return;
-    if (start_loose_thread("herdlock-dns", [this] { work(); })) ++threads_;
+    if (detail::start_loose_thread("herdlock-dns", [this] { work(); })) ++threads_;
     if (threads_ > 0) return;
     line_.clear();
     answer(asked, names_[asked.host], EAI_SYSTEM);
@@ -180,7 +168,7 @@ found_addresses outcome(directory::state const& name) {
 
 found_addresses look_up_here(std::string const& host, clock::time_point deadline, int wake) {
   if (is_address(host)) return {{host}, {}};
-  auto const name = directory::shared().ask(host);
+  auto const name = detail::per_process<directory>().ask(host);
   auto const until = last_moment(name, deadline);
   pollfd both[] = {{name.asked->done, POLLIN, 0}, {wake, POLLIN, 0}};
   int found = 0;
@@ -211,7 +199,7 @@ std::shared_ptr<look_up> look_up::start(asio::any_io_executor const& executor,
 }
 
 void look_up::wait(std::string const& host, clock::time_point deadline) {
-  waiting_ = std::make_shared<waiting>(waiting{directory::shared().ask(host)});
+  waiting_ = std::make_shared<waiting>(waiting{detail::per_process<directory>().ask(host)});
   // A copy: each loop watches, and closes, descriptors of its own.
   int const copy = ::fcntl(waiting_->name.asked->done, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return tell_later({{}, "cannot resolve " + host + ": no file descriptor is left"});

@@ -63,6 +63,10 @@ failure load_own(ssl::context& into, tls_settings const& how) {
 
 result<tls_context> make_tls(tls_settings const& how) {
   auto made = std::make_shared<ssl::context>(ssl::context::tls_client);
+  // OpenSSL makes none, and gives no reason, once the program has ended it.
+  if (!made->native_handle()) {
+    return make_failure(errc::unavailable, "OpenSSL has ended: no connection with TLS can be made");
+  }
   error_code ec;
   made->set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, ec);
   if (auto why = load_authority(*made, how); why.code) return why;

@@ -35,6 +35,19 @@ std::string system_authorities() {
 
 }  // namespace
 
+// Unspecified: it was refused by our own look at the name, which says no more than that.
+distrust kind_of(long verdict) noexcept {
+  bool const name = verdict == X509_V_ERR_HOSTNAME_MISMATCH ||
+                    verdict == X509_V_ERR_IP_ADDRESS_MISMATCH || verdict == X509_V_ERR_UNSPECIFIED;
+  return name ? distrust::name : distrust::authority;
+}
+
+// OpenSSL's own text for a name is of no help: the check of it leaves no code behind.
+std::string words_for(long verdict, std::string const& host) {
+  if (kind_of(verdict) == distrust::name) return "it is for another name than " + in_quotes(host);
+  return X509_verify_cert_error_string(verdict);
+}
+
 result<std::shared_ptr<tls_source>> tls_source::open(tls_settings how,
                                                      std::string const& display_name) {
   how.source = nullptr;  // that is us

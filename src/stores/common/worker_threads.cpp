@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include "stores/common/quiet_thread.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::stores {
 
@@ -35,7 +35,7 @@ bool worker_threads::add(std::function<void()> job) {
 // When there is none to be had, the jobs wait for the threads that there are.
 void worker_threads::start_thread() {
   try {
-    threads_.push_back(start_quiet_thread(name_, [this] { run(); }));
+    threads_.push_back(detail::start_quiet_thread(name_, [this] { run(); }));
   } catch (std::system_error const&) {
   }
 }

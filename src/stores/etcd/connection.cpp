@@ -78,6 +78,13 @@ class http_connection final : public connection {
     co_return ec;
   }
 
+  long verdict() override {
+    if constexpr (std::is_same_v<Stream, tls_stream>) {
+      return SSL_get_verify_result(stream_.native_handle());
+    }
+    return X509_V_OK;
+  }
+
   asio::awaitable<http_answer> exchange(http_request const& request,
                                         clock::time_point deadline) override {
     std::string const length = "Content-Length: " + std::to_string(request.body.size()) + "\r\n";

@@ -28,6 +28,8 @@ struct http_answer {
   int sendings = 0;    ///< how often it may have reached the member
   /// Why the connection was not made with the files that are there now; empty when it was.
   std::string file_error;
+  long verdict = 0;      ///< OpenSSL's, on the member's certificate
+  bool by_etcd = false;  ///< the member has named its cluster before
 };
 
 /// What is sent: a path with a message; the token is empty without authentication.
@@ -44,6 +46,8 @@ class connection {
   virtual ~connection() = default;
 
   virtual asio::awaitable<error_code> connect(clock::time_point deadline) = 0;
+  /// OpenSSL's verdict on the member's certificate, after connect(); X509_V_OK without TLS.
+  virtual long verdict() = 0;
   /// A message and its answer.
   virtual asio::awaitable<http_answer> exchange(http_request const& request,
                                                 clock::time_point deadline) = 0;

@@ -172,6 +172,8 @@ asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
     answer.sendings = before + 1;
   }
   answer.file_error = fresh.file_error;
+  answer.verdict = fresh.connection->verdict();
+  answer.by_etcd = survey_->has_named_one(member);
   if (!answer.ec) has_answered(how_, member);
   if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh.connection)});
   co_return answer;

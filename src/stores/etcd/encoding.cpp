@@ -64,16 +64,18 @@ std::string key_of(resource const& name, std::int64_t lease) {
 }
 
 std::string to_value(holder_note const& note) {
-  return std::string(value_mark) + std::to_string(note.ttl.count()) + " " + note.label;
+  std::string_view const mark = note.left ? left_mark : value_mark;
+  return std::string(mark) + std::to_string(note.ttl.count()) + " " + note.label;
 }
 
 holder_note from_value(std::string_view value) {
   holder_note foreign{milliseconds{0}, "another client"};
   if (!value.starts_with(value_mark)) return foreign;
-  value.remove_prefix(value_mark.size());
+  bool const left = value.starts_with(left_mark);
+  value.remove_prefix(left ? left_mark.size() : value_mark.size());
   auto const ttl = take_number<milliseconds::rep>(value, ' ');
   if (!ttl) return foreign;
-  return {milliseconds{*ttl}, std::string(value)};
+  return {milliseconds{*ttl}, std::string(value), left};
 }
 
 }  // namespace herdlock::etcd

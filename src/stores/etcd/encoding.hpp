@@ -28,7 +28,10 @@ std::string key_of(resource const& name, std::int64_t lease);
 struct holder_note {
   milliseconds ttl{0};  ///< 0 when another client wrote it
   std::string label;
+  bool left = false;  ///< another owner has the key than the one that it is named by
 };
+/// The values of keys that were left begin with it, and are greater than those of all others.
+inline constexpr std::string_view left_mark = "herdlock left ";
 std::string to_value(holder_note const& note);
 holder_note from_value(std::string_view value);
 

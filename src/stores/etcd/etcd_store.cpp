@@ -79,10 +79,10 @@ void resource_queues::close() {
   store_.leases->close();
 }
 
-// Of a holder in this process we know it to the millisecond.
+// Of a holder in this process we know it to the millisecond. Nobody holds what was left.
 asio::awaitable<milliseconds> resource_queues::remaining(key_entry const& holder) {
   auto const found = entries_.find(holder.key);
-  if (found != entries_.end()) {
+  if (found != entries_.end() && !from_value(holder.value).left) {
     if (auto const left = found->second->remaining(holder.key)) co_return *left;
   }
   co_return co_await time_left(store_.connections, holder, store_.connections->step_deadline());
@@ -121,6 +121,11 @@ asio::awaitable<void> resource_queues::force_release(resource name,
   auto const removed = co_await store_.connections->ask(exchange::txn, body);
   if (!removed.ok) co_return op->fail(removed.why);
   bool const done = removed.reply && (removed.reply->succeeded || removed.attempts > 1);
+  // Nobody else ends the etcd lease of what was left.
+  if (done && from_value(first->value).left) {
+    std::string const lease = lease_request(first->lease);
+    co_await store_.connections->call(path::revoke, lease, store_.connections->step_deadline());
+  }
   op->complete(done ? release_reply::released : release_reply::lost);
 }
 
@@ -189,6 +194,13 @@ class store final : public lease_store {
     if (op) queues_->entry_of(name, owner)->release(op);
   }
 
+  void leave(herdlock::leave_request request, handler<release_reply> done) override {
+    auto const op = queues_->pending()->begin("leave", request.name.str(), std::move(done));
+    if (!op) return;
+    queues_->entry_of(request.name, request.owner)
+        ->release(op, queue_entry::heir{std::move(request.left_to), request.ttl});
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const op = queues_->pending()->begin("inspect", name.str(), std::move(done));
     if (op) run(queues_->inspect(std::move(name), op));
@@ -238,6 +250,7 @@ result<backend> open_etcd(store_url url, asio::any_io_executor executor) {
                                             std::move(leases), std::move(unconfirmed)});
   auto store = std::make_shared<etcd::store>(std::move(queues));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  traits.leaves_leases = true;
   return backend{store, nullptr, traits, std::move(display_name), warnings};
 }
 

@@ -126,6 +126,8 @@ asio::awaitable<failure> member_survey::ask(std::size_t member, dialed& at,
   failure why;
   if (answer.ec) {
     answer.file_error = at.file_error;
+    answer.verdict = at.connection->verdict();
+    answer.by_etcd = has_named_one(member);
     why = failure_to_reach(how_, member, answer);
   } else {
     has_answered(how_, member);

@@ -34,6 +34,7 @@ class member_survey : public std::enable_shared_from_this<member_survey> {
   /// What a member told. False: it is a stranger.
   bool heard(std::size_t member, std::string const& answer);
   bool known(std::size_t member) const { return clusters_.known(member); }
+  bool has_named_one(std::size_t member) const { return !clusters_.of(member).empty(); }
   failure stranger(std::size_t member) const;
 
  private:

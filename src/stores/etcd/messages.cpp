@@ -86,8 +86,24 @@ json unchanged(std::string const& key, std::int64_t mod_revision) {
           {"mod_revision", number(mod_revision)}};
 }
 
+// Whether it is the key's owner that the key is named by. One that is not there is no such key.
+json not_left(std::string const& key) {
+  return {{"key", to_base64(key)},
+          {"target", "VALUE"},
+          {"result", "LESS"},
+          {"value", to_base64(left_mark)}};
+}
+
+json nobody_before(std::string const& prefix, std::int64_t create_revision) {
+  json all = created_at(prefix, create_revision - 1);
+  all["result"] = "GREATER";
+  all["range_end"] = to_base64(end_of(prefix));
+  return all;
+}
+
+// `compare`: what must all be so.
 std::string txn(json compare, json success, json failure) {
-  return json{{"compare", json::array({std::move(compare)})},
+  return json{{"compare", std::move(compare)},
               {"success", std::move(success)},
               {"failure", std::move(failure)}}
       .dump();
@@ -186,13 +202,14 @@ std::string watch_progress_request() { return R"({"progress_request":{}})"; }
 std::string take_request(std::string const& prefix, key_write const& own) {
   json nobody = created_at(prefix, 0);
   nobody["range_end"] = to_base64(end_of(prefix));
-  return txn(std::move(nobody), json::array({put(own)}), own_and_first(prefix, own.key));
+  return txn(json::array({std::move(nobody)}), json::array({put(own)}),
+             own_and_first(prefix, own.key));
 }
 
 std::string join_request(std::string const& prefix, key_write const& own) {
   json last = range_of(prefix, "DESCEND", 3);
   last["keys_only"] = true;
-  return txn(created_at(own.key, 0), json::array({put(own), get(std::move(last))}),
+  return txn(json::array({created_at(own.key, 0)}), json::array({put(own), get(std::move(last))}),
              own_and_first(prefix, own.key));
 }
 
@@ -218,8 +235,15 @@ std::string keys_request(std::string const& behind, std::size_t limit) {
 }
 
 std::string rewrite_request(key_write const& own, std::int64_t create_revision) {
-  return txn(created_at(own.key, create_revision), json::array({put(own)}),
-             json::array({get(range_of_key(own.key))}));
+  return txn(json::array({created_at(own.key, create_revision), not_left(own.key)}),
+             json::array({put(own)}), json::array({get(range_of_key(own.key))}));
+}
+
+std::string pass_on_request(std::string const& prefix, key_write const& own,
+                            key_entry const& seen) {
+  return txn(json::array({unchanged(own.key, seen.mod_revision),
+                          nobody_before(prefix, seen.create_revision)}),
+             json::array({put(own)}), json::array());
 }
 
 std::string leave_request(std::string const& prefix, std::string const& own,
@@ -227,16 +251,17 @@ std::string leave_request(std::string const& prefix, std::string const& own,
   json found = own_and_first(prefix, own);
   found.push_back(remove(own));
   json compare = create_revision > 0 ? created_at(own, create_revision) : is_there(own);
-  return txn(std::move(compare), std::move(found), json::array());
+  return txn(json::array({std::move(compare), not_left(own)}), std::move(found), json::array());
 }
 
 std::string remove_unchanged_request(std::string const& own, std::int64_t mod_revision) {
-  return txn(unchanged(own, mod_revision), json::array({remove(own)}),
+  return txn(json::array({unchanged(own, mod_revision)}), json::array({remove(own)}),
              json::array({get(range_of_key(own))}));
 }
 
 std::string remove_created_request(std::string const& own, std::int64_t create_revision) {
-  return txn(created_at(own, create_revision), json::array({remove(own)}), json::array());
+  return txn(json::array({created_at(own, create_revision)}), json::array({remove(own)}),
+             json::array());
 }
 
 refusal refusal_in(int http_status, std::string const& body) {

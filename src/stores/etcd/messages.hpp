@@ -125,10 +125,13 @@ std::string look_request(std::string const& prefix, std::int64_t mine, reading w
 std::string list_request(std::string const& prefix, std::size_t limit);
 /// The next `limit` keys behind that one, whatever they are, without their values.
 std::string keys_request(std::string const& behind, std::size_t limit);
-/// Writes the entry anew if it is still the one created at that revision. Ranges: own.
+/// Writes the entry anew if it is still the one created at that revision, and was not left to
+/// another owner. Ranges: own.
 std::string rewrite_request(key_write const& own, std::int64_t create_revision);
-/// Removes the key if it is still the one created at that revision; 0: whatever it is. Ranges: own,
-/// and the first before it was removed.
+/// Writes the entry anew if nobody wrote it since `seen`, and none was created before it.
+std::string pass_on_request(std::string const& prefix, key_write const& own, key_entry const& seen);
+/// Removes the key if it is still the one created at that revision (0: whatever it is), and was not
+/// left to another owner. Ranges: own, and the first before it was removed.
 std::string leave_request(std::string const& prefix, std::string const& own,
                           std::int64_t create_revision);
 /// Removes the key if nobody wrote it since. Ranges: none; else own.

@@ -35,6 +35,16 @@ std::int64_t lease_seconds(milliseconds ttl) {
   return std::chrono::ceil<std::chrono::seconds>(ttl).count();
 }
 
+asio::awaitable<failure> make_lease(std::shared_ptr<connection_pool> connections,
+                                    std::int64_t lease, milliseconds ttl,
+                                    clock::time_point deadline) {
+  std::string const body = grant_request(lease, lease_seconds(ttl));
+  auto const granted = co_await connections->ask(exchange::grant, body, deadline);
+  if (!lease_exists(granted.refused)) co_return granted.why;
+  failure const why = co_await freshen(connections, lease, ttl, deadline);
+  co_return why;
+}
+
 asio::awaitable<milliseconds> time_left(std::shared_ptr<connection_pool> connections,
                                         key_entry const& holder, clock::time_point deadline) {
   if (holder.lease == 0) co_return milliseconds{0};  // for ever
@@ -228,7 +238,7 @@ asio::awaitable<renewal> owned_key::renew(milliseconds ttl, milliseconds present
   made.why = found.why;
   if (!found.reply) co_return made;
   auto const* first = found.reply->first();
-  if (!first || first->key != key_) co_return made;
+  if (!first || first->key != key_ || from_value(first->value).left) co_return made;
   made.key_was_ours = true;
   if (first->mod_revision == modified_ && kept >= lease_seconds(ttl)) {
     proved(sent, kept);
@@ -245,12 +255,10 @@ asio::awaitable<renewal> owned_key::renew(milliseconds ttl, milliseconds present
 asio::awaitable<renewal> owned_key::move_to_new_lease(key_entry own, milliseconds ttl) {
   auto const deadline = connections_->step_deadline();
   std::int64_t const next = lease_id(name_, owner_, own.mod_revision);
-  std::string const grant_body = grant_request(next, lease_seconds(ttl));
   auto const sent = clock::now();
-  auto const granted = co_await connections_->ask(exchange::grant, grant_body, deadline);
-  renewal made{granted.why, renew_reply::lost, true};
-  if (lease_exists(granted.refused)) made.why = co_await freshen(connections_, next, ttl, deadline);
-  if (made.why.code) co_return made;
+  failure const why = co_await make_lease(connections_, next, ttl, deadline);
+  renewal made{why, renew_reply::lost, true};
+  if (why.code) co_return made;
   key_write const entry{key_, value(ttl), next};
   std::string const body = rewrite_request(entry, own.create_revision);
   auto const written = co_await connections_->ask(exchange::txn, body, deadline);
@@ -302,6 +310,8 @@ asio::awaitable<removal> owned_key::remove(removing what, std::int64_t created) 
   std::string const request = leave_request(prefix_, key_, created);
   made = co_await remove_by(request);
   made.attempts = std::max(made.attempts, attempts);
+  bool const nothing = !made.why.code && !made.removed && created == 0;
+  if (nothing) made = co_await remove_left();
   co_return made;
 }
 

@@ -96,9 +96,12 @@ class owned_key {
   /// first, has.
   asio::awaitable<removal> remove_unchanged();
   enum class removing { held, whatever_it_is };
-  /// Removes it if it is the one that was created then (0: any), with a look at what it was; what
-  /// is held as above, unless another handle of the owner wrote it.
+  /// Removes it if it is the one that was created then (0: any, and what another owner left to this
+  /// one), with a look at what it was; what is held as above, unless another handle of the owner
+  /// wrote it.
   asio::awaitable<removal> remove(removing what, std::int64_t created);
+  /// Leaves the key to another owner, if it is first: with an etcd lease that nobody keeps alive.
+  asio::awaitable<result<release_reply>> pass_on(owner_token to, milliseconds ttl);
   asio::awaitable<answer<range_reply>> first_of_queue();
   /// `told_at`: the revision of the news that it is for; 0: none.
   asio::awaitable<sighting> look(std::int64_t told_at);
@@ -106,6 +109,7 @@ class owned_key {
  private:
   asio::awaitable<renewal> move_to_new_lease(key_entry own, milliseconds ttl);
   asio::awaitable<removal> remove_by(std::string const& request);
+  asio::awaitable<removal> remove_left();
   asio::awaitable<answer<range_reply>> ours_and_two_before(reading way);
   std::string value(milliseconds ttl) const;
   std::optional<found_entries> entries_in(txn_reply const& found, joining how) const;
@@ -125,6 +129,12 @@ class owned_key {
 
 /// How long etcd lets a lease live that was asked for in milliseconds.
 std::int64_t lease_seconds(milliseconds ttl);
+
+/// Makes the lease of that number for the whole ttl from now on. One that is there is of an earlier
+/// attempt without an answer.
+asio::awaitable<failure> make_lease(std::shared_ptr<connection_pool> connections,
+                                    std::int64_t lease, milliseconds ttl,
+                                    clock::time_point deadline);
 
 /// The time left of a key's holder, from what etcd knows; at least 1 ms while it is there.
 asio::awaitable<milliseconds> time_left(std::shared_ptr<connection_pool> connections,

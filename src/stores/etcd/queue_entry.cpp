@@ -15,6 +15,12 @@ milliseconds span(clock::time_point from, clock::time_point to) {
   return std::chrono::duration_cast<milliseconds>(to - from);
 }
 
+bool anybody_waits(std::vector<std::shared_ptr<waiter>> const& waiters) {
+  return std::ranges::any_of(waiters, [](auto const& op) { return !op->completed(); });
+}
+
+asio::awaitable<void> rest(timer& until) { co_await until.async_wait(no_throw); }
+
 }  // namespace
 
 queue_entry::queue_entry(store_state store, resource name, owner_token owner,
@@ -75,7 +81,8 @@ void queue_entry::remember_release() {
 }
 
 void queue_entry::on_left(waiter&) {
-  if (state_ == state::queued && !running_ && !wanted()) add([this] { return leave(); });
+  bool const rests = state_ == state::queued && !running_;
+  if (rests && !anybody_waits(waiters_)) add([this] { return leave(); });
 }
 
 void queue_entry::close() {
@@ -117,16 +124,6 @@ void queue_entry::hold(milliseconds ttl) {
   expires_at_ = clock::now() + ttl;
 }
 
-// etcd tells whole seconds, rounded down: we end it no sooner than who made it.
-void queue_entry::hold_adopted(key_entry const& own, milliseconds left) {
-  auto const asked = from_value(own.value).ttl;
-  key_.found_at(own.create_revision, own.mod_revision);
-  hold(asked);
-  if (left > milliseconds{0}) {
-    expires_at_ = clock::now() + std::min(left + milliseconds{1000}, asked);
-  }
-}
-
 // The lease was kept alive some time before the look that found us first, so what is left of it
 // may be less than the ttl.
 void queue_entry::take_turn(milliseconds ttl, clock::time_point sent) {
@@ -157,14 +154,13 @@ asio::awaitable<void> queue_entry::join(std::shared_ptr<waiter> op,
     co_await look();
     co_return co_await answer_the_late();
   }
-  for (int i = 0; i < most_lease_losses && !op->completed() && !closed_; ++i) {
-    bool const answered = co_await try_to_join(op, number);
-    if (answered) break;
+  bool answered = false;  // or to be answered later
+  for (int i = 0; i < most_lease_losses && !answered && !op->completed() && !closed_; ++i) {
+    answered = co_await try_to_join(op, number);
   }
   turn.reset();
   if (op->completed() && state_ == state::none) co_return co_await leave();
-  bool const waiting = std::ranges::find(waiters_, op) != waiters_.end();
-  if (op->completed() || waiting) co_return;
+  if (op->completed() || answered) co_return;
   op->fail(make_failure(errc::unavailable,
                         "the lease ends again and again; are the "
                         "members' clocks or disks in order?"));
@@ -179,7 +175,8 @@ asio::awaitable<void> queue_entry::answer_holder(std::shared_ptr<waiter> op) {
   auto const found = co_await key_.first_of_queue();
   if (!found.reply) co_return op->fail(found.why);
   auto const* first = found.reply->first();
-  bool const there = first && first->key == key_.name() && first->create_revision == key_.created();
+  bool const there = first && first->key == key_.name() &&
+                     first->create_revision == key_.created() && !from_value(first->value).left;
   if (there) {
     auto const end = std::min(expires_at_, key_.lease().alive_until);
     co_return grant_it(*op, key_.created(), sent, span(sent, end));
@@ -213,12 +210,17 @@ asio::awaitable<bool> queue_entry::try_to_join(std::shared_ptr<waiter> op, std::
 asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entries found,
                                          clock::time_point sent) {
   auto& own = found.own;
-  bool const is_ours = found.before.key == key_.name();
-  if (!is_ours && !op->waits()) {
+  bool const was_left = from_value(own.value).left;
+  bool const is_ours = !was_left && found.before.key == key_.name();
+  if (!is_ours && (!op->waits() || (was_left && clock::now() >= op->until))) {
     key_.give_lease_away();
     if (!op->completed()) {
       co_await answer_busy(store_.connections, op, std::move(found.before));
     }
+    co_return true;
+  }
+  if (was_left) {
+    wait_for_the_name(std::move(op));
     co_return true;
   }
   if (op->completed()) co_return true;
@@ -231,7 +233,13 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
     if (op->completed() && left) forget();
     if (op->completed()) co_return true;
     if (is_ours) {
-      hold_adopted(own, *left);
+      auto const asked = from_value(own.value).ttl;
+      key_.found_at(own.create_revision, own.mod_revision);
+      hold(asked);
+      // etcd tells whole seconds, rounded down: we end it no sooner than who made it.
+      if (*left > milliseconds{0}) {
+        expires_at_ = clock::now() + std::min(*left + milliseconds{1000}, asked);
+      }
       grant_it(*op, own.create_revision, sent, *left);
       co_return true;
     }
@@ -253,11 +261,23 @@ asio::awaitable<bool> queue_entry::enter(std::shared_ptr<waiter> op, found_entri
   co_return true;
 }
 
+// The owner left its key to another one, and asks anew for what that has. The name is taken until
+// then, and with it the place in the queue: it tries again.
+void queue_entry::wait_for_the_name(std::shared_ptr<waiter> op) {
+  key_.give_lease_away();
+  timer_.expires_at(std::min(clock::now() + pause_after_failure, op->until));
+  waiters_.push_back(std::move(op));
+  steps_.push_back([this] {
+    join_waiters();
+    return rest(timer_);
+  });
+}
+
 // ------------------------------------------------------------------------------- waiting
 
 asio::awaitable<void> queue_entry::look() {
   auto const told_at = before_.begin_look();
-  if (state_ != state::queued || !wanted()) co_return;
+  if (state_ != state::queued || !anybody_waits(waiters_)) co_return;
   auto const now = clock::now();
   if (before_.says_first() && key_.surely_ours(now)) {
     co_return take_turn(waiters_.front()->request.ttl, now);
@@ -277,7 +297,7 @@ asio::awaitable<void> queue_entry::look() {
     case sighting::kind::first:
       break;
   }
-  if (!wanted()) co_return;
+  if (!anybody_waits(waiters_)) co_return;
   // An answer that waited for us, not we for it: the key may have gone since.
   if (clock::now() >= key_.lease().alive_until) co_return join_again();
   bool const with_our_lease = seen.found.own.lease == key_.lease().number;
@@ -322,77 +342,6 @@ asio::awaitable<void> queue_entry::leave() {
   auto const lease = key_.adopted() ? 0 : key_.lease().number;
   forget();
   co_await key_.revoke(lease);
-}
-
-// ------------------------------------------------------------------------------- holding
-
-asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, milliseconds ttl) {
-  if (op->completed()) co_return;
-  if (state_ == state::held && clock::now() >= expires_at_) co_await expire();
-  auto const present = state_ == state::held ? ttl_ : milliseconds{0};
-  auto const made = co_await key_.renew(ttl, present);
-  if (made.why.code) co_return op->fail(made.why);
-  if (made.moved_from) {
-    hold(ttl);
-    co_await key_.revoke(*made.moved_from);
-    // Waiters of the same owner, whose turn had come: they ask who holds it, and it is them.
-    join_waiters();
-  } else if (made.reply == renew_reply::renewed) {
-    expires_at_ = clock::now() + ttl;
-  } else if (made.key_was_ours || state_ == state::held) {
-    key_.end_lease();
-    forget();
-  }
-  op->complete(made.reply);
-}
-
-// The ttl is over and nobody renewed it here. If another process did, the key was written since.
-asio::awaitable<void> queue_entry::expire() {
-  if (state_ != state::held || clock::now() < expires_at_) co_return;
-  auto const made = co_await key_.remove_unchanged();
-  auto const lease = key_.lease().number;
-  forget();
-  if (made.removed) co_await key_.revoke(lease);
-  // Whoever renewed it elsewhere has put the key on another lease.
-  if (made.why.code) store_.leases->end(lease);
-}
-
-// Waiters of the same owner, if there are any, end with it.
-//
-// It waits for nobody's turn: who asked before joins in the order in which they asked, whether the
-// resource is free by then or not.
-asio::awaitable<void> queue_entry::give_back(std::shared_ptr<release_operation> op) {
-  if (op->completed()) co_return;
-  bool const expired = state_ == state::held && clock::now() >= expires_at_;
-  bool const held_it = state_ == state::held && !expired;
-  for (auto const& waiter : std::exchange(waiters_, {})) {
-    waiter->fail(errc::canceled, "it was released meanwhile");
-  }
-  // A request that arrives late finds another revision, and touches nothing. Of what we hold or
-  // held: no key that the owner acquired anew. Not of what had gone before: an attempt without an
-  // answer could then not have taken it away.
-  bool const was_ours = state_ == state::held || unconfirmed_.pending();
-  auto const how = held_it ? owned_key::removing::held : owned_key::removing::whatever_it_is;
-  auto const made = co_await key_.remove(how, was_ours ? key_.created() : 0);
-  if (made.why.code) {
-    if (held_it) remember_release();
-    op->fail(made.why);
-    co_return co_await leave();
-  }
-  // Nothing there, but an attempt without an answer may have taken it away.
-  bool const cut = held_it && made.attempts > 1;
-  bool const unanswered = !made.removed && (cut || unconfirmed_.pending());
-  bool const released = (made.was_first && !expired) || unanswered;
-  // Nobody was told: its caller may ask once more.
-  if (!op->completed()) {
-    unconfirmed_.confirm();
-  } else if (released && held_it) {
-    remember_release();
-  }
-  op->complete(released ? release_reply::released : release_reply::lost);
-  if (made.with_our_lease) key_.give_lease_away();
-  if (!made.with_our_lease) key_.end_lease();
-  forget();
 }
 
 }  // namespace herdlock::etcd

@@ -42,8 +42,15 @@ class queue_entry final : public stores::waiter_queue,
   void renew(std::shared_ptr<renew_operation> op, milliseconds ttl) {
     add([this, op = std::move(op), ttl] { return prolong(op, ttl); });
   }
-  void release(std::shared_ptr<release_operation> op) {
-    add([this, op = std::move(op)] { return give_back(op); });
+  struct heir {
+    owner_token to;
+    milliseconds ttl;
+  };
+  /// With an heir: leaves it to that one.
+  void release(std::shared_ptr<release_operation> op, std::optional<heir> left = {}) {
+    add([this, op = std::move(op), left = std::move(left)] {
+      return left ? hand_to(op, *left) : give_back(op);
+    });
   }
 
   /// Nobody waits for it any more, perhaps.
@@ -63,9 +70,6 @@ class queue_entry final : public stores::waiter_queue,
   void arm();
   void tell_empty();
   void remember_release();
-  bool wanted() const {
-    return std::ranges::any_of(waiters_, [](auto const& op) { return !op->completed(); });
-  }
 
   // Steps.
   asio::awaitable<void> join(std::shared_ptr<waiter> op, std::shared_ptr<fifo_gate::ticket> turn);
@@ -73,6 +77,7 @@ class queue_entry final : public stores::waiter_queue,
   asio::awaitable<void> tick();
   asio::awaitable<void> prolong(std::shared_ptr<renew_operation> op, milliseconds ttl);
   asio::awaitable<void> give_back(std::shared_ptr<release_operation> op);
+  asio::awaitable<void> hand_to(std::shared_ptr<release_operation> op, heir left_to);
   asio::awaitable<void> expire();
   asio::awaitable<void> leave();
 
@@ -83,7 +88,7 @@ class queue_entry final : public stores::waiter_queue,
   asio::awaitable<void> answer_holder(std::shared_ptr<waiter> op);
   asio::awaitable<void> answer_the_late();
   void hold(milliseconds ttl);
-  void hold_adopted(key_entry const& own, milliseconds left);
+  void wait_for_the_name(std::shared_ptr<waiter> op);
   void take_turn(milliseconds ttl, clock::time_point sent);
   void forget() {
     before_.stop(predecessor_watch::ends::left);

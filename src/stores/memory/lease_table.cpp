@@ -67,6 +67,17 @@ renew_reply lease_table::renew(resource const& name, owner_token const& owner,
   return renew_reply::renewed;
 }
 
+release_reply lease_table::leave(leave_request const& request, clock::time_point now) {
+  auto where = rows_.find(request.name.str());
+  if (where == rows_.end()) return release_reply::lost;
+  row& held = where->second;
+  if (held.owner == request.left_to.str()) return release_reply::released;
+  if (held.owner != request.owner.str()) return release_reply::lost;
+  held.owner = request.left_to.str();
+  hold(where, now + request.ttl);
+  return release_reply::released;
+}
+
 release_reply lease_table::release(resource const& name, std::optional<owner_token> const& owner,
                                    clock::time_point now) {
   auto where = rows_.find(name.str());

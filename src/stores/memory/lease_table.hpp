@@ -23,6 +23,7 @@ class lease_table {
   std::optional<result<acquire_reply>> acquire(acquire_request const& request,
                                                waiter<acquire_reply>& who, clock::time_point now);
   renew_reply renew(resource const& name, owner_token const& owner, clock::time_point expires);
+  release_reply leave(leave_request const& request, clock::time_point now);
   /// Without an owner: whoever has it.
   release_reply release(resource const& name, std::optional<owner_token> const& owner,
                         clock::time_point now);

@@ -40,6 +40,11 @@ class store final : public lease_store, public cache_store {
     });
   }
 
+  void leave(leave_request request, handler<release_reply> done) override {
+    reply(request.name.str(), std::move(done),
+          [&](lease_table& leases, cache_table&, auto now) { return leases.leave(request, now); });
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     reply(name.str(), std::move(done),
           [&](lease_table& leases, cache_table&, auto now) { return leases.inspect(name, now); });
@@ -182,7 +187,7 @@ result<backend> open_memory(store_url url, asio::any_io_executor executor) {
                                    std::make_shared<memory::endpoint>(executor), display_name};
   auto const store = std::make_shared<memory::store>(on);
   auto const exchange = std::make_shared<memory::exchange_port>(on);
-  store_traits traits{.queues = true, .pushes_fills = true};
+  store_traits traits{.queues = true, .pushes_fills = true, .leaves_leases = true};
   backend made{store, store, traits, std::move(display_name)};
   made.reports = exchange;
   made.rules = exchange;

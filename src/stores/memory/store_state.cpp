@@ -3,6 +3,7 @@
 #include <map>
 
 #include "stores/common/timer_queue.hpp"
+#include "types/process_bound.hpp"
 
 namespace herdlock::memory {
 
@@ -10,11 +11,6 @@ namespace {
 
 // The spaces of this process that have a name.
 struct named_spaces {
-  static named_spaces& shared() {
-    static auto& all = *new named_spaces;  // also for a store's thread while the process ends
-    return all;
-  }
-
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<store_state>> by_name;
 };
@@ -23,7 +19,7 @@ struct named_spaces {
 
 std::shared_ptr<store_state> store_state::named(std::string const& name, bounds limits) {
   if (name.empty()) return std::make_shared<store_state>(limits);
-  auto& spaces = named_spaces::shared();
+  auto& spaces = detail::per_process<named_spaces>();
   std::lock_guard alone(spaces.mutex);
   std::erase_if(spaces.by_name, [](auto const& known) { return known.second.expired(); });
   auto found = spaces.by_name[name].lock();
@@ -32,7 +28,7 @@ std::shared_ptr<store_state> store_state::named(std::string const& name, bounds 
 }
 
 std::shared_ptr<store_state> store_state::find(std::string const& name) {
-  auto& spaces = named_spaces::shared();
+  auto& spaces = detail::per_process<named_spaces>();
   std::lock_guard alone(spaces.mutex);
   auto const known = spaces.by_name.find(name);
   return known == spaces.by_name.end() ? nullptr : known->second.lock();

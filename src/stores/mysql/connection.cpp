@@ -47,15 +47,21 @@ void set_security(MYSQL* handle, settings const& how) {
   mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 }
 
-// What the statements rely on, whatever the server's own settings. A wait for a lock ends before
-// its caller's deadline where whole seconds allow it: the server then says what it waited for.
+// What the statements rely on, whatever the server's own settings: a COMMIT that ended the session
+// would end its lock, and a server that ends a statement or a quiet transaction would do so, too. A
+// wait for a lock ends before its caller's deadline where whole seconds allow it: the server then
+// says what it waited for. Each server skips what stands in the other one's comment.
 std::string session_settings(settings const& how) {
   auto const seconds = std::chrono::floor<std::chrono::seconds>(how.timeout * 9 / 10).count();
   std::string const lock_wait = std::to_string(std::max<std::int64_t>(seconds, 1));
   return "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES', autocommit = 1, "
-         "innodb_lock_wait_timeout = " +
+         "completion_type = 'NO_CHAIN', sql_safe_updates = 0, "
+         "sql_select_limit = 18446744073709551615, innodb_lock_wait_timeout = " +
          lock_wait + ", lock_wait_timeout = " + lock_wait +
-         "; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+         " /*M!100300 , max_statement_time = 0, idle_transaction_timeout = 0, "
+         "idle_readonly_transaction_timeout = 0, idle_write_transaction_timeout = 0 */"
+         " /*!80000 , max_execution_time = 0 */"
+         "; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
 }
 
 constexpr char which_server[] =
@@ -150,7 +156,7 @@ void connection::connect(settings const& how, std::string const& address) {
   set_security(handle_.get(), how);
   unsigned long const flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
   if (!mysql_real_connect(handle_.get(), address.c_str(), how.user.c_str(), how.password.c_str(),
-                          how.database.c_str(), how.port, or_null(how.socket), flags)) {
+                          or_null(how.database), how.port, or_null(how.socket), flags)) {
     fail();
   }
   id_ = mysql_thread_id(handle_.get());

@@ -36,8 +36,8 @@ class server_check {
       skew(db);
       rights(db);
     } catch (sql_error const& error) {
-      into_.find({"mysql.reachable", severity::error, to_failure(error, "look", how_).message,
-                  "there is no lock to be had", "start the server, or put the URL right"});
+      if (error.is_refused_database() && told_.empty()) return refused(error);
+      unreachable(error);
     }
   }
 
@@ -46,13 +46,26 @@ class server_check {
     auto const at = says_.find(name);
     return at != says_.end() && (at->second == "ON" || at->second == "1");
   }
+  bool is_closed() const {
+    return is_on("read_only") || is_on("super_read_only") || is_on("innodb_read_only");
+  }
   bool holds_sessions() const { return how_.mode != lock_mode::table; }
+  void unreachable(sql_error const& error) {
+    into_.find({"mysql.reachable", severity::error, to_failure(error, "look", how_).message,
+                "there is no lock to be had", "start the server, or put the URL right"});
+  }
+  void refused(sql_error const& error) {
+    try {
+      look_without_database(error);
+    } catch (sql_error const&) {
+      unreachable(error);
+    }
+  }
 
   void read_only() {
-    bool const closed = is_on("read_only") || is_on("super_read_only") || is_on("innodb_read_only");
-    into_.expect(!closed, {"mysql.read_only", severity::error, at_ + " is read-only",
-                           "no lease can be written there",
-                           "name the primary, or SET GLOBAL read_only = OFF"});
+    into_.expect(!is_closed(), {"mysql.read_only", severity::error, at_ + " is read-only",
+                                "no lease can be written there",
+                                "name the primary, or SET GLOBAL read_only = OFF"});
   }
   void galera() {
     bool const cluster = cluster_of(told_) == "a Galera cluster";
@@ -104,26 +117,51 @@ class server_check {
         number(db.run("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").row_of(0), 0);
     check_skew(into_, "mysql.clock", how_.address(), skew_of(server, before, wall_clock_us()));
   }
-  // Statements that find nothing, so that nothing changes; or, without the table, the right to make
-  // it, which only making it would prove: the probe does.
+  // Statements that find nothing, so that nothing changes. Without the tables: one that fails in
+  // any case, and tells first when the right to make them is missing.
   void rights(connection& db) {
-    if (how_.mode == lock_mode::named) return;
+    if (is_closed()) return into_.skip("mysql.rights", "the server is read-only");
     std::string missing;
-    std::string const name = "`" + how_.table + "`";
-    std::pair<char const*, std::string> const tried[] = {
-        {"SELECT", "SELECT 1 FROM " + name + " WHERE 1 = 0"},
-        {"DELETE", "DELETE FROM " + name + " WHERE 1 = 0"}};
-    for (auto const& [right, statement] : tried) {
+    auto const denied = [&](std::string const& statement) {
       try {
         db.run(statement);
       } catch (sql_error const& error) {
-        if (error.is_missing_table()) return into_.skip("mysql.rights", "there is no table yet");
-        missing += (missing.empty() ? "" : ", ") + std::string(right) + " (" + error.text + ")";
+        if (error.is_missing_table()) return true;
+        if (!error.is_refused_right()) throw;
+        missing += (missing.empty() ? "" : "; ") + error.text;
       }
+      return false;
+    };
+    bool absent = false;
+    for (auto const& table : how_.tables()) {
+      std::string const name = "`" + table + "`";
+      bool const none = denied("SELECT 1 FROM " + name + " WHERE 1 = 0");
+      absent = absent || none;
+      if (none) {
+        denied("CREATE TABLE " + name + " LIKE `" + table + "_none`");
+        continue;
+      }
+      denied("INSERT INTO " + name + " SELECT * FROM " + name + " WHERE 1 = 0");
+      denied("UPDATE " + name + " SET resource = resource WHERE 1 = 0");
+      denied("DELETE FROM " + name + " WHERE 1 = 0");
     }
-    into_.expect(missing.empty(), {"mysql.rights", severity::error, "the user may not " + missing,
-                                   "leases cannot be kept there",
-                                   "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON the database"});
+    if (absent && missing.empty()) return into_.skip("mysql.rights", "there is no table yet");
+    into_.expect(missing.empty(), rights_are_missing(db, missing));
+  }
+  finding rights_are_missing(connection& db, std::string const& why) const {
+    auto const account = db.run("SELECT CURRENT_USER()").row_of(0).at(0).value_or("");
+    return {"mysql.rights", severity::error, "the user may not do all that it has to: " + why,
+            "leases cannot be kept there",
+            "let an administrator run:\n" + how_.set_up_script(account)};
+  }
+  // Who may not even name the database may log in without one, to be told its account.
+  void look_without_database(sql_error const& error) {
+    auto elsewhere = how_;
+    elsewhere.database.clear();
+    connection db;
+    db.open(elsewhere);
+    into_.pass("mysql.reachable");
+    into_.find(rights_are_missing(db, error.text));
   }
 
   settings const& how_;

@@ -130,6 +130,19 @@ awaitable<renew_reply> renew_row(connection& db, settings const& how,
   co_return done.last().matched > 0 ? renew_reply::renewed : renew_reply::lost;
 }
 
+// The assignments are made from left to right. The owner may be the one that it is left to already,
+// after a lost answer.
+awaitable<release_reply> leave_row(connection& db, settings const& how,
+                                   leave_request const& request) {
+  std::string const left_to = literal(request.left_to.str());
+  std::string const leave =
+      joined({"UPDATE `", how.table, "` SET expires_at = IF(owner = ", left_to, ", expires_at, ",
+              after_sql(request.ttl), "), owner = ", left_to, where(request.name, std::nullopt),
+              " AND owner IN (", literal(request.owner.str()), ", ", left_to, ")"});
+  auto const left = co_await db.ask(leave);
+  co_return left.last().matched > 0 ? release_reply::released : release_reply::lost;
+}
+
 // A row that is not freed may have been by the same owner before.
 awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
                                   std::optional<owner_token> const& owner) {

@@ -45,6 +45,8 @@ awaitable<acquire_reply> acquire_row(connection& db, settings const& how,
                                      std::atomic<bool>& busy_lately);
 awaitable<renew_reply> renew_row(connection& db, settings const& how,
                                  acquire_request const& request);
+awaitable<release_reply> leave_row(connection& db, settings const& how,
+                                   leave_request const& request);
 awaitable<release_reply> free_row(connection& db, settings const& how, resource const& name,
                                   std::optional<owner_token> const& owner);
 awaitable<std::optional<lease_info>> inspect_row(connection& db, settings const& how,

@@ -47,6 +47,7 @@ result<backend> open_mysql(store_url url, asio::any_io_executor executor) {
   backend made;
   mysql::put_leases(made, *how, executor);
   made.traits.queues = how->mode != mysql::lock_mode::table;
+  made.traits.leaves_leases = how->mode == mysql::lock_mode::table;
   made.traits.across_processes = true;
   made.traits.across_hosts = true;
   made.display_name = how->display_name;

@@ -72,6 +72,12 @@ void take_mode(settings& s, stores::option_reader& in) {
   }
 }
 
+std::string quoted(std::string const& name, char quote) {
+  std::string text(1, quote);
+  for (char const c : name) text.append(c == quote || (c == '\\' && quote == '\'') ? 2 : 1, c);
+  return text + quote;
+}
+
 }  // namespace
 
 std::string settings::address() const {
@@ -88,13 +94,33 @@ std::string settings::ddl() const {
                      "expires_at DATETIME(6) NOT NULL, session BIGINT UNSIGNED NOT NULL, "
                      "released_by VARBINARY(128) NOT NULL DEFAULT '') ENGINE = InnoDB;";
   if (mode == lock_mode::row) {
-    text += " CREATE TABLE IF NOT EXISTS `" + table +
+    text += "\nCREATE TABLE IF NOT EXISTS `" + table +
             "_lock`(resource VARBINARY(512) NOT NULL PRIMARY KEY) ENGINE = InnoDB;";
   }
   if (session_grace > milliseconds{0}) {
-    text += " CREATE TABLE IF NOT EXISTS `" + table +
+    text += "\nCREATE TABLE IF NOT EXISTS `" + table +
             "_open`(resource VARBINARY(512) NOT NULL PRIMARY KEY, fencing BIGINT UNSIGNED NOT "
             "NULL) ENGINE = InnoDB;";
+  }
+  return text;
+}
+
+std::vector<std::string> settings::tables() const {
+  std::vector<std::string> all{table};
+  if (mode == lock_mode::row) all.push_back(table + "_lock");
+  if (session_grace > milliseconds{0}) all.push_back(table + "_open");
+  return all;
+}
+
+std::string settings::set_up_script(std::string const& account) const {
+  auto const at = std::min(account.rfind('@'), account.size());
+  auto const origin = at < account.size() ? account.substr(at + 1) : std::string("%");
+  auto const to = quoted(account.substr(0, at), '\'') + "@" + quoted(origin, '\'');
+  auto const where = quoted(database, '`');
+  std::string text =
+      "CREATE DATABASE IF NOT EXISTS " + where + ";\nUSE " + where + ";\n" + ddl() + "\n";
+  for (auto const& each : tables()) {
+    text += "GRANT SELECT, INSERT, UPDATE, DELETE ON " + where + ".`" + each + "` TO " + to + ";\n";
   }
   return text;
 }

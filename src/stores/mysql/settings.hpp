@@ -6,6 +6,7 @@
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include <string>
+#include <vector>
 
 #include "stores/common/tls_settings.hpp"
 
@@ -39,8 +40,13 @@ struct settings {
 
   /// `host:port` or the socket's path, for messages.
   std::string address() const;
-  /// What an administrator runs when we may not.
+  /// The tables of the mode; the first one is `table`.
+  std::vector<std::string> tables() const;
+  /// Makes what is missing of them.
   std::string ddl() const;
+  /// The same and the rights on them, for an administrator to paste: it names the database, and the
+  /// account, which is `user@host` as CURRENT_USER() tells it.
+  std::string set_up_script(std::string const& account) const;
 };
 
 /// errc::invalid_url for anything that is not understood.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace herdlock::mysql {
 namespace {
@@ -17,12 +18,14 @@ constexpr unsigned mysql_idle_too_long = 4031;   // ER_CLIENT_INTERACTION_TIMEOU
 struct known_code {
   unsigned code;
   errc means;
-  char const* way_out;  // `%`: what makes the table
+  char const* way_out;
 };
 
 constexpr char const* what_rights =
-    "the user needs SELECT, INSERT, UPDATE and DELETE on the table; if it may not create it, let "
-    "an administrator run: %";
+    "the user needs SELECT, INSERT, UPDATE and DELETE on the tables; `herdlock doctor` prints the "
+    "SQL for an administrator that makes them and grants these";
+constexpr char const* no_table =
+    "`herdlock doctor` prints the SQL for an administrator that makes the table";
 constexpr char const* raise_connections =
     "raise max_connections at the server or lower `pool` in the URL";
 
@@ -42,8 +45,8 @@ constexpr known_code known[] = {
     {ER_TABLEACCESS_DENIED_ERROR, errc::access_denied, what_rights},
     {ER_COLUMNACCESS_DENIED_ERROR, errc::access_denied, what_rights},
     {ER_SPECIFIC_ACCESS_DENIED_ERROR, errc::access_denied, what_rights},
-    {ER_NO_SUCH_TABLE, errc::unavailable, "the table must be made by: %"},
-    {ER_BAD_FIELD_ERROR, errc::unavailable, "the table must be made by: %"},
+    {ER_NO_SUCH_TABLE, errc::unavailable, no_table},
+    {ER_BAD_FIELD_ERROR, errc::unavailable, no_table},
     {ER_BAD_DB_ERROR, errc::unavailable,
      "create the database or name another one in the store's URL"},
     {ER_CON_COUNT_ERROR, errc::unavailable, raise_connections},
@@ -80,6 +83,11 @@ std::string files_of(settings const& how) {
 
 bool sql_error::is_deadlock() const { return code == ER_LOCK_DEADLOCK; }
 bool sql_error::is_missing_table() const { return code == ER_NO_SUCH_TABLE; }
+bool sql_error::is_refused_right() const {
+  return code == ER_TABLEACCESS_DENIED_ERROR || code == ER_COLUMNACCESS_DENIED_ERROR ||
+         code == ER_SPECIFIC_ACCESS_DENIED_ERROR || is_refused_database();
+}
+bool sql_error::is_refused_database() const { return code == ER_DBACCESS_DENIED_ERROR; }
 bool sql_error::is_lost_connection() const {
   return code == CR_SERVER_LOST || code == CR_SERVER_GONE_ERROR;
 }
@@ -101,11 +109,10 @@ bool sql_error::is_locked() const { return code == ER_LOCK_WAIT_TIMEOUT || code 
 failure to_failure(sql_error const& error, std::string const& subject, settings const& how) {
   auto const* const found = std::ranges::find(known, error.code, &known_code::code);
   auto const& made = found == std::end(known) ? any_other : *found;
-  std::string way_out = made.way_out;
-  if (way_out.ends_with('%')) way_out.replace(way_out.size() - 1, 1, how.ddl());
+  std::string_view const way_out = made.way_out;
   std::string text = how.display_name + ": " + subject + ": " + error.text;
   if (error.code == CR_SSL_CONNECTION_ERROR) text += files_of(how);
-  if (!way_out.empty()) text += "; " + way_out;
+  if (!way_out.empty()) text.append("; ").append(way_out);
   return make_failure(made.means, std::move(text));
 }
 

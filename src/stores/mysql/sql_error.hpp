@@ -16,6 +16,8 @@ struct sql_error {
   /// The server undid the statement and asks to try again.
   bool is_deadlock() const;
   bool is_missing_table() const;
+  bool is_refused_right() const;  ///< on a table, or the database
+  bool is_refused_database() const;
   bool is_lost_connection() const;
   /// Or may have ended before: the session was not there to tell of anything else.
   bool ends_session() const;

@@ -34,6 +34,13 @@ class table_store final : public lease_store {
     free(std::move(what), std::move(name), std::move(owner));
   }
 
+  void leave(leave_request request, handler<release_reply> done) override {
+    order<release_reply> what{"leave", request.name.str(), std::move(done)};
+    begin(state_, std::move(what), [request = std::move(request)](connection& db, store_state& on) {
+      return leave_row(db, on.how, request);
+    });
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     order<std::optional<lease_info>> what{"inspect", name.str(), std::move(done)};
     begin(state_, std::move(what),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/postgres/schema_choice.hpp"
 #include "stores/postgres/sql_error.hpp"
 
 namespace herdlock::postgres {
@@ -23,6 +24,7 @@ std::string session_script(settings const& what) {
                                 : "";
   return plans + std::string(common_set_up) +
          "SET client_min_messages = warning; SET bytea_output = hex;"
+         "SET idle_session_timeout = 0;"
          "SET statement_timeout = " +
          std::to_string(what.timeout.count()) + "; SET lock_timeout = " +
          std::to_string(std::max<std::int64_t>(what.timeout.count() / lock_wait_parts, 1)) + ";";
@@ -116,11 +118,7 @@ void command_connection::look_for_schema() {
 void command_connection::make_schema() {
   auto then = [](command_connection& self, answer const& a) {
     if (a) return self.prepare();
-    auto why = a.error();
-    if (is_refusal(why)) {
-      why.message += "; let somebody who may create tables run:\n" + self.needed_.script;
-    }
-    self.set_up_failed(why);
+    self.set_up_failed(a.error());
   };
   connection_->run_script(needed_.script, of_this_connection(then));
 }
@@ -130,6 +128,7 @@ void command_connection::prepare() {
   for (auto const& [name, sql] : needed_.statements) {
     connection_->prepare(name, sql, [](answer const&) {});
   }
+  tell_schema();
   statement last{.name = "", .sql = "SELECT pg_backend_pid(), " + std::string(started_sql)};
   if (!needed_.channel.empty()) {
     // By this lock others see that the session lives.
@@ -148,6 +147,24 @@ void command_connection::prepare() {
     self.is_ready();
   };
   connection_->run(last, what_.timeout, of_this_connection(then));
+}
+
+// On its way with the rest: nobody waits for it alone.
+void command_connection::tell_schema() {
+  auto then = [](command_connection& self, answer const& a) {
+    if (!a || a->count() == 0) return;
+    auto const& what = self.what_;
+    chosen_schema const where{std::string(a->text(0, 0)), std::string(a->text(0, 1)),
+                              a->truth(0, 2)};
+    self.needed_.found->note(what.display_name + ": " + where.in_words(what));
+    if (!where.by_user) return;
+    self.needed_.found->add(what.display_name + ": " + where.in_words(what) + ": " +
+                            consequence_of(what) + "; write " + qualified_option(what, where) +
+                            " in the URL of all of them");
+  };
+  if (!needed_.found) return;
+  connection_->run({.name = "", .sql = schema_choice_query(what_)}, what_.timeout,
+                   of_this_connection(then));
 }
 
 void command_connection::is_ready() {

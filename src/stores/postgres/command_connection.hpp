@@ -16,12 +16,14 @@ namespace herdlock::postgres {
 /// READ COMMITTED: the functions rely on seeing what others committed while they waited.
 /// client_connection_check_interval: a connection that was cut ends what still runs for it, and
 /// whoever died leaves the line for a lock.
+/// transaction_timeout: a server that has it would end the transaction that keeps a row locked.
 /// synchronous_commit: a grant, or a leap of the tokens, that a crash of the server takes back
 /// would be given twice.
 inline constexpr std::string_view common_set_up =
     "SET default_transaction_isolation = 'read committed';"
     "SELECT set_config(name, '1s', false) FROM pg_settings"
     " WHERE name = 'client_connection_check_interval';"
+    "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout';"
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off';";
 
@@ -37,7 +39,8 @@ struct preparation {
   std::string query;   ///< answers 'true' when the script need not be run
   std::string script;  ///< makes the tables
   std::vector<std::pair<std::string, std::string>> statements;
-  std::string channel;  ///< to listen on
+  std::string channel;                      ///< to listen on
+  std::shared_ptr<store_warnings> found{};  ///< is told where the tables are
 };
 
 /// What the owner of the connection for commands hears of it.
@@ -89,6 +92,7 @@ class command_connection : public connection_listener,
   void look_for_schema();
   void make_schema();
   void prepare();
+  void tell_schema();
   void set_up_failed(sql_error const& why);
   void is_ready();
   void send(command one);

@@ -22,6 +22,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Without one OpenSSL would ask at the terminal for that of an encrypted key, and the thread would
+// wait there. Of a key that is not encrypted nobody asks.
+constexpr char no_pass_phrase[] = "none was given";
+
 // libpq goes on without a file that is not there: it shows no certificate then, and takes any
 // server with sslmode=require. A file that the URL names is meant, also while it is being replaced.
 std::optional<sql_error> missing_file(settings const& what) {
@@ -103,7 +107,8 @@ void connection::start_libpq(std::string const& addresses) {
                                                        {"fallback_application_name", "herdlock"},
                                                        {"keepalives_idle", "10"},
                                                        {"keepalives_interval", "5"},
-                                                       {"keepalives_count", "3"}};
+                                                       {"keepalives_count", "3"},
+                                                       {"sslpassword", no_pass_phrase}};
   if (!addresses.empty()) all.emplace_back("hostaddr", addresses);
   // A host that has several addresses may name a standby first. With a single one there is no
   // choice, and libpq would believe what a pooler has kept of what the server was once.

@@ -1,12 +1,16 @@
 #include "stores/postgres/postgres_store.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "stores/common/clock_skew.hpp"
 #include "stores/common/numbers.hpp"
 #include "stores/postgres/connection.hpp"
+#include "stores/postgres/schema_choice.hpp"
+#include "stores/postgres/set_up_script.hpp"
 
 namespace herdlock {
 namespace postgres {
@@ -82,6 +86,7 @@ class server_check {
       time_outs(db);
       skew(db);
       rights(db);
+      schema(db);
       pooling(db);
     } catch (query_failed const& why) {
       into_.find({"postgres.reachable", severity::error, why.text, "there is no lock to be had",
@@ -135,49 +140,91 @@ class server_check {
     auto const server = whole_number<std::int64_t>(text).value_or(0);
     check_skew(into_, "postgres.clock", address_, skew_of(server, before, wall_clock_us()));
   }
+  // Some of what is missing shows only after a crash of the server, when the tokens leap.
   void rights(exam_session& db) {
-    if (how_.mode != lock_mode::table) return session_rights(db);
-    auto const name = quoted(how_.table);
-    bool const there = db.run("SELECT to_regclass(" + name + ") IS NOT NULL") == "t";
-    std::string missing;
-    if (there) {
-      for (char const* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) {
-        auto const sql = "SELECT has_table_privilege(" + name + ", '" + right + "')";
-        if (db.run(sql) != "t") missing += " " + std::string(right);
+    bool const named = how_.table.find('.') != std::string::npos;
+    table_user const user{db.run("SELECT quote_ident(current_user)"),
+                          db.run("SELECT quote_ident(current_schema())")};
+    if (!named && user.schema.empty()) {
+      return into_.find({"postgres.rights", severity::error,
+                         "no schema of the search_path of " + user.name +
+                             " is there, or may be used: " + db.setting("search_path"),
+                         "leases cannot be kept there",
+                         "write table=SCHEMA.herdlock_leases in the store's URL, or ALTER ROLE … "
+                         "SET search_path"});
+    }
+    auto const missing = missing_rights(db);
+    into_.expect(
+        missing.text.empty(),
+        {"postgres.rights", severity::error, "the user " + user.name + " may not" + missing.text,
+         "leases cannot be kept there, or not after a crash of the server",
+         "in the database " + db.run("SELECT current_database()") + " let somebody who may run:\n" +
+             (missing.tables ? set_up_script(how_, user) : grant_script(how_, user))});
+  }
+  struct missing_parts {
+    std::string text{};
+    bool tables = false;  // they are still to be made
+  };
+  missing_parts missing_rights(exam_session& db) {
+    auto const may_use = [&](std::string const& schema) {
+      return db.run(
+                 "SELECT coalesce(bool_and(has_schema_privilege(oid, 'USAGE')), false) FROM"
+                 " pg_namespace WHERE nspname = '" +
+                 schema + "'") == "t";
+    };
+    auto const dot = how_.table.find('.');
+    if (dot != std::string::npos && !may_use(how_.table.substr(0, dot))) {
+      return {" USAGE of the schema " + how_.table.substr(0, dot), true};
+    }
+    if (db.run(tables_query(how_)) != "t") return missing_to_create(db);
+    missing_parts all;
+    auto const look = [&](char const* kind, std::vector<std::string> const& of,
+                          std::initializer_list<char const*> rights) {
+      for (auto const& name : of) {
+        auto const object = kind == std::string_view("function")
+                                ? "to_regproc(" + quoted(name) + ")::oid"
+                                : quoted(name);
+        std::string lacking;
+        for (std::string const right : rights) {
+          auto const sql =
+              "has_" + std::string(kind) + "_privilege(" + object + ", '" + right + "')";
+          if (db.run("SELECT " + sql) != "t") lacking += " " + right;
+        }
+        if (lacking.empty()) continue;
+        all.text += (all.text.empty() ? "" : ",") + lacking + " on " + name;
       }
-    } else {
-      missing = missing_to_create(db);
-    }
-    expect_rights(db, missing, "leases cannot be kept there");
+    };
+    auto const needed = rights_of(how_);
+    look("table", needed.tables, {"SELECT", "INSERT", "UPDATE", "DELETE"});
+    look("sequence", needed.sequences, {"USAGE", "UPDATE"});
+    look("function", needed.functions, {"EXECUTE"});
+    return all;
   }
-  void expect_rights(exam_session& db, std::string const& missing, char const* consequence) {
-    into_.expect(missing.empty(),
-                 {"postgres.rights", severity::error,
-                  "the user " + db.run("SELECT current_user") + " may not" + missing, consequence,
-                  "GRANT them, or let the owner run herdlock once"});
+  missing_parts missing_to_create(exam_session& db) {
+    auto const dot = how_.table.find('.');
+    auto const schema = dot == std::string::npos ? std::string("current_schema()")
+                                                 : quoted(how_.table.substr(0, dot));
+    // What there is of it already may be changed by its owner only.
+    if (db.run("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(" +
+               quoted(how_.table) + ")") == "f") {
+      return {" change the table " + how_.table +
+                  ", which another owns, and which lacks functions of this version",
+              true};
+    }
+    if (db.run("SELECT has_schema_privilege(" + schema + ", 'CREATE')") == "t") return {};
+    return {" CREATE in the schema, where the table " + how_.table + " is still to be made", true};
   }
-  std::string missing_to_create(exam_session& db) {
-    if (db.run("SELECT has_schema_privilege(current_schema(), 'CREATE')") == "t") return {};
-    return " CREATE in the schema, where the table " + how_.table + " is still to be made";
-  }
-  // What is missing may show only after a crash of the server, when the tokens leap.
-  void session_rights(exam_session& db) {
-    auto const tokens = quoted(how_.table + "_fencing");
-    auto const unbroken = quoted(how_.table + "_unbroken");
-    if (db.run("SELECT to_regclass(" + tokens + ") IS NULL") == "t") {
-      return expect_rights(db, missing_to_create(db), "leases cannot be kept there");
-    }
-    std::string missing;
-    for (char const* right : {"USAGE", "UPDATE"}) {
-      auto const sql = "SELECT has_sequence_privilege(" + tokens + ", '" + right + "')";
-      if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_fencing";
-    }
-    for (char const* right : {"SELECT", "INSERT"}) {
-      auto const sql = "SELECT coalesce(has_table_privilege(to_regclass(" + unbroken + "), '" +
-                       right + "'), true)";
-      if (db.run(sql) != "t") missing += " " + std::string(right) + " " + how_.table + "_unbroken";
-    }
-    expect_rights(db, missing, "after a crash of the server no lease can be had");
+  void schema(exam_session& db) {
+    auto const told = [&](char const* column) {
+      return db.run("SELECT " + std::string(column) + " FROM (" + schema_choice_query(how_) +
+                    ") p(schema, database, by_user)");
+    };
+    chosen_schema const where{told("schema"), told("database"), told("by_user") == "t"};
+    if (where.schema.empty()) return into_.skip("postgres.schema", "there are no tables yet");
+    into_.note(where.in_words(how_));
+    into_.expect(!where.by_user,
+                 {"postgres.schema", severity::warning, where.in_words(how_), consequence_of(how_),
+                  "write " + qualified_option(how_, where) + " in the store's URL of all of them"});
   }
   // A pooler makes up the number that it announces. In transaction mode, a second client's
   // transaction gets the connection that the first one's last statement ran on.

@@ -22,8 +22,15 @@ result<backend> open_postgres(store_url url, asio::any_io_executor executor) {
                                                     .max_pending = what->max_pending,
                                                     .timeout = what->timeout});
   auto const make = table ? postgres::make_table_store : postgres::make_session_store;
-  store_traits const traits{.queues = true, .across_processes = true, .across_hosts = true};
-  return backend{make(std::move(*what), std::move(pending)), nullptr, traits, name};
+  store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  traits.leaves_leases = table;
+  auto const found = std::make_shared<store_warnings>();
+  auto leases = make(std::move(*what), std::move(pending), found);
+  return backend{.leases = std::move(leases),
+                 .values = nullptr,
+                 .traits = traits,
+                 .display_name = name,
+                 .warnings = found};
 }
 
 std::span<url_scheme const> v0::postgres_schemes() {

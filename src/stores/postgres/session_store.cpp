@@ -14,15 +14,18 @@ using stores::pending_operations;
 
 class session_store final : public lease_store {
  public:
-  session_store(settings what, std::shared_ptr<pending_operations> pending)
+  session_store(settings what, std::shared_ptr<pending_operations> pending,
+                std::shared_ptr<store_warnings> found)
       : pending_(std::move(pending)),
         state_(std::make_shared<store_state>(
             store_state{.what = std::move(what),
                         .executor = pending_->executor(),
                         .ends = stores::lease_ends(pending_->executor())})) {
     auto const& executor = pending_->executor();
-    state_->commands = std::make_shared<command_connection>(executor, state_->what,
-                                                            session_preparation(state_->what));
+    auto needed = session_preparation(state_->what);
+    needed.found = std::move(found);
+    state_->commands =
+        std::make_shared<command_connection>(executor, state_->what, std::move(needed));
     state_->sessions = std::make_shared<connection_pool>(executor, state_->what, state_->commands);
     state_->commands->set_listener(state_->sessions);
     state_->idle = [all = std::weak_ptr(queues_), executor](resource const& name) {
@@ -127,8 +130,9 @@ class session_store final : public lease_store {
 }  // namespace
 
 std::shared_ptr<lease_store> make_session_store(settings what,
-                                                std::shared_ptr<pending_operations> pending) {
-  return std::make_shared<session_store>(std::move(what), std::move(pending));
+                                                std::shared_ptr<pending_operations> pending,
+                                                std::shared_ptr<store_warnings> found) {
+  return std::make_shared<session_store>(std::move(what), std::move(pending), std::move(found));
 }
 
 }  // namespace herdlock::postgres

@@ -16,8 +16,11 @@ constexpr std::string_view read_only_state = "25006";
 
 constexpr known_state known[] = {
     {"28", errc::access_denied, "check user and password"},
-    {"42501", errc::access_denied, "grant the right, or use another user"},
-    {read_only_state, errc::unavailable, "this server is a standby; name the primary"},
+    {"42501", errc::access_denied,
+     "`herdlock doctor` prints the SQL for somebody who may grant it; or use another user"},
+    {read_only_state, errc::unavailable,
+     "this server is a standby: name the primary; or it, or this user, was made read-only: ALTER "
+     "ROLE … SET default_transaction_read_only = off"},
     {"53300", errc::unavailable, "raise max_connections, or lower 'sessions'"},
     {"3D000", errc::unavailable, "create the database, or correct the URL"},
     {"57014", errc::timed_out, "the server is overloaded, or 'timeout' is too short"},

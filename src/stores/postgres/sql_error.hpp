@@ -13,6 +13,5 @@ failure to_failure(sql_error const& why);
 bool ends_session(sql_error const& why);
 /// A standby, or a server or role that was made read-only.
 bool is_read_only(sql_error const& why);
-inline bool is_refusal(sql_error const& why) { return why.state == "42501"; }
 
 }  // namespace herdlock::postgres

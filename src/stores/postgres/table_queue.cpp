@@ -98,7 +98,19 @@ void table_queue::on_answer(std::int64_t number, clock::time_point sent, reply c
   at.seen = row.fencing;
   auto const outcome = to_acquire_reply(row, at.request, sent);
   if (std::holds_alternative<grant>(outcome) || at.leaving) return complete_all(number, outcome);
+  note_queued(number, *answered);
   still_busy(number, row);
+}
+
+// Had it been in the line before, all of this process's have been taken out.
+void table_queue::note_queued(std::int64_t number, rows const& answered) {
+  auto& at = entries_.at(number);
+  bool const was_taken_out = std::exchange(at.queued, true) && answered.truth(0, 4);
+  if (!was_taken_out) return;
+  for (auto& [each, one] : entries_) {
+    if (each == number || one.request.name != at.request.name) continue;
+    if (std::exchange(one.queued, false)) ask(each, asking::to_wait);
+  }
 }
 
 void table_queue::still_busy(std::int64_t number, lease_row const& row) {
@@ -142,9 +154,60 @@ void table_queue::on_left(waiter& one) {
   if (!callers.empty()) return;
   auto const request = found->second.request;
   entries_.erase(found);
-  commands_->run({"leave", {as_bytes(request.name.str()), as_bytes(request.owner.str())}},
-                 [](reply const&) {});
+  leaver const who{request.name.str(), request.owner.str()};
+  leaving_[one.entry] = who;
+  leavers_[who] = one.entry;
+  follow(leaves_.begin(one.entry));
   wake_next(request.name);
+}
+
+void table_queue::forget_leave(acquire_request const& asked) {
+  auto const found = leavers_.find({asked.name.str(), asked.owner.str()});
+  if (found == leavers_.end()) return;
+  auto const number = found->second;
+  leaves_.forget(number);
+  forget_leaver(number);
+}
+
+void table_queue::forget_leaver(std::int64_t number) {
+  auto const found = leaving_.find(number);
+  if (found == leaving_.end()) return;
+  leavers_.erase(found->second);
+  leaving_.erase(found);
+}
+
+// They ended with the session: a waiter without one is passed over.
+void table_queue::forget_leaves() {
+  ++session_;
+  leaves_.clear();
+  leaving_.clear();
+  leavers_.clear();
+}
+
+void table_queue::follow(algo::leave_action const& what) {
+  if (what.dropped) forget_leaver(*what.dropped);
+  for (auto const each : what.send) send_leave(each);
+  if (!what.pause) return;
+  stores::run_after(leave_timer_, std::chrono::ceil<milliseconds>(*what.pause), weak_from_this(),
+                    [](table_queue& self) { self.follow(self.leaves_.tick()); });
+}
+
+// What is asked behind it on the same connection comes after it.
+void table_queue::send_leave(std::int64_t number) {
+  auto const& [name, owner] = leaving_.at(number);
+  auto on_reply = [weak = weak_from_this(), number, session = session_](reply const& answered) {
+    auto const self = weak.lock();
+    if (!self || self->session_ != session) return;
+    if (answered) {
+      self->forget_leaver(number);
+      return self->follow(self->leaves_.answered());
+    }
+    bool const closed = answered.error() == errc::canceled;
+    if (closed || !self->commands_->ready()) return self->forget_leaves();
+    self->follow(self->leaves_.failed(number));
+    if (!self->leaving_.contains(number)) self->leaves_.forget(number);
+  };
+  commands_->run({"leave", {as_bytes(name), as_bytes(owner)}}, std::move(on_reply));
 }
 
 bool table_queue::is_first(std::int64_t number) const {
@@ -190,6 +253,7 @@ void table_queue::on_down(failure const& why) {
   std::vector<std::shared_ptr<waiter>> all;
   for (auto& [number, at] : entries_) all.insert(all.end(), at.callers.begin(), at.callers.end());
   entries_.clear();
+  forget_leaves();
   for (auto const& one : all) one->fail(why);
 }
 

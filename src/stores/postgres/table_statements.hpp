@@ -19,8 +19,8 @@ enum class asking { once = 0, to_wait = 1, to_leave = 2 };
 
 /// One row with 'true' when all of it is there.
 std::string schema_query(settings const& what);
-/// Makes what is missing; safe when others do the same at the same time. For people, too: it is
-/// shown to those whose user may not create tables.
+/// Makes what is missing; safe when others do the same at the same time. For people, too (see
+/// set_up_script.hpp).
 std::string schema_script(settings const& what);
 
 /// The statements to prepare, by name: grab, acquire, renew, release, leave, force,

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "stores/common/connection_news.hpp"
 #include "stores/common/name_hint.hpp"
 #include "stores/common/timer_queue.hpp"
 #include "stores/postgres/table_queue.hpp"
@@ -29,11 +30,14 @@ class table_store final : public lease_store,
                           public subscription_listener,
                           public std::enable_shared_from_this<table_store> {
  public:
-  table_store(settings what, std::shared_ptr<pending_operations> pending)
+  table_store(settings what, std::shared_ptr<pending_operations> pending,
+              std::shared_ptr<store_warnings> found)
       : what_(std::move(what)),
         pending_(std::move(pending)),
-        commands_(std::make_shared<command_connection>(pending_->executor(), what_, needed())),
+        commands_(std::make_shared<command_connection>(pending_->executor(), what_,
+                                                       needed(std::move(found)))),
         queue_(std::make_shared<table_queue>(pending_->executor(), commands_, channel_)),
+        news_(pending_->executor()),
         sweep_timer_(pending_->executor()) {}
 
   // Those who wait leave the queue before the connection ends.
@@ -48,6 +52,7 @@ class table_store final : public lease_store,
 
   void acquire(acquire_request request, handler<acquire_reply> done) override {
     order<acquire_reply> what{"acquire", request.name.str(), std::move(done)};
+    queue_->forget_leave(request);
     if (request.wait > milliseconds{0}) return wait(std::move(request), std::move(what));
     auto const one =
         std::make_shared<acquisition>(pending_, std::move(what), clock::now() + what_.timeout);
@@ -80,6 +85,14 @@ class table_store final : public lease_store,
     commands_->run(how, std::move(on_reply));
   }
 
+  void leave(leave_request request, handler<release_reply> done) override {
+    auto const one = pending_->begin("leave", request.name.str(), std::move(done));
+    statement how{"pass_on",
+                  {as_bytes(request.name.str()), as_bytes(request.owner.str()),
+                   as_bytes(request.left_to.str()), as_number(request.ttl.count())}};
+    ask(*commands_, one, std::move(how), &table_store::released);
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     auto const one = pending_->begin("inspect", name.str(), std::move(done));
     statement how{"inspect", {as_bytes(name.str())}};
@@ -96,16 +109,25 @@ class table_store final : public lease_store,
     ask_page(*commands_, pending_->begin("list", "leases", std::move(done)), request);
   }
 
-  void on_up() override { sweep(); }
+  void on_new_connection(std::function<void()> told) override { news_.listen(std::move(told)); }
+
+  void on_up() override {
+    sweep();
+    is_up_ = true;
+    news_.tell();
+  }
   void on_notification(std::string const& payload) override { queue_->on_notification(payload); }
   void on_down(failure const& why) override {
     sweep_timer_.cancel();
     queue_->on_down(why);
+    // It is opened again by the next command only: a renewal.
+    if (std::exchange(is_up_, false)) news_.tell();
   }
 
  private:
-  preparation needed() const {
-    return {schema_query(what_), schema_script(what_), table_statements(what_), channel_};
+  preparation needed(std::shared_ptr<store_warnings> found) const {
+    return {schema_query(what_), schema_script(what_), table_statements(what_), channel_,
+            std::move(found)};
   }
 
   using acquisition = operation<acquire_reply>;
@@ -189,6 +211,8 @@ class table_store final : public lease_store,
   std::string const channel_ = random_channel();
   std::shared_ptr<command_connection> commands_;
   std::shared_ptr<table_queue> queue_;
+  stores::connection_news news_;
+  bool is_up_ = false;
   asio::basic_waitable_timer<clock> sweep_timer_;
   stores::name_hint<256> busy_lately_;  // a wrong guess costs a round trip
 };
@@ -196,8 +220,9 @@ class table_store final : public lease_store,
 }  // namespace
 
 std::shared_ptr<lease_store> make_table_store(settings what,
-                                              std::shared_ptr<pending_operations> pending) {
-  auto store = std::make_shared<table_store>(std::move(what), std::move(pending));
+                                              std::shared_ptr<pending_operations> pending,
+                                              std::shared_ptr<store_warnings> found) {
+  auto store = std::make_shared<table_store>(std::move(what), std::move(pending), std::move(found));
   store->listen();
   return store;
 }

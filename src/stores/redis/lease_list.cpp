@@ -186,12 +186,13 @@ class walk : public std::enable_shared_from_this<walk> {
 
 }  // namespace
 
+// A little more time than the server's command has, whose failure says more: whether it connected.
 lease_list::lease_list(asio::any_io_executor const& executor, lease_source from)
     : pending_(std::make_shared<stores::pending_operations>(
           executor, stores::pending_settings{.store = from.store,
                                              .late = "no answer within " + in_ms(from.timeout) +
                                                      "; is a server overloaded, or unreachable?",
-                                             .timeout = from.timeout})),
+                                             .timeout = from.timeout + from.timeout / 20})),
       from_(std::make_shared<lease_source const>(std::move(from))) {}
 
 lease_list::~lease_list() {

@@ -43,6 +43,9 @@ class lease_port final : public lease_store {
   void release(resource name, owner_token owner, handler<release_reply> done) override {
     start(release_message{std::move(name), std::move(owner), floor()}, std::move(done));
   }
+  void leave(leave_request request, handler<release_reply> done) override {
+    start(pass_on_message{std::move(request)}, std::move(done));
+  }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_message{std::move(name)}, std::move(done));
   }
@@ -51,6 +54,9 @@ class lease_port final : public lease_store {
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
+  }
+  void on_new_connection(std::function<void()> told) override {
+    if (auto const& news = router_->how().news) news->listen(std::move(told));
   }
   bool may_have_sent() const override { return router_->may_have_sent(); }
 

@@ -42,6 +42,7 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
                                                "dialect=herdlock; leave one of them out");
   }
   if (!how->sentinels.empty()) how->resolver = redis::make_sentinel_resolver(executor, *how);
+  how->news = std::make_shared<stores::connection_news>(executor);
   auto warnings = std::make_shared<store_warnings>();
   if (how->tls.source) how->tls.source->tell(warnings);
   auto const check = std::make_shared<redis::connection_check>(*how, warnings);
@@ -66,7 +67,10 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
     server->open();
     if (proofs) proofs->open();
   });
-  return redis::backend_of(all);
+  auto made = redis::backend_of(all);
+  // A value of dialect=getset has no room for another owner.
+  made.traits.leaves_leases = how->speaks != redis::dialect::getset;
+  return made;
 }
 
 std::span<url_scheme const> v0::redis_schemes() {

@@ -9,6 +9,7 @@
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
+#include "stores/common/connection_news.hpp"
 #include "stores/common/tls_settings.hpp"
 #include "stores/redis/durability/durability_settings.hpp"
 
@@ -53,6 +54,9 @@ struct settings {
   std::shared_ptr<address_resolver> resolver;
   /// Asked about each server before it is used, if there is one; made by who opens the store.
   std::shared_ptr<membership> members;
+  /// Told when a connection for commands has come up anew, if it is there; made by who opens the
+  /// store. Connections for events have none.
+  std::shared_ptr<stores::connection_news> news;
 
   /// The same, with that host and port.
   settings at(stores::server_address const& where) const;

@@ -156,6 +156,20 @@ release_reply release(connection& db, resource const& name, owner_token const& o
   return before.step() ? release_reply::released : release_reply::lost;
 }
 
+// The owner may be the one that it is left to already, after a lost answer.
+release_reply leave(connection& db, leave_request const& request) {
+  db.prepare(
+        "UPDATE herdlock_leases_3 SET expires_us = iif(owner = ?3, expires_us, herdlock_now() + "
+        "?4), "
+        "owner = ?3 WHERE resource = ?1 AND owner IN (?2, ?3) AND expires_us > herdlock_now()")
+      .blob(1, request.name.str())
+      .text(2, request.owner.str())
+      .text(3, request.left_to.str())
+      .bind(4, in_us(request.ttl))
+      .step();
+  return db.changes() > 0 ? release_reply::released : release_reply::lost;
+}
+
 // An end of 1: taken from the owner, not given back.
 release_reply force_release(connection& db, resource const& name) {
   db.prepare(

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <optional>
 
+#include "types/process_bound.hpp"
+
 namespace herdlock::sqlite {
 namespace {
 
@@ -127,12 +129,15 @@ char const* network_of(std::string const& path) {
   return network_file_system(static_cast<std::uint64_t>(where.f_type));
 }
 
+struct file_creation {
+  std::mutex alone;
+};
+
 // Only a file that did not exist is opened here: to close any descriptor of an existing one would
 // drop the POSIX locks that other connections of this process hold on it. The mutex keeps another
 // thread from opening it between our open and close.
 failure create_file(std::string const& path) {
-  static std::mutex alone;
-  std::lock_guard lock(alone);
+  std::lock_guard const lock(detail::per_process<file_creation>().alone);
   int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) {
     ::close(file);

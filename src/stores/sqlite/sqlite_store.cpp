@@ -34,6 +34,11 @@ class store final : public lease_store, public cache_store {
                  [name, owner](connection& db) { return sqlite::release(db, name, owner); });
   }
 
+  void leave(leave_request request, handler<release_reply> done) override {
+    file_->write("leave", request.name.str(), std::move(done),
+                 [request](connection& db) { return sqlite::leave(db, request); });
+  }
+
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     file_->read("inspect", name.str(), std::move(done),
                 [name](connection& db) { return sqlite::inspect(db, name); });
@@ -143,7 +148,7 @@ result<backend> open_sqlite(store_url url, asio::any_io_executor executor) {
       std::move(*reader));
   auto const store = std::make_shared<sqlite::store>(operations);
   auto const exchange = std::make_shared<sqlite::exchange>(operations);
-  store_traits traits{.across_processes = true};
+  store_traits traits{.across_processes = true, .leaves_leases = true};
   backend made{store, store, traits, std::move(display_name)};
   made.reports = exchange;
   made.rules = exchange;

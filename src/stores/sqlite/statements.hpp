@@ -24,6 +24,7 @@ inline std::int64_t in_us(milliseconds span) { return std::chrono::microseconds(
 acquire_reply acquire(connection& db, acquire_request const& request);
 renew_reply renew(connection& db, resource const& name, owner_token const& owner, milliseconds ttl);
 release_reply release(connection& db, resource const& name, owner_token const& owner);
+release_reply leave(connection& db, leave_request const& request);
 release_reply force_release(connection& db, resource const& name);
 std::optional<lease_info> inspect(connection& db, resource const& name);
 /// By name; the cursor is the last one that was looked at.

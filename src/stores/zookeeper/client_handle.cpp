@@ -5,6 +5,8 @@
 #include <array>
 #include <boost/asio/post.hpp>
 
+#include "types/quiet_thread.hpp"
+
 namespace herdlock::zookeeper {
 namespace {
 
@@ -105,6 +107,7 @@ void client_handle::open(settings const& how) {
     if (detached_) return;
   }
   auto const timeout = static_cast<int>(how.session_timeout.count());
+  detail::signals_blocked const for_its_threads;
   handle_ = zookeeper_init2(how.servers.c_str(), &callbacks::on_event, timeout, nullptr, this, 0,
                             &callbacks::on_log);
   if (!handle_) tell(handle_event::no_handle, {});

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "stores/common/quiet_thread.hpp"
+#include "types/quiet_thread.hpp"
 
 namespace herdlock::zookeeper {
 namespace {
@@ -42,7 +42,7 @@ bool detached_threads::run(std::function<void()> job) {
     ++state_->running;
   }
   bool const started =
-      stores::start_loose_thread("herdlock-zk", [shared = state_, job = std::move(job)]() mutable {
+      detail::start_loose_thread("herdlock-zk", [shared = state_, job = std::move(job)]() mutable {
         job();
         job = nullptr;  // what it kept may take a while to go, too
         shared->end();

@@ -130,6 +130,7 @@ void connection::come_up() {
   last_failure_ = {};
   attempt_timer_.cancel();
   flush();
+  if (how_.news && connections_ > 1) how_.news->tell();
   tell_listeners([](auto& listener) { listener.on_connection_up(); });
 }
 
@@ -171,7 +172,9 @@ void connection::leave(failure const& why) {
 // asks how many hear a grant, does not count it.
 std::shared_ptr<connection> connection::make_event_connection() {
   auto check = check_ ? std::make_shared<connection_check>(how_, nullptr) : nullptr;
-  return std::make_shared<connection>(executor_, how_, std::move(check));
+  settings how = how_;
+  how.news = nullptr;
+  return std::make_shared<connection>(executor_, std::move(how), std::move(check));
 }
 
 void connection::reconnect_later() {

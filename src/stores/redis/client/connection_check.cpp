@@ -57,8 +57,10 @@ void connection_check::read(std::span<reply const> answers, std::string const& a
       warn("the server at " + address + " does not let us look at it (it says " +
            in_quotes(one.text()) +
            "), so nobody can tell whether it is a master, evicts leases or has a lagging fencing "
-           "counter; permit INFO and TIME in the user's ACL (without TIME no lease is granted of "
-           "what has no fencing counter yet)");
+           "counter; permit INFO and TIME in the user's ACL" +
+           (how_.speaks == dialect::herdlock
+                ? " (without TIME no lease is granted of what has no fencing counter yet)"
+                : ""));
     } else if (auto const time = read_time(one)) {
       facts_.time_us = time;
     } else {

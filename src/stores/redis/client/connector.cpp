@@ -11,13 +11,6 @@ using boost::system::error_code;
 constexpr clock::duration min_share = milliseconds{50};  // a round trip to another country
 constexpr std::size_t max_path_bytes = 107;              // sun_path less its NUL
 
-// Unspecified: it was refused by our own look at the name, which says no more than that.
-stores::distrust kind_of(long verdict) {
-  bool const name = verdict == X509_V_ERR_HOSTNAME_MISMATCH ||
-                    verdict == X509_V_ERR_IP_ADDRESS_MISMATCH || verdict == X509_V_ERR_UNSPECIFIED;
-  return name ? stores::distrust::name : stores::distrust::authority;
-}
-
 }  // namespace
 
 stores::tls_choice choose_tls(settings const& how) {
@@ -126,8 +119,8 @@ void connector::on_secured(error_code ec) {
 // now.
 void connector::on_untrusted(long verdict) {
   std::string const what = "the certificate of " + how_.address() + " is not trusted";
-  char const* const why = X509_verify_cert_error_string(verdict);
-  if (!how_.tls.source->has_worked_with(how_.address(), kind_of(verdict))) {
+  std::string const why = stores::words_for(verdict, how_.host);
+  if (!how_.tls.source->has_worked_with(how_.address(), stores::kind_of(verdict))) {
     return complete(
         errc::access_denied,
         what + ": " + why + "; give its authority with cafile=…, or the host name it was made for",

@@ -120,6 +120,36 @@ failure server_failure(std::string_view line, std::string_view store) {
                                           in_quotes(line));
 }
 
+failure refused_greeting(std::string_view line, std::string_view store) {
+  auto const says = [&](errc code, std::string_view what) {
+    return make_failure(code, std::string(store) + ": " + std::string(what));
+  };
+  if (is_about_a_missing_command(line)) {
+    return says(errc::not_supported,
+                "the server does not know HELLO; herdlock needs Redis 6.2 or newer");
+  }
+  if (has_code(line, "DENIED")) {
+    return says(errc::access_denied,
+                "the server is in protected mode, which refuses other machines: give it a password "
+                "(requirepass, or an ACL user), which the URL needs, too, or use it on its own "
+                "machine");
+  }
+  if (has_code(line, "NOPROTO")) {
+    return says(errc::not_supported,
+                "the server does not speak RESP3; herdlock needs Redis 6.2 or newer");
+  }
+  if (line.starts_with("ERR max number of clients")) {
+    return says(errc::unavailable, "the server has as many clients as it takes; raise maxclients");
+  }
+  for (auto const& m : error_words) {
+    if (!has_code(line, m.word)) continue;
+    return says(m.code, std::string(m.advice) + " (the server says " + std::string(m.word) + ")");
+  }
+  return says(errc::protocol,
+              "the server refuses the greeting; its answer is not shown, since it may repeat the "
+              "password");
+}
+
 bool is_misdirected(std::string_view line) {
   return has_code(line, "READONLY") || has_code(line, "MASTERDOWN") ||
          has_code(line, "CLUSTERDOWN") || has_code(line, "LOADING") ||

@@ -11,6 +11,10 @@ namespace herdlock::redis {
 /// messages.
 failure server_failure(std::string_view line, std::string_view store);
 
+/// The same for the answer to a greeting (HELLO with the password), which is never quoted: a server
+/// repeats what it does not understand.
+failure refused_greeting(std::string_view line, std::string_view store);
+
 /// The reply says that this server cannot serve now and another one behind the same name may: it is
 /// a replica, lost its master or its cluster, or is starting.
 bool is_misdirected(std::string_view line);

@@ -25,13 +25,6 @@ milliseconds health_interval(settings const& how) {
   return std::clamp(how.timeout / 2, min_health, max_health);
 }
 
-failure refused_greeting(std::string_view line, std::string const& store) {
-  if (!line.starts_with("ERR unknown command")) return server_failure(line, store);
-  return make_failure(
-      errc::not_supported,
-      store + ": the server does not know HELLO; herdlock needs Redis 6.2 or newer");
-}
-
 failure lost_connection(settings const& how, std::string const& why = {}) {
   return how.failed(errc::unavailable, "the connection to " + how.address() + " was lost" + why);
 }
@@ -110,7 +103,9 @@ class attempt final : public transport, public std::enable_shared_from_this<atte
 
   void on_greeting(reply const& answer) {
     if (answer.is_error()) {
-      auto why = refused_greeting(answer.text(), how_.display_name);
+      bool const selects = greetings_ == 1 && how_.database != 0;
+      auto why = selects ? server_failure(answer.text(), how_.display_name)
+                         : refused_greeting(answer.text(), how_.display_name);
       bool const passing = why == errc::unavailable;
       return end(std::move(why), passing ? failure_kind::temporary : failure_kind::refused);
     }

@@ -16,6 +16,11 @@ void report_moves(tracking const& to, cluster_map const& before, cluster_map con
   }
 }
 
+// A master has gone: whoever serves its slots now may not have all that was written there.
+bool has_lost_a_master(cluster_map const& before, cluster_map const& now) {
+  return std::ranges::any_of(before.masters(), [&](auto const& one) { return !now.has(one); });
+}
+
 }  // namespace
 
 // What the connection of one node tells.
@@ -301,6 +306,7 @@ void cluster::on_map(cluster_map map, map_worth worth) {
   auto const before = std::exchange(map_, std::move(map));
   map_errors_ = {};
   if (links_) report_moves(*links_, before, map_);
+  if (how_.news && has_lost_a_master(before, map_)) how_.news->tell();
   // What has not been sent yet may belong elsewhere now; what was sent has to come back first.
   std::vector<command_ptr> again;
   for (auto const& [at, one] : nodes_) {
@@ -359,7 +365,9 @@ void cluster::on_node_down(node& which) {
 std::shared_ptr<connection> cluster::make_event_connection() {
   // Checked, too: a stranger at the address of one of ours tells nothing of what happens here.
   auto check = std::make_shared<connection_check>(how_, nullptr);
-  auto made = std::make_shared<connection>(executor_, how_, std::move(check));
+  settings common = how_;
+  common.news = nullptr;
+  auto made = std::make_shared<connection>(executor_, std::move(common), std::move(check));
   made->choose_address([weak = weak_from_this()](settings& how) {
     if (auto const self = weak.lock()) self->choose_event_address(how);
   });

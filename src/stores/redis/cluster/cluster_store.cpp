@@ -33,6 +33,7 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
                                  servers->close();
                                }};
   };
+  how->news = std::make_shared<stores::connection_news>(executor);
   auto nodes = std::make_shared<redis::cluster>(executor, *how, std::move(seeds), warnings, links);
   auto const all = std::make_shared<redis::store_parts<redis::cluster>>(
       std::move(nodes), std::move(warnings), std::move(make_wires));
@@ -40,7 +41,9 @@ result<backend> open_redis_cluster(store_url url, asio::any_io_executor executor
   all->values = redis::make_cache_port(all->commands, all->watches);
   all->tracked = redis::make_tracked_reads(all->commands, std::move(links), redis::key_slot);
   asio::post(executor, [cluster = all->commands] { cluster->open(); });
-  return redis::backend_of(all);
+  auto made = redis::backend_of(all);
+  made.traits.leaves_leases = true;
+  return made;
 }
 
 }  // namespace herdlock

@@ -196,6 +196,9 @@ class getset_dialect final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
+  void on_new_connection(std::function<void()> told) override {
+    if (auto const& news = connection_->how().news) news->listen(std::move(told));
+  }
   bool may_have_sent() const override { return connection_->may_have_sent(); }
 
  private:

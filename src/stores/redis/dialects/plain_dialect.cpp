@@ -12,6 +12,7 @@ struct plain_scripts {
   script acquire{lua::plain_acquire, "1"};
   script renew{lua::renew, "1"};
   script release{lua::plain_release, "1"};
+  script pass_on{lua::pass_on, "1"};
   script inspect{lua::plain_inspect, "1"};
   script force_release{lua::plain_force_release, "1"};
 };
@@ -47,6 +48,19 @@ struct step {
 template <class Reply>
 struct yes_or_no_step : step<Reply> {
   result<Reply> parse(reply const& answer) const { return yes_or_no<Reply>(answer, this->name()); }
+};
+
+struct leave_step : yes_or_no_step<release_reply> {
+  std::string left_to;
+
+  void encode(command_writer& out, script_form form) const {
+    out.begin(text, form);
+    out.add(key);
+    out.add(owner);
+    out.add(left_to);
+    out.add_number(ttl.count());
+    out.end();
+  }
 };
 
 struct acquire_step : step<acquire_reply> {
@@ -100,6 +114,12 @@ class plain_dialect final : public lease_store {
         yes_or_no_step<release_reply>{{"release", scripts().release, std::move(name), owner.str()}},
         std::move(done));
   }
+  void leave(leave_request request, handler<release_reply> done) override {
+    start(leave_step{{{"leave", scripts().pass_on, std::move(request.name), request.owner.str(),
+                       request.ttl}},
+                     request.left_to.str()},
+          std::move(done));
+  }
   void inspect(resource name, handler<std::optional<lease_info>> done) override {
     start(inspect_step{{"inspect", scripts().inspect, std::move(name)}}, std::move(done));
   }
@@ -110,6 +130,9 @@ class plain_dialect final : public lease_store {
   }
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
+  }
+  void on_new_connection(std::function<void()> told) override {
+    if (auto const& news = connection_->how().news) news->listen(std::move(told));
   }
   bool may_have_sent() const override { return connection_->may_have_sent(); }
 

@@ -67,6 +67,7 @@ failure lease_in_question::about(failure const& why) const {
 
 confirmation::confirmation(std::shared_ptr<connection> commands)
     : how_(commands->how()), commands_(std::move(commands)) {
+  how_.news = nullptr;  // no lease is held over this one
   auto check = std::make_shared<connection_check>(how_, nullptr);
   connection_ = std::make_shared<connection>(commands_->executor(), how_, std::move(check));
 }

@@ -41,11 +41,18 @@ struct node_report {
   std::vector<std::string> run_ids;
 };
 
-node_report look_at_all(std::vector<settings> const& nodes, examination& into) {
+access_use use_of(settings const& how) {
+  if (how.speaks == dialect::plain) return access_use::plain_locks;
+  if (how.speaks == dialect::getset) return access_use::getset_locks;
+  return access_use::leases_and_values;
+}
+
+node_report look_at_all(std::vector<settings> const& nodes, access_use use, examination& into,
+                        char const* against_forgetting) {
   node_report told;
   for (auto const& node : nodes) {
     examination one;
-    auto const facts = check_server(node, one);
+    auto const facts = check_server(node, use, one, against_forgetting);
     if (facts) {
       ++told.reached;
       told.run_ids.push_back(facts->run_id);
@@ -71,7 +78,7 @@ result<examination> examine_redis(store_url url) {
   auto how = parse_settings(std::move(url));
   if (how.has_error()) return how.error();
   examination made;
-  if (auto const at = find_master(*how, made)) check_server(*at, made);
+  if (auto const at = find_master(*how, made)) check_server(*at, use_of(*at), made);
   return made;
 }
 
@@ -79,7 +86,11 @@ result<examination> examine_redlock(store_url url) {
   auto how = parse_redlock_settings(std::move(url));
   if (how.has_error()) return how.error();
   examination made;
-  auto const told = look_at_all(how->nodes, made);
+  // With a restart_delay a node that has forgotten its leases grants nothing until they are over.
+  bool const waits = how->restart_delay > milliseconds{0};
+  auto const told =
+      look_at_all(how->nodes, access_use::redlock, made,
+                  waits ? nullptr : "set appendonly yes, or leave restart_delay out (60s)");
   std::size_t const all = how->nodes.size();
   bool const majority = told.reached * 2 > all;
   made.expect(told.missing.empty(),
@@ -115,7 +126,8 @@ result<examination> examine_redis_cluster(store_url url) {
   std::vector<settings> nodes;
   for (auto const& at : hosts) nodes.push_back(how->at(at));
   examination made;
-  auto const told = look_at_all(nodes, made);
+  auto const told =
+      look_at_all(nodes, access_use::leases_and_values, made, "set appendonly yes on every node");
   made.expect(told.missing.empty(),
               {"cluster.nodes", told.reached == 0 ? severity::error : severity::warning,
                joined(told.missing) + " cannot be reached",

@@ -1,14 +1,11 @@
 #include "stores/redis/examination/examine_server.hpp"
 
+#include <span>
+
 #include "stores/common/clock_skew.hpp"
-#include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
 namespace {
-
-std::vector<command_words> commands_of_near_caches() {
-  return {{"CLIENT", "TRACKING", "ON"}, {"CLIENT", "CACHING", "YES"}};
-}
 
 enum asked : std::size_t {
   time_asked,
@@ -36,13 +33,21 @@ std::string_view value_of(std::string_view lines, std::string_view name) {
   return found;
 }
 
-// What ACL DRYRUN says when the command is allowed and the channel is not.
-bool denies_channels(std::string_view said) { return said.find("channel") != said.npos; }
+// What ACL DRYRUN says when the command is allowed and the channel is not; and what counts the
+// listeners.
+bool is_about_news(command_words const& asked, std::string_view said) {
+  return asked.front() == "PUBSUB" || said.find("channel") != said.npos;
+}
 
 class server_examination {
  public:
-  server_examination(settings const& how, examination& into)
-      : how_(how), into_(into), at_("the server at " + how.address()) {}
+  server_examination(settings const& how, access_use use, examination& into,
+                     char const* against_forgetting)
+      : how_(how),
+        use_(use),
+        into_(into),
+        against_forgetting_(against_forgetting),
+        at_("the server at " + how.address()) {}
 
   std::optional<server_facts> make() {
     auto const before = wall_clock_us();
@@ -111,12 +116,13 @@ class server_examination {
   }
   void persistence_of() {
     if (facts_.append_only.empty()) return;
-    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0;
+    bool const forgets = facts_.append_only == "0" && how_.durable.quarantine.count() == 0 &&
+                         against_forgetting_ != nullptr;
     into_.expect(!forgets,
                  {"redis.persistence", severity::warning, at_ + " has no append-only file",
                   "after a restart it has forgotten the leases that are held, and grants "
                   "them to others while their holders still work",
-                  "set appendonly yes, or quarantine=on in the store URL"});
+                  against_forgetting_ ? against_forgetting_ : ""});
   }
   // The value of a lock of the dialects does not tell that it is one.
   void names_apart() {
@@ -171,53 +177,53 @@ class server_examination {
   void rights(reply const& who) {
     if (who.is_error()) return into_.skip("redis.rights", "ACL WHOAMI is not permitted");
     std::string const user(who.text());
-    auto const needed = commands_in_use();
-    auto all = needed;
-    for (auto& one : commands_of_near_caches()) all.push_back(std::move(one));
+    std::string const key = how_.prefix + "herdlock-doctor";
+    auto groups = rights_of(use_, key);
+    if (how_.durable.replicas > 0 || how_.durable.quarantine > milliseconds{0}) {
+      groups.push_back(rights_to_confirm());
+    }
     std::vector<command_words> asking;
-    for (auto const& one : all) {
-      command_words words{"ACL", "DRYRUN", user};
-      words.insert(words.end(), one.begin(), one.end());
-      asking.push_back(std::move(words));
+    for (auto const& group : groups) {
+      for (auto const& one : group.commands) {
+        command_words words{"ACL", "DRYRUN", user};
+        words.insert(words.end(), one.begin(), one.end());
+        asking.push_back(std::move(words));
+      }
     }
     auto const answers = ask_once(how_, asking);
     if (answers.has_error()) return into_.skip("redis.rights", answers.error().message);
-    std::string missing, unheard, unkept;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (answers->at(i).is_error()) {
-        return into_.skip("redis.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
-      }
-      auto const said = answers->at(i).text();
-      if (said == "OK") continue;
-      if (i >= needed.size()) {
-        unkept += " " + all[i].at(0) + " " + all[i].at(1);
-        continue;
-      }
-      bool const is_news = denies_channels(said) || needed[i].front() == "PUBSUB";
-      (is_news ? unheard : missing) += " " + needed[i].front();
+    for (auto const& one : *answers) {
+      if (!one.is_error()) continue;
+      return into_.skip("redis.rights", "ACL DRYRUN needs Redis 7 and the right to ask");
     }
+    std::span<reply const> rest(*answers);
+    for (auto const& group : groups) {
+      look_at(user, group, rest.first(group.commands.size()));
+      rest = rest.subspan(group.commands.size());
+    }
+  }
+
+  void look_at(std::string const& user, right_group const& group, std::span<reply const> said) {
+    std::string const may_not = "the user " + in_quotes(user) + " at " + at_ + " may not";
+    std::string const permit = "permit them: ACL SETUSER " + user + " ";
+    std::string missing, unheard;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (said[i].text() == "OK") continue;
+      auto const& one = group.commands[i];
+      (is_about_news(one, said[i].text()) ? unheard : missing) += " " + shown(one);
+    }
+    into_.expect(missing.empty(),
+                 {std::string(group.check), group.weight, may_not + " run" + missing,
+                  std::string(group.consequence),
+                  permit + rules_of(group.commands) + ", and the names with their side keys"});
+    if (use_ != access_use::leases_and_values || group.check != "redis.rights") return;
     into_.expect(
         unheard.empty(),
         {"redis.channels", severity::warning,
-         "the user " + in_quotes(user) + " at " + at_ + " may not" + unheard +
-             " on the channels of grants and loads",
+         may_not + unheard + " on the channels of grants and loads",
          "waiters are not woken, they ask again and again (PUBSUB: those that died cost the "
          "others a heartbeat each)",
-         "permit them: ACL SETUSER " + user + " +@pubsub &{*}:herdlock:events:* " +
-             "&*::herdlock:events:* &herdlock:grants:*"});
-    into_.expect(unkept.empty(),
-                 {"redis.tracking", severity::warning,
-                  "the user " + in_quotes(user) + " at " + at_ + " may not run" + unkept,
-                  "caches keep no hot keys in the process, each read asks the server; locks do not "
-                  "need it",
-                  "permit them: ACL SETUSER " + user + " +client|tracking +client|caching"});
-    into_.expect(missing.empty(),
-                 {"redis.rights", severity::error,
-                  "the user " + in_quotes(user) + " at " + at_ + " may not run" + missing,
-                  "leases cannot be taken, renewed or given back, or values not be cached",
-                  "permit them: ACL SETUSER " + user +
-                      " +@read +@write +@scripting +@pubsub "
-                      "+time +info with ~* and &*"});
+         permit + "+publish +subscribe +unsubscribe +pubsub|numsub " + std::string(channel_rules)});
   }
 
   // Of what only a cluster's nodes are asked.
@@ -246,47 +252,18 @@ class server_examination {
   }
 
   settings const& how_;
+  access_use const use_;
   examination& into_;
+  char const* const against_forgetting_;
   std::string const at_;
   server_facts facts_;
 };
 
 }  // namespace
 
-std::vector<command_words> commands_in_use() {
-  std::string const key = "herdlock-doctor";
-  std::string const side = "{" + key + "}:herdlock:last";
-  std::string const events = "{" + key + "}:herdlock:events:0";
-  std::string const grants = std::string(grant_channel_prefix) + "x";
-  return {{"EVALSHA", "0", "1", key},
-          {"EVAL", "return 1", "1", key},
-          {"GET", key},
-          {"GETRANGE", key, "0", "1"},
-          {"SETRANGE", key, "0", "x"},
-          {"SET", key, "x"},
-          {"DEL", key},
-          {"RENAME", key, side},
-          {"INCR", key},
-          {"PEXPIRE", key, "1"},
-          {"PTTL", key},
-          {"EXISTS", key},
-          {"TYPE", key},
-          {"HGET", key, "x"},
-          {"HGETALL", key},
-          {"HSET", key, "x", "x"},
-          {"TIME"},
-          {"ZADD", key, "1", "x"},
-          {"ZREM", key, "x"},
-          {"ZRANGE", key, "0", "1"},
-          {"ZCARD", key},
-          {"ZSCORE", key, "x"},
-          {"PUBSUB", "NUMSUB", grants},
-          {"PUBLISH", events, "x"},
-          {"SUBSCRIBE", events, grants}};
-}
-
-std::optional<server_facts> check_server(settings const& how, examination& into) {
-  return server_examination(how, into).make();
+std::optional<server_facts> check_server(settings const& how, access_use use, examination& into,
+                                         char const* against_forgetting) {
+  return server_examination(how, use, into, against_forgetting).make();
 }
 
 }  // namespace herdlock::redis

@@ -1,8 +1,11 @@
 #include "stores/redis/hot/monitor_connection.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "resp/writer.hpp"
+#include "stores/common/numbers.hpp"
+#include "stores/redis/client/server_errors.hpp"
 #include "stores/redis/hot/survey_parts.hpp"
 
 namespace herdlock::redis {
@@ -31,16 +34,16 @@ void monitor_connection::stop() {
   stream_->close();
 }
 
-// Without HELLO a connection speaks RESP2, whose lines these are. All databases are told of, so
-// none is selected.
+// It logs in as all connections do, but speaks RESP2, whose lines these are. All databases are told
+// of, so none is selected.
 void monitor_connection::on_connected(failure const& why) {
   if (!told_) return;
   if (why.code) return fail(why);
   if (!how_.password.empty()) {
     std::string_view const user = how_.user.empty() ? "default" : std::string_view(how_.user);
-    std::string_view const words[] = {"AUTH", user, how_.password};
+    std::string_view const words[] = {"HELLO", "2", "AUTH", user, how_.password};
     resp::write_request(greeting_, words);
-    ++greetings_;
+    login_parts_ = 1;
   }
   std::string_view const words[] = {"MONITOR"};
   resp::write_request(greeting_, words);
@@ -73,8 +76,23 @@ void monitor_connection::on_read(error_code ec, std::size_t bytes) {
                    "the connection to " + how_.address() + " was lost (" + reason + ")"));
 }
 
+// Line by line: what a server tells of itself is a list, with lists in it.
+void monitor_connection::on_login(std::string_view text) {
+  bool const is_plain = std::exchange(text_follows_, false) || text.empty();
+  char const kind = is_plain ? ' ' : text.front();
+  if (kind == '-') return fail(refused_greeting(text.substr(1), how_.display_name));
+  if (kind == '$' && text != "$-1") {
+    text_follows_ = true;
+    return;
+  }
+  --login_parts_;
+  if (kind == '*') login_parts_ += std::max(whole_number<int>(text.substr(1)).value_or(0), 0);
+}
+
 void monitor_connection::on_text(std::string_view text, line_part is) {
-  if (!told_ || text.empty()) return;
+  if (!told_) return;
+  if (login_parts_ > 0) return on_login(text);
+  if (text.empty()) return;
   bool const is_error = text.front() == '-';
   text.remove_prefix(1);
   if (is_error) {

@@ -43,6 +43,7 @@ class monitor_connection final : public std::enable_shared_from_this<monitor_con
   void on_connected(failure const& why);
   void read();
   void on_read(boost::system::error_code ec, std::size_t bytes);
+  void on_login(std::string_view text);
   void on_text(std::string_view text, line_part is);
   void fail(failure why);
 
@@ -53,6 +54,8 @@ class monitor_connection final : public std::enable_shared_from_this<monitor_con
   monitor_listener* told_;    // null: stopped
   std::string greeting_;
   std::size_t greetings_ = 0;  // that are not answered
+  int login_parts_ = 0;        // of the answer to HELLO, that are to come
+  bool text_follows_ = false;  // one of them, in the next line
   std::array<char, 64 * 1024> arrived_;
   line_cutter lines_;
   std::uint64_t bytes_ = 0;

@@ -41,6 +41,7 @@ std::vector<surveyed_key> monitor_count::top(std::size_t most, clock::duration t
     auto const before = bounds.high.reads - bounds.low.reads;
     surveyed_key one;
     one.key = id.text;
+    one.cut = one.key.size() >= algo::hot_key_id::kept_bytes;
     one.low = double(bounds.low.sum()) / seconds;
     one.high = double(algo::add_up(bounds.low.sum(), before)) / seconds;
     one.rate = one.low;

@@ -113,7 +113,8 @@ struct enter_message {
 
 struct leave_message {
   using value_type = std::optional<held>;
-  static constexpr std::string_view verb = "leave the queue for";
+  // Its failure is what a waiter is told at the end: it wanted to acquire.
+  static constexpr std::string_view verb = "acquire";
   acquire_request asked;
   std::shared_ptr<member_name> member;
   std::int64_t fence_floor;
@@ -136,6 +137,21 @@ struct renew_message {
   }
   result<renew_reply> parse(reply const& answer) const {
     return yes_or_no<renew_reply>(answer, name());
+  }
+};
+
+struct pass_on_message {
+  using value_type = release_reply;
+  static constexpr std::string_view verb = "leave";
+  leave_request asked;
+
+  std::string_view name() const { return asked.name.str(); }
+  void encode(command_writer& out, script_form form) const {
+    encode_step(out, {lease_scripts().pass_on, form}, asked.name,
+                {asked.owner.str(), asked.left_to.str(), asked.ttl.count()});
+  }
+  result<release_reply> parse(reply const& answer) const {
+    return yes_or_no<release_reply>(answer, name());
   }
 };
 

@@ -37,8 +37,10 @@ redlock_core::redlock_core(asio::any_io_executor executor, redlock_settings how,
       how_(std::move(how)),
       gate_timer_(executor_),
       timers_(std::make_shared<timer_queue>(executor_)),
+      news_(executor_),
       warnings_(warnings),
-      clocks_(how_.nodes.size()) {
+      clocks_(how_.nodes.size()),
+      run_ids_(how_.nodes.size()) {
   for (std::size_t i = 0; i < how_.nodes.size(); ++i) {
     nodes_.push_back(std::make_shared<redlock_node>(executor_, how_.nodes[i], i, warnings));
   }
@@ -124,6 +126,19 @@ void redlock_op::on_timeout(timeout::time_point now) {
   }
   // It has more to ask, and at the next give_up() no more.
   if (waiting()) core_->watch(*this, limit);
+}
+
+// Two names of one server have two votes, and are no majority of servers.
+void redlock_core::on_node_server(std::size_t node, std::string const& run_id) {
+  run_ids_[node] = run_id;
+  for (std::size_t i = 0; i < size() && warnings_ && !run_id.empty(); ++i) {
+    if (i == node || run_ids_[i] != run_id) continue;
+    auto const first = std::min(i, node), second = std::max(i, node);
+    warnings_->add(how_.display_name + ": " + nodes_[first]->display_name() + " and " +
+                   nodes_[second]->display_name() +
+                   " are one server: a majority of names is not a majority of servers, and two "
+                   "clients can hold at once; name each independent server once");
+  }
 }
 
 // ---------------------------------------------------------------------------------- attempts

@@ -7,6 +7,7 @@
 
 #include "algo/node_clocks.hpp"
 #include "algo/quorum.hpp"
+#include "stores/common/connection_news.hpp"
 #include "stores/redis/redlock/redlock_node.hpp"
 #include "stores/redis/redlock/redlock_settings.hpp"
 
@@ -88,6 +89,8 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   /// A node's counter was this far.
   void heard_counter(std::uint64_t counter);
 
+  stores::connection_news& news() { return news_; }
+
   failure store_failure(errc code, lease_request const& what, node_verb verb,
                         std::string const& why) const;
 
@@ -95,6 +98,8 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   using time_point = std::chrono::steady_clock::time_point;
 
   void on_node_known() override;
+  void on_node_ready() override { news_.tell(); }
+  void on_node_server(std::size_t node, std::string const& run_id) override;
   void on_node_time(std::size_t node, std::int64_t server_time) override;
 
   std::size_t ready_count() const;
@@ -112,8 +117,10 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
 
   std::shared_ptr<timer_queue> timers_;  // of the operations that are not decided yet
 
+  stores::connection_news news_;
   std::shared_ptr<store_warnings> warnings_;
   algo::node_clocks clocks_;
+  std::vector<std::string> run_ids_;  // of the servers behind the nodes; empty: not known
   std::int64_t last_attempt_ = 0;
   bool closed_ = false;
 };

@@ -317,7 +317,9 @@ void redlock_node::on_checked(result<voting_delay::server> found, std::uint64_t 
     return connection_->leave(down_);  // the next connection is asked again
   }
   voting_.met(*found, std::chrono::steady_clock::now());
+  if (auto const owner = owner_.lock()) owner->on_node_server(index_, found->run_id);
   become(state::ready);
+  if (auto const owner = owner_.lock()) owner->on_node_ready();
   retry();
 }
 

@@ -54,6 +54,10 @@ class node_listener {
   virtual ~node_listener() = default;
   /// Connected and looked at, or found to be down: whichever was first.
   virtual void on_node_known() = 0;
+  /// Connected and looked at, each time.
+  virtual void on_node_ready() = 0;
+  /// Which server it is: another one with each start of its process.
+  virtual void on_node_server(std::size_t node, std::string const& run_id) = 0;
   /// Its clock, in microseconds.
   virtual void on_node_time(std::size_t node, std::int64_t server_time) = 0;
 };

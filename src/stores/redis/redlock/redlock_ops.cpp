@@ -227,6 +227,9 @@ class redlock_port final : public lease_store {
   void list(list_request request, handler<lease_page> done) override {
     list_.part(std::move(request), std::move(done));
   }
+  void on_new_connection(std::function<void()> told) override {
+    core_->news().listen(std::move(told));
+  }
 
  private:
   // What a majority has is at one of so many nodes at least that the others are no majority.

@@ -8,12 +8,14 @@ namespace herdlock::redis {
 
 void voting_delay::met(server const& found, time_point now) {
   bool const another = !run_id_.empty() && !found.run_id.empty() && found.run_id != run_id_;
-  milliseconds counted = std::max(found.runs_for, std::chrono::seconds{0});
-  std::string since = "it was started " + in_ms(counted) + " ago";
+  // The server counts in whole seconds of its clock: it may run for nearly one less, or one more.
+  std::chrono::seconds constexpr whole{1};
+  milliseconds counted = std::max(found.runs_for - whole, std::chrono::seconds{0});
+  std::string since = "it was started " + in_ms(found.runs_for) + " ago";
   if (another) {
     // Who was started lately may be the former one's next start, which ended when we lost it.
     auto const without = std::chrono::floor<milliseconds>(now - lost_at_.value_or(now));
-    auto const known = counted < delay_ ? without : milliseconds{0};
+    auto const known = found.runs_for + whole <= delay_ ? without : milliseconds{0};
     if (known < counted) {
       counted = known;
       since = "another server has taken its place";

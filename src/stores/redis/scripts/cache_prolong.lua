@@ -8,7 +8,7 @@
 -- given a time, by somebody else since, and what is seen then is the first. The mark ends with the
 -- entry.
 --
--- The mark is written behind PEXPIRE, since a full server refuses nothing behind a write.
+-- The mark is written behind PEXPIREAT, since a full server refuses nothing behind a write.
 --@include parts/kind.lua
 
 local left = redis.call('PTTL', KEYS[1])
@@ -29,11 +29,12 @@ local mark = redis.call('GET', KEYS[2]) or ''
 local known, last = string.match(mark, '^(%d+) (%d+)$')
 if known and tonumber(last) == ends then first = tonumber(known) end
 
-local now = ends - left
-local more = math.min(to, first + tonumber(ARGV[2]) - now)
-if more <= left then return 0 end
-redis.call('PEXPIRE', KEYS[1], string.format('%.0f', more), 'GT')
-ends = redis.call('PEXPIRETIME', KEYS[1])
-redis.call('SET', KEYS[2], string.format('%.0f %.0f', first, ends))
-redis.call('PEXPIREAT', KEYS[2], string.format('%.0f', ends))
+-- One time for the entry and for its mark: a server may read its clock anew for each command, so a
+-- time that is left would be counted from later than it was computed for, and go over the bound.
+local until_then = math.min(ends - left + to, first + tonumber(ARGV[2]))
+if until_then <= ends then return 0 end
+local at = string.format('%.0f', until_then)
+redis.call('PEXPIREAT', KEYS[1], at, 'GT')
+redis.call('SET', KEYS[2], string.format('%.0f %s', first, at))
+redis.call('PEXPIREAT', KEYS[2], at)
 return 1

@@ -10,8 +10,8 @@
 -- The first of them is written in any case: WAIT speaks of what came before the last write of its
 -- own connection (before Redis 7.2: before its last command), and answers at once where that has
 -- written nothing. Also a server that is out of memory does this write, and whoever may renew a
--- lease may do it. These are whole milliseconds, and the clock stands still in a script, so no
--- lease ends any earlier.
+-- lease may do it. These are whole milliseconds. Before Redis 7.2 the clock goes on in a script, so
+-- a lease may end as much later, never earlier.
 --@include parts/identity.lua
 local held, written = {}, false
 for i, key in ipairs(KEYS) do

@@ -20,8 +20,9 @@ inline constexpr std::string_view grant_channel_prefix = "herdlock:grants:";
 
 struct lease_script_set {
   script acquire, enter, renew, release, leave, inspect, force_release;
-  script many;   ///< acquires and releases; see script_bundle.hpp
-  script list;   ///< see lease_list.hpp
+  script many;  ///< acquires and releases; see script_bundle.hpp
+  script list;  ///< see lease_list.hpp
+  script pass_on;
   script trust;  ///< these two: see confirmation.hpp
   script held;
 };

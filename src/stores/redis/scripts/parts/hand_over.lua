@@ -16,7 +16,9 @@
 -- each. The mark `!SUBSCRIBER` remembers who had the last grant. It stands in front of the queue
 -- while others wait, and its score is the grant's token, below zero. A look of that subscriber
 -- takes the mark away. So does a release that finds no heir: what was given back did not expire. A
--- subscriber that is not pushed to gets no mark.
+-- subscriber that is not pushed to gets no mark. (A lease that is left, by pass_on, and ends before
+-- its subscriber's next look within a second, looks like one of a hung process: its other waiters
+-- enter again, at the end.)
 --
 -- Out of memory. The server refuses INCR and SET then, and the resource is just free: nothing is
 -- pushed that was not set. PEXPIRE comes first, since it is never refused for want of memory, and
