@@ -57,8 +57,7 @@ TEST(EtcdNewConnection, ALeaseThatWasTakenAwayMeanwhileIsLost) {
   auto& server = etcd_server::shared();
   server.flush();
   relay path(server.port());
-  expect_a_look(through(path), path,
-                [&] { server.member().ctl({"del", "taken/", "--prefix"}); });
+  expect_a_look(through(path), path, [&] { server.member().ctl({"del", "taken/", "--prefix"}); });
 }
 
 }  // namespace

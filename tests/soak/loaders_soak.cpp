@@ -228,8 +228,7 @@ int play(options const& how) {
       "%llu calls, %llu loads: %llu of them behind the end of their call; %llu calls ended while "
       "their loader ran, %llu while they waited; %llu values, %llu errors\n",
       static_cast<unsigned long long>(seen.values + seen.errors),
-      static_cast<unsigned long long>(seen.loads),
-      static_cast<unsigned long long>(seen.behind),
+      static_cast<unsigned long long>(seen.loads), static_cast<unsigned long long>(seen.behind),
       static_cast<unsigned long long>(seen.ended_in_loader),
       static_cast<unsigned long long>(seen.ended_waiting),
       static_cast<unsigned long long>(seen.values), static_cast<unsigned long long>(seen.errors));

@@ -23,7 +23,10 @@ void ordered_work::end(std::string const& name) {
 
 // What is held is held at one server, so all connections have to lead to it.
 shared_by_pools store_state::shared() {
-  return {pending->executor(), how, openings, present,
+  return {pending->executor(),
+          how,
+          openings,
+          present,
           [this](std::string const& from, std::string const& to) { on_moved(from, to); },
           [this] { news.tell(); }};
 }
