@@ -1,8 +1,11 @@
 // The stores whose commands go over a pool of connections, or whose server keeps its rows: behind a
 // connection that was lost, the next one looks at what is held. With a ttl of an hour the planned
 // renewal is 20 minutes off. (Redis: redis_new_connection_test.cpp.)
+#include <boost/asio/use_future.hpp>
 #include <functional>
+#include <future>
 #include <herdlock/herdlock.hpp>
+#include <support/as_result.hpp>
 
 #include "etcd_ports.hpp"
 #include "mysql_ports.hpp"
@@ -42,6 +45,28 @@ TEST(mysql_new_connection, ALeaseThatWasTakenAwayMeanwhileIsLost) {
     server.sql("DELETE FROM `" + mysql_database(url) +
                "`.herdlock_leases WHERE resource = 'taken'");
   });
+}
+
+// The old one still answers, over the connection that is there.
+TEST(mysql_new_connection, AServerInItsPlaceIsAskedForWhatIsHeld) {
+  auto& before = mariadb_server::shared();
+  mariadb_server after({"--server-id=2"});
+  relay path(before.port());
+  std::string const database = "in_its_place";
+  after.url(database);  // makes it
+  store const opened = open_store(mysql_through(path, before.url(database)));
+  auto const held = lock(opened, "r").try_acquire({.ttl = 1h});
+  ASSERT_TRUE(held);
+  path.lead_to(after.port());
+  // More at once than there are connections.
+  std::vector<std::future<result<acquired>>> more;
+  for (int i = 0; i < 4; ++i) {
+    lock const other(opened, "more:" + std::to_string(i));
+    more.push_back(other.async_try_acquire({.ttl = 1min}, as_result(boost::asio::use_future)));
+  }
+  for (auto& one : more) one.get();
+  EXPECT_TRUE(eventually([&] { return !held->valid(); }));
+  EXPECT_EQ(held->lost_reason(), errc::lost);
 }
 
 TEST(postgres_new_connection, ALeaseThatWasTakenAwayMeanwhileIsLost) {

@@ -95,7 +95,8 @@ bool connection_pool::admit(connection& fresh) {
     forget(fresh);
     return false;
   }
-  if (std::exchange(lost_one_, false)) with_.anew();
+  bool const lost_one = std::exchange(lost_one_, false);
+  if (lost_one || found == verdict::moved) with_.anew();
   return true;
 }
 

@@ -15,7 +15,7 @@
 namespace herdlock::mysql {
 
 /// What the pools of a store share. `moved` is called when new connections lead to another server
-/// than the present ones; `anew` when one has come up behind one that was lost.
+/// than the present ones; `anew` then, too, and when one has come up behind one that was lost.
 struct shared_by_pools {
   asio::any_io_executor executor;
   settings how;
