@@ -1,5 +1,7 @@
 #include "stores/etcd/connection_pool.hpp"
 
+#include <boost/beast/core/error.hpp>
+
 #include "stores/etcd/dialing.hpp"
 
 namespace herdlock::etcd {
@@ -109,15 +111,19 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     if (wants_log_in()) outcome.refused = co_await authenticate(member, deadline);
     http_answer answer;
     std::string const token = token_;
+    auto const until = attempt_deadline(deadline);
+    bool const has_time = until - clock::now() >= how_.timeout / 10;
     if (outcome.refused.code == status::ok) {
       http_request const request{path, body, token};
-      answer = co_await exchange(member, request, attempt_deadline(deadline));
+      answer = co_await exchange(member, request, until);
       outcome.attempts += answer.sendings;
       if (!answer.ec) outcome.refused = refusal_in(answer.status, answer.body);
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(how_, member, answer);
+      bool const tells = has_time || answer.ec != boost::beast::error::timeout;
+      if (tells || !outcome.told.code) outcome.told = failure_to_reach(how_, member, answer);
+      outcome.why = outcome.told;
       co_return false;
     }
     outcome.why = co_await weigh(member, answer, outcome.refused);

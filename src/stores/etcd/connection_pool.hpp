@@ -19,6 +19,7 @@ namespace herdlock::etcd {
 /// What came of a call: an answer (body), a refusal of the server, or a failure to get either.
 struct call_outcome {
   failure why;      ///< no answer by the deadline; its message is of the cluster alone
+  failure told;     ///< why the last try had none that had time for one
   refusal refused;  ///< the server said no
   std::string body;
   /// More than one: an earlier one may have been carried out. Those do not count that were refused
