@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <support/temp_dir.hpp>
 
-#include "bench/takeover_board.hpp"
+#include "scenes/takeover_board.hpp"
 #include "herdlock_command.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "hot/rule_times.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // The figures of `herdlock demo hotkey`: what they count, and what they call broken.
 #include <gtest/gtest.h>
 
-#include "demo/hotkey_figures.hpp"
+#include "scenes/hotkey_figures.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The judge of `herdlock demo near`: what it calls broken, and what it does not.
 #include <gtest/gtest.h>
 
-#include "demo/near_judge.hpp"
+#include "scenes/near_judge.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "demo/progress_line.hpp"
+#include "terminal/progress_line.hpp"
 
 namespace {
 

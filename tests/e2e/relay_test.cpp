@@ -10,7 +10,7 @@
 #include <string>
 #include <support/eventually.hpp>
 
-#include "demo/relay.hpp"
+#include "stage/relay.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <support/redis_server.hpp>
 
-#include "bench/soak_judge.hpp"
+#include "scenes/soak_judge.hpp"
 #include "herdlock_command.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <string_view>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 extern char** environ;
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/json_text.hpp"
-#include "common/notice.hpp"
+#include "terminal/notice.hpp"
 
 namespace herdlock::cli {
 

@@ -10,8 +10,8 @@
 #include <exception>
 #include <utility>
 
-#include "common/exit_code.hpp"
-#include "common/notice.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/notice.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <herdlock/types.hpp>
 #include <string>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/signal_mask.hpp"
-#include "common/unique_fd.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <herdlock/election.hpp>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "common/sigttou_blocked.hpp"
+#include "terminal/sigttou_blocked.hpp"
 
 namespace herdlock::cli {
 

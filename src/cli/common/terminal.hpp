@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "common/unique_fd.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <new>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <herdlock/types.hpp>
 #include <string>
 
-#include "common/unique_fd.hpp"
+#include "terminal/unique_fd.hpp"
 #include "common/work_processes.hpp"
 
 namespace herdlock::cli {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 #include "doctor/probe.hpp"
 
 namespace herdlock::cli {

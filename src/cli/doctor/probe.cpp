@@ -6,8 +6,8 @@
 #include <array>
 #include <herdlock/lock.hpp>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -15,13 +15,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/ignored_signal.hpp"
-#include "common/notice.hpp"
+#include "terminal/notice.hpp"
 #include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
-#include "common/warnings.hpp"
+#include "terminal/warnings.hpp"
 #include "elect/elect_log.hpp"
 
 namespace herdlock::cli {

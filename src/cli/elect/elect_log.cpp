@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "common/duration.hpp"
-#include "common/notice.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/notice.hpp"
 
 namespace herdlock::cli {
 namespace {

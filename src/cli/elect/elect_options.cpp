@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/name_argument.hpp"
-#include "common/process_arguments.hpp"
+#include "terminal/process_arguments.hpp"
 #include "common/stopping.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/event_log.hpp"
-#include "common/store_argument.hpp"
-#include "common/store_choice.hpp"
+#include "terminal/store_argument.hpp"
+#include "terminal/store_choice.hpp"
 
 namespace herdlock::cli {
 

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "common/notice.hpp"
-#include "common/standard_output.hpp"
-#include "common/usage_line.hpp"
-#include "demo/progress_line.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/standard_output.hpp"
+#include "terminal/usage_line.hpp"
+#include "terminal/progress_line.hpp"
 #include "hot/hot_lines.hpp"
 #include "hot/hot_question.hpp"
 #include "hot/hot_screen.hpp"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "common/notice.hpp"
-#include "common/standard_output.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/standard_output.hpp"
 #include "hot/hot_watch.hpp"
 
 namespace herdlock::cli {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "hot/hot_watch.hpp"
 #include "hot/screen_terminal.hpp"
 

@@ -7,7 +7,7 @@
 #include <herdlock/printable.hpp>
 #include <utility>
 
-#include "common/duration.hpp"
+#include "terminal/duration.hpp"
 
 namespace herdlock::cli {
 namespace {

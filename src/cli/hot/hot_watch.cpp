@@ -6,7 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <utility>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/ignored_signal.hpp"
 
 namespace herdlock::cli {

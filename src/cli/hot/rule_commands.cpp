@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "common/notice.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/usage_line.hpp"
 #include "hot/rule_table.hpp"
 #include "hot/rule_times.hpp"
 

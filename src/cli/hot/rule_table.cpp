@@ -9,7 +9,7 @@
 #include <optional>
 #include <tuple>
 
-#include "common/duration.hpp"
+#include "terminal/duration.hpp"
 #include "hot/rule_times.hpp"
 
 namespace herdlock::cli {

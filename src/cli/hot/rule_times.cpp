@@ -7,7 +7,7 @@
 #include <herdlock/error.hpp>
 #include <optional>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {

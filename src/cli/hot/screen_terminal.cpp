@@ -7,8 +7,8 @@
 
 #include <cerrno>
 
-#include "common/exit_code.hpp"
-#include "common/sigttou_blocked.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/sigttou_blocked.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "common/unique_fd.hpp"
+#include "terminal/unique_fd.hpp"
 #include "hot/hot_table.hpp"
 
 namespace herdlock::cli {

@@ -2,9 +2,9 @@
 
 #include <herdlock/open.hpp>
 
-#include "common/duration.hpp"
+#include "terminal/duration.hpp"
 #include "common/name_argument.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 #include "look/show.hpp"
 #include "look/watch.hpp"
 

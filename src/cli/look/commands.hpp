@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/store_argument.hpp"
+#include "terminal/store_argument.hpp"
 
 namespace herdlock::cli {
 

@@ -6,7 +6,7 @@
 #include <herdlock/printable.hpp>
 #include <set>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "look/show_format.hpp"
 
 namespace herdlock::cli {

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <herdlock/printable.hpp>
 
-#include "common/duration.hpp"
+#include "terminal/duration.hpp"
 #include "common/json_text.hpp"
 
 namespace herdlock::cli {

@@ -14,11 +14,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/ignored_signal.hpp"
 #include "common/json_text.hpp"
-#include "common/standard_output.hpp"
+#include "terminal/standard_output.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "manual/manual.hpp"
 
 namespace herdlock::cli {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 #include "stores/common/url_options.hpp"
 
 namespace herdlock::cli {

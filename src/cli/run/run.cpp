@@ -11,14 +11,14 @@
 #include <boost/asio/executor_work_guard.hpp>
 
 #include "common/boot_alarm.hpp"
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/guard.hpp"
 #include "common/ignored_signal.hpp"
-#include "common/notice.hpp"
+#include "terminal/notice.hpp"
 #include "common/signal_mask.hpp"
 #include "common/stopping.hpp"
-#include "common/warnings.hpp"
+#include "terminal/warnings.hpp"
 #include "run/run_log.hpp"
 #include "run/run_plan.hpp"
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "common/name_argument.hpp"
 #include "common/stopping.hpp"
-#include "common/usage_line.hpp"
+#include "terminal/usage_line.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -1,0 +1,68 @@
+#include "stage/cast.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace herdlock::lab {
+namespace {
+
+// What the user is to read of it, and how the program ends.
+void complain(complaint& why, std::string const& who, std::function<void()> const& work) {
+  try {
+    work();
+  } catch (command_error const& e) {
+    why.raise(e.code(), e.what());
+    throw;
+  } catch (error const& e) {
+    why.raise(cli::exit_code_of(e.code()), e.what());
+    throw;
+  } catch (std::exception const& e) {
+    why.raise(exit_code::internal, who + ": " + e.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+cli::forked_process cast::forked(std::string const& name, std::function<void()> const& work) {
+  return {[this, &name, &work] { complain(*why_, name, work); }, [](std::string_view) {}};
+}
+
+std::size_t cast::start(std::string name, std::function<void()> const& work) {
+  auto process = forked(name, work);
+  members_.push_back({std::move(name), work, std::move(process)});
+  return members_.size() - 1;
+}
+
+void cast::look(may_end now) {
+  for (auto& each : members_) {
+    if (each.gone || !each.process.ended()) continue;
+    each.gone = true;
+    if (now == may_end::yes && !each.process.failed()) continue;
+    std::string const text(why_->text());
+    if (!text.empty()) throw command_error(why_->status(), text);
+    throw command_error(exit_code::unavailable,
+                        fmt::format("{} died by itself; was it killed, or is there too little "
+                                    "memory?",
+                                    each.name));
+  }
+}
+
+bool cast::all_ended() const {
+  return std::all_of(members_.begin(), members_.end(), [](member const& one) { return one.gone; });
+}
+
+void cast::kill(std::size_t number) {
+  members_[number].process.kill();
+  members_[number].gone = true;
+}
+
+void cast::start_again(std::size_t number) {
+  member& one = members_[number];
+  one.process = forked(one.name, one.work);
+  one.gone = false;
+}
+
+}  // namespace herdlock::lab

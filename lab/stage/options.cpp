@@ -1,0 +1,95 @@
+#include "stage/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <herdlock/url.hpp>
+#include <memory>
+
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/store_argument.hpp"
+
+namespace herdlock::lab {
+
+using cli::command_error;
+using cli::exit_code;
+
+template <class Number, class Range>
+void options::add_number(std::string const& name, Number& into, Range allowed, char const* does,
+                         char const* type) {
+  app_.add_option(name, into, does)->type_name(type)->capture_default_str();
+  checks_.push_back([name, &into, allowed] {
+    using wide = decltype(allowed.least);
+    auto const is = static_cast<wide>(into);
+    if (is >= allowed.least && is <= allowed.most) return;
+    throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", name,
+                                                      into, allowed.least, allowed.most));
+  });
+}
+
+void options::number(std::string const& name, int& into, range<std::int64_t> allowed,
+                     char const* does, char const* type) {
+  add_number(name, into, allowed, does, type);
+}
+void options::number(std::string const& name, std::int64_t& into, range<std::int64_t> allowed,
+                     char const* does, char const* type) {
+  add_number(name, into, allowed, does, type);
+}
+void options::number(std::string const& name, std::uint64_t& into, range<std::int64_t> allowed,
+                     char const* does, char const* type) {
+  add_number(name, into, allowed, does, type);
+}
+void options::number(std::string const& name, double& into, range<double> allowed,
+                     char const* does, char const* type) {
+  add_number(name, into, allowed, does, type);
+}
+
+void options::time(std::string const& name, milliseconds& into, range<milliseconds> allowed,
+                   char const* does) {
+  bool const has_default = into.count() >= 0;
+  std::string typed = has_default ? duration_text(into) : std::string();
+  texts_.push_back(std::make_unique<std::string>(std::move(typed)));
+  std::string& text = *texts_.back();
+  auto* const option = app_.add_option(name, text, does)->type_name("TIME");
+  if (has_default) option->capture_default_str();
+  checks_.push_back([name, &text, &into, allowed] {
+    if (text.empty()) return;
+    into = cli::duration_between(name.c_str(), text, allowed.least, allowed.most);
+  });
+}
+
+void options::choice(std::string const& name, std::string& into, std::vector<std::string> allowed,
+                     char const* does) {
+  app_.add_option(name, into, does)->type_name("WHICH")->capture_default_str();
+  checks_.push_back([name, &into, allowed = std::move(allowed)] {
+    if (std::find(allowed.begin(), allowed.end(), into) != allowed.end()) return;
+    throw command_error(exit_code::usage, fmt::format("{} '{}': is none of {}", name, into,
+                                                      fmt::join(allowed, ", ")));
+  });
+}
+
+void options::text(std::string const& name, std::string& into, char const* does, char const* type) {
+  auto* const option = app_.add_option(name, into, does)->type_name(type);
+  if (!into.empty()) option->capture_default_str();
+}
+
+void options::flag(std::string const& name, bool& into, char const* does) {
+  app_.add_flag(name, into, does);
+}
+
+void options::store(std::string& url, char const* does) {
+  app_.add_option("--store", url, does)->envname("HERDLOCK_STORE")->type_name("URL");
+  cli::add_store_file_option(app_, url);
+}
+
+void options::stores(std::vector<std::string>& urls, char const* does) {
+  app_.add_option("--store", urls, does)->type_name("URL")->expected(1)->take_all();
+  cli::add_store_files_option(app_, urls);
+}
+
+void options::check() const {
+  for (auto const& each : checks_) each();
+}
+
+}  // namespace herdlock::lab

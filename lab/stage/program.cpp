@@ -1,0 +1,64 @@
+#include "stage/program.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <list>
+
+#include "terminal/command_line.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/usage_line.hpp"
+
+namespace herdlock::lab {
+namespace {
+
+constexpr char const* lab_description =
+    "herdlock-lab: what herdlock does, shown, tried for long, and measured on this machine.";
+
+// What every scene has.
+struct command {
+  explicit command(listed_scene const& what, CLI::App& app)
+      : facts(what), scene_(what.make()), declared(app) {
+    scene_->declare(declared);
+    declared.flag("--json", as_json, "Print the figures as JSON");
+    if (what.draws) declared.text("--plot", picture, "Draw the figures into this file", "FILE.svg");
+    app.footer(std::string("\n") + what.help);
+    cli::usage_line::set(app, fmt::format("herdlock-lab {} [OPTIONS]", what.name));
+  }
+
+  int run() {
+    declared.check();
+    scene_->check();
+    stage on(report(as_json, picture));
+    scene_->play(on);
+    return on.end();
+  }
+
+  listed_scene const& facts;
+  std::unique_ptr<scene> scene_;
+  options declared;
+  bool as_json = false;
+  std::string picture;
+};
+
+}  // namespace
+
+int run_program(int argc, char** argv, std::span<listed_scene const> scenes) {
+  // Scenes have temporary folders and processes, which nobody clears up behind a SIGPIPE.
+  cli::prepare_standard_streams();
+  return cli::ended("herdlock-lab", [&] {
+    cli::command_line program("herdlock-lab", lab_description,
+                              "\nEach has a --help of its own, and ends with 0; with 1 when "
+                              "something that is\npromised did not come about; 64 usage; 69 the "
+                              "store cannot be used; 70 no memory\nor processes.");
+    std::list<command> commands;
+    for (auto const& each : scenes) {
+      CLI::App* const app = program.app().add_subcommand(each.name, each.does);
+      command& one = commands.emplace_back(each, *app);
+      program.add({app, [&one] { return one.run(); }});
+    }
+    return program.run({argv + 1, argv + argc});
+  });
+}
+
+}  // namespace herdlock::lab

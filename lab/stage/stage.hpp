@@ -1,0 +1,84 @@
+// What a scene is played on: its processes, their clock, its progress and what it reports.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "stage/cast.hpp"
+#include "stage/clock.hpp"
+#include "stage/report.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/progress_line.hpp"
+
+namespace herdlock::lab {
+
+/// In the scene's own process, which starts no thread before its processes are started.
+class stage {
+ public:
+  /// Nothing of a scene takes longer, unless it says so.
+  static constexpr milliseconds patience{90'000};
+
+  explicit stage(report into);
+
+  report& out() { return out_; }
+  judge& judged() { return judged_; }
+  cast& processes() { return processes_; }
+  /// What runs beside the processes while the scene waits: a relay's bytes, a line for each event.
+  void meanwhile(std::function<void()> work) { meanwhile_ = std::move(work); }
+
+  /// From now on processes may end their work.
+  void let_end() { may_end_ = cast::may_end::yes; }
+
+  /// Returns when `holds` does. Throws command_error: unavailable, saying `what`, when it does not
+  /// in time; what a process has complained of; 128 + the signal when the user interrupts.
+  template <class Condition>
+  void await(std::string_view what, Condition holds, milliseconds longest = patience) {
+    if (waited_for(holds, longest)) return;
+    throw command_error(exit_code::unavailable,
+                        fmt::format("{} within {}", what, cli::say(longest)));
+  }
+  /// The same where it is no fault when it does not come to that: false.
+  template <class Condition>
+  bool waited_for(Condition holds, milliseconds longest) {
+    auto const end = steady_ns() + in_ns(longest);
+    while (!holds()) {
+      if (steady_ns() > end) return false;
+      go_on();
+    }
+    return true;
+  }
+  void pass(milliseconds time) {
+    waited_for([] { return false; }, time);
+  }
+  /// Until all processes have ended their work.
+  void await_end(milliseconds longest = patience) {
+    let_end();
+    await("a process did not end", [this] { return processes_.all_ended(); }, longest);
+  }
+  /// Ends those that are left, and begins with new ones.
+  void clear();
+
+  /// On a terminal: what is done, and from a share that is known (0 to 1) the time that is left.
+  void tell(std::string_view what, double share_done = 0);
+  void tell_nothing() { progress_.show({}); }
+
+  /// The scene's end: the exit status.
+  int end();
+
+ private:
+  void go_on();
+
+  report out_;
+  judge judged_;
+  cast processes_;
+  std::function<void()> meanwhile_;
+  cast::may_end may_end_ = cast::may_end::no;
+  cli::progress_line progress_;
+  std::int64_t began_ns_ = steady_ns();
+};
+
+}  // namespace herdlock::lab

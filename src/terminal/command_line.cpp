@@ -1,0 +1,119 @@
+#include "terminal/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <herdlock/printable.hpp>
+
+#include "terminal/exit_code.hpp"
+#include "terminal/usage_line.hpp"
+
+namespace herdlock::cli {
+namespace {
+
+int fail(std::string_view program, exit_code code, std::string_view line) {
+  // One line, whatever a server or an argument had in it.
+  std::string text(line);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+  // Not fmt::print, which throws when standard error is gone: the exit code still counts.
+  std::fputs(fmt::format("{}: {}\n", program, printable(text)).c_str(), stderr);
+  return static_cast<int>(code);
+}
+
+// As it was typed: the program, and each command below it.
+std::string deepest(CLI::App const& app) {
+  std::string name = app.get_name();
+  CLI::App const* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
+  return name;
+}
+
+// CLI11 would call a mistyped command an unexpected argument.
+void require_known_command(std::vector<std::string> const& words, CLI::App const& app) {
+  CLI::App const* at = &app;
+  std::string so_far = app.get_name();
+  for (std::string const& word : words) {
+    auto const known = at->get_subcommands([](CLI::App const*) { return true; });
+    if (known.empty() || word.starts_with('-')) return;
+    auto const next = std::find_if(known.begin(), known.end(),
+                                   [&](CLI::App const* each) { return each->get_name() == word; });
+    if (next == known.end()) {
+      throw command_error(exit_code::usage, fmt::format("{} {}: there is no such command; {} "
+                                                        "--help lists them",
+                                                        so_far, word, so_far));
+    }
+    at = *next;
+    so_far += " " + word;
+  }
+}
+
+// In `herdlock show run` and `herdlock hot add list` the last word is a name: behind one command
+// CLI11 would take it for another.
+void let_names_be_those_of_commands(CLI::App& app) {
+  auto const below = app.get_subcommands([](CLI::App*) { return true; });
+  if (below.empty()) return;
+  app.require_subcommand(0, 1);
+  for (CLI::App* const each : below) let_names_be_those_of_commands(*each);
+}
+
+}  // namespace
+
+command_line::command_line(std::string name, std::string description, std::string footer)
+    : app_(std::move(description), name) {
+  app_.set_version_flag("--version", name + " " HERDLOCK_VERSION, "Print the version");
+  app_.footer(std::move(footer));
+  usage_line::set(app_, name + " COMMAND [OPTIONS]");
+}
+
+void command_line::add(std::vector<runnable> commands) {
+  for (auto& each : commands) add(std::move(each));
+}
+
+int command_line::fail_to_read(CLI::ParseError const& why) const {
+  std::string text = why.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  }
+  return fail(app_.get_name(), exit_code::usage,
+              fmt::format("{}; {} --help tells what there is", text, deepest(app_)));
+}
+
+int command_line::run(std::vector<std::string> words) {
+  let_names_be_those_of_commands(app_);
+  require_known_command(words, app_);
+  try {
+    std::reverse(words.begin(), words.end());
+    app_.parse(words);
+  } catch (CLI::Success const& e) {  // --help, --version
+    return app_.exit(e);
+  } catch (CLI::ParseError const& e) {
+    return fail_to_read(e);
+  }
+  for (auto const& [command, go] : commands_) {
+    if (command->parsed()) return go();
+  }
+  fmt::print(stderr, "{}", app_.help());
+  return static_cast<int>(exit_code::usage);
+}
+
+int ended(std::string_view program, std::function<int()> const& work) {
+  try {
+    return work();
+  } catch (command_error const& e) {
+    return fail(program, e.code(), e.what());
+  } catch (error const& e) {
+    return fail(program, exit_code_of(e.code()), e.what());
+  } catch (std::exception const& e) {
+    return fail(program, exit_code::internal, e.what());
+  }
+}
+
+}  // namespace herdlock::cli
